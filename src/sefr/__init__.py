@@ -1,0 +1,1 @@
+"""The SEFR classifier, exact in one pass."""

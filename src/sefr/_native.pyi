@@ -1,0 +1,101 @@
+"""The host kernels: C, no Python objects inside a loop, the GIL released.
+
+Every array is passed through the buffer protocol and is never copied. Outputs are allocated by the caller,
+C-contiguous, and overwritten. A wrong shape, type or code raises ``ValueError`` or ``TypeError`` before
+anything is written; nothing is ever read or written outside a buffer, even if another thread changes it
+during the call. Results do not depend on ``n_threads``, to the bit.
+
+``X`` may be float32, float64, (u)int8, (u)int16, (u)int32, (u)int64 or bool, of any strides.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+Buffer = Any
+
+def summarise(
+    X: Buffer | Sequence[Buffer],
+    codes: Buffer,
+    weights: Buffer | None,
+    n_classes: int,
+    sums: Buffer,
+    counts: Buffer,
+    low: Buffer,
+    high: Buffer,
+    present: Buffer | None,
+    n_threads: int,
+) -> bool:
+    """Add up rows: sums per group, lowest and highest value per fold. True if every sum is finite.
+
+    ``X``: (n, m) buffer, or a sequence of m columns, each a 1-D buffer of its own type.
+    ``codes``: int32 (n,), contiguous. Row i belongs to group g = codes[i], 0 <= g < F * n_classes, that is to
+    class g % n_classes of fold g // n_classes; a negative code leaves the row out.
+    ``weights``: float64 (n,), contiguous, >= 0, or None. A row of weight 0 is left out altogether.
+    ``sums``: float64 (F * n_classes, m), sum of weight * x. ``counts``: float64 (F * n_classes,), sum of weights.
+    ``low``, ``high``: float64 (F, m); +inf and -inf where a fold has no value.
+    ``present``: float64 (F * n_classes, m), sum of the weights of the values that are not NaN; where it is
+    given, NaN is a missing value and left out of everything. Where it is None, NaN reaches the sums.
+    """
+
+def summarise_csr(
+    data: Buffer,
+    indices: Buffer,
+    indptr: Buffer,
+    codes: Buffer,
+    weights: Buffer | None,
+    n_classes: int,
+    sums: Buffer,
+    counts: Buffer,
+    low: Buffer,
+    high: Buffer,
+    present: Buffer | None,
+    n_threads: int,
+) -> bool:
+    """Add up the rows of a CSR matrix without duplicates, as ``summarise``; implicit zeros are values.
+
+    ``indices`` and ``indptr`` are int32 or int64.
+    """
+
+def summarise_csc(
+    data: Buffer,
+    indices: Buffer,
+    indptr: Buffer,
+    codes: Buffer,
+    weights: Buffer | None,
+    n_classes: int,
+    sums: Buffer,
+    counts: Buffer,
+    low: Buffer,
+    high: Buffer,
+    present: Buffer | None,
+    n_threads: int,
+) -> bool:
+    """Add up the columns of a CSC matrix without duplicates, as ``summarise_csr``."""
+
+def scores(
+    X: Buffer,
+    coef: Buffer,
+    intercept: Buffer,
+    rows: Buffer | None,
+    out: Buffer,
+    n_threads: int,
+) -> None:
+    """Write X @ coef.T + intercept to ``out``, in float64, for all rows or the rows listed.
+
+    ``coef``: float64 (k, m). ``intercept``: float64 (k,). ``rows``: int64 (r,) or None. ``out``: float64 (r or n, k).
+    """
+
+def encode_integers(y: Buffer, codes: Buffer) -> list[int] | None:
+    """Write to ``codes`` (int32) the rank of each integer or bool among the distinct ones, returned sorted.
+
+    None, and ``codes`` undefined, where highest - lowest exceeds 65536 + 4 * len(y).
+    """
+
+def encode_bytes(y: Buffer, codes: Buffer) -> list[int]:
+    """Code items of one size (a fixed-width string array viewed as bytes, (n, itemsize) uint8) by hashing.
+
+    Codes (int32) count distinct items in order of appearance; returns the position of each one's first appearance.
+    """
+
+def encode_objects(y: Buffer, codes: Buffer) -> list[object]:
+    """Code hashable objects (an object array) in order of appearance; returns the distinct ones in that order."""
