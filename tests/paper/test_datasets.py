@@ -72,9 +72,8 @@ def original(name):
             [[*row, label] for row, label in zip(X, y, strict=True)], ","
         )}  # fmt: skip
     X, y = small_matrix(20, 9, 1), np.tile(np.arange(10), 2)
-    rows = [
-        [f"{v:.4f}" for v in row] + list(map(int, np.eye(10)[label])) for row, label in zip(X, y, strict=True)
-    ]
+    hot = np.eye(10, dtype=int)
+    rows = [[f"{v:.4f}" for v in row] + list(hot[label]) for row, label in zip(X, y, strict=True)]
     return X, y, {"semeion.data": as_lines(rows, " ")}
 
 
@@ -238,7 +237,7 @@ def test_without_a_known_checksum_the_first_download_is_the_measure(published):
 
 
 def test_wrong_shape_and_wrong_classes_are_named(published, tmp_path):
-    X, y, files = published("cnae_9")
+    files = published("cnae_9")[2]
     (tmp_path / "data").mkdir()
     lines = files["CNAE-9.data"].splitlines(keepends=True)
     path = tmp_path / "data" / "CNAE-9.data"

@@ -28,7 +28,7 @@ class DatasetError(RuntimeError):
 
 @dataclass(frozen=True)
 class Dataset:
-    """One dataset as its source has it: ``X`` (records x features, dense or CSR), ``y``, where it was read."""
+    """One dataset as its source has it: ``X`` (records x features, dense or CSR), ``y``, and its place."""
 
     name: str
     title: str
