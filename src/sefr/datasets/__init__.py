@@ -8,6 +8,6 @@ and its values were compared with the catalogue.
 from __future__ import annotations
 
 from sefr.datasets.catalogue import NAMES, entry
-from sefr.datasets.store import Dataset, DatasetError, available, folders, load
+from sefr.datasets.store import Dataset, DatasetError, at_hand, available, folders, load
 
-__all__ = ["NAMES", "Dataset", "DatasetError", "available", "entry", "folders", "load"]
+__all__ = ["NAMES", "Dataset", "DatasetError", "at_hand", "available", "entry", "folders", "load"]

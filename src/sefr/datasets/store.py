@@ -45,8 +45,13 @@ def folders() -> tuple[Path, ...]:
 
 
 def available() -> tuple[str, ...]:
-    """Return the names of the datasets that are at hand without a download."""
-    return tuple(name for name in NAMES if _find(entry(name)) is not None)
+    """Return the names of the paper's datasets that are at hand without a download."""
+    return tuple(name for name in NAMES if at_hand(name))
+
+
+def at_hand(name: str) -> bool:
+    """Tell whether a dataset is in one of the folders."""
+    return _find(entry(name)) is not None
 
 
 def load(name: str, *, download: bool = True) -> Dataset:
@@ -69,7 +74,7 @@ def load(name: str, *, download: bool = True) -> Dataset:
     if found is not None:
         X, y = _read_folder(item, found)
         return Dataset(item.name, item.title, X, y, found)
-    if not download:
+    if not download or not item.urls:
         raise DatasetError(f"{item.title} is not at hand. {_where_to_put(item)}")
     return _fetch(item)
 
@@ -108,7 +113,7 @@ def _find(item: Entry) -> Path | None:
     for folder in folders():
         if (folder / f"{item.name}.npz").is_file():
             return folder / f"{item.name}.npz"
-        if all((folder / file).is_file() for file in item.files):
+        if item.files and all((folder / file).is_file() for file in item.files):
             return folder
         for url in item.urls:
             if url.endswith(".zip") and (folder / url.rsplit("/", 1)[1]).is_file():
@@ -224,7 +229,7 @@ def _writable_folder(item: Entry) -> Path:
 
 
 def _where_to_put(item: Entry) -> str:
-    files = " and ".join(item.files)
-    sources = " or ".join(item.urls)
+    files = " and ".join(item.files or (f"{item.name}.npz",))
+    source = f"Get it from {' or '.join(item.urls)} and put" if item.urls else "Put"
     places = " or ".join(map(str, folders()))
-    return f"Get it from {sources} and put {files} into {places}, or name another folder in SEFR_DATA."
+    return f"{source} {files} into {places}, or name another folder in SEFR_DATA."

@@ -1,4 +1,4 @@
-"""The results file: one CSV row a measurement, written as soon as it is made, so a run can go on where it ended.
+"""The results file: one CSV row a measurement, written at once, so that a run can go on where it ended.
 
 A row is on disk before the next measurement begins. A row cut short by a crash is dropped on opening.
 """
@@ -34,16 +34,9 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Key):
     """One measurement. Percent for accuracy and f1; seconds and joules of one fit and one prediction."""
 
-    experiment: str
-    dataset: str
-    method: str
-    variant: str
-    folds: int
-    seed: int
-    fold: int
     train_records: int
     test_records: int
     features: int

@@ -16,7 +16,7 @@ from sefr.energy import Energy, Meter
 from sefr.paper.protocol import Split
 
 # A fit of a millisecond is repeated until the whole took this long, and the median is kept.
-_ENOUGH_SECONDS = 0.2
+_ENOUGH_SECONDS = 0.1
 _MOST_LOOPS = 50
 
 
@@ -51,37 +51,22 @@ def quality(truth: NDArray[Any], answer: Any) -> tuple[float, float]:
 
 def measure(make: Callable[[], Any], split: Split, meter: Meter) -> Measurement:
     """Train and predict, repeated where that is quick; quality is that of the last repetition."""
-
-    def once() -> tuple[float, float, Any]:
-        model = make()
-        start = time.perf_counter()
-        model.fit(split.X_train, split.y_train)
-        trained = time.perf_counter()
-        answer = model.predict(split.X_test)
-        return trained - start, time.perf_counter() - trained, answer
-
-    fits, predictions, answer, energy = repeat(once, meter)
-    accuracy, f1 = quality(split.y_test, answer)
-    return Measurement(
-        accuracy, f1, statistics.median(fits), statistics.median(predictions), energy, len(fits)
-    )
-
-
-def repeat(
-    once: Callable[[], tuple[float, float, Any]], meter: Meter
-) -> tuple[list[float], list[float], Any, Energy]:
-    """Call ``once`` until enough time has passed; returns its times, last answer, and the energy of one call."""
     fits: list[float] = []
     predictions: list[float] = []
-    answer: Any = None
     with meter.measure() as energy:
         while not fits or (sum(fits) + sum(predictions) < _ENOUGH_SECONDS and len(fits) < _MOST_LOOPS):
-            fit, predict, answer = once()
-            fits.append(fit)
-            predictions.append(predict)
+            model = make()
+            start = time.perf_counter()
+            model.fit(split.X_train, split.y_train)
+            trained = time.perf_counter()
+            answer = model.predict(split.X_test)
+            fits.append(trained - start)
+            predictions.append(time.perf_counter() - trained)
     loops = len(fits)
     energy.seconds /= loops
     energy.cpu_seconds /= loops
     if energy.joules is not None:
         energy.joules /= loops
-    return fits, predictions, answer, energy
+    accuracy, f1 = quality(split.y_test, answer)
+    fit, predict = statistics.median(fits), statistics.median(predictions)
+    return Measurement(accuracy, f1, fit, predict, energy, loops)

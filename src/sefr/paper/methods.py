@@ -1,7 +1,7 @@
 """The methods of the paper's tables, each on one core and otherwise with its library's defaults.
 
-Two settings are the paper's: 50 iterations for CatBoost and a linear kernel for the SVM. The rest is what keeps
-a library quiet and on one thread. ``sefr`` is this library; ``sefr_two_pass`` is the paper's algorithm as the
+Two settings are the paper's: 50 iterations for CatBoost and a linear kernel for the SVM. The rest keeps a
+library quiet and on one thread. ``sefr`` is this library; ``sefr_two_pass`` is the paper's algorithm as the
 equations have it, with c trainings for c classes.
 """
 
@@ -31,7 +31,7 @@ class Method:
 
 
 class TwoPass:
-    """The paper's equations in two passes, on data that is already in [0, 1], with scikit-learn's two verbs."""
+    """The paper's equations in two passes, on data that is already in [0, 1]."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train once for two classes, once a class for more."""
@@ -112,8 +112,6 @@ _ALL = (
     Method("svm", "SVM", _svm, _SKLEARN, "svm", quick=False),
     Method("sefr", "SEFR", _sefr, _OURS, "sefr"),
     Method("sefr_two_pass", "SEFR, two passes", _two_pass, _OURS, "sefr"),
-    # All folds from one pass: measured as a whole, so it has no fold to fit (see tasks.whole).
-    Method("sefr_one_pass", "SEFR, all folds at once", _sefr, _OURS, "sefr"),
 )
 
 METHODS = {method.name: method for method in _ALL}

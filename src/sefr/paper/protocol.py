@@ -1,8 +1,8 @@
 """How a dataset becomes folds. This is the protocol of every number in the report; docs/paper.md explains it.
 
 Ten folds, stratified, shuffled with the row's seed. Features are scaled to [0, 1] by the lowest and highest
-value of the nine training folds; the test fold may leave that range. Accuracy and macro F1 are means over folds.
-Every method gets the same dense float64 arrays and labels 0..K-1.
+value of the nine training folds; the test fold may leave that range. Accuracy and macro F1 are means over
+folds. Every method gets the same dense float64 arrays and labels 0..K-1.
 """
 
 from __future__ import annotations
@@ -61,6 +61,4 @@ def splits(data: Data, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
 def split(data: Data, train: Rows, test: Rows) -> Split:
     """Return one fold with the scaling of its training rows."""
     scaler = MinMaxScaler().fit(data.X[train])
-    return Split(
-        scaler.transform(data.X[train]), data.y[train], scaler.transform(data.X[test]), data.y[test]
-    )
+    return Split(scaler.transform(data.X[train]), data.y[train], scaler.transform(data.X[test]), data.y[test])

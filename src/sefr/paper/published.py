@@ -18,7 +18,7 @@ def tables() -> dict[str, Any]:
 
 
 def number(quantity: str, dataset: str, method: str) -> float | None:
-    """Return accuracy, f1 (percent), seconds or joules of a method on a dataset; None where the paper has none."""
+    """Return accuracy, f1 (percent), seconds or joules of a method on a dataset, or None."""
     table = "table2" if quantity in ("accuracy", "f1") else "table3"
     if dataset in MULTICLASS:
         table += "m"
