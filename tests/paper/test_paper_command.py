@@ -1,4 +1,4 @@
-"""``sefr paper`` as a person runs it: options, interrupt and resume, errors, and the report in a real browser."""
+"""``sefr paper`` as a person runs it: options, interrupt and resume, errors, the report in a browser."""
 
 import json
 import os
@@ -228,9 +228,8 @@ def test_the_report_in_a_browser(finished, browser, scheme, width, tmp_path):
 
     # The page itself never scrolls sideways; wide tables and figures do so inside their box.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    ink, paper = page.evaluate(
-        "[getComputedStyle(document.querySelector('svg.figure')).color, getComputedStyle(document.body).backgroundColor]"
-    )
+    ink = page.evaluate("getComputedStyle(document.querySelector('svg.figure')).color")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (brightness(ink) > brightness(paper)) == (scheme == "dark")
     assert abs(brightness(ink) - brightness(paper)) > 150
     page.screenshot(path=tmp_path / "report.png", full_page=True)

@@ -16,6 +16,7 @@ from typing import Any
 
 from sefr import datasets
 from sefr.energy import Meter
+from sefr.paper import gisette_shape
 from sefr.paper.journal import Journal, Key
 from sefr.paper.machine import fingerprint
 from sefr.paper.measurement import one_core
@@ -77,7 +78,8 @@ def measure(settings: Settings, progress: Progress, *, fresh: bool = False) -> O
                 if time.monotonic() > deadline:
                     break
                 progress(len(keys) - len(todo) + done, len(keys), key)
-                journal.add(bench.run(key))
+                if not (key.experiment == "scalability" and gisette_shape.too_slow(key, journal)):
+                    journal.add(bench.run(key))
                 done += 1
     absent = tuple(name for name in settings.methods if not METHODS[name].installed)
     return Outcome(settings, journal, at_hand, missing, absent, len(todo) - done, circumstances)
@@ -120,9 +122,10 @@ def _circumstances(settings: Settings, meter: Meter) -> dict[str, Any]:
         then: dict[str, Any] = json.loads(path.read_text())
         for kind, content in now.items():
             if then.get(kind) != content:
+                changes = _difference(then.get(kind, {}), content)
                 raise RunError(
-                    f"{settings.output} holds results of another {kind}: "
-                    f"{_difference(then.get(kind, {}), content)}. Use --fresh to begin again, or another --output."
+                    f"{settings.output} holds results of another {kind}: {changes}. "
+                    "Use --fresh to begin again, or another --output."
                 )
         return then
     circumstances: dict[str, Any] = dict(now)

@@ -51,7 +51,10 @@ class Cell:
 
 
 def fold_cells(rows: Iterable[Row], folds: int) -> dict[tuple[str, str], dict[str, Cell]]:
-    """Return {(dataset, method): {quantity: Cell}} for accuracy, f1, seconds, joules and cpu."""
+    """Return {(dataset, method): {quantity: Cell}} for accuracy, f1, seconds and joules.
+
+    Seconds are CPU seconds: with one thread, the run time on a core of its own.
+    """
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
         if row.experiment == "folds" and row.folds == folds:
@@ -59,10 +62,9 @@ def fold_cells(rows: Iterable[Row], folds: int) -> dict[tuple[str, str], dict[st
     cells = {key: _cells(*key, group) for key, group in groups.items()}
     for (dataset, _), quantities in cells.items():
         sefr = cells.get((dataset, "sefr"))
-        # Of CPU time: a busy machine stretches a long run and leaves the median of short ones alone.
         quantities["seconds"] = replace(
             quantities["seconds"],
-            ours_ratio=_ratio(quantities["cpu"].ours, sefr["cpu"].ours if sefr else None),
+            ours_ratio=_ratio(quantities["seconds"].ours, sefr["seconds"].ours if sefr else None),
             published_ratio=_ratio(
                 quantities["seconds"].published, published.number("seconds", dataset, "sefr")
             ),
@@ -71,7 +73,7 @@ def fold_cells(rows: Iterable[Row], folds: int) -> dict[tuple[str, str], dict[st
 
 
 def busy(rows: Iterable[Row]) -> float:
-    """Return how many seconds of the clock a second of CPU time took: 1 on a machine that did nothing else."""
+    """Return how many seconds of the clock a CPU second took: 1 on a machine that did nothing else."""
     timed = [(row.seconds, row.cpu_seconds) for row in rows if row.seconds and row.cpu_seconds]
     return sum(wall for wall, _ in timed) / sum(cpu for _, cpu in timed) if timed else 1.0
 
@@ -91,9 +93,8 @@ def _cells(dataset: str, method: str, rows: list[Row]) -> dict[str, Cell]:
     return {
         "accuracy": cell("accuracy", statistics.fmean(row.accuracy for row in rows)),
         "f1": cell("f1", statistics.fmean(row.f1 for row in rows)),
-        "seconds": cell("seconds", _mean_times([row.seconds for row in rows], of)),
+        "seconds": cell("seconds", _mean_times([row.cpu_seconds for row in rows], of)),
         "joules": cell("joules", _mean_times([row.joules for row in rows], of), energy),
-        "cpu": cell("cpu", _mean_times([row.cpu_seconds for row in rows], of)),
     }
 
 
