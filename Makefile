@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 # Debian packages, for what pip cannot bring.
 APT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends
+UPDATE := $(if $(filter 0,$(shell id -u)),,sudo) apt-get update --quiet
 # meson-python looks for meson and ninja on the path when it builds and, editable, rebuilds.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint types clean
+.PHONY: help demo test test-quick lint types paper browser-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -26,11 +27,17 @@ $(READY): pyproject.toml meson.build
 demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
 	$(BIN)/python examples/digits.py
 
-test: $(READY) ## run the whole suite
+test: $(READY) browser-tools ## run the whole suite
 	$(BIN)/pytest
 
 test-quick: $(READY) ## run what takes less than two minutes
 	$(BIN)/pytest -m "not slow"
+
+paper: $(READY) ## run the paper again: tables, figures and a report in paper-results/ (PAPER=--quick: two minutes)
+	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper $(PAPER)
+
+browser-tools: ## install Chromium, in which a test looks at the report
+	@test -x /usr/bin/chromium || ($(UPDATE) && $(APT) chromium fonts-dejavu-core) || test "$$CI" != true
 
 lint: $(READY) ## check style
 	$(BIN)/ruff check .
@@ -40,4 +47,4 @@ types: $(READY) ## check types
 	$(BIN)/mypy
 
 clean: ## remove what the targets above made
-	rm -rf $(VENV) build demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build demo paper-results .mypy_cache .pytest_cache .ruff_cache .hypothesis

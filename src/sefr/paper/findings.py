@@ -83,8 +83,8 @@ def _waveform(cells: Cells, spreads: Spreads) -> Finding:
     if gap:
         text += (
             " Dividing each one-against-all score by the gap between the means of its two sides, which the "
-            f"paper does not mention, gives {gap['accuracy'].mean:.2f} %: the published row was probably made "
-            "with scores of comparable size."
+            f"paper does not mention, gives {gap['accuracy'].mean:.2f} %: the published row was probably "
+            "made with scores of comparable size."
         )
     return Finding(title, NO if cell.mark != "close" else YES, text)
 
@@ -172,7 +172,7 @@ def _multiclass_time(cells: Cells) -> Finding:
         text += (
             " The 20.61 s on CNAE-9, the slowest of all eight methods there, come from training once a "
             "class: the sums of “all classes but i” are the total minus class i, so one pass is enough. The "
-            f"two-pass algorithm with its nine trainings takes {two_pass.ours_ratio:.0f} times as long as ours here."
+            f"two-pass algorithm with its nine trainings takes {two_pass.ours_ratio:.0f} times as long."
         )
     return Finding(title, NO if faster else PARTLY, text)
 
