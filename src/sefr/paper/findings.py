@@ -10,7 +10,7 @@ from sefr.datasets.catalogue import entry
 from sefr.paper import published
 from sefr.paper.journal import Row
 from sefr.paper.methods import METHODS
-from sefr.paper.tables import CLOSE, Cell, Spread, ranks
+from sefr.paper.tables import CLOSE, Cell, Spread, ranks, signed
 
 Cells = dict[tuple[str, str], dict[str, Cell]]
 Spreads = dict[tuple[str, str], dict[str, Spread]]
@@ -64,7 +64,7 @@ def _accuracy(cells: Cells) -> Finding:
         return Finding(title, OPEN, "No dataset was run with all folds.")
     close = [name for name, cell in found.items() if cell.mark == "close"]
     parts = ", ".join(
-        f"{_title(name)} {cell.ours:.2f} ({cell.difference:+.2f})" for name, cell in found.items()
+        f"{_title(name)} {cell.ours:.2f} ({signed(cell.difference or 0.0)})" for name, cell in found.items()
     )
     text = f"{len(close)} of {len(found)} rows are within {CLOSE} points of the published accuracy: {parts}."
     return Finding(title, YES if len(close) == len(found) else PARTLY, text)

@@ -50,6 +50,12 @@ class Cell:
         return "close" if abs(gap) <= CLOSE else "above" if gap > 0 else "below"
 
 
+def signed(value: float) -> str:
+    """Return a difference with its sign, a true minus; what rounds to 0 has none."""
+    text = f"{value:+.2f}".replace("-", "−")
+    return "0.00" if text in ("+0.00", "−0.00") else text
+
+
 def fold_cells(rows: Iterable[Row], folds: int) -> dict[tuple[str, str], dict[str, Cell]]:
     """Return {(dataset, method): {quantity: Cell}} for accuracy, f1, seconds and joules.
 
