@@ -6,8 +6,8 @@ import pytest
 
 from sefr.paper import figures, findings, uno
 from sefr.paper.journal import Row
-from sefr.paper.report import printed, ratio, signed, significant
-from sefr.paper.tables import Cell, busy, byte_cells, fold_cells, protocol_spreads, ranks
+from sefr.paper.report import printed, ratio, significant
+from sefr.paper.tables import Cell, busy, byte_cells, fold_cells, protocol_spreads, ranks, signed
 
 
 def row(dataset, method, fold=0, accuracy=80.0, cpu=0.01, **more):
@@ -141,7 +141,7 @@ def test_numbers_keep_three_digits(value, text):
 
 def test_numbers_are_printed_as_in_the_paper():
     assert [printed(195), printed(0.5), printed(12764.45), printed(None)] == ["195", "0.50", "12,764.45", "–"]
-    assert signed(-0.5) == "−0.50"
+    assert [signed(-0.5), signed(0.5), signed(-0.001)] == ["−0.50", "+0.50", "0.00"]
     assert ratio(None) == "–"
 
 

@@ -115,7 +115,7 @@ def _order(cells: Cells) -> list[Finding]:
         " The peers are today's versions with today's defaults (XGBoost, for one, now grows trees on "
         "histograms), and one shuffle of ten folds moves a method by up to a point, or several on the 208 "
         "records of Sonar: neighbours in the order swap places easily. The SVM's multiclass rows come out "
-        "only with one class against the rest; scikit-learn's own one-against-one would be third on Semeion."
+        "only with one class against the rest; scikit-learn's own one-against-one gives 93.2 on Semeion."
     )
     exact = all(abs(t - m) < 2 for d in dict.fromkeys(d for d, _ in cells) for _, t, m in ranks(cells, d))
     return [Finding(title, YES if exact else PARTLY, " ".join(sentences) + why)]
