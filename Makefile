@@ -73,4 +73,4 @@ types: $(TEST_READY) ## check types
 	$(BIN)/mypy
 
 clean: ## remove what the targets above made
-	rm -rf $(VENV) build demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build demo paper-results .mypy_cache .pytest_cache .ruff_cache .hypothesis
