@@ -65,6 +65,17 @@ def test_ratios_are_to_sefr_and_of_cpu_time():
     assert busy(rows) > 5
 
 
+def test_energy_is_estimated_only_where_asked_and_not_measured():
+    rows = ten("sonar", "sefr", cpu=0.02) + ten("sonar", "svm", joules=3.0, energy="measured")
+    plain, asked = (fold_cells(rows, 10, watts) for watts in (None, 15.0))
+    assert plain["sonar", "sefr"]["joules"].ours is None
+    assert plain["sonar", "sefr"]["joules"].kind == "not measured"
+    assert asked["sonar", "sefr"]["joules"].ours == pytest.approx(15 * 0.2)
+    assert asked["sonar", "sefr"]["joules"].kind == "estimated"
+    assert asked["sonar", "svm"]["joules"].ours == pytest.approx(30)
+    assert asked["sonar", "svm"]["joules"].kind == "measured"
+
+
 def test_rows_of_other_folds_do_not_mix():
     rows = [*ten("sonar", "sefr", 70), row("sonar", "sefr", 0, 10.0, folds=3)]
     assert fold_cells(rows, 10)["sonar", "sefr"]["accuracy"].ours == pytest.approx(70)

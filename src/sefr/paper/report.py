@@ -44,7 +44,7 @@ def write(outcome: Outcome) -> tuple[Path, Path]:
 def _context(outcome: Outcome) -> dict[str, Any]:
     settings, rows = outcome.settings, list(outcome.journal)
     folds = settings.folds
-    cells = fold_cells(rows, folds)
+    cells = fold_cells(rows, folds, settings.watts)
     spreads = protocol_spreads(rows, folds)
     byte_rows = byte_cells(rows, folds)
     scores = _semeion_weights() if "weights" in settings.parts else None

@@ -70,7 +70,7 @@ def measure(settings: Settings, progress: Progress, *, fresh: bool = False) -> O
     done = 0
     if todo:
         meter.idle_watts = float(circumstances["idle_watts"])
-        bench = Bench(settings, meter)
+        bench = Bench(meter)
         with one_core(), warnings.catch_warnings():
             # A class that no fold predicts is a result here, not news.
             warnings.simplefilter("ignore")
@@ -119,7 +119,10 @@ def _circumstances(settings: Settings, meter: Meter) -> dict[str, Any]:
     path = settings.output / CIRCUMSTANCES
     now = fingerprint()
     if path.exists():
-        then: dict[str, Any] = json.loads(path.read_text())
+        try:
+            then: dict[str, Any] = json.loads(path.read_text())
+        except ValueError as error:
+            raise RunError(f"{path} is damaged ({error}); use --fresh or another --output") from error
         for kind, content in now.items():
             if then.get(kind) != content:
                 changes = _difference(then.get(kind, {}), content)
