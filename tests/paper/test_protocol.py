@@ -166,9 +166,12 @@ def test_methods_take_turns_within_a_fold(tmp_path):
 
 
 def test_a_quick_plan_has_the_slow_methods_last_and_once(tmp_path):
-    keys = plan(Settings(tmp_path, parts=("accuracy", "protocol"), quick=True), ("sonar",))
+    parts = ("accuracy", "protocol", "scalability")
+    keys = plan(Settings(tmp_path, parts=parts, quick=True), ("semeion", "sonar"))
     slow = [not METHODS[key.method].quick for key in keys]
     assert slow == sorted(slow)
+    assert keys[0].dataset == "sonar"
+    keys = [key for key in keys if key.dataset == "sonar"]
     assert sum(key.method == "svm" for key in keys) == 1
     assert sum(key.method == "sefr" and key.experiment == "folds" for key in keys) == 10
 
