@@ -90,9 +90,7 @@ class CsvPart(Part):
             if len(head) < length or head.count(b"\n") >= 8 or head.count(b"\r") >= 8:
                 break
             if length >= LONGEST_LINE:
-                raise SourceError(
-                    f"{self.name}, line 1: no line ends within {length >> 20} MB: is this CSV?"
-                )
+                raise SourceError(f"{self.name}, line 1: no line ends in {length >> 20} MB")
             length *= 4
         if not head.strip():
             raise SourceError(f"{self.name}: the file is empty")
@@ -104,7 +102,7 @@ class CsvPart(Part):
         return head
 
     def _sniffed(self, head: bytes) -> str:
-        """Return the delimiter that the first line has most of, outside quotes; a comma where there is none."""
+        """Return the delimiter that the first line has most of, outside quotes; else a comma."""
         first = head.removeprefix(b"\xef\xbb\xbf").lstrip().splitlines()[0].decode(errors="replace")
         counts = Counter(char for char in re.sub(r'"[^"]*"', "", first) if char in DELIMITERS)
         return max(DELIMITERS, key=lambda char: (counts[char], -DELIMITERS.index(char)))

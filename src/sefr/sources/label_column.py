@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from ..labels import Codes
 from ..summary import Summary
-from .part import SourceError
+from .part import Part, SourceError
 
 INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 MOST_CLASSES = 10_000
 Where = Callable[[int], str]
+Origin = Callable[[int], tuple[Part, int]]
 
 
 def coded(column: pa.ChunkedArray, name: str, where: Where, *, typed: bool) -> tuple[NDArray[Any], Codes]:
@@ -54,34 +55,37 @@ class Roll:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.first: dict[Any, str] = {}
+        self.first: dict[Any, tuple[Part, int]] = {}
 
-    def add(self, classes: NDArray[Any], codes: Codes, where: Where, n_features: int) -> None:
+    def add(self, classes: NDArray[Any], codes: Codes, origin: Origin, n_features: int) -> None:
         """Note the labels of some rows; too many different ones to be classes are an error."""
+        most = min(MOST_CLASSES, max(100, (1 << 22) // max(1, n_features)))
         for code, label in enumerate(classes.tolist()):
             if label not in self.first:
-                row = int(np.argmax(codes == code))
-                if len(self.first) >= min(MOST_CLASSES, max(100, (1 << 22) // max(1, n_features))):
-                    raise _too_many(len(self.first) + 1, self.name, where(row))
-                self.first[label] = where(row) if len(self.first) < 50 else ""
+                self.first[label] = origin(int(np.argmax(codes == code)))
+                if len(self.first) > most:
+                    raise _too_many(len(self.first), self.name, self.place(label))
 
-    def settle(self, summary: Summary, *, typed: bool) -> Summary:
-        """Return the Summary with its labels as what they turned out to be."""
+    def place(self, label: Any) -> str:
+        """Return where a label was seen first."""
+        part, record = self.first[label]
+        return part.place(record)
+
+    def settled(self, summary: Summary, *, typed: bool) -> NDArray[Any]:
+        """Return the labels of a Summary as what they turned out to be, in the same order."""
         labels = summary.classes.tolist()
         if len(labels) == 1:
-            place = self.first[labels[0]].split(",")[0]
+            part = self.first[labels[0]][0]
             raise SourceError(
-                f"{place}: column {self.name!r} is {labels[0]!r} in every row: two classes are needed"
+                f"{part.name}: column {self.name!r} is {labels[0]!r} in every row: two classes are needed"
             )
+        values = None if typed else settled(labels)
+        if values is None and not typed:
+            fraction = next(label for label in labels if not float(label).is_integer())
+            raise SourceError(f"{self.place(fraction)}: {_continuous(self.name, fraction)}")
         if len(labels) > 20 and len(labels) > summary.n_rows / 2:
-            raise _too_many(len(labels), self.name, next(iter(self.first.values())), int(summary.n_rows))
-        if typed:
-            return summary
-        values = settled(labels)
-        if values is None:
-            number = next(label for label in labels if not INTEGER.fullmatch(label))
-            raise SourceError(f"{self.first.get(number, '')}: {_continuous(self.name, number)}")
-        return relabelled(summary, np.array(values))
+            raise _too_many(len(labels), self.name, self.place(labels[0]), int(summary.n_rows))
+        return summary.classes if typed else np.array(values)
 
 
 def settled(labels: list[str]) -> list[Any] | None:

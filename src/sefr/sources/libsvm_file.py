@@ -18,7 +18,7 @@ LABEL = "label"
 
 
 class LibsvmPart(Part):
-    """A libsvm file, read twice: first for the highest index. Index 7 is column ``x7``, the label ``label``."""
+    """A libsvm file, read twice, first for the highest index: 7 is column ``x7``, the label ``label``."""
 
     typed = False
 

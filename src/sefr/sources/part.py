@@ -19,9 +19,9 @@ class Part(ABC):
     """One file.
 
     ``name`` is what messages call it. ``columns`` has the name of every column and what it holds:
-    ``NUMBER`` (integers, floats, booleans), ``TEXT``, or ``OTHER`` (dates, lists), which no model can use. ``typed`` says
-    that the format itself tells "1" from 1; where it does not, labels of digits are integers. ``size`` is the
-    number of bytes, if known, and ``position`` how many of them have been read.
+    ``NUMBER`` (integers, floats, booleans), ``TEXT``, or ``OTHER`` (dates, lists), which no model can use.
+    ``typed`` says that the format itself tells "1" from 1; where it does not, labels of digits are integers.
+    ``size`` is the number of bytes, if known, and ``position`` how many of them have been read.
     """
 
     name: str

@@ -39,7 +39,7 @@ class _Counted(io.RawIOBase):
 
 
 class Stream(io.RawIOBase):
-    """The content of a file, "-" for standard input; gzip, zstd and bz2, told by the first bytes, decompressed.
+    """The content of a file, "-" for standard input; gzip, zstd and bz2 decompressed.
 
     ``head(n)`` looks ahead without taking anything away.
     """

@@ -5,8 +5,8 @@ So the sums are added in the same order whatever the format and however the rows
 
 from __future__ import annotations
 
-from bisect import bisect_right
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -36,11 +36,16 @@ class Batch:
     def __len__(self) -> int:
         return int(self.rows.num_rows)
 
-    def place(self, row: int) -> str:
-        """Return where a row is: file and line."""
+    def origin(self, row: int) -> tuple[Part, int]:
+        """Return the part that a row came from and its number there."""
         at = bisect_right([origin[0] for origin in self._origins], row) - 1
         start, part, record = self._origins[at]
-        return part.place(record + row - start)
+        return part, record + row - start
+
+    def place(self, row: int) -> str:
+        """Return where a row is: file and line."""
+        part, record = self.origin(row)
+        return part.place(record)
 
 
 class Table:
@@ -71,12 +76,8 @@ class Table:
         if label in self.columns:
             return label
         names = list(self.columns)
-        if (
-            label.lstrip("-").isdigit()
-            and names
-            and names[0] in ("x0", "x1")
-            and -len(names) <= int(label) < len(names)
-        ):
+        by_position = re.fullmatch(r"-?[0-9]+", label) and names[0] == "x0"
+        if by_position and -len(names) <= int(label) < len(names):
             return names[int(label)]
         shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         first = self.parts[0]
@@ -182,7 +183,7 @@ class Table:
                 found[name].update(v for v in batch.rows.column(name).unique().to_pylist() if v is not None)
                 if len(found[name]) > MOST_CATEGORIES:
                     raise SourceError(
-                        f"{batch.place(0)}: column {name!r} has more than {MOST_CATEGORIES} different values: "
+                        f"{batch.place(0)}: column {name!r} has more than {MOST_CATEGORIES} values: "
                         "too many for categories; leave it out with --drop"
                     )
         return {name: tuple(sorted(values)) for name, values in found.items()}
@@ -208,7 +209,7 @@ def summarise(
     missing: str,
     n_folds: int = 1,
 ) -> list[Summary]:
-    """Summarise a batch, each fold by itself; a value that cannot be used is an error that says where."""
+    """Summarise a batch, each fold by itself; a value that cannot be used is an error."""
     names = recipe.feature_names
     try:
         return Summary.of_folds(matrix, classes, codes, None, n_folds, names, missing=missing)

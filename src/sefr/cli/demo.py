@@ -1,0 +1,5 @@
+"""``sefr demo``."""
+
+
+def demo() -> None:
+    """Later."""

@@ -1,0 +1,5 @@
+"""``sefr explain``."""
+
+
+def explain() -> None:
+    """Later."""

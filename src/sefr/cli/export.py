@@ -1,0 +1,5 @@
+"""``sefr export``."""
+
+
+def export() -> None:
+    """Later."""

@@ -1,0 +1,5 @@
+"""``sefr simulate``."""
+
+
+def simulate() -> None:
+    """Later."""
