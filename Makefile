@@ -20,7 +20,7 @@ $(READY): pyproject.toml meson.build
 	touch $@
 
 demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
-	$(BIN)/python examples/digits.py
+	$(BIN)/sefr demo
 
 test: $(READY) ## run the whole suite
 	$(BIN)/pytest

@@ -35,6 +35,12 @@ class Screen:
         """Show a line of plain text, never cut or wrapped."""
         self.out.print(Text(text), soft_wrap=True)
 
+    def step(self, number: int, text: str) -> None:
+        """Show a numbered step of a story, with its lines below each other."""
+        table = Grid.grid(padding=(0, 2, 0, 0))
+        table.add_row(f"[bold]{number}[/]", text)
+        self.out.print(table)
+
     def note(self, text: str) -> None:
         """Say something beside the answer."""
         if not self.as_json:

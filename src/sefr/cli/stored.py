@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
+from typing import Any
 
 from .. import model_file
 from ..classifier import SEFRClassifier
@@ -52,6 +54,14 @@ def fitted_recipe(
     if extra:
         screen.note(f"{first.name}: {_listed(extra)} not in the model and left out")
     return replace(recipe, label=name)
+
+
+def device_library() -> Any:
+    """Return ``sefr.device``, which not every installation has."""
+    try:
+        return import_module("sefr.device")
+    except ModuleNotFoundError as error:
+        raise ValueError(f"this installation cannot make code for boards: {error}") from None
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import model_file
 from ..sources import SourceError, open_table
 from ..sources.learning import learn
