@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -14,6 +17,10 @@ from .stream import Stream, name_of
 ATTRIBUTE = re.compile(
     r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s{]+)\s*(.+)$", re.IGNORECASE
 )
+# What a row of plain CSV has not; and a quoted value, or a comma with the spaces around it.
+UNCLEAN = re.compile(rb"[%'\\\t]|, | ,")
+TOKEN = re.compile(rb"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\s*,\s*""")
+CHUNK = 1 << 18
 NUMBERS = ("numeric", "real", "integer")
 
 
@@ -35,13 +42,23 @@ class ArffPart(CsvPart):
         self._kinds, self._data_offset = self._attributes(head)
         self._names = list(self._kinds)
         self._n_names = len(self._names)
-        rows = head[self._data_offset :]
-        self._quote = "'" if b"'" in rows or b'"' not in rows else '"'
-        self._refuse_sparse(rows)
+        self._quote = '"'
+        self._refuse_sparse(head[self._data_offset :])
         self.columns = {
             name: "text" if pa.types.is_string(kind) else "number" for name, kind in self._kinds.items()
         }
         self.columns |= {name: "other" for name, kind in self._kinds.items() if pa.types.is_timestamp(kind)}
+
+    def _decoded(self, stream: io.RawIOBase, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+        return super()._decoded(_Cleaned(stream), types)
+
+    def _records(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+        with Stream(self.path) as stream:
+            first = stream.head(self._data_offset).count(b"\n") + 1
+            stream.skip(self._data_offset)
+            for line, raw in enumerate(io.BufferedReader(stream), start=first):
+                if cleaned := _clean(raw).strip():
+                    yield line, next(csv.reader([cleaned.decode(errors="replace")], strict=strict))
 
     def _attributes(self, head: bytes) -> tuple[dict[str, pa.DataType], int]:
         """Return the columns and where the rows begin."""
@@ -88,6 +105,42 @@ class ArffPart(CsvPart):
             raise SourceError(
                 f"{self.name}, line {line}: sparse ARFF is not read; save it as libsvm or dense ARFF"
             )
+
+
+class _Cleaned(io.RawIOBase):
+    """The rows of ARFF as CSV: no comments, no spaces around commas, double quotes only."""
+
+    def __init__(self, stream: io.RawIOBase) -> None:
+        self._lines = io.BufferedReader(stream, CHUNK)
+        self._left = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            lines = self._lines.readlines(CHUNK)
+            if not lines:
+                return 0
+            text = b"".join(lines)
+            self._left = text if not UNCLEAN.search(text) else b"".join(map(_clean, lines))
+        taken = self._left[: len(buffer)]
+        self._left = self._left[len(taken) :]
+        buffer[: len(taken)] = taken
+        return len(taken)
+
+
+def _clean(line: bytes) -> bytes:
+    if line.lstrip().startswith(b"%"):
+        return b""
+    return TOKEN.sub(_csv_token, line.strip()) + b"\n"
+
+
+def _csv_token(found: re.Match[bytes]) -> bytes:
+    if not found[1]:
+        return b","
+    value = re.sub(rb"\\(.)", rb"\1", found[1][1:-1])
+    return b'"' + value.replace(b'"', b'""') + b'"'
 
 
 def _unquoted(text: str) -> str:

@@ -48,8 +48,11 @@ class CsvPart(Part):
 
     def batches(self, wanted: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         stream = self._fresh()
+        stream.quotes = 0
         try:
             yield from self._decoded(stream, {name: self._type(name, kind) for name, kind in wanted.items()})
+            if stream.quotes % 2:
+                self._refuse_open_quote()
         except pa.ArrowInvalid as error:
             self._complain(error)
         finally:
@@ -145,7 +148,7 @@ class CsvPart(Part):
             return pa.string()
         return pa.bool_() if pa.types.is_boolean(self._kinds[name]) else pa.float64()
 
-    def _decoded(self, stream: Stream, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+    def _decoded(self, stream: io.RawIOBase, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
         longest = max(BLOCK, 4 * self._row_bytes)
         yield from self._reader(pa.PythonFile(stream, "r"), types, list(types) or self._names[:1], longest)
 
@@ -187,6 +190,17 @@ class CsvPart(Part):
             raise SourceError(f"{where}: a line is too long: is a quote not closed?") from None
         raise SourceError(f"{where}: {message}") from None
 
+    def _refuse_open_quote(self) -> None:
+        """Complain if the last value is a quoted one without an end; a lone quote inside a value is none."""
+        if self.path == "-":
+            raise SourceError(f"{self.name}: an odd number of quotes: one is not closed")
+        line = 0
+        try:
+            for line, _row in self._records(strict=True):  # noqa: B007
+                pass
+        except csv.Error:
+            raise SourceError(f"{self.name}, after line {line}: a quote is not closed") from None
+
     def _line_of(self, record: int) -> int | None:
         if self.path == "-":
             return None
@@ -198,14 +212,14 @@ class CsvPart(Part):
             return None
         return None
 
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
+    def _records(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
         """Yield the records after the names and the line where each begins."""
         with Stream(self.path) as stream:
             first = stream.head(self._data_offset).count(b"\n") + 1
             stream.skip(self._data_offset)
             csv.field_size_limit(LONGEST_LINE)
             text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8", errors="replace", newline="")
-            reader = csv.reader(text, delimiter=self.delimiter, quotechar=self._quote)
+            reader = csv.reader(text, delimiter=self.delimiter, quotechar=self._quote, strict=strict)
             line = first
             for row in reader:
                 if row:

@@ -99,9 +99,10 @@ def settled(labels: list[str]) -> list[Any] | None:
         numbers = [float(label) for label in labels]
     except ValueError:
         return labels
-    if len(set(numbers)) == len(labels) and all(number.is_integer() for number in numbers):
-        return [int(number) for number in numbers]
-    return labels if all(number.is_integer() for number in numbers) else None
+    if not all(number.is_integer() for number in numbers):
+        return None
+    exact = len(set(numbers)) == len(labels) and max(map(abs, numbers)) < 2**53
+    return [int(number) for number in numbers] if exact else labels
 
 
 def like_the_model(classes: NDArray[Any], known: NDArray[Any], name: str, *, typed: bool) -> NDArray[Any]:

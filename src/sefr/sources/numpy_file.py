@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import tempfile
@@ -143,9 +144,14 @@ class _Array:
     @classmethod
     def at(cls, member: str, file: IO[bytes]) -> _Array:
         version = npy.read_magic(file)
-        if version not in ((1, 0), (2, 0), (3, 0)):
+        readers: dict[Any, Any] = {
+            (1, 0): npy.read_array_header_1_0,
+            (2, 0): npy.read_array_header_2_0,
+            (3, 0): _header_3_0,
+        }
+        if version not in readers:
             raise ValueError(f"npy version {version}")
-        shape, by_columns, dtype = npy._read_array_header(file, version)  # type: ignore[attr-defined]
+        shape, by_columns, dtype = readers[version](file)
         if dtype.hasobject:
             raise ValueError(f"{member or 'the array'} holds Python objects, which are not read")
         if not shape:
@@ -175,6 +181,18 @@ class _Array:
             table = np.load(copy.name, mmap_mode="r", allow_pickle=False)
             for start in range(0, self.shape[0], step):
                 yield np.array(table[start : start + step])
+
+
+def _header_3_0(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read the header that numpy writes for field names beyond Latin-1; it has no reader for it in public."""
+    length = int.from_bytes(file.read(4), "little")
+    if length > 1 << 24:
+        raise ValueError("the header is too long")
+    try:
+        header = ast.literal_eval(file.read(length).decode())
+        return header["shape"], header["fortran_order"], npy.descr_to_dtype(header["descr"])
+    except (SyntaxError, KeyError, TypeError) as error:
+        raise ValueError(f"a damaged header: {error}") from None
 
 
 def _column(block: NDArray[Any], at: int | str | None) -> pa.Array:

@@ -56,6 +56,7 @@ class Stream(io.RawIOBase):
         self._inner: Any = pa.CompressedInputStream(buffered, compression) if compression else buffered
         self._head = b""
         self._at = 0
+        self.quotes = 0  # double quotes handed out: an odd number means that one may not be closed
 
     @property
     def position(self) -> int:
@@ -90,6 +91,7 @@ class Stream(io.RawIOBase):
         if self._at and self._at >= len(self._head):
             self._head, self._at = b"", 0
         buffer[: len(data)] = data
+        self.quotes += data.count(b'"')
         return len(data)
 
     def close(self) -> None:
