@@ -1,0 +1,458 @@
+; The AVR kernels; sefr_avr.h is their contract. avr-gcc calling convention: arguments from r25 down, r2-r17, r28 and
+; r29 belong to the caller, r1 is 0 on entry and exit.
+#if defined(__AVR_HAVE_MUL__) && !defined(SEFR_PORTABLE)
+
+.macro FUNCTION name
+  .section .text.\name,"ax",@progbits
+  .global \name
+  .type \name,@function
+\name:
+.endm
+
+.macro TWICE step
+  \step
+  \step
+.endm
+.macro FOUR_TIMES step
+  TWICE \step
+  TWICE \step
+.endm
+; step for each of r20 features: one, two and four by the low bits, then eights.
+.macro REPEAT step
+  sbrs r20,0
+  rjmp 1f
+  \step
+1: sbrs r20,1
+  rjmp 2f
+  TWICE \step
+2: sbrs r20,2
+  rjmp 3f
+  FOUR_TIMES \step
+3: lsr r20
+  lsr r20
+  lsr r20
+  breq 5f
+4: FOUR_TIMES \step
+  FOUR_TIMES \step
+  dec r20
+  brne 4b
+5:
+.endm
+
+; ---- sums += record: 12 cycles a feature from RAM, 13 from flash.
+.macro ADD_RAM
+  ld r0,X+
+  ld r18,Z
+  add r18,r0
+  st Z+,r18
+  ld r18,Z
+  adc r18,r1
+  st Z+,r18
+.endm
+.macro ADD_FLASH
+  lpm r0,Z+
+  ld r18,X
+  add r18,r0
+  st X+,r18
+  ld r18,X
+  adc r18,r1
+  st X+,r18
+.endm
+FUNCTION sefr_avr_add
+  movw r30,r24
+  movw r26,r22
+  REPEAT ADD_RAM
+  ret
+FUNCTION sefr_avr_add_P
+  movw r26,r24
+  movw r30,r22
+  REPEAT ADD_FLASH
+  ret
+
+; ---- the same, skipping zeros: 6 cycles for a zero in flash, else 12, or 16 with a carry.
+.macro SKIP at
+  tst r0
+  breq 9f
+  ldd r18,Y+2*\at
+  add r18,r0
+  std Y+2*\at,r18
+  brcc 9f
+  ldd r18,Y+2*\at+1
+  inc r18
+  std Y+2*\at+1,r18
+9:
+.endm
+.macro SKIP_RAM at
+  ld r0,X+
+  SKIP \at
+.endm
+.macro SKIP_FLASH at
+  lpm r0,Z+
+  SKIP \at
+.endm
+.macro SKIPPING step
+  push r28
+  push r29
+  movw r28,r24
+  sbrs r20,0
+  rjmp 1f
+  \step 0
+  adiw r28,2
+1: sbrs r20,1
+  rjmp 2f
+  \step 0
+  \step 1
+  adiw r28,4
+2: sbrs r20,2
+  rjmp 3f
+  .irp at,0,1,2,3
+  \step \at
+  .endr
+  adiw r28,8
+3: lsr r20
+  lsr r20
+  lsr r20
+  brne 4f
+  rjmp 5f
+4:
+  .irp at,0,1,2,3,4,5,6,7
+  \step \at
+  .endr
+  adiw r28,16
+  dec r20
+  breq 5f
+  rjmp 4b
+5: pop r29
+  pop r28
+  ret
+.endm
+FUNCTION sefr_avr_add_sparse
+  movw r26,r22
+  SKIPPING SKIP_RAM
+FUNCTION sefr_avr_add_sparse_P
+  movw r30,r22
+  SKIPPING SKIP_FLASH
+
+; ---- weights . record in 24 bits: 10 cycles a feature, 11 with one side in flash. The carry of mulsu is the sign.
+.macro MULTIPLY_ADD
+  mulsu r18,r19
+  sbc r25,r25
+  add r22,r0
+  adc r23,r1
+  adc r24,r25
+.endm
+.macro DOT_RAM
+  ld r19,X+
+  ld r18,Z+
+  MULTIPLY_ADD
+.endm
+.macro DOT_RECORD_FLASH
+  lpm r19,Z+
+  ld r18,X+
+  MULTIPLY_ADD
+.endm
+.macro DOT_WEIGHT_FLASH
+  ld r19,X+
+  lpm r18,Z+
+  MULTIPLY_ADD
+.endm
+.macro DOT step
+  clr r22
+  clr r23
+  clr r24
+  REPEAT \step
+  clr r1
+  clr r25
+  sbrc r24,7
+  com r25
+  ret
+.endm
+FUNCTION sefr_avr_dot
+  movw r30,r24
+  movw r26,r22
+  DOT DOT_RAM
+FUNCTION sefr_avr_dot_P
+  movw r26,r24
+  movw r30,r22
+  DOT DOT_RECORD_FLASH
+FUNCTION sefr_avr_dot_W
+  movw r30,r24
+  movw r26,r22
+  DOT DOT_WEIGHT_FLASH
+
+; ---- rows of one class: list r24, rows r22, stride r20, labels r18, label r16, n r14.
+FUNCTION sefr_avr_pick_P
+  movw r26,r24
+  movw r30,r18
+  mov r18,r14
+1: lpm r0,Z+
+  cpse r0,r16
+  rjmp 2f
+  st X+,r22
+  st X+,r23
+2: add r22,r20
+  adc r23,r21
+  dec r18
+  brne 1b
+  sub r26,r24
+  sbc r27,r25
+  lsr r27
+  ror r26
+  mov r24,r26
+  ret
+
+; ---- sums r24, list r22, offset r20, n r18: the sums stay in r2-r25 while the rows go by, 5 cycles a value.
+.macro ADD_HELD low high
+  lpm r0,Z+
+  add r\low,r0
+  adc r\high,r1
+.endm
+FUNCTION sefr_avr_batch12_P
+  .irp r,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,28,29
+  push r\r
+  .endr
+  push r24
+  push r25
+  movw r30,r24
+  movw r26,r22
+  mov r29,r20
+  mov r28,r18
+  .irp r,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25
+  ld r\r,Z+
+  .endr
+1: ld r30,X+
+  ld r31,X+
+  add r30,r29
+  adc r31,r1
+  ADD_HELD 2 3
+  ADD_HELD 4 5
+  ADD_HELD 6 7
+  ADD_HELD 8 9
+  ADD_HELD 10 11
+  ADD_HELD 12 13
+  ADD_HELD 14 15
+  ADD_HELD 16 17
+  ADD_HELD 18 19
+  ADD_HELD 20 21
+  ADD_HELD 22 23
+  ADD_HELD 24 25
+  dec r28
+  brne 1b
+  pop r31
+  pop r30
+  .irp r,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25
+  st Z+,r\r
+  .endr
+  .irp r,29,28,17,16,15,14,13,12,11,10,9,8,7,6,5,4,3,2
+  pop r\r
+  .endr
+  ret
+FUNCTION sefr_avr_batch4_P
+  push r28
+  push r29
+  push r16
+  push r17
+  movw r28,r24
+  movw r26,r22
+  mov r16,r20
+  mov r17,r18
+  ldd r18,Y+0
+  ldd r19,Y+1
+  ldd r20,Y+2
+  ldd r21,Y+3
+  ldd r22,Y+4
+  ldd r23,Y+5
+  ldd r24,Y+6
+  ldd r25,Y+7
+1: ld r30,X+
+  ld r31,X+
+  add r30,r16
+  adc r31,r1
+  ADD_HELD 18 19
+  ADD_HELD 20 21
+  ADD_HELD 22 23
+  ADD_HELD 24 25
+  dec r17
+  brne 1b
+  std Y+0,r18
+  std Y+1,r19
+  std Y+2,r20
+  std Y+3,r21
+  std Y+4,r22
+  std Y+5,r23
+  std Y+6,r24
+  std Y+7,r25
+  pop r17
+  pop r16
+  pop r29
+  pop r28
+  ret
+FUNCTION sefr_avr_batch1_P
+  movw r26,r24
+  ld r24,X+
+  ld r25,X
+  push r27
+  push r26
+  movw r26,r22
+1: ld r30,X+
+  ld r31,X+
+  add r30,r20
+  adc r31,r1
+  ADD_HELD 24 25
+  dec r18
+  brne 1b
+  pop r26
+  pop r27
+  st X,r25
+  st -X,r24
+  ret
+
+; ---- negative r24, positive r22, weights r20, n r18, counts r16, totals r14.
+; u = positive * counts[0] and v = negative * counts[1] in 24 bits; the weight is 127 |u - v| / (u + v), rounded: 32-bit
+; dividend, 24-bit divisor and remainder, 7 quotient bits.
+.macro DIVIDE_BIT
+  rol r24
+  rol r18
+  rol r19
+  rol r20
+  cp r18,r21
+  cpc r19,r22
+  cpc r20,r23
+  brcs 9f
+  sub r18,r21
+  sbc r19,r22
+  sbc r20,r23
+9:                 ; carry: the quotient bit, inverted; the next rol puts it into r24
+.endm
+.macro ACCUMULATE a0 a1 a2 a3 low high
+  mulsu r18,\low
+  sbc r22,r22
+  add \a0,r0
+  adc \a1,r1
+  adc \a2,r22
+  adc \a3,r22
+  mulsu r18,\high
+  sbc r22,r22
+  add \a1,r0
+  adc \a2,r1
+  adc \a3,r22
+.endm
+FUNCTION sefr_avr_weigh
+  .irp r,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,28,29
+  push r\r
+  .endr
+  push r14
+  push r15
+  movw r26,r24
+  movw r30,r22
+  movw r28,r16
+  ld r2,Y            ; counts[0]
+  ldd r3,Y+1         ; counts[1]
+  movw r28,r20
+  mov r4,r18
+  clr r6
+  clr r7
+  movw r8,r6
+  movw r10,r6
+  movw r12,r6
+1: ld r14,X+
+  ld r15,X+
+  ld r16,Z+
+  ld r17,Z+
+  mov r25,r14
+  or r25,r15
+  or r25,r16
+  or r25,r17
+  brne 2f
+  st Y+,r25
+  rjmp 7f
+2: mul r16,r2        ; u in r20:r19:r18
+  movw r18,r0
+  mul r17,r2
+  clr r20
+  add r19,r0
+  adc r20,r1
+  mul r14,r3         ; v in r5:r25:r24
+  movw r24,r0
+  mul r15,r3
+  clr r5
+  add r25,r0
+  adc r5,r1
+  clt
+  mov r21,r18        ; u + v in r23:r22:r21
+  mov r22,r19
+  mov r23,r20
+  add r21,r24
+  adc r22,r25
+  adc r23,r5
+  sub r18,r24        ; |u - v| in r20:r19:r18, T: negative
+  sbc r19,r25
+  sbc r20,r5
+  brcc 3f
+  com r20
+  com r19
+  neg r18
+  sbci r19,-1
+  sbci r20,-1
+  set
+3: ldi r25,127       ; times 127 in r20:r19:r18:r24
+  mul r18,r25
+  mov r24,r0
+  mov r18,r1
+  mul r19,r25
+  add r18,r0
+  clr r19
+  adc r19,r1
+  mul r20,r25
+  add r19,r0
+  clr r20
+  adc r20,r1
+  lsl r24            ; 127 r < 128 d: the first of eight quotient bits is 0
+  rol r18
+  rol r19
+  rol r20
+  clc
+  DIVIDE_BIT
+  DIVIDE_BIT
+  DIVIDE_BIT
+  DIVIDE_BIT
+  DIVIDE_BIT
+  DIVIDE_BIT
+  DIVIDE_BIT
+  rol r24
+  com r24            ; r24: 7 quotient bits, inverted; bit 7 is the 0 of clc
+  andi r24,127
+  lsl r18
+  rol r19
+  rol r20
+  cp r18,r21
+  cpc r19,r22
+  cpc r20,r23
+  brcs 4f
+  inc r24
+4: brtc 5f
+  neg r24
+5: st Y+,r24
+  mov r18,r24
+  movw r20,r14
+  ACCUMULATE r6 r7 r8 r9 r20 r21
+  ACCUMULATE r10 r11 r12 r13 r16 r17
+7: dec r4
+  breq 8f
+  rjmp 1b
+8: clr r1
+  pop r31
+  pop r30
+  std Z+0,r6
+  std Z+1,r7
+  std Z+2,r8
+  std Z+3,r9
+  std Z+4,r10
+  std Z+5,r11
+  std Z+6,r12
+  std Z+7,r13
+  .irp r,29,28,17,16,15,14,13,12,11,10,9,8,7,6,5,4,3,2
+  pop r\r
+  .endr
+  ret
+#endif
