@@ -1,5 +1,5 @@
 /* The AVR kernels (sefr_avr.S): inner loops for chips with a multiplier, bit-identical to the portable C that they
- * replace. SEFR_PORTABLE leaves them out. Each takes at most 255 features; callers cut longer rows. */
+ * replace. SEFR_PORTABLE leaves them out. */
 #ifndef SEFR_AVR_H
 #define SEFR_AVR_H
 
@@ -12,17 +12,18 @@
 extern "C" {
 #endif
 
-/* sums[j] += record[j]; n >= 1. _sparse skips zeros, _P reads the record from flash. */
-void sefr_avr_add(uint16_t *sums, const uint8_t *record, uint8_t n);
-void sefr_avr_add_P(uint16_t *sums, const uint8_t *record, uint8_t n);
-void sefr_avr_add_sparse(uint16_t *sums, const uint8_t *record, uint8_t n);
-void sefr_avr_add_sparse_P(uint16_t *sums, const uint8_t *record, uint8_t n);
+/* sums[j] += record[j] for features >= 1; returns 0 (SEFR_OK). _sparse skips zeros, _P reads the record from flash. */
+uint16_t sefr_avr_add(uint16_t *sums, const uint8_t *record, uint16_t features);
+uint16_t sefr_avr_add_P(uint16_t *sums, const uint8_t *record, uint16_t features);
+uint16_t sefr_avr_add_sparse(uint16_t *sums, const uint8_t *record, uint16_t features);
+uint16_t sefr_avr_add_sparse_P(uint16_t *sums, const uint8_t *record, uint16_t features);
 
 /* Writes the flash addresses of the rows with this label to list; returns how many. n >= 1 rows. */
 uint8_t sefr_avr_pick_P(uint16_t *list, const uint8_t *rows, uint16_t stride, const uint8_t *labels, uint8_t label,
                         uint8_t n);
-/* sums[0 .. width-1] += the bytes at list[i] + offset over n >= 1 rows, sums held in registers. */
-void sefr_avr_batch12_P(uint16_t *sums, const uint16_t *list, uint8_t offset, uint8_t n);
+/* sums[j] += the bytes at list[i] + offset + j over n >= 1 rows, held in registers: of 12 * blocks features (with
+ * offset + 12 * blocks <= 255), of 4, of 1. */
+void sefr_avr_batch12_P(uint16_t *sums, const uint16_t *list, uint8_t offset, uint8_t n, uint8_t blocks);
 void sefr_avr_batch4_P(uint16_t *sums, const uint16_t *list, uint8_t offset, uint8_t n);
 void sefr_avr_batch1_P(uint16_t *sums, const uint16_t *list, uint8_t offset, uint8_t n);
 
@@ -31,10 +32,13 @@ int32_t sefr_avr_dot(const int8_t *weights, const uint8_t *record, uint8_t n);
 int32_t sefr_avr_dot_P(const int8_t *weights, const uint8_t *record, uint8_t n);
 int32_t sefr_avr_dot_W(const int8_t *weights, const uint8_t *record, uint8_t n);
 
-/* The binary weights of n features from their sums, and totals[c] = sum of weight * sum of class c.
- * Needs 510 * counts[0] * counts[1] < 2^23, so that a remainder and its double stay within 24 bits. */
+/* All of sefr_classify_fixed for a binary model of int8 weights and 1 to 129 features; returns 0 (SEFR_OK). */
+uint16_t sefr_avr_classify_W(const void *model, const uint8_t *record, uint8_t *label, uint16_t features);
+
+/* The binary weights of n features from their sums, and totals[c] = sum of weight * sum, negative first.
+ * Needs 510 * n_negative * n_positive < 2^23, so that a remainder and its double stay within 24 bits. */
 void sefr_avr_weigh(const uint16_t *negative, const uint16_t *positive, int8_t *weights, uint8_t n,
-                    const uint8_t *counts, int32_t *totals);
+                    uint8_t n_negative, uint8_t n_positive, int32_t *totals);
 
 #ifdef __cplusplus
 }

@@ -7,22 +7,21 @@
 
 static void add_listed(const sefr_model *model, sefr_sum *sums, uint16_t *list, uint8_t n) {
     sefr_index left = model->features;
-    uint8_t offset = 0, i;
-    for (; left >= 12; left -= 12, sums += 12) {
-        sefr_avr_batch12_P(sums, list, offset, n);
-        offset = (uint8_t)(offset + 12);
-        if (offset == 252) { /* the kernels take an offset of one byte */
-            for (i = 0; i < n; i++) list[i] = (uint16_t)(list[i] + 252);
-            offset = 0;
-        }
+    uint8_t offset, i;
+    for (; left > 240; left -= 240, sums += 240) { /* the kernels take an offset of one byte */
+        sefr_avr_batch12_P(sums, list, 0, n, 20);
+        for (i = 0; i < n; i++) list[i] = (uint16_t)(list[i] + 240);
     }
-    for (; left >= 4; left -= 4, sums += 4, offset = (uint8_t)(offset + 4)) sefr_avr_batch4_P(sums, list, offset, n);
-    for (; left; left--, sums++, offset++) sefr_avr_batch1_P(sums, list, offset, n);
+    i = (uint8_t)((uint8_t)left / 12);
+    offset = (uint8_t)(12 * i);
+    if (i) sefr_avr_batch12_P(sums, list, 0, n, i);
+    left -= offset;
+    for (; left >= 4; left -= 4, offset = (uint8_t)(offset + 4)) sefr_avr_batch4_P(sums + offset, list, offset, n);
+    for (; left; left--, offset++) sefr_avr_batch1_P(sums + offset, list, offset, n);
 }
 
 /* A separate frame, so that the list costs stack only where the batch is used. */
-static void __attribute__((noinline)) learn_block(sefr_model *model, const uint8_t *rows, const uint8_t *labels,
-                                                  uint8_t records) {
+SEFR_APART void learn_block(sefr_model *model, const uint8_t *rows, const uint8_t *labels, uint8_t records) {
     uint16_t list[BATCH_ROWS];
     uint8_t c;
     for (c = 0; c < model->classes; c++) {

@@ -6,10 +6,10 @@
 typedef int16_t sefr_term;
 #ifdef __AVR__
 __extension__ typedef __int24 sefr_block;
-#define BLOCK 252
+#define BLOCK 255
 #else
 typedef int32_t sefr_block;
-#define BLOCK 32764
+#define BLOCK 32767
 #endif
 #else
 typedef int32_t sefr_term;
@@ -19,17 +19,13 @@ typedef int32_t sefr_block;
 
 #define DEFINE_BLOCK(name, LOAD_WEIGHT, LOAD)                                                                       \
     static sefr_block name(const sefr_weight *weights, const uint8_t *record, sefr_index n) {                       \
+        const uint8_t *end = record + n;                                                                            \
         sefr_block sum = 0;                                                                                         \
-        sefr_index turns = n >> 2;                                                                                  \
-        for (; turns; turns--, weights += 4, record += 4) {                                                         \
-            sum += (sefr_term)((sefr_term)LOAD_WEIGHT(weights) * LOAD(record));                                     \
-            sum += (sefr_term)((sefr_term)LOAD_WEIGHT(weights + 1) * LOAD(record + 1));                             \
-            sum += (sefr_term)((sefr_term)LOAD_WEIGHT(weights + 2) * LOAD(record + 2));                             \
-            sum += (sefr_term)((sefr_term)LOAD_WEIGHT(weights + 3) * LOAD(record + 3));                             \
-        }                                                                                                           \
-        for (n &= 3; n; n--, weights++, record++) {                                                                 \
-            sum += (sefr_term)((sefr_term)LOAD_WEIGHT(weights) * LOAD(record));                                     \
-        }                                                                                                           \
+        do {                                                                                                        \
+            sefr_term weight = LOAD_WEIGHT(weights++);                                                              \
+            uint8_t value = LOAD(record++);                                                                         \
+            sum += (sefr_term)(weight * value);                                                                     \
+        } while (record != end);                                                                                    \
         return sum;                                                                                                 \
     }
 
@@ -99,9 +95,13 @@ static sefr_score score_of(const sefr_model *model, const uint8_t *record, uint8
 
 #ifdef __AVR__
 static sefr_score bias_of(const sefr_fixed *model, uint8_t row) {
+#if SEFR_WEIGHT_BITS == 8
+    return (sefr_score)pgm_read_dword(model->bias + row);
+#else
     sefr_score bias;
     memcpy_P(&bias, model->bias + row, sizeof bias);
     return bias;
+#endif
 }
 #else
 static sefr_score bias_of(const sefr_fixed *model, uint8_t row) { return model->bias[row]; }
@@ -113,7 +113,7 @@ static sefr_score score_of_fixed(const sefr_fixed *model, const uint8_t *record,
 
 /* Binary: above 0 is class 1. More: the first of the highest. */
 #define DEFINE_CHOOSE(name, type, score)                                                                            \
-    static uint8_t name(const type *model, const uint8_t *record) {                                                 \
+    SEFR_APART uint8_t name(const type *model, const uint8_t *record) {                                             \
         uint8_t row, best = 0;                                                                                      \
         sefr_score highest = score(model, record, 0);                                                               \
         if (model->classes == 2) return highest > 0;                                                                \
@@ -131,6 +131,12 @@ DEFINE_CHOOSE(choose_fixed, sefr_fixed, score_of_fixed)
 
 sefr_status sefr_classify(const sefr_model *model, const uint8_t *record, uint8_t *label) {
     if (!ready(model)) return SEFR_NOT_READY;
+#if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
+    if (model->weights && model->classes == 2 && model->features <= 255) {
+        *label = sefr_avr_dot(model->weights, record, (uint8_t)model->features) > -model->bias[0];
+        return SEFR_OK;
+    }
+#endif
     *label = choose(model, record);
     return SEFR_OK;
 }
@@ -142,9 +148,18 @@ sefr_status sefr_classify_each(const sefr_model *model, sefr_reader next, void *
     return SEFR_OK;
 }
 
-sefr_status sefr_classify_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
+SEFR_APART sefr_status classify_any_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
     *label = choose_fixed(model, record);
     return SEFR_OK;
+}
+
+sefr_status sefr_classify_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
+#if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
+    if (model->classes == 2 && model->features <= 129) {
+        return (sefr_status)sefr_avr_classify_W(model, record, label, model->features);
+    }
+#endif
+    return classify_any_fixed(model, record, label);
 }
 
 sefr_status sefr_scores(const sefr_model *model, const uint8_t *record, sefr_score *scores) {

@@ -1,6 +1,16 @@
 /* Shared by the bodies: the types and loads of one choice of SEFR_WEIGHT_BITS and SEFR_SUM_BITS. */
 #include "../sefr_avr.h"
 
+/* At -Os a compiler for AVR would otherwise merge a loop into a larger function, and keep its values on the stack, or
+ * call what costs less in place. */
+#ifdef __GNUC__
+#define SEFR_APART static __attribute__((noinline))
+#define SEFR_INLINE static inline __attribute__((always_inline))
+#else
+#define SEFR_APART static
+#define SEFR_INLINE static inline
+#endif
+
 /* The first sum of a class. */
 static sefr_sum *sums_of(const sefr_model *model, uint8_t class_) {
     return model->sums + (sefr_index)class_ * model->features;

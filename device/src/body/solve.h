@@ -126,43 +126,40 @@ static sefr_weight weigh(const sides *s, sefr_index j, uint32_t positive, uint32
     return (sefr_weight)(u > v ? weight : -weight);
 }
 
-/* floor(a / b) and the remainder; the common small values take the short division, much quicker on AVR. */
-static int64_t floor_divide(int64_t a, uint32_t b, uint32_t *remainder) {
-    int64_t quotient;
-    if (a >= 0 && a <= 0xFFFFFFFF) {
-        uint32_t small = (uint32_t)a;
-        *remainder = small % b;
-        return (int64_t)(small / b);
-    }
-    if (a >= -0x7FFFFFFF && a < 0) {
-        uint32_t small = (uint32_t)-a, left = small % b;
-        *remainder = left ? b - left : 0;
-        return -(int64_t)(small / b) - (left ? 1 : 0);
-    }
-    quotient = a / (int64_t)b;
-    a -= quotient * (int64_t)b;
-    if (a < 0) {
-        a += (int64_t)b;
-        quotient--;
-    }
-    *remainder = (uint32_t)a;
-    return quotient;
-}
-
-/* floor(theta) in 64 bits, where the plain fraction would need more than 100. With tau = q + f (floor and fraction):
+/* floor(theta) without the plain fraction, which would need more than 100 bits. With tau = q + f (floor and fraction):
  *   theta = (tau_p n_q + tau_q n_p) / N = q_q + ((q_p - q_q) n_q + f_p n_q + f_q n_p) / N.
- * 0 <= tau_p - tau_q <= 32767 * 255 * 65535, as w[j] has the sign of the difference of means; times n_q <= 2^24
- * that is below 2^63. f n < 2^24, so all other products are below 2^48. */
-static int64_t floor_theta(int64_t t_p, int64_t t_q, uint32_t n_p, uint32_t n_q) {
-    uint32_t r_p, r_q, r, h_p, h_q, total = n_p + n_q;
-    int64_t q_p = floor_divide(t_p, n_p, &r_p);
-    int64_t q_q = floor_divide(t_q, n_q, &r_q);
-    int64_t result = q_q + floor_divide((q_p - q_q) * (int64_t)n_q, total, &r);
-    uint32_t whole = (uint32_t)floor_divide((int64_t)((uint64_t)r_p * n_q), n_p, &h_p);
-    whole += (uint32_t)floor_divide((int64_t)((uint64_t)r_q * n_p), n_q, &h_q);
-    if ((uint64_t)h_p * n_q + (uint64_t)h_q * n_p >= (uint64_t)n_p * n_q) whole++;
-    return r + whole >= total ? result + 1 : result;
-}
+ * 64 bits: 0 <= tau_p - tau_q <= 32767 * 255 * 65534, as w[j] has the sign of the difference of means; times
+ * n_q <= 2^24 that is below 2^63. f n < 2^24, so all other products are below 2^48.
+ * 32 bits, for int8 weights, two classes of 256 records and 255 features: 127 * 255 * 255 * 256 < 2^31, and the
+ * remainders times a count are at most 255 * 256 < 2^16. */
+#define DEFINE_THETA(name, divide_name, integer, natural, part)                                                         \
+    static integer divide_name(integer a, natural b, natural *remainder) {                                          \
+        natural size = a < 0 ? (natural)-a : (natural)a, quotient = size / b, left = size - quotient * b;           \
+        *remainder = left;                                                                                          \
+        if (a >= 0) return (integer)quotient;                                                                       \
+        if (left == 0) return -(integer)quotient;                                                                   \
+        *remainder = b - left;                                                                                      \
+        return -(integer)quotient - 1;                                                                              \
+    }                                                                                                               \
+    static integer name(integer t_p, integer t_q, natural n_p, natural n_q) {                                       \
+        natural r_p, r_q, r, total = n_p + n_q;                                                                     \
+        part f_p, f_q, whole_p, whole_q;                                                                            \
+        integer q_p = divide_name(t_p, n_p, &r_p), q_q = divide_name(t_q, n_q, &r_q);                               \
+        integer result = q_q + divide_name((q_p - q_q) * (integer)n_q, total, &r);                                  \
+        f_p = (part)(r_p * n_q);                                                                                    \
+        f_q = (part)(r_q * n_p);                                                                                    \
+        whole_p = (part)(f_p / (part)n_p);                                                                          \
+        whole_q = (part)(f_q / (part)n_q);                                                                          \
+        f_p = (part)(f_p - whole_p * (part)n_p);                                                                    \
+        f_q = (part)(f_q - whole_q * (part)n_q);                                                                    \
+        r += (natural)whole_p + whole_q + ((natural)f_p * n_q + (natural)f_q * n_p >= n_p * n_q);                   \
+        return r >= total ? result + 1 : result;                                                                    \
+    }
+DEFINE_THETA(floor_theta, floor_divide, int64_t, uint64_t, uint64_t)
+#if SEFR_SUM_BITS == 16 && SEFR_WEIGHT_BITS == 8
+#define SEFR_PAIRS 1
+DEFINE_THETA(floor_theta_short, floor_divide_short, int32_t, uint32_t, uint16_t)
+#endif
 
 /* Features whose products add up within 32 bits: 127 * 65280 * (classes - 1) * chunk <= 127 * 65280 * 256 < 2^31. */
 static uint8_t chunk_of(const sefr_model *model) {
@@ -183,25 +180,85 @@ static void solve_chunk(const sides *s, sefr_index begin, sefr_index end, sefr_w
     }
 }
 
+#ifdef SEFR_PAIRS
+/* Two classes with 16-bit sums and known ranges, the common case on small boards: the same weights in narrower types.
+ * r <= max(u, v) <= 65280 * 256 < 2^24, so that 254 r fits 32 bits; d < 2^25. */
+SEFR_APART uint8_t divide_pair(uint32_t r, uint32_t d) {
+    uint32_t t = r << 8;
+    uint8_t low, quotient = 0, bit = 7;
+    t -= r << 1;
+    low = (uint8_t)t; /* 127 r, in 32 + 8 bits, moved up by one */
+    t >>= 8;
+    do {
+        t <<= 1;
+        if (low & 128) t |= 1;
+        low = (uint8_t)(low << 1);
+        quotient = (uint8_t)(quotient << 1);
+        if (t >= d) {
+            t -= d;
+            quotient++;
+        }
+    } while (--bit);
+    t <<= 1;
+    if (t >= d) quotient++;
+    return quotient;
+}
+
+SEFR_INLINE int8_t weigh_pair(uint32_t u, uint32_t v) {
+    return u > v ? (int8_t)divide_pair(u - v, u + v) : (int8_t)-divide_pair(v - u, u + v);
+}
+
+static void solve_pairs(const sefr_sum *negative, const sefr_sum *positive, sefr_weight *weights, uint8_t n,
+                        uint16_t n_q, uint16_t n_p, int32_t *totals) {
+    totals[0] = totals[1] = 0;
+    do {
+        uint16_t s_q = *negative++, s_p = *positive++;
+        uint32_t u = (uint32_t)s_p * n_q, v = (uint32_t)s_q * n_p;
+        int8_t weight = 0;
+        if (u != v) weight = s_q == 0 ? 127 : s_p == 0 ? -127 : weigh_pair(u, v);
+        totals[0] += (int32_t)(int16_t)weight * s_q;
+        totals[1] += (int32_t)(int16_t)weight * s_p;
+        if (weights) *weights++ = weight;
+    } while (--n);
+}
+
+static int64_t solve_binary(const sides *s, sefr_weight *weights) {
+    const sefr_sum *negative = s->model->sums, *positive = s->positive;
+    sefr_index left = s->model->features;
+    uint16_t n_q = (uint16_t)s->n_negative, n_p = (uint16_t)s->n_positive;
+    int64_t t_q = 0, t_p = 0;
+    int32_t totals[2];
+    for (;;) {
+        uint8_t n = (uint8_t)(left > 255 ? 255 : left);
+#ifdef SEFR_KERNELS
+        if (weights && n_q < 256 && n_p < 256 && n_q * n_p <= 16448) { /* 510 * 16448 < 2^23 */
+            sefr_avr_weigh(negative, positive, weights, n, (uint8_t)n_q, (uint8_t)n_p, totals);
+        } else
+#endif
+            solve_pairs(negative, positive, weights, n, n_q, n_p, totals);
+        if (left == s->model->features && left == n) return -floor_theta_short(totals[1], totals[0], n_p, n_q);
+        t_q += totals[0];
+        t_p += totals[1];
+        left -= n;
+        if (left == 0) return -floor_theta(t_p, t_q, n_p, n_q);
+        negative += n;
+        positive += n;
+        if (weights) weights += n;
+    }
+}
+#endif
+
 static int64_t solve_row(const sides *s, sefr_weight *weights) {
     const sefr_model *model = s->model;
     int64_t t_q = 0, t_p = 0;
     sefr_index begin, end, chunk = chunk_of(model);
-#if defined(SEFR_KERNELS) && SEFR_SUM_BITS == 16 && SEFR_WEIGHT_BITS == 8
-    uint8_t kernel = weights && model->classes == 2 && !s->gap && s->n_positive < 256 && s->n_negative < 256 &&
-                     (uint16_t)s->n_positive * (uint16_t)s->n_negative <= 16448; /* 510 * 16448 < 2^23 */
+#ifdef SEFR_PAIRS
+    if (model->classes == 2 && !s->gap) return solve_binary(s, weights);
 #endif
     for (begin = 0; begin < model->features; begin = end) {
         sefr_product totals[2];
         end = model->features - begin > chunk ? begin + chunk : model->features;
-#if defined(SEFR_KERNELS) && SEFR_SUM_BITS == 16 && SEFR_WEIGHT_BITS == 8
-        if (kernel) {
-            uint8_t counts[2] = {(uint8_t)s->n_negative, (uint8_t)s->n_positive};
-            sefr_avr_weigh(model->sums + begin, s->positive + begin, weights + begin, (uint8_t)(end - begin), counts,
-                           totals);
-        } else
-#endif
-            solve_chunk(s, begin, end, weights, totals);
+        solve_chunk(s, begin, end, weights, totals);
         t_q += totals[0];
         t_p += totals[1];
     }
