@@ -41,60 +41,74 @@
 
 ; ---- sums r24, record r22, features r20: sums += record. The high byte of a sum is touched only on a carry:
 ; 10 cycles a value from flash (9 from RAM) without, 14 with; 12 on average for values spread over 0..255.
-.macro ADD_AT at
-  ldd r18,Y+2*\at
-  add r18,r0
-  std Y+2*\at,r18
+.macro ADD_AT value at
+  ldd r22,Y+2*(\at)
+  add r22,\value
+  std Y+2*(\at),r22
   brcc 9f
-  ldd r18,Y+2*\at+1
-  inc r18
-  std Y+2*\at+1,r18
+  ldd r22,Y+2*(\at)+1
+  inc r22
+  std Y+2*(\at)+1,r22
 9:
 .endm
-; The same that skips zeros: 6 cycles for a zero in flash, else 12, or 16 with a carry.
-.macro SKIP_AT at
+.macro RAM value
+  ld \value,X+
+.endm
+.macro FLASH value
+  lpm \value,Z+
+.endm
+.macro ONE load at
+  \load r0
+  ADD_AT r0 \at
+.endm
+.macro TWO load at
+  ONE \load \at
+  ONE \load \at+1
+.endm
+; The same that skips zeros: 10 cycles for two of them in flash.
+.macro ONE_SKIPPING load at
+  \load r0
   tst r0
-  breq 9f
-  ldd r18,Y+2*\at
-  add r18,r0
-  std Y+2*\at,r18
-  brcc 9f
-  ldd r18,Y+2*\at+1
-  inc r18
-  std Y+2*\at+1,r18
-9:
+  breq 8f
+  ADD_AT r0 \at
+8:
 .endm
-.macro FROM_RAM step at
-  ld r0,X+
-  \step \at
+.macro TWO_SKIPPING load at
+  \load r0
+  \load r18
+  mov r19,r0
+  or r19,r18
+  breq 8f
+  tst r0
+  breq 7f
+  ADD_AT r0 \at
+7: tst r18
+  breq 8f
+  ADD_AT r18 \at+1
+8:
 .endm
-.macro FROM_FLASH step at
-  lpm r0,Z+
-  \step \at
-.endm
-.macro ADD_ALL from step
+.macro ADD_ALL one two load
   push r28
   push r29
   movw r28,r24
   sbrs r20,0
   rjmp 1f
-  \from \step 0
+  \one \load 0
   adiw r28,2
 1: sbrs r20,1
   rjmp 2f
-  \from \step 0
-  \from \step 1
+  \two \load 0
   adiw r28,4
 2: sbrs r20,2
   rjmp 3f
-  .irp at,0,1,2,3
-  \from \step \at
+  .irp at,0,2
+  \two \load \at
   .endr
   adiw r28,8
 3: sbrs r20,3
   rjmp 4f
-  .irp at,0,1,2,3,4,5,6,7
-  \from \step \at
+  .irp at,0,2,4,6
+  \two \load \at
   .endr
   adiw r28,16
 4: .rept 4
@@ -106,8 +120,8 @@
   brne 5f
   rjmp 6f
 5:
-  .irp at,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
-  \from \step \at
+  .irp at,0,2,4,6,8,10,12,14
+  \two \load \at
   .endr
   adiw r28,32
   sbiw r24,1
@@ -119,16 +133,16 @@
 .endm
 FUNCTION sefr_avr_add
   movw r26,r22
-  ADD_ALL FROM_RAM ADD_AT
+  ADD_ALL ONE TWO RAM
 FUNCTION sefr_avr_add_P
   movw r30,r22
-  ADD_ALL FROM_FLASH ADD_AT
+  ADD_ALL ONE TWO FLASH
 FUNCTION sefr_avr_add_sparse
   movw r26,r22
-  ADD_ALL FROM_RAM SKIP_AT
+  ADD_ALL ONE_SKIPPING TWO_SKIPPING RAM
 FUNCTION sefr_avr_add_sparse_P
   movw r30,r22
-  ADD_ALL FROM_FLASH SKIP_AT
+  ADD_ALL ONE_SKIPPING TWO_SKIPPING FLASH
 
 ; ---- weights . record in 24 bits: 10 cycles a feature, 11 with one side in flash. The carry of mulsu is the sign.
 .macro MULTIPLY_ADD
@@ -188,14 +202,6 @@ FUNCTION sefr_avr_dot_W
   adc r23,r1
   adc r24,r18
 .endm
-.macro TIMES bit count next
-  sbrs r25,\bit
-  rjmp \next\()f
-  .rept \count
-  DOT_FIXED
-  .endr
-\next:
-.endm
 FUNCTION sefr_avr_classify_W
   movw r30,r24
   movw r26,r22
@@ -209,23 +215,35 @@ FUNCTION sefr_avr_classify_W
   lpm r23,Z+
   lpm r24,Z
   movw r30,r18
-  TIMES 0 1 1
-  TIMES 1 2 2
-  TIMES 2 4 3
-  TIMES 3 8 4
-  TIMES 4 16 5
-  swap r25
-  lsr r25
-  andi r25,7
-  brne 6f
-  rjmp 7f
-6:
+  subi r25,32
+  brcc 1f
+  rjmp 2f
+1:
   .rept 32
   DOT_FIXED
   .endr
-  dec r25
-  breq 7f
-  rjmp 6b
+  subi r25,32        ; leaves the low five bits alone
+  brcs 2f
+  rjmp 1b
+2: sbrs r25,4
+  rjmp 3f
+  .rept 16
+  DOT_FIXED
+  .endr
+3: sbrs r25,3
+  rjmp 4f
+  .rept 8
+  DOT_FIXED
+  .endr
+4: sbrs r25,2
+  rjmp 5f
+  .rept 4
+  DOT_FIXED
+  .endr
+5: sbrc r25,1        ; out of the way: most rows are multiples of four
+  rjmp 11f
+6: sbrc r25,0
+  rjmp 10f
 7: clr r1
   movw r26,r20
   cp r1,r22
@@ -238,6 +256,11 @@ FUNCTION sefr_avr_classify_W
   ldi r24,0
   ldi r25,0
   ret
+10: DOT_FIXED
+  rjmp 7b
+11: DOT_FIXED
+  DOT_FIXED
+  rjmp 6b
 
 ; ---- rows of one class: list r24, rows r22, stride r20, labels r18, label r16, n r14.
 FUNCTION sefr_avr_pick_P
