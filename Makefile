@@ -1,0 +1,39 @@
+# make demo and make test need python3, pip, venv, gcc and make; the rest is installed here.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+# meson-python looks for meson and ninja on the path when it builds and, editable, rebuilds.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-quick lint types clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(READY): pyproject.toml meson.build
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet "meson-python>=0.17" "meson>=1.3" ninja
+	$(BIN)/pip install --quiet --no-build-isolation --editable ".[dev]"
+	touch $@
+
+demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
+	$(BIN)/python examples/digits.py
+
+test: $(READY) ## run the whole suite
+	$(BIN)/pytest
+
+test-quick: $(READY) ## run what takes less than two minutes
+	$(BIN)/pytest -m "not slow"
+
+lint: $(READY) ## check style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## check types
+	$(BIN)/mypy
+
+clean: ## remove what the targets above made
+	rm -rf $(VENV) build demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,310 @@
+"""What the user passes as X, as one of three shapes that the kernels read in place.
+
+``Dense`` is an array of any strides, ``Columns`` a dataframe's columns, ``Sparse`` CSR or CSC. None of them
+copies X; a type that the kernels do not know (float16, another byte order) is converted block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from . import _native
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Rows = NDArray[np.int64]
+Index = NDArray[Any] | slice
+
+KERNEL_TYPES = frozenset(
+    np.dtype(t) for t in ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
+)
+BLOCK_BYTES = 8 << 20
+
+
+class Raw(NamedTuple):
+    """What one kernel pass adds up: see ``sefr._native.summarise``."""
+
+    sums: Floats
+    counts: Floats
+    low: Floats
+    high: Floats
+    present: Floats | None
+    finite: bool
+
+
+def _joined(parts: list[Raw]) -> Raw:
+    """Add up the parts of one matrix, block by block."""
+    first, *rest = parts
+    sums, counts, low, high, present, finite = first
+    for part in rest:
+        sums = sums + part.sums
+        counts = counts + part.counts
+        low, high = np.minimum(low, part.low), np.maximum(high, part.high)
+        present = None if present is None or part.present is None else present + part.present
+        finite = finite and part.finite
+    return Raw(sums, counts, low, high, present, finite)
+
+
+class Matrix:
+    """Rows and columns of numbers; the base of the three shapes."""
+
+    shape: tuple[int, int]
+    exact: bool  # no value needs more than float32's 24 bits or is an integer: sums do not round
+
+    def summarise(
+        self,
+        codes: Codes,
+        weights: Floats | None,
+        n_classes: int,
+        n_folds: int = 1,
+        *,
+        missing: bool = False,
+        n_threads: int = 1,
+    ) -> Raw:
+        """Add up the rows in one pass."""
+        n_groups, n_features = n_classes * n_folds, self.shape[1]
+        sums, counts = np.empty((n_groups, n_features)), np.empty(n_groups)
+        low, high = np.empty((n_folds, n_features)), np.empty((n_folds, n_features))
+        present = np.empty((n_groups, n_features)) if missing else None
+        finite = self._add_up(codes, weights, n_classes, sums, counts, low, high, present, n_threads)
+        return Raw(sums, counts, low, high, present, finite)
+
+    def _add_up(self, *arguments: Any) -> bool:
+        """Call the kernel, which takes the matrix and these arguments."""
+        raise NotImplementedError
+
+    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+        """Return X @ coef.T + intercept in float64, for all rows or those listed."""
+        raise NotImplementedError
+
+    def blocks(
+        self, columns: Index = slice(None), rows: Rows | None = None
+    ) -> Iterator[tuple[slice, Floats]]:
+        """Yield all rows, or those listed, as float64 blocks of ``BLOCK_BYTES``, each with its place."""
+        n_rows = self.shape[0] if rows is None else len(rows)
+        width = self.shape[1] if isinstance(columns, slice) else len(columns)
+        step = max(1, BLOCK_BYTES // (8 * max(1, width)))
+        for start in range(0, n_rows, step):
+            place = slice(start, min(start + step, n_rows))
+            yield place, self._block(place if rows is None else rows[place], columns)
+
+    def _block(self, rows: Index, columns: Index) -> Floats:
+        raise NotImplementedError
+
+    def bad_cell(
+        self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False
+    ) -> tuple[int, int, float] | None:
+        """Return row, column and value of the first NaN or infinity (infinity alone with ``missing``)."""
+        for rows, block in self.blocks():
+            bad = np.isinf(block) if missing else ~np.isfinite(block)
+            if skip is not None:
+                bad &= ~skip[rows, None]
+            if bad.any():
+                i, j = divmod(int(np.argmax(bad)), block.shape[1])
+                return rows.start + i, j, float(block[i, j])
+        return None
+
+    def _blockwise_scores(self, coef: Floats, intercept: Floats, rows: Rows | None, n_threads: int) -> Floats:
+        out = np.empty((self.shape[0] if rows is None else len(rows), len(coef)))
+        for place, block in self.blocks(rows=rows):
+            _native.scores(block, coef, intercept, None, out[place], n_threads)
+        return out
+
+
+class Dense(Matrix):
+    """A numpy array of any strides and number type."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+        self.shape = array.shape
+        self.known = array.dtype in KERNEL_TYPES
+        self.exact = array.dtype.kind in "iub" or array.dtype.itemsize <= 4
+
+    def summarise(
+        self,
+        codes: Codes,
+        weights: Floats | None,
+        n_classes: int,
+        n_folds: int = 1,
+        *,
+        missing: bool = False,
+        n_threads: int = 1,
+    ) -> Raw:
+        if not self.known:
+            return _joined(
+                [
+                    Dense(block).summarise(
+                        codes[rows],
+                        None if weights is None else weights[rows],
+                        n_classes,
+                        n_folds,
+                        missing=missing,
+                        n_threads=n_threads,
+                    )
+                    for rows, block in self.blocks()
+                ]
+            )
+        return super().summarise(codes, weights, n_classes, n_folds, missing=missing, n_threads=n_threads)
+
+    def _add_up(self, *arguments: Any) -> bool:
+        return _native.summarise(self.array, *arguments)
+
+    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+        if not self.known:
+            return self._blockwise_scores(coef, intercept, rows, n_threads)
+        out = np.empty((self.shape[0] if rows is None else len(rows), len(coef)))
+        _native.scores(self.array, coef, intercept, rows, out, n_threads)
+        return out
+
+    def _block(self, rows: Index, columns: Index) -> Floats:
+        return np.asarray(self.array[rows][:, columns], dtype=np.float64)
+
+
+class Columns(Matrix):
+    """The columns of a dataframe, each an array of its own number type."""
+
+    def __init__(self, columns: Sequence[NDArray[Any]], n_rows: int) -> None:
+        self.columns = columns
+        self.shape = (n_rows, len(columns))
+        self.exact = all(c.dtype.kind in "iub" or c.dtype.itemsize <= 4 for c in columns)
+
+    def _add_up(self, *arguments: Any) -> bool:
+        return _native.summarise(self.columns, *arguments)
+
+    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+        return self._blockwise_scores(coef, intercept, rows, n_threads)
+
+    def _block(self, rows: Index, columns: Index) -> Floats:
+        chosen = self.columns[columns] if isinstance(columns, slice) else [self.columns[j] for j in columns]
+        block = np.empty((len(chosen[0][rows]), len(chosen)))
+        for j, values in enumerate(chosen):
+            block[:, j] = values[rows]
+        return block
+
+
+class Sparse(Matrix):
+    """A CSR or CSC matrix without duplicates; what is not stored is zero."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+        self.shape = matrix.shape
+        self.exact = matrix.dtype.kind in "iub" or matrix.dtype.itemsize <= 4
+
+    def _add_up(self, *arguments: Any) -> bool:
+        kernel = _native.summarise_csr if self.matrix.format == "csr" else _native.summarise_csc
+        return kernel(self.matrix.data, self.matrix.indices, self.matrix.indptr, *arguments)
+
+    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+        x = self.matrix if rows is None else self.matrix[rows]
+        return np.asarray(x @ coef.T) + intercept
+
+    def _block(self, rows: Index, columns: Index) -> Floats:
+        return np.asarray(self.matrix[rows][:, columns].toarray(), dtype=np.float64)
+
+
+class Selected(Matrix):
+    """Some rows of another matrix, in place."""
+
+    def __init__(self, matrix: Matrix, rows: Rows) -> None:
+        self.matrix = matrix
+        self.rows = rows
+        self.shape = (len(rows), matrix.shape[1])
+        self.exact = matrix.exact
+
+    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+        return self.matrix.scores(coef, intercept, self.rows if rows is None else self.rows[rows], n_threads)
+
+    def _block(self, rows: Index, columns: Index) -> Floats:
+        return self.matrix._block(self.rows[rows], columns)
+
+
+def matrix_of(X: Any) -> Matrix:
+    """Return ``X`` as a matrix that the kernels can read, without copying it.
+
+    Raises what scikit-learn raises for what is not a table of numbers; NaN and infinity are left to the sums.
+    """
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype in KERNEL_TYPES and X.size:
+        return Dense(X)
+    if sparse.issparse(X):
+        return _sparse(X)
+    if (
+        hasattr(X, "__arrow_c_stream__")
+        or hasattr(X, "__dataframe__")
+        or nw.dependencies.is_into_dataframe(X)
+    ):
+        return _frame(X)
+    return Dense(_array(X))
+
+
+def _array(X: Any) -> NDArray[Any]:
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2 and X.size:
+        return np.asarray(X)
+    return np.asarray(check_array(X, dtype="numeric", ensure_all_finite=False, copy=False))
+
+
+def _sparse(X: Any) -> Sparse:
+    X = check_array(
+        X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, accept_large_sparse=True
+    )
+    if X.dtype not in KERNEL_TYPES:
+        X = X.astype(np.float64)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return Sparse(X)
+
+
+def _frame(X: Any) -> Matrix:
+    frame = nw.from_native(X, eager_only=True)
+    if frame.shape[0] == 0 or frame.shape[1] == 0:
+        check_array(np.empty(frame.shape))  # raises scikit-learn's own words
+    text = [n for n, dtype in frame.schema.items() if not (dtype.is_numeric() or dtype == nw.Boolean)]
+    converted = _numbers_in_disguise(frame, text)
+    if left := [name for name in text if name not in converted]:
+        kinds = ", ".join(f"{name!r} ({frame.schema[name]})" for name in left[:5])
+        more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+        raise ValueError(
+            f"could not convert string to float: columns of X that are not numbers: {kinds}{more}; "
+            "drop or encode them first"
+        )
+    whole = _one_block(X)
+    if whole is not None and not converted:
+        return Dense(whole)
+    columns = [converted[name] if name in converted else _column(frame[name]) for name in frame.columns]
+    return Columns(columns, frame.shape[0])
+
+
+def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, NDArray[Any]]:
+    """Return the columns of Python objects that are all numbers."""
+    found = {}
+    for name in names:
+        if frame.schema[name] == nw.Object:
+            try:
+                found[name] = frame[name].to_numpy().astype(np.float64)
+            except (TypeError, ValueError):
+                continue
+    return found
+
+
+def _one_block(X: Any) -> NDArray[Any] | None:
+    """Return the array behind a pandas frame of one numpy type: a view, not a copy."""
+    if not nw.dependencies.is_pandas_dataframe(X):
+        return None
+    kinds = set(X.dtypes)
+    if len(kinds) == 1 and isinstance(kind := kinds.pop(), np.dtype) and kind in KERNEL_TYPES:
+        return np.asarray(X.to_numpy(copy=False))
+    return None
+
+
+def _column(series: Any) -> NDArray[Any]:
+    if series.null_count() or series.dtype.is_decimal():
+        series = series.cast(nw.Float64)
+    values = np.asarray(series.to_numpy())
+    return values if values.dtype in KERNEL_TYPES else values.astype(np.float64)

@@ -1,0 +1,78 @@
+"""A sum kept in two floats, head + tail: 106 bits, so that adding and taking away lose nothing that matters.
+
+Most sums need no tail (integers, float32, values near zero); the tail is then None and costs nothing.
+Error-free transformations by Knuth (sum) and Dekker (product).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Twofold(NamedTuple):
+    """``head + tail``, the head being the float nearest to the whole; ``tail`` None stands for zero."""
+
+    head: Floats
+    tail: Floats | None = None
+
+    def __add__(self, other: Twofold) -> Twofold:  # type: ignore[override]
+        head, error = two_sum(self.head, other.head)
+        for tail in (self.tail, other.tail):
+            if tail is not None:
+                error = error + tail
+        return normal(head, error)
+
+    def __neg__(self) -> Twofold:
+        return Twofold(-self.head, None if self.tail is None else -self.tail)
+
+    def __sub__(self, other: Twofold) -> Twofold:
+        return self + -other
+
+    def __mul__(self, factor: float | Floats) -> Twofold:  # type: ignore[override]
+        head, error = two_product(self.head, np.asarray(factor, dtype=np.float64))
+        return normal(head, error if self.tail is None else error + self.tail * factor)
+
+    def each(self, change: Callable[[Floats], Floats]) -> Twofold:
+        """Return head and tail, each changed: rows chosen, put elsewhere or set to zero."""
+        return Twofold(change(self.head), None if self.tail is None else change(self.tail))
+
+    def rows(self, index: NDArray[np.intp] | slice) -> Twofold:
+        """Return the rows listed."""
+        return self.each(lambda part: part[index])
+
+
+def normal(head: Floats, error: Floats) -> Twofold:
+    """Return head + error with the head nearest to it, and no tail where it would be zero throughout."""
+    if not error.any():
+        return Twofold(head)
+    head, tail = two_sum(head, error)
+    return Twofold(head, tail) if tail.any() else Twofold(head)
+
+
+def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return the rounded sum and, exactly, what rounding lost."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return the rounded product and what rounding lost: exact unless it underflows, 0 where it overflows."""
+    product = a * b
+    with np.errstate(over="ignore", invalid="ignore"):
+        a_high, a_low = _halves(a)
+        b_high, b_low = _halves(b)
+        error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return product, np.where(np.isfinite(error), error, 0.0)
+
+
+def _halves(a: Floats) -> tuple[Floats, Floats]:
+    shifted = a * 134217729.0  # 2**27 + 1
+    high = shifted - (shifted - a)
+    return high, a - high

@@ -1,0 +1,35 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "sefr",
+    deadline=None,
+    max_examples=60,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("sefr")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20)
+
+
+@pytest.fixture
+def paper_data():
+    """Return a loader for the paper's data sets, or skip where they are absent."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "datasets"
+    folder = Path(os.environ.get("SEFR_DATA", beside))
+
+    def load(name):
+        path = folder / f"{name}.npz"
+        if not path.exists():
+            pytest.skip(f"{path.name} is not in {folder.name}/: set SEFR_DATA to the folder that has it")
+        return np.load(path)
+
+    return load

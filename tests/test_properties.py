@@ -1,0 +1,185 @@
+"""What must hold whatever the data: order, weights, batches, merging, forgetting, scaling, explaining."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sefr import SEFRClassifier, Summary
+
+RANGES = (-10.0, 10.0)
+
+
+@st.composite
+def problems(draw, whole=False):
+    seed = draw(st.integers(0, 2**32 - 1))
+    n = draw(st.integers(6, 60))
+    m = draw(st.integers(1, 7))
+    k = draw(st.integers(2, 4))
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-9, 10, (n, m)) if whole else rng.uniform(-9, 9, (n, m))
+    y = rng.permutation(np.arange(n) % k)
+    return X, y, rng
+
+
+def assert_same_model(a, b, rtol=1e-12):
+    assert a.classes_.tolist() == b.classes_.tolist()
+    np.testing.assert_allclose(a.coef_, b.coef_, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(a.intercept_, b.intercept_, rtol=rtol, atol=rtol * 10)
+
+
+@given(problems())
+def test_row_order_changes_nothing_beyond_rounding(problem):
+    X, y, rng = problem
+    order = rng.permutation(len(y))
+    assert_same_model(SEFRClassifier().fit(X, y), SEFRClassifier().fit(X[order], y[order]))
+
+
+@given(problems(whole=True))
+def test_row_order_changes_nothing_at_all_for_integers(problem):
+    X, y, rng = problem
+    order = rng.permutation(len(y))
+    a, b = SEFRClassifier().fit(X, y), SEFRClassifier().fit(X[order], y[order])
+    assert a.summary_ == b.summary_
+    assert (a.coef_ == b.coef_).all()
+    assert (a.intercept_ == b.intercept_).all()
+
+
+@given(problems(), st.sampled_from([None, "minmax", RANGES]))
+def test_weight_is_repetition_and_zero_is_absence(problem, scale):
+    X, y, rng = problem
+    X = np.abs(X) if scale is None else X
+    weight = np.concatenate([[1, 1, 1, 1], rng.integers(0, 4, len(y) - 4)])
+    a = SEFRClassifier(scale=scale).fit(X, y, sample_weight=weight)
+    b = SEFRClassifier(scale=scale).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert_same_model(a, b)
+    np.testing.assert_array_equal(a.summary_.low, b.summary_.low)
+    np.testing.assert_array_equal(a.summary_.counts, b.summary_.counts)
+
+
+def test_a_class_of_weight_zero_is_absent(rng):
+    X, y = rng.random((9, 2)), np.arange(9) % 3
+    clf = SEFRClassifier().fit(X, y, sample_weight=(y != 1).astype(float))
+    assert clf.classes_.tolist() == [0, 2]
+
+
+@given(problems(whole=True), st.integers(1, 9))
+def test_batches_equal_one_fit(problem, step):
+    X, y, _ = problem
+    clf = SEFRClassifier()
+    for start in range(0, len(y), step):
+        clf.partial_fit(X[start : start + step], y[start : start + step], classes=np.unique(y))
+    whole = SEFRClassifier().fit(X, y)
+    assert clf.summary_ == whole.summary_
+    assert (clf.coef_ == whole.coef_).all()
+
+
+@given(problems(), st.integers(1, 9))
+def test_batches_of_floats_equal_one_fit_to_rounding(problem, step):
+    X, y, _ = problem
+    clf = SEFRClassifier()
+    for start in range(0, len(y), step):
+        clf.partial_fit(X[start : start + step], y[start : start + step], classes=np.unique(y))
+    assert_same_model(clf, SEFRClassifier().fit(X, y))
+
+
+@given(problems(whole=True), st.floats(0.2, 0.8))
+def test_merge_is_union(problem, share):
+    X, y, rng = problem
+    mine = rng.random(len(y)) < share
+    mine[:2], mine[-4:] = True, False
+    if len(np.unique(y[mine])) < 2 or len(np.unique(y[~mine])) < 2:
+        return
+    a, b = SEFRClassifier().fit(X[mine], y[mine]), SEFRClassifier().fit(X[~mine], y[~mine])
+    assert a.merge(b).summary_ == SEFRClassifier().fit(X, y).summary_
+
+
+@given(problems(), st.integers(1, 20))
+def test_forget_equals_never_seen_with_known_ranges(problem, some):
+    X, y, _ = problem
+    kept = np.arange(len(y)) >= some
+    if len(np.unique(y[kept])) < len(np.unique(y)):
+        return
+    clf = SEFRClassifier(scale=RANGES).fit(X, y).forget(X[~kept], y[~kept])
+    assert_same_model(clf, SEFRClassifier(scale=RANGES).fit(X[kept], y[kept]))
+
+
+@given(problems(whole=True), st.integers(1, 20))
+def test_forget_equals_never_seen_but_for_the_extremes(problem, some):
+    X, y, _ = problem
+    kept = np.arange(len(y)) >= some
+    if len(np.unique(y[kept])) < len(np.unique(y)):
+        return
+    clf = SEFRClassifier().fit(X, y).forget(X[~kept], y[~kept])
+    never = Summary.of(X[kept], y[kept])
+    assert (clf.summary_.sums == never.sums).all()
+    assert (clf.summary_.counts == never.counts).all()
+    assert (clf.summary_.low == X.min(axis=0)).all()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_forgetting_nearly_all_rows_leaves_the_rest_exact(rng, offset):
+    X, y = rng.random((5000, 3)) + offset, rng.integers(0, 2, 5000)
+    X[-10:], y[-10:] = X[:10] + 0.25, np.arange(10) % 2
+    scale = (offset - 1, offset + 2)
+    clf = SEFRClassifier(scale=scale).fit(X, y).forget(X[:-10], y[:-10])
+    assert_same_model(clf, SEFRClassifier(scale=scale).fit(X[-10:], y[-10:]), rtol=1e-9 if offset else 1e-11)
+
+
+@given(problems(), st.floats(0.01, 100), st.floats(-50, 50))
+def test_scaling_or_shifting_a_feature_changes_no_prediction(problem, factor, shift):
+    X, y, _ = problem
+    clf = SEFRClassifier().fit(X, y)
+    other = SEFRClassifier().fit(X * factor + shift, y)
+    np.testing.assert_allclose(
+        clf.decision_function(X), other.decision_function(X * factor + shift), rtol=1e-9, atol=1e-10
+    )
+
+
+@given(problems())
+def test_contributions_sum_to_the_score(problem):
+    X, y, _ = problem
+    clf = SEFRClassifier().fit(X, y)
+    np.testing.assert_allclose(
+        clf.contributions(X).sum(axis=-1), clf.decision_function(X), rtol=1e-9, atol=1e-12
+    )
+
+
+@given(problems())
+def test_class_renaming_permutes_the_answer(problem):
+    X, y, rng = problem
+    names = rng.permutation(["ash", "beech", "cedar", "elm"][: y.max() + 1])
+    numbered = SEFRClassifier().fit(X, y)
+    if len(names) == 2:  # a score of exactly 0 goes to whichever class sorts first
+        X = X[np.abs(numbered.decision_function(X)) > 1e-12]
+    named = SEFRClassifier().fit(*(problem[0], names[y]))
+    assert (named.predict(X) == names[numbered.predict(X)]).all() or len(names) > 2
+    order = np.searchsorted(named.classes_, names)
+    if len(names) > 2:
+        np.testing.assert_allclose(
+            named.decision_function(X)[:, order], numbered.decision_function(X), atol=1e-12
+        )
+
+
+@given(problems())
+def test_decay_changes_no_answer_until_more_is_learned(problem):
+    X, y, _ = problem
+    clf = SEFRClassifier().fit(X, y)
+    before = clf.coef_.copy()
+    assert clf.decay(0.5).summary_.n_rows == len(y) / 2
+    np.testing.assert_allclose(clf.coef_, before, rtol=1e-12, atol=1e-14)
+
+
+def test_decay_makes_old_rows_count_half(rng):
+    X, y = rng.random((20, 3)), np.arange(20) % 2
+    X2, y2 = rng.random((20, 3)), np.arange(20) % 2
+    decayed = SEFRClassifier().fit(X, y).decay(0.5).partial_fit(X2, y2)
+    weighted = SEFRClassifier().fit(np.vstack([X, X2]), np.r_[y, y2], sample_weight=np.repeat([0.5, 1], 20))
+    assert_same_model(decayed, weighted)
+
+
+def test_threads_change_no_bit(rng):
+    X, y = rng.normal(size=(5000, 40)), rng.integers(0, 5, 5000)
+    one, four = SEFRClassifier().fit(X, y), SEFRClassifier(n_jobs=4).fit(X, y)
+    assert one.summary_ == four.summary_
+    assert (one.decision_function(X) == four.decision_function(X)).all()
