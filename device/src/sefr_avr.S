@@ -1,5 +1,5 @@
-; The AVR kernels; sefr_avr.h is their contract. avr-gcc calling convention: arguments from r25 down, r2-r17, r28 and
-; r29 belong to the caller, r1 is 0 on entry and exit.
+/* The AVR kernels; sefr_avr.h is their contract. avr-gcc calling convention: arguments from r25 down, r2-r17, r28 and
+ * r29 belong to the caller, r1 is 0 on entry and exit. */
 #if defined(__AVR_HAVE_MUL__) && !defined(SEFR_PORTABLE)
 
 .macro FUNCTION name

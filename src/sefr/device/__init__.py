@@ -3,6 +3,7 @@
 from .board import BOARDS, Board, BuildError, ToolMissingError
 from .export import export, library
 from .quantise import Quantised, quantise
+from .simulate import Simulation, simulate
 from .state import StateError, read_state, write_state
 from .twin import Loss, Twin
 
@@ -12,6 +13,7 @@ __all__ = [
     "BuildError",
     "Loss",
     "Quantised",
+    "Simulation",
     "StateError",
     "ToolMissingError",
     "Twin",
@@ -19,5 +21,6 @@ __all__ = [
     "library",
     "quantise",
     "read_state",
+    "simulate",
     "write_state",
 ]

@@ -130,6 +130,7 @@ def _context(q: Quantised, name: str) -> dict[str, Any]:
         "value_type": VALUE_TYPES[q.input],
         "index_type": "uint16_t" if m * len(q.weights) < 1 << 16 else "uint32_t",
         "score_type": "int64_t" if q.wide else "int32_t",
+        "product_type": "int16_t" if q.weight_bits == 8 else "int32_t",  # 127 * 255 < 2**15
         "weight_load": "U8" if q.weight_bits == 8 else "16",
         "biases": [_literal(value, q.wide) for value in q.bias],
         "lines": _lines,
