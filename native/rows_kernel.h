@@ -43,12 +43,10 @@ INLINE void JOIN(flush, TAG)(const struct JOIN(sums, TAG) *state, ptrdiff_t grou
     state->rows[group] = 0;
 }
 
-/* Four rows at a time, each from a quarter of its own: memory answers several streams faster than one. `width` is
-   state->width, or x->m where a padded read would leave the buffer. */
-CLONES static void JOIN(add_fours, TAG)(const struct table *x, ptrdiff_t n, const ptrdiff_t *first,
-                                        int32_t (*group)[ROW_BLOCK], ptrdiff_t width, int32_t n_classes, bool folds,
-                                        const struct JOIN(sums, TAG) *state, const struct part *part) {
-    if (width == state->width) width &= -(ptrdiff_t)JOIN(UNIT, TAG); /* a whole number of vectors, visibly */
+/* Four rows at a time, each from a quarter of its own: memory answers several streams faster than one. */
+INLINE void JOIN(add_fours, TAG)(const struct table *x, ptrdiff_t n, const ptrdiff_t *first,
+                                 int32_t (*group)[ROW_BLOCK], ptrdiff_t width, int32_t n_classes, bool folds,
+                                 const struct JOIN(sums, TAG) *state, const struct part *part) {
     for (ptrdiff_t i = 0; i < n; i++) {
         const T *rows[4];
         for (int s = 0; s < 4; s++) rows[s] = (const T *)(const void *)(x->data + (first[s] + i) * x->row_stride);
@@ -73,6 +71,17 @@ CLONES static void JOIN(add_fours, TAG)(const struct table *x, ptrdiff_t n, cons
             JOIN(add, TAG)(rows[s], width, state->sums + g * state->width);
             if (++state->rows[g] == SUM_ROWS) JOIN(flush, TAG)(state, g, x->m, part);
         }
+    }
+}
+
+CLONES static void JOIN(add_block, TAG)(const struct table *x, ptrdiff_t n, const ptrdiff_t *first,
+                                        int32_t (*group)[ROW_BLOCK], bool padded, int32_t n_classes, bool folds,
+                                        const struct JOIN(sums, TAG) *state, const struct part *part) {
+    if (padded) { /* a whole number of vectors, visibly */
+        const ptrdiff_t width = state->width & -(ptrdiff_t)JOIN(UNIT, TAG);
+        JOIN(add_fours, TAG)(x, n, first, group, width, n_classes, folds, state, part);
+    } else { /* a padded read would leave the buffer */
+        JOIN(add_fours, TAG)(x, n, first, group, x->m, n_classes, folds, state, part);
     }
 }
 
@@ -107,8 +116,7 @@ static ptrdiff_t JOIN(sweep_fours, TAG)(const struct pass *pass, ptrdiff_t first
         }
         /* the last row read ends this many values before the end of the table */
         const bool roomy = dense && (x->n - start[3] - n) * x->m >= state->width - x->m;
-        JOIN(add_fours, TAG)(x, n, start, group, roomy ? state->width : x->m, pass->by->n_classes, pass->n_folds > 1,
-                             state, part);
+        JOIN(add_block, TAG)(x, n, start, group, roomy, pass->by->n_classes, pass->n_folds > 1, state, part);
     }
     for (int32_t g = 0; g < pass->by->n_groups; g++) {
         if (state->rows[g]) JOIN(flush, TAG)(state, g, x->m, part);
