@@ -20,7 +20,7 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint types clean kernel-tools device-tools browser-tools engine-tools
+.PHONY: help demo test test-quick lint types paper clean kernel-tools device-tools browser-tools engine-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -48,7 +48,7 @@ device-tools:
 	$(call debian,gcc-avr avr-libc simavr libsimavr-dev gcc-arm-none-eabi qemu-system-arm gcc-riscv64-unknown-elf qemu-system-misc)
 
 browser-tools:
-	$(call debian,chromium)
+	$(call debian,chromium fonts-dejavu-core)
 
 engine-tools:
 	$(call debian,postgresql $(if $(shell command -v java),,default-jre-headless))
@@ -62,6 +62,9 @@ test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools ## run 
 test-quick: $(TEST_READY) ## run what takes less than two minutes
 	$(BIN)/pytest -m "not slow"
 
+paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick: two minutes)
+	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper $(PAPER)
+
 lint: $(TEST_READY) ## check style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -70,4 +73,4 @@ types: $(TEST_READY) ## check types
 	$(BIN)/mypy
 
 clean: ## remove what the targets above made
-	rm -rf $(VENV) build demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build demo paper-results .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""``sefr paper`` as a person runs it: options, interrupt and resume, errors, and the report in a real browser."""
+"""``sefr paper`` as a person runs it: options, interrupt and resume, errors, the report in a browser."""
 
 import json
 import os
@@ -155,6 +155,27 @@ def test_results_of_other_versions_are_not_mixed(real_data, tmp_path):
     assert sefr(*arguments, "--fresh").exit_code == 0
 
 
+def test_a_damaged_circumstances_file_is_one_clear_line(real_data, tmp_path):
+    (tmp_path / "run.json").write_text("{")
+    got = sefr("--output", tmp_path, "--tables", "bytes", *FAST)
+    assert got.exit_code == 1
+    assert "run.json is damaged" in "".join(got.output.split("\n"))
+
+
+def test_an_estimate_of_energy_is_said_and_marked(real_data, tmp_path):
+    arguments = ["--output", tmp_path, "--tables", "runtime", *FAST]
+    assert sefr(*arguments).exit_code == 0
+    html = (tmp_path / "report.html").read_text()
+    assert "not measured" in html
+    assert " J</b>" not in html
+    if "Energy is from the processor" in html:
+        pytest.skip("this machine has an energy counter: nothing is estimated")
+    assert sefr(*arguments, "--watts", 10).exit_code == 0
+    html = (tmp_path / "report.html").read_text()
+    assert "<strong>estimated</strong>" in html
+    assert len(re.findall(r"<b>≈ [\d.,]+ J</b>", html)) == 3
+
+
 def test_fresh_removes_only_its_own_files(real_data, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     assert sefr("--output", tmp_path, "--tables", "bytes", "--fresh", *FAST).exit_code == 0
@@ -228,9 +249,8 @@ def test_the_report_in_a_browser(finished, browser, scheme, width, tmp_path):
 
     # The page itself never scrolls sideways; wide tables and figures do so inside their box.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    ink, paper = page.evaluate(
-        "[getComputedStyle(document.querySelector('svg.figure')).color, getComputedStyle(document.body).backgroundColor]"
-    )
+    ink = page.evaluate("getComputedStyle(document.querySelector('svg.figure')).color")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (brightness(ink) > brightness(paper)) == (scheme == "dark")
     assert abs(brightness(ink) - brightness(paper)) > 150
     page.screenshot(path=tmp_path / "report.png", full_page=True)

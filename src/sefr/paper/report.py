@@ -18,7 +18,7 @@ from sefr.paper.findings import findings
 from sefr.paper.methods import METHODS
 from sefr.paper.protocol import prepare
 from sefr.paper.run import Outcome, write_atomically
-from sefr.paper.tables import CLOSE, busy, byte_cells, fold_cells, protocol_spreads
+from sefr.paper.tables import CLOSE, busy, byte_cells, fold_cells, protocol_spreads, signed
 
 # How the paper's figures 1 and 2 and ours are called in the Markdown's folder.
 _FIGURES = "figures"
@@ -44,7 +44,7 @@ def write(outcome: Outcome) -> tuple[Path, Path]:
 def _context(outcome: Outcome) -> dict[str, Any]:
     settings, rows = outcome.settings, list(outcome.journal)
     folds = settings.folds
-    cells = fold_cells(rows, folds)
+    cells = fold_cells(rows, folds, settings.watts)
     spreads = protocol_spreads(rows, folds)
     byte_rows = byte_cells(rows, folds)
     scores = _semeion_weights() if "weights" in settings.parts else None
@@ -135,11 +135,6 @@ def printed(value: float | int | None) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
-
-
-def signed(value: float) -> str:
-    """Return a difference with a true minus sign."""
-    return f"{value:+.2f}".replace("-", "−")
 
 
 def ratio(value: float | None) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 from sefr import datasets
 from sefr.energy import Meter
+from sefr.paper import gisette_shape
 from sefr.paper.journal import Journal, Key
 from sefr.paper.machine import fingerprint
 from sefr.paper.measurement import one_core
@@ -69,7 +70,7 @@ def measure(settings: Settings, progress: Progress, *, fresh: bool = False) -> O
     done = 0
     if todo:
         meter.idle_watts = float(circumstances["idle_watts"])
-        bench = Bench(settings, meter)
+        bench = Bench(meter)
         with one_core(), warnings.catch_warnings():
             # A class that no fold predicts is a result here, not news.
             warnings.simplefilter("ignore")
@@ -77,7 +78,8 @@ def measure(settings: Settings, progress: Progress, *, fresh: bool = False) -> O
                 if time.monotonic() > deadline:
                     break
                 progress(len(keys) - len(todo) + done, len(keys), key)
-                journal.add(bench.run(key))
+                if not (key.experiment == "scalability" and gisette_shape.too_slow(key, journal)):
+                    journal.add(bench.run(key))
                 done += 1
     absent = tuple(name for name in settings.methods if not METHODS[name].installed)
     return Outcome(settings, journal, at_hand, missing, absent, len(todo) - done, circumstances)
@@ -117,12 +119,16 @@ def _circumstances(settings: Settings, meter: Meter) -> dict[str, Any]:
     path = settings.output / CIRCUMSTANCES
     now = fingerprint()
     if path.exists():
-        then: dict[str, Any] = json.loads(path.read_text())
+        try:
+            then: dict[str, Any] = json.loads(path.read_text())
+        except ValueError as error:
+            raise RunError(f"{path} is damaged ({error}); use --fresh or another --output") from error
         for kind, content in now.items():
             if then.get(kind) != content:
+                changes = _difference(then.get(kind, {}), content)
                 raise RunError(
-                    f"{settings.output} holds results of another {kind}: "
-                    f"{_difference(then.get(kind, {}), content)}. Use --fresh to begin again, or another --output."
+                    f"{settings.output} holds results of another {kind}: {changes}. "
+                    "Use --fresh to begin again, or another --output."
                 )
         return then
     circumstances: dict[str, Any] = dict(now)

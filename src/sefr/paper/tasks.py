@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from sefr import datasets
-from sefr.energy import Meter, estimate
+from sefr.energy import Meter
 from sefr.paper import bytes_claim, gisette_shape, protocol_study
 from sefr.paper.journal import Key, Row
 from sefr.paper.measurement import measure
@@ -50,8 +50,7 @@ def _folds(settings: Settings, at_hand: tuple[str, ...], methods: list[str]) -> 
 class Bench:
     """Carries out tasks; keeps the dataset in use and the energy meter."""
 
-    def __init__(self, settings: Settings, meter: Meter) -> None:
-        self._settings = settings
+    def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._name = ""
         self._data: Data | None = None
@@ -81,9 +80,6 @@ class Bench:
         train, test = list(splits(data, key.folds, key.seed))[key.fold]
         method = METHODS[key.method]
         got = measure(lambda: method.make(key.seed), split(data, train, test), self._meter)
-        energy = got.energy
-        if self._settings.watts is not None:
-            energy = estimate(energy, self._settings.watts)
         return Row(
             **asdict(key),
             train_records=len(train),
@@ -93,9 +89,9 @@ class Bench:
             f1=got.f1,
             fit_seconds=got.fit_seconds,
             predict_seconds=got.predict_seconds,
-            cpu_seconds=energy.cpu_seconds,
-            joules=energy.joules,
-            energy=energy.kind,
+            cpu_seconds=got.energy.cpu_seconds,
+            joules=got.energy.joules,
+            energy=got.energy.kind,
             loops=got.loops,
             note=data.note,
         )
