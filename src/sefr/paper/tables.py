@@ -62,8 +62,8 @@ def fold_cells(
 ) -> dict[tuple[str, str], dict[str, Cell]]:
     """Return {(dataset, method): {quantity: Cell}} for accuracy, f1, seconds and joules.
 
-    Seconds are CPU seconds: with one thread, the run time on a core of its own. Energy that was not measured is
-    estimated where ``watts`` is given.
+    Seconds are CPU seconds: with one thread, the run time on a core of its own. Energy that was not measured
+    is estimated where ``watts`` is given.
     """
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
