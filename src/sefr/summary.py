@@ -320,7 +320,7 @@ class Summary:
         if (short := counts < -slack).any():
             k = int(np.argmax(short))
             raise ValueError(
-                f"cannot take away {b._counts[k]:g} rows of class {a._classes[k]!r}: "
+                f"cannot take away {b._counts[k]:g} rows of class {a._classes[k]}: "
                 f"only {a._counts[k]:g} were learned"
             )
         counts[counts <= slack] = 0
@@ -329,7 +329,7 @@ class Summary:
             if (present < -slack[:, None]).any():
                 k, j = np.argwhere(present < -slack[:, None])[0]
                 raise ValueError(
-                    f"cannot take away more values of {self._name(j)}, class {a._classes[k]!r}, "
+                    f"cannot take away more values of {self._name(j)}, class {a._classes[k]}, "
                     "than were learned"
                 )
             present[present <= slack[:, None]] = 0
