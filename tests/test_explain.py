@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
@@ -232,9 +233,11 @@ def test_text_can_be_read_and_fits_a_phone(page, scheme):
             return "rgb(255, 255, 255)";
           };
           const worst = {};
-          for (const element of document.querySelectorAll("p, h1, h2, h3, dt, dd, li span, th, td, summary, label, footer")) {
+          const text = "p, h1, h2, h3, dt, dd, li span, th, td, summary, label, footer";
+          for (const element of document.querySelectorAll(text)) {
             if (!element.innerText || !element.innerText.trim()) continue;
-            const [a, b] = [light(getComputedStyle(element).color), light(back(element))].sort((x, y) => y - x);
+            const colours = [getComputedStyle(element).color, back(element)];
+            const [a, b] = colours.map(light).sort((x, y) => y - x);
             const ratio = (a + 0.05) / (b + 0.05);
             if (!(worst.ratio < ratio)) Object.assign(worst, { ratio, text: element.innerText.slice(0, 30) });
           }
@@ -251,11 +254,11 @@ def test_a_screen_reader_finds_its_way(page):
     assert page.locator("main").count() == 1
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll("button, input, a, [role=region]")].filter((element) =>
-          !(element.innerText || element.getAttribute("aria-label") || element.closest("label")?.innerText)).length"""
+          !(element.innerText || element.ariaLabel || element.closest("label")?.innerText)).length"""
     )
     assert unnamed == 0
     assert page.locator("th[scope=col]").count() == 2
     assert page.locator("tbody th[scope=row]").count() == 30
     assert page.locator("img:not([alt])").count() == 0
     levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(h => Number(h.tagName[1]))")
-    assert all(b - a <= 1 for a, b in zip(levels, levels[1:], strict=False))
+    assert all(b - a <= 1 for a, b in pairwise(levels))

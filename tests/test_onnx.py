@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
@@ -55,7 +55,7 @@ def test_labels_of_every_kind(rng, labels):
 
 
 def test_missing_values_known_ranges_constants_and_offsets(rng):
-    X = rng.normal(size=(200, 5)) + [0, 1e9, 0, 0, 5]
+    X = rng.normal(size=(200, 5)) + np.array([0, 1e9, 0, 0, 5])
     X[:, 2] = 7
     y = rng.integers(0, 3, 200)
     assert_same(SEFRClassifier().fit(X, y), X)
@@ -70,6 +70,7 @@ def test_a_class_that_was_never_seen_is_never_the_answer(rng):
     assert_same(clf, X)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(2, 5), st.integers(1, 9))
 def test_random_models(seed, n_classes, n_features):
     rng = np.random.default_rng(seed)
