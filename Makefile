@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# Debian packages, for what pip cannot bring.
+APT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends
 # meson-python looks for meson and ninja on the path when it builds and, editable, rebuilds.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -13,6 +15,8 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(READY): pyproject.toml meson.build
+	@$(PYTHON) -c 'import os, sysconfig; open(os.path.join(sysconfig.get_path("include"), "Python.h")).close()' \
+	  2>/dev/null || $(APT) python3-dev
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet "meson-python>=0.17" "meson>=1.3" ninja

@@ -6,42 +6,12 @@
 
 #include "threads.h"
 
-#define T float
-#define TAG F32
-#include "predict_kernel.h"
-#define T double
-#define TAG F64
-#include "predict_kernel.h"
-#define T int8_t
-#define TAG I8
-#include "predict_kernel.h"
-#define T uint8_t
-#define TAG U8
-#include "predict_kernel.h"
-#define T int16_t
-#define TAG I16
-#include "predict_kernel.h"
-#define T uint16_t
-#define TAG U16
-#include "predict_kernel.h"
-#define T int32_t
-#define TAG I32
-#include "predict_kernel.h"
-#define T uint32_t
-#define TAG U32
-#include "predict_kernel.h"
-#define T int64_t
-#define TAG I64
-#include "predict_kernel.h"
-#define T uint64_t
-#define TAG U64
-#include "predict_kernel.h"
+#define KERNEL "predict_kernel.h"
+#include "each_dtype.h"
 
 typedef void score_row_function(const struct table *, ptrdiff_t, bool, const double *, const double *, ptrdiff_t,
                                 double *, void *);
-static score_row_function *const score_row[N_DTYPES] = {score_row_F32, score_row_F64, score_row_I8,  score_row_U8,
-                                                        score_row_I16, score_row_U16, score_row_I32, score_row_U32,
-                                                        score_row_I64, score_row_U64};
+static score_row_function *const score_row[N_DTYPES] = OF_EACH_DTYPE(score_row);
 
 struct score_plan {
     const struct table *x;

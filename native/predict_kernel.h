@@ -25,5 +25,4 @@ static void JOIN(score_row, TAG)(const struct table *x, ptrdiff_t row, bool dire
     for (ptrdiff_t c = 0; c < k; c++) out[c] = JOIN(dot, TAG)(values, coef + c * x->m, x->m) + intercept[c];
 }
 
-#undef T
-#undef TAG
+#include "forget_dtype.h"

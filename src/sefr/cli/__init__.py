@@ -1,0 +1,15 @@
+"""The ``sefr`` command: one file a subcommand."""
+
+from __future__ import annotations
+
+import typer
+
+from sefr.cli.paper import paper
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="The SEFR classifier, from the shell.")
+app.command()(paper)
+
+
+@app.callback()
+def _main() -> None:
+    """Keep ``paper`` a subcommand even while it is the only one."""
