@@ -9,7 +9,7 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint types clean
+.PHONY: help demo test test-quick lint types clean engine-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -26,7 +26,12 @@ $(READY): pyproject.toml meson.build
 demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
 	$(BIN)/python examples/digits.py
 
-test: $(READY) ## run the whole suite
+engine-tools: ## install PostgreSQL and a Java runtime where missing; tests that need one skip without it
+	@command -v java >/dev/null || $(APT) default-jre-headless || echo "no Java: tests of Spark are skipped"
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || $(APT) postgresql \
+	  || echo "no PostgreSQL: its tests are skipped"
+
+test: $(READY) engine-tools ## run the whole suite
 	$(BIN)/pytest
 
 test-quick: $(READY) ## run what takes less than two minutes

@@ -24,14 +24,19 @@ from .error import EngineError, spoken_by
 Floats = NDArray[np.float64]
 
 
-def summary_of_lazy(frame: Any, columns: Columns, schema: Any, *, missing: str) -> Summary:
-    """Return the Summary of a narwhals LazyFrame's rows."""
+def summary_of_lazy(frame: Any, columns: Columns, schema: Any, *, missing: str, at_once: int) -> Summary:
+    """Return the Summary of a narwhals LazyFrame's rows, asking for some features ``at_once``."""
     question = _Question(frame, columns, schema)
-    answer = question.ask(range(len(columns.features)))
+    m = len(columns.features)
+    answer = question.ask(range(min(m, at_once)))
     if not len(answer.rows):
         raise EngineError(f"{columns.engine}: the table has no rows")
     classes, order = distinct_labels(answer.labels, columns.label, columns.engine)
     answer = answer.ordered(order)
+    for start in range(at_once, m, at_once):
+        more = question.ask(range(start, min(m, start + at_once))).matched(classes, columns)
+        answer.refuse_other_rows(more, columns)
+        answer.append(more)
     undefined = [j for j in np.flatnonzero(~np.isfinite(answer.sums).all(axis=0)) if schema[columns.features[j]].is_float()]
     if undefined:
         again = question.ask(undefined, without_nan=True)
@@ -43,8 +48,7 @@ def summary_of_lazy(frame: Any, columns: Columns, schema: Any, *, missing: str) 
     if inexact and len(delicate := table.delicate()):
         low = table.low.min(axis=0)[delicate]
         moved = question.ask(delicate, origin=low).matched(classes, columns)
-        if not np.array_equal(moved.rows, answer.rows):
-            raise EngineError(f"{columns.engine}: the rows changed between two passes over the table")
+        answer.refuse_other_rows(moved, columns)
         sums = table.moved(delicate, low, moved.sums)
     return table.summary(sums)
 
@@ -83,6 +87,16 @@ class Answer:
             raise EngineError(f"{columns.engine}: the rows changed between two passes over the table")
         return self.ordered(order)
 
+    def refuse_other_rows(self, other: Answer, columns: Columns) -> None:
+        """Raise an error where another pass saw other rows: a table that is written to, or made up as it is read."""
+        if not np.array_equal(self.rows, other.rows):
+            raise EngineError(f"{columns.engine}: the rows changed between two passes over the table")
+
+    def append(self, other: Answer) -> None:
+        """Take over further features."""
+        for name in ("gaps", "present", "sums", "low", "high"):
+            setattr(self, name, np.concatenate([getattr(self, name), getattr(other, name)], axis=1))
+
     def with_features(self, features: Sequence[int], other: Answer) -> Answer:
         """Return this answer with another's in the place of some features."""
         for name in ("gaps", "present", "sums", "low", "high"):
@@ -117,6 +131,9 @@ class _Question:
         return self._read(result, len(features))
 
     def _value(self, name: str, without_nan: bool) -> Any:
+        if self.schema[name] == nw.Boolean:  # DuckDB would push a cast into its CSV reader, which then fails on "true"
+            yes = nw.col(name)
+            return nw.when(yes).then(nw.lit(1.0)).otherwise(nw.when(~yes).then(nw.lit(0.0)))
         value = nw.col(name).cast(nw.Float64)
         if without_nan and self.schema[name].is_float():
             return nw.when(~value.is_nan()).then(value)

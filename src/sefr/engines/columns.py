@@ -52,8 +52,8 @@ def chosen(
 
 
 def is_number(dtype: Any) -> bool:
-    """Say whether a narwhals dtype can be a feature."""
-    return bool(dtype.is_numeric() or dtype == nw.Boolean)
+    """Say whether a narwhals dtype can be a feature; Python objects may be, and are looked at one by one later."""
+    return bool(dtype.is_numeric() or dtype == nw.Boolean or dtype == nw.Object)
 
 
 def refuse_what_is_no_number(columns: Columns, schema: Mapping[str, Any]) -> None:

@@ -39,6 +39,7 @@ def summary_of_files(
     with spoken_by(ENGINE, "start"):
         connection = duckdb.connect(config={key: value for key, value in settings.items() if value is not None})
     with connection:
+        connection.execute("SET enable_progress_bar = false")  # it would write to standard output
         relation = _relation(connection, files)
         return summary_of_frame(relation, label, features, weight, missing=missing)
 

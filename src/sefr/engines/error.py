@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,9 +12,14 @@ class EngineError(ValueError):
 
 
 def one_line(error: BaseException) -> str:
-    """Return the first line of an engine's message that says something, without its class names."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    return next((line for line in lines if line), type(error).__name__)[:300]
+    """Return an engine's message in one line of at most 300 characters; of a stack trace, its last line."""
+    text = str(error) or type(error).__name__
+    if "Traceback (most recent call last)" in text:
+        text = next(
+            (line for line in reversed(text.splitlines()) if re.match(r"[\w.]+(Error|Exception|Exit)\b", line.strip())),
+            text.splitlines()[0],
+        )
+    return " ".join(text.split("JVM stacktrace:")[0].split())[:300]
 
 
 @contextmanager

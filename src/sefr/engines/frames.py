@@ -4,8 +4,9 @@
 frame                             added up by
 ================================  ==================================================================
 pandas, Polars, pyarrow (eager)   our kernel, in place
-Polars lazy, DuckDB, Ibis         the engine (count, sum, min, max per class); beyond 64 features, if
-                                  the engine is in this process, our kernel on the batches it streams
+Polars lazy, DuckDB               the engine (count, sum, min, max per class); beyond 64 features our
+                                  kernel, on the batches that the engine streams in this process
+Ibis                              the backend, 64 features a query
 PySpark                           Spark; beyond 64 features or for a vector column, our kernel in the
                                   executors
 Dask                              our kernel in the workers, a partition at a time
@@ -16,11 +17,15 @@ Null and NaN are missing values, booleans 0 and 1, float32 is added up as float6
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from typing import Any
 
 import narwhals as nw
 
+from ..intake import checked_weights
+from ..labels import encode
+from ..matrix import matrix_of
 from ..summary import Summary
 from .aggregates import summary_of_lazy
 from .columns import Columns, chosen, refuse_what_is_no_number
@@ -28,8 +33,6 @@ from .error import EngineError, spoken_by
 
 # Engines plan one aggregate after the other: beyond this many features our kernel is faster (docs/engines.md).
 WIDE = 64
-# Ibis backends that run in this process, so that streaming batches out of them sends nothing anywhere.
-LOCAL_BACKENDS = frozenset({"duckdb", "polars", "datafusion"})
 
 
 def summary_of_frame(
@@ -64,7 +67,7 @@ def summary_of_frame(
         return summary_of_eager(table, columns, missing=missing)
     if len(columns.features) > WIDE and (batches := _batches(frame, table, columns)) is not None:
         return _summary_of_stream(batches, columns, missing=missing)
-    return summary_of_lazy(table, columns, schema, missing=missing)
+    return summary_of_lazy(table, columns, schema, missing=missing, at_once=WIDE)
 
 
 def engine_of(table: Any) -> str:
@@ -88,45 +91,53 @@ def _is_plain(columns: Columns, schema: Any) -> bool:
 
 
 def summary_of_eager(table: Any, columns: Columns, *, missing: str) -> Summary:
-    weights = None
-    if columns.weight is not None:
-        weights = table[columns.weight].cast(nw.Float64).to_numpy()
     rows = table.select(columns.features)
     if not rows.shape[0]:
         raise EngineError(f"{columns.engine}: the table has no rows")
     labels = table[columns.label]
     if labels.dtype in (nw.Categorical, nw.Enum) and not table.implementation.is_pandas():
         labels = labels.cast(nw.String)
+    what = "weight"
     try:
-        return Summary.of(rows.to_native(), labels.to_numpy(), weights, missing=missing)
+        weights = None
+        if columns.weight is not None:
+            weights = checked_weights(table[columns.weight].cast(nw.Float64).to_numpy(), rows.shape[0])
+        what = "label"
+        classes, codes = encode(labels.to_numpy())
+        what = ""
+        return Summary.of_matrix(matrix_of(rows.to_native()), classes, codes, weights, columns.features, missing=missing)
     except ValueError as error:
-        raise EngineError(f"{columns.engine}: {error}") from None
+        column = {"weight": f"weight column {columns.weight!r}: ", "label": f"label column {columns.label!r}: "}
+        raise EngineError(f"{columns.engine}: {column.get(what, '')}{error}") from None
 
 
-def _batches(frame: Any, table: Any, columns: Columns) -> Iterator[Any] | None:
+def _batches(frame: Any, table: Any, columns: Columns) -> Generator[Any] | None:
     """Return Arrow batches of the columns from an engine in this process, None from any other."""
     from .batches import batch_rows
 
     rows = batch_rows(len(columns.features))
-    which = table.implementation
-    if which.is_duckdb():
-        return iter(table.select(columns.all).to_native().to_arrow_reader(rows))
-    if which.is_ibis() and _backend(frame) in LOCAL_BACKENDS:
-        return iter(frame.select(columns.all).to_pyarrow_batches(chunk_size=rows))
-    if which.is_polars():
+    if table.implementation.is_duckdb():
+        return _duckdb_batches(table.select(columns.all).to_native(), rows)
+    if table.implementation.is_polars():
         return _polars_batches(frame.select(columns.all), rows)
     return None
 
 
-def _polars_batches(frame: Any, rows: int) -> Iterator[Any]:
+def _duckdb_batches(relation: Any, rows: int) -> Generator[Any]:
+    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # DuckDB before 1.4
+    with read(rows) as reader:  # closed also after an error: its connection can do nothing else until then
+        yield from reader
+
+
+def _polars_batches(frame: Any, rows: int) -> Generator[Any]:
     for piece in frame.collect_batches(chunk_size=rows, maintain_order=False, engine="streaming"):
         yield from piece.to_arrow().to_batches()
 
 
-def _summary_of_stream(batches: Iterator[Any], columns: Columns, *, missing: str) -> Summary:
+def _summary_of_stream(batches: Generator[Any], columns: Columns, *, missing: str) -> Summary:
     from .batches import summary_of_batches
 
-    with spoken_by(columns.engine, "read the rows"):
+    with spoken_by(columns.engine, "read the rows"), closing(batches):
         summary = summary_of_batches(batches, columns, missing=missing)
     if summary is None:
         raise EngineError(f"{columns.engine}: the table has no rows")

@@ -36,7 +36,8 @@ class Query:
     """What to add up: names of a table and its columns.
 
     ``features`` None takes every column but label and weight, and the query finds out which they are (DuckDB and
-    PostgreSQL; several times slower than naming them). ``booleans`` are features that PostgreSQL keeps as boolean.
+    PostgreSQL; several times slower than naming them, and PostgreSQL then keeps 9 digits of a column of type real). ``booleans`` are features of that type, which PostgreSQL
+    does not turn into numbers by itself.
     ``origins`` gives a number near the values of a feature that lies far from zero, such as a timestamp; its
     distances from it are then added up, which loses no bits.
     """
@@ -137,7 +138,16 @@ def _lists(query: Query, start: str, end: str, cast: str = "") -> str:
     return ",\n    ".join(f"{start}{', '.join(f'{v}{cast}' for v in values)}{end} AS {name}" for name, values in lists)
 
 
+def _boolean(name: str) -> str:
+    return f"CASE WHEN {quoted(name)} THEN 1.0 WHEN NOT {quoted(name)} THEN 0.0 END"
+
+
 def _duckdb(query: Query) -> str:
+    def number(name: str) -> str:
+        if name in query.booleans:
+            return _boolean(name)
+        return f"nullif(CAST({quoted(name)} AS DOUBLE), 'NaN'::DOUBLE)"
+
     if query.features is None:
         return _duckdb_any(query)
     return f"""\
@@ -147,7 +157,7 @@ FROM (
   SELECT {quoted(query.label)} AS label, {_Terms(query).class_rows} AS class_rows,
     {_lists(query, "[", "]")}
   FROM (SELECT
-    {_columns(query, lambda name: f"nullif(CAST({quoted(name)} AS DOUBLE), 'NaN'::DOUBLE)")}
+    {_columns(query, number)}
     FROM {query.source})
   GROUP BY {quoted(query.label)}
 )
@@ -173,7 +183,7 @@ ORDER BY label, place;"""
 
 def _postgresql(query: Query) -> str:
     def number(name: str) -> str:
-        return f"nullif({quoted(name)}{'::int' if name in query.booleans else ''}::float8, 'NaN')"
+        return _boolean(name) if name in query.booleans else f"nullif({quoted(name)}::float8, 'NaN')"
 
     if query.features is None:
         return _postgresql_any(query)
@@ -197,6 +207,7 @@ def _postgresql_any(query: Query) -> str:
     terms = _Terms(query)
     columns = ", ".join(f"whole.{quoted(name)}" for name in kept)
     return f"""\
+-- JSON keeps 9 digits of a column of type real: name the features where that matters.
 SELECT {quoted(query.label)} AS label, feature, {terms.class_rows} AS class_rows,
   {terms.of_values()}
 FROM (
