@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -110,6 +111,34 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         self._closed = False
         return self._learned(summary, X)
+
+    def fit_frame(
+        self, frame: Any, label: str = "y", features: Sequence[str] | None = None, weight: str | None = None
+    ) -> Self:
+        """Learn from a data frame where it is, eager or lazy; what was learned before is forgotten.
+
+        Parameters
+        ----------
+        frame : data frame
+            Any frame narwhals knows: pandas, Polars, pyarrow, DuckDB, Ibis, Dask, PySpark.
+        label, features, weight
+            Names of columns, as for :meth:`Summary.of_frame`.
+
+        Returns
+        -------
+        self : SEFRClassifier
+            The trained model, unchanged if an error was raised.
+        """
+        self._check_params()
+        summary = Summary.of_frame(frame, label, features, weight, missing=self.missing)
+        if len(summary.classes) < 2:
+            raise ValueError(
+                f"SEFR needs at least two classes, but column {label!r} has one class only: {summary.classes[0]!r}."
+            )
+        self._learned(summary)
+        self._closed = False
+        self.feature_names_in_ = np.array(summary.feature_names, dtype=object)
+        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further rows: equal to having fitted all rows at once.
