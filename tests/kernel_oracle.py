@@ -45,7 +45,7 @@ def run(kernel, X, codes, weights, n_classes, n_folds, m, skip_nan=False, n_thre
 
 
 def random_matrix(rng, n, m, dtype, missing=0.0):
-    """Values over the whole range of a narrow type, or a range in which float64 sums of integers are exact."""
+    """Values over the whole range of a narrow type, or a range in which sums of integers are exact."""
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
         X = (rng.normal(size=(n, m)) * 10.0 + 3.0).astype(dtype)

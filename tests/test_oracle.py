@@ -20,7 +20,11 @@ def assert_equals_reference(X, y, tolerance=1e-12, **params):
     unit = max(1.0, np.abs(oracle.weights).sum(axis=1).max() + np.abs(oracle.bias).max())
     assert np.abs(scores - expected).max() <= tolerance * unit
     np.testing.assert_allclose(clf.feature_scores_, sign * oracle.weights, rtol=0, atol=tolerance)
-    clear = np.abs(expected).min(axis=1) if sign == 1 else np.diff(np.sort(expected, axis=1)[:, -2:], axis=1)[:, 0]
+    clear = (
+        np.abs(expected).min(axis=1)
+        if sign == 1
+        else np.diff(np.sort(expected, axis=1)[:, -2:], axis=1)[:, 0]
+    )
     sure = clear > tolerance * unit
     assert (clf.predict(X)[sure] == oracle.predict(X)[sure]).all()
     return clf

@@ -140,7 +140,9 @@ def test_scaling_or_shifting_a_feature_changes_no_prediction(problem, factor, sh
 def test_contributions_sum_to_the_score(problem):
     X, y, _ = problem
     clf = SEFRClassifier().fit(X, y)
-    np.testing.assert_allclose(clf.contributions(X).sum(axis=-1), clf.decision_function(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        clf.contributions(X).sum(axis=-1), clf.decision_function(X), rtol=1e-9, atol=1e-12
+    )
 
 
 @given(problems())
@@ -154,7 +156,9 @@ def test_class_renaming_permutes_the_answer(problem):
     assert (named.predict(X) == names[numbered.predict(X)]).all() or len(names) > 2
     order = np.searchsorted(named.classes_, names)
     if len(names) > 2:
-        np.testing.assert_allclose(named.decision_function(X)[:, order], numbered.decision_function(X), atol=1e-12)
+        np.testing.assert_allclose(
+            named.decision_function(X)[:, order], numbered.decision_function(X), atol=1e-12
+        )
 
 
 @given(problems())

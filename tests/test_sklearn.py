@@ -44,7 +44,9 @@ def test_clone_and_pickle_keep_everything():
 def test_pipeline_and_grid_search():
     X, y = load_iris(return_X_y=True)
     pipe = make_pipeline(PolynomialFeatures(2), SEFRClassifier())
-    search = GridSearchCV(pipe, {"sefrclassifier__epsilon": [1e-7, 1e-2], "polynomialfeatures__degree": [1, 2]}, cv=5)
+    search = GridSearchCV(
+        pipe, {"sefrclassifier__epsilon": [1e-7, 1e-2], "polynomialfeatures__degree": [1, 2]}, cv=5
+    )
     search.fit(X, y)
     assert search.best_score_ > 0.85
     assert cross_val_score(pipe, X, y, cv=5).shape == (5,)

@@ -31,8 +31,8 @@ def summarise(
     ``codes``: int32 (n,), contiguous. Row i belongs to group g = codes[i], 0 <= g < F * n_classes, that is to
     class g % n_classes of fold g // n_classes; a negative code leaves the row out.
     ``weights``: float64 (n,), contiguous, >= 0, or None. A row of weight 0 is left out altogether.
-    ``sums``: float64 (F * n_classes, m), sum of weight * x. ``counts``: float64 (F * n_classes,), sum of weights.
-    ``low``, ``high``: float64 (F, m); +inf and -inf where a fold has no value.
+    ``sums``: float64 (F * n_classes, m), sum of weight * x. ``counts``: float64 (F * n_classes,), sum of
+    weights. ``low``, ``high``: float64 (F, m); +inf and -inf where a fold has no value.
     ``present``: float64 (F * n_classes, m), sum of the weights of the values that are not NaN; where it is
     given, NaN is a missing value and left out of everything. Where it is None, NaN reaches the sums.
     """
@@ -82,7 +82,8 @@ def scores(
 ) -> None:
     """Write X @ coef.T + intercept to ``out``, in float64, for all rows or the rows listed.
 
-    ``coef``: float64 (k, m). ``intercept``: float64 (k,). ``rows``: int64 (r,) or None. ``out``: float64 (r or n, k).
+    ``coef``: float64 (k, m). ``intercept``: float64 (k,). ``rows``: int64 (r,) or None. ``out``: float64 (r
+    or n, k).
     """
 
 def encode_integers(y: Buffer, codes: Buffer) -> list[int] | None:
@@ -94,8 +95,9 @@ def encode_integers(y: Buffer, codes: Buffer) -> list[int] | None:
 def encode_bytes(y: Buffer, codes: Buffer) -> list[int]:
     """Code items of one size (a fixed-width string array viewed as bytes, (n, itemsize) uint8) by hashing.
 
-    Codes (int32) count distinct items in order of appearance; returns the position of each one's first appearance.
+    Codes (int32) count distinct items in order of appearance; returns the position of each one's first
+    appearance.
     """
 
 def encode_objects(y: Buffer, codes: Buffer) -> list[object]:
-    """Code hashable objects (an object array) in order of appearance; returns the distinct ones in that order."""
+    """Code hashable objects (an object array) in order of appearance; returns the distinct ones in order."""

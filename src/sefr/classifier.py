@@ -1,4 +1,4 @@
-"""SEFRClassifier: the door through which users of scikit-learn come in. It checks and delegates; no arithmetic."""
+"""SEFRClassifier: the door for users of scikit-learn. It checks and delegates; it does no arithmetic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .intake import checked_weights, complain_of_bad_cell, feature_names_of
 from .labels import encode
 from .matrix import Matrix, matrix_of
-from .solve import Hyperplanes, known_ranges, solve, weights_and_midpoints
+from .solve import Hyperplanes, solve, weights_and_midpoints
 from .summary import Summary
 from .threads import thread_count
 
@@ -30,8 +30,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     scale : "minmax", (low, high) or None, default="minmax"
         How features are brought to [0, 1]. "minmax" learns the lowest and highest value of each. A pair gives
-        known ranges (a sensor's 0..1023), numbers or one value a feature; training values outside are an error.
-        None takes values as they are; a negative one is an error.
+        known ranges (a sensor's 0..1023), numbers or one value a feature; training values outside are an
+        error. None takes values as they are; a negative one is an error.
     epsilon : float, default=1e-7
         Keeps eq. 5 of the paper from dividing by zero.
     missing : {"error", "ignore"}, default="error"
@@ -57,8 +57,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     For more than two classes the paper makes class k the negative side of classifier k and answers with the
-    lowest score; signs are turned here so that the highest wins, as everywhere in scikit-learn. A class named in
-    ``classes`` that was not seen yet scores -inf.
+    lowest score; signs are turned here so that the highest wins, as everywhere in scikit-learn. A class
+    named in ``classes`` that was not seen yet scores -inf.
 
     Examples
     --------
@@ -119,8 +119,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y, sample_weight
             As for ``fit``.
         classes : array of shape (K,), default=None
-            All labels that will ever come; another one is then an error. Without it, classes are added as they
-            come, and the first call must bring two.
+            All labels that will ever come; another one is then an error. Without it, classes are added as
+            they come, and the first call must bring two.
 
         Returns
         -------
@@ -133,7 +133,9 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if classes is not None:
             known = encode(classes)[0]
             if closed and not np.array_equal(known, self.classes_):
-                raise ValueError(f"classes={list(known)} differ from those of an earlier call: {list(self.classes_)}")
+                raise ValueError(
+                    f"classes={list(known)} differ from those of an earlier call: {list(self.classes_)}"
+                )
             closed = True
         elif closed:
             known = self.classes_
@@ -144,7 +146,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             total = self._within(total, known)
         if len(total.classes) < 2:
             raise ValueError(
-                f"the first rows have one class only, {total.classes[0]!r}; name all labels with classes=[...]"
+                f"the first rows have one class only, {total.classes[0]!r}; "
+                "name all labels with classes=[...]"
             )
         self._closed = closed
         return self._learned(total, X if first else None)
@@ -167,7 +170,9 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_is_fitted(other)
             other = other.summary_
         if not isinstance(other, Summary):
-            raise TypeError(f"a SEFRClassifier merges with another or with a Summary, not with {type(other).__name__}")
+            raise TypeError(
+                f"a SEFRClassifier merges with another or with a Summary, not with {type(other).__name__}"
+            )
         if getattr(self, "_closed", False):
             other = self._within(other, self.classes_)
         return self._learned(self.summary_ + other)
@@ -228,7 +233,7 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._learned(summary)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the scores: (n,) for two classes, where above 0 is ``classes_[1]``; else (n, K), highest wins.
+        """Return the scores: (n,) for two classes, above 0 being ``classes_[1]``; else (n, K), highest wins.
 
         Parameters
         ----------
@@ -247,15 +252,14 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The rows.
         """
         scores = self._scores(X)
-        if len(self.classes_) == 2:
-            return np.take(self.classes_, scores.ravel() > 0)
-        return np.take(self.classes_, scores.argmax(axis=1))
+        codes = (scores.ravel() > 0).view(np.int8) if len(self.classes_) == 2 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
 
     def contributions(self, X: Any) -> Floats:
         """Split every score over the features, exactly: the parts of a row add up to its score.
 
-        A part above 0 speaks for the class (for ``classes_[1]`` with two), below 0 against it; a missing value
-        is 0. A feature at its midpoint, where it speaks for neither side, is 0 too.
+        A part above 0 speaks for the class (for ``classes_[1]`` with two), below 0 against it; a missing
+        value is 0. A feature at its midpoint, where it speaks for neither side, is 0 too.
 
         Parameters
         ----------
@@ -297,8 +301,6 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_params(self) -> None:
         if isinstance(self.scale, str) and self.scale != "minmax":
             raise ValueError(f"scale must be 'minmax', None or a pair (low, high), not {self.scale!r}")
-        if self.scale is not None and not isinstance(self.scale, str):
-            known_ranges(self.scale, np.size(self.scale[0]) if np.ndim(self.scale[0]) else np.size(self.scale[-1]))
         if not isinstance(self.epsilon, Real) or not 0 <= self.epsilon < np.inf:
             raise ValueError(f"epsilon must be a number from 0 up, not {self.epsilon!r}")
         if self.missing not in ("error", "ignore"):
@@ -389,4 +391,6 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if len(some):
                 x = self._planes.scaling.apply(block[some])
                 here = ~np.isnan(x)
-                scores[where.start + some] = np.where(here, x, 0) @ weights.T - here @ (weights * midpoints).T + constant
+                scores[where.start + some] = (
+                    np.where(here, x, 0) @ weights.T - here @ (weights * midpoints).T + constant
+                )

@@ -27,7 +27,9 @@ def complain_of_sums(
         skip |= weights == 0
     complain_of_bad_cell(matrix, feature_names, skip=skip, missing=missing)
     j = int(np.argmin(np.isfinite(raw.sums).all(axis=0)))
-    raise ValueError(f"the values of {describe_feature(j, feature_names)} are too large to be summed in float64")
+    raise ValueError(
+        f"the values of {describe_feature(j, feature_names)} are too large to be summed in float64"
+    )
 
 
 def complain_of_bad_cell(

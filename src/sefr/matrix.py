@@ -1,7 +1,7 @@
 """What the user passes as X, as one of three shapes that the kernels read in place.
 
 ``Dense`` is an array of any strides, ``Columns`` a dataframe's columns, ``Sparse`` CSR or CSC. None of them
-copies X; a type that the kernels do not know (float16, another byte order) is converted a block of rows at a time.
+copies X; a type that the kernels do not know (float16, another byte order) is converted block by block.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Codes = NDArray[np.int32]
 Rows = NDArray[np.int64]
 Index = NDArray[Any] | slice
 
-KERNEL_TYPES = frozenset(np.dtype(t) for t in "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 ?".split())
+KERNEL_TYPES = frozenset(
+    np.dtype(t) for t in ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
+)
 BLOCK_BYTES = 8 << 20
 
 
@@ -35,16 +37,6 @@ class Raw(NamedTuple):
     high: Floats
     present: Floats | None
     finite: bool
-
-
-def _empty(n_groups: int, n_folds: int, n_features: int, *, missing: bool) -> tuple[Floats, ...]:
-    return (
-        np.empty((n_groups, n_features)),
-        np.empty(n_groups),
-        np.empty((n_folds, n_features)),
-        np.empty((n_folds, n_features)),
-        np.empty((n_groups, n_features)) if missing else None,  # type: ignore[return-value]
-    )
 
 
 def _joined(parts: list[Raw]) -> Raw:
@@ -77,14 +69,25 @@ class Matrix:
         n_threads: int = 1,
     ) -> Raw:
         """Add up the rows in one pass."""
+        n_groups, n_features = n_classes * n_folds, self.shape[1]
+        sums, counts = np.empty((n_groups, n_features)), np.empty(n_groups)
+        low, high = np.empty((n_folds, n_features)), np.empty((n_folds, n_features))
+        present = np.empty((n_groups, n_features)) if missing else None
+        finite = self._add_up(codes, weights, n_classes, sums, counts, low, high, present, n_threads)
+        return Raw(sums, counts, low, high, present, finite)
+
+    def _add_up(self, *arguments: Any) -> bool:
+        """Call the kernel, which takes the matrix and these arguments."""
         raise NotImplementedError
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
         """Return X @ coef.T + intercept in float64, for all rows or those listed."""
         raise NotImplementedError
 
-    def blocks(self, columns: Index = slice(None), rows: Rows | None = None) -> Iterator[tuple[slice, Floats]]:
-        """Yield all rows, or those listed, as float64 blocks of about ``BLOCK_BYTES``, each with its place."""
+    def blocks(
+        self, columns: Index = slice(None), rows: Rows | None = None
+    ) -> Iterator[tuple[slice, Floats]]:
+        """Yield all rows, or those listed, as float64 blocks of ``BLOCK_BYTES``, each with its place."""
         n_rows = self.shape[0] if rows is None else len(rows)
         width = self.shape[1] if isinstance(columns, slice) else len(columns)
         step = max(1, BLOCK_BYTES // (8 * max(1, width)))
@@ -95,7 +98,9 @@ class Matrix:
     def _block(self, rows: Index, columns: Index) -> Floats:
         raise NotImplementedError
 
-    def bad_cell(self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False) -> tuple[int, int, float] | None:
+    def bad_cell(
+        self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False
+    ) -> tuple[int, int, float] | None:
         """Return row, column and value of the first NaN or infinity (infinity alone with ``missing``)."""
         for rows, block in self.blocks():
             bad = np.isinf(block) if missing else ~np.isfinite(block)
@@ -118,7 +123,7 @@ class Dense(Matrix):
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.array = array
-        self.shape = array.shape  # type: ignore[assignment]
+        self.shape = array.shape
         self.known = array.dtype in KERNEL_TYPES
         self.exact = array.dtype.kind in "iub" or array.dtype.itemsize <= 4
 
@@ -146,9 +151,10 @@ class Dense(Matrix):
                     for rows, block in self.blocks()
                 ]
             )
-        out = _empty(n_classes * n_folds, n_folds, self.shape[1], missing=missing)
-        finite = _native.summarise(self.array, codes, weights, n_classes, *out, n_threads)
-        return Raw(*out, finite)
+        return super().summarise(codes, weights, n_classes, n_folds, missing=missing, n_threads=n_threads)
+
+    def _add_up(self, *arguments: Any) -> bool:
+        return _native.summarise(self.array, *arguments)
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
         if not self.known:
@@ -169,19 +175,8 @@ class Columns(Matrix):
         self.shape = (n_rows, len(columns))
         self.exact = all(c.dtype.kind in "iub" or c.dtype.itemsize <= 4 for c in columns)
 
-    def summarise(
-        self,
-        codes: Codes,
-        weights: Floats | None,
-        n_classes: int,
-        n_folds: int = 1,
-        *,
-        missing: bool = False,
-        n_threads: int = 1,
-    ) -> Raw:
-        out = _empty(n_classes * n_folds, n_folds, self.shape[1], missing=missing)
-        finite = _native.summarise(self.columns, codes, weights, n_classes, *out, n_threads)
-        return Raw(*out, finite)
+    def _add_up(self, *arguments: Any) -> bool:
+        return _native.summarise(self.columns, *arguments)
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
         return self._blockwise_scores(coef, intercept, rows, n_threads)
@@ -202,21 +197,9 @@ class Sparse(Matrix):
         self.shape = matrix.shape
         self.exact = matrix.dtype.kind in "iub" or matrix.dtype.itemsize <= 4
 
-    def summarise(
-        self,
-        codes: Codes,
-        weights: Floats | None,
-        n_classes: int,
-        n_folds: int = 1,
-        *,
-        missing: bool = False,
-        n_threads: int = 1,
-    ) -> Raw:
-        out = _empty(n_classes * n_folds, n_folds, self.shape[1], missing=missing)
+    def _add_up(self, *arguments: Any) -> bool:
         kernel = _native.summarise_csr if self.matrix.format == "csr" else _native.summarise_csc
-        x = self.matrix
-        finite = kernel(x.data, x.indices, x.indptr, codes, weights, n_classes, *out, n_threads)
-        return Raw(*out, finite)
+        return kernel(self.matrix.data, self.matrix.indices, self.matrix.indptr, *arguments)
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
         x = self.matrix if rows is None else self.matrix[rows]
@@ -251,16 +234,18 @@ def matrix_of(X: Any) -> Matrix:
         return Dense(X)
     if sparse.issparse(X):
         return _sparse(X)
-    if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__dataframe__") or nw.dependencies.is_into_dataframe(X):
+    if (
+        hasattr(X, "__arrow_c_stream__")
+        or hasattr(X, "__dataframe__")
+        or nw.dependencies.is_into_dataframe(X)
+    ):
         return _frame(X)
     return Dense(_array(X))
 
 
 def _array(X: Any) -> NDArray[Any]:
-    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2:
-        X = np.asarray(X)
-        if X.size:
-            return X
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2 and X.size:
+        return np.asarray(X)
     return np.asarray(check_array(X, dtype="numeric", ensure_all_finite=False, copy=False))
 
 
@@ -280,17 +265,15 @@ def _frame(X: Any) -> Matrix:
     frame = nw.from_native(X, eager_only=True)
     if frame.shape[0] == 0 or frame.shape[1] == 0:
         check_array(np.empty(frame.shape))  # raises scikit-learn's own words
-    if text := [name for name, dtype in frame.schema.items() if not (dtype.is_numeric() or dtype == nw.Boolean)]:
-        if len(converted := _numbers_in_disguise(frame, text)) < len(text):
-            left = [name for name in text if name not in converted]
-            kinds = ", ".join(f"{name!r} ({frame.schema[name]})" for name in left[:5])
-            more = f" and {len(left) - 5} more" if len(left) > 5 else ""
-            raise ValueError(
-                f"could not convert string to float: columns of X that are not numbers: {kinds}{more}; "
-                "drop or encode them first"
-            )
-    else:
-        converted = {}
+    text = [n for n, dtype in frame.schema.items() if not (dtype.is_numeric() or dtype == nw.Boolean)]
+    converted = _numbers_in_disguise(frame, text)
+    if left := [name for name in text if name not in converted]:
+        kinds = ", ".join(f"{name!r} ({frame.schema[name]})" for name in left[:5])
+        more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+        raise ValueError(
+            f"could not convert string to float: columns of X that are not numbers: {kinds}{more}; "
+            "drop or encode them first"
+        )
     whole = _one_block(X)
     if whole is not None and not converted:
         return Dense(whole)

@@ -37,8 +37,8 @@ class Reference:
         """Return the class of every record."""
         e = self.scores(X)
         if len(self.classes) == 2:
-            return self.classes[(e[:, 0] > 0).astype(int)]  # a score of exactly 0 is negative
-        return self.classes[np.argmin(e, axis=1)]
+            return np.asarray(self.classes[(e[:, 0] > 0).astype(int)])  # a score of exactly 0 is negative
+        return np.asarray(self.classes[np.argmin(e, axis=1)])
 
 
 def scaled(X: Floats, low: Floats, span: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """From a Summary to weights: equations 3 to 9 of the paper, scaling folded in.
 
-The scores' means of equations 7 and 8 are w·mu, so the rows are not needed again; the "rest" of one-against-all
-is the total minus the class. Cost: O(m·K), whatever the number of rows.
+The scores' means of equations 7 and 8 are w·mu, so the rows are not needed again; the "rest" of
+one-against-all is the total minus the class. Cost: O(m·K), whatever the number of rows.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from .intake import describe_feature
 from .matrix import Matrix
-from .summary import Summary
+from .summary import Summary, delicate
 from .twofold import Twofold
 
 Floats = NDArray[np.float64]
 
-# coef·x cancels against the intercept where values lie further from zero than this many spans; there the score is
-# taken from (x - low) / span itself. 2**8 spans cost 8 of 53 bits.
+# coef·x cancels against the intercept where values lie further from zero than this many spans; there the
+# score is taken from (x - low) / span itself. 2**8 spans cost 8 of 53 bits.
 FAR = 2.0**8
 # Below this span the weight of a raw value could leave float64's range.
 NARROW = 1e-290
@@ -36,16 +36,18 @@ class Scaling:
     def apply(self, X: Floats) -> Floats:
         """Return the features of ``X`` (n, m) scaled."""
         moved = X - self.low
-        return np.divide(moved, self.span, out=np.zeros_like(moved), where=np.broadcast_to(self.span > 0, X.shape))
+        return np.divide(
+            moved, self.span, out=np.zeros_like(moved), where=np.broadcast_to(self.span > 0, X.shape)
+        )
 
 
 @dataclass(frozen=True)
 class Hyperplanes:
-    """One hyperplane for two classes, one a class for more; the higher score is the class (scikit-learn's sign).
+    """One hyperplane for two classes, one a class for more, in scikit-learn's sign: the higher score wins.
 
-    ``feature_scores`` (R, m) are the paper's weights for scaled features, ``bias`` (R,) its eq. 9; ``coef`` and
-    ``intercept`` do the same for raw features. ``far`` lists the features that need care, None if there are none.
-    A class that was never seen scores -inf.
+    ``feature_scores`` (R, m) are the paper's weights for scaled features, ``bias`` (R,) its eq. 9; ``coef``
+    and ``intercept`` do the same for raw features. ``far`` lists the features that need care, None if there
+    are none. A class that was never seen scores -inf.
     """
 
     scaling: Scaling
@@ -72,7 +74,9 @@ def scaling_of(summary: Summary, scale: Any) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
     m = summary.n_features
     if scale is None:
-        _check_range(summary, np.zeros(m), np.full(m, np.inf), "Negative values in data passed to X: scale=None")
+        _check_range(
+            summary, np.zeros(m), np.full(m, np.inf), "Negative values in data passed to X: scale=None"
+        )
         return Scaling(np.zeros(m), np.ones(m))
     if isinstance(scale, str):
         seen = summary.high >= summary.low
@@ -115,7 +119,8 @@ def _check_range(summary: Summary, low: Floats, high: Floats, rule: str) -> None
         j = int(np.argmax(outside))
         raise ValueError(
             f"{rule} takes values from {low[j]:g} to {high[j]:g}, but "
-            f"{describe_feature(j, summary.feature_names)} has values from {summary.low[j]:g} to {summary.high[j]:g}"
+            f"{describe_feature(j, summary.feature_names)} has values from "
+            f"{summary.low[j]:g} to {summary.high[j]:g}"
         )
 
 
@@ -126,11 +131,13 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
     """
     cells = summary.counts[:, None] if summary.present is None else summary.present
     sums = summary.twofold_sums
+    total_cells, total = cells.sum(axis=0), sums.head.sum(axis=0)
+    careful = sums.tail is not None or delicate(scaling.low, total, total_cells).any()
     if rest:
-        cells = cells.sum(axis=0) - cells
-        sums = _others(sums)
+        cells = total_cells - cells
+        sums = _others(sums) if careful else Twofold(total - sums.head)
+    numerator = _distance(sums, cells, scaling.low) if careful else sums.head - cells * scaling.low
     divisor = cells * scaling.span
-    numerator = sums.head - cells * scaling.low if sums.tail is None else _distance(sums, cells, scaling.low)
     if (divisor != 0).all():
         return numerator / divisor
     mean = np.divide(numerator, divisor, out=np.zeros(sums.head.shape), where=divisor != 0)
@@ -139,11 +146,9 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
 
 def _others(sums: Twofold) -> Twofold:
     """Return total minus each row."""
-    if sums.tail is None:
-        return Twofold(sums.head.sum(axis=0) - sums.head)
-    total = Twofold(np.zeros(sums.head.shape[1:]))
-    for k in range(len(sums.head)):
-        total = total + Twofold(sums.head[k], sums.tail[k])
+    total = sums.rows(slice(0, 1))
+    for k in range(1, len(sums.head)):
+        total = total + sums.rows(slice(k, k + 1))
     return total - sums
 
 
@@ -165,7 +170,9 @@ def solve(summary: Summary, scale: Any = "minmax", epsilon: float = 1e-7) -> Hyp
         if (span > 0).all():
             coef = weights / span
         else:
-            coef = np.divide(weights, span, out=np.zeros_like(weights), where=np.broadcast_to(span > 0, weights.shape))
+            coef = np.divide(
+                weights, span, out=np.zeros_like(weights), where=np.broadcast_to(span > 0, weights.shape)
+            )
     far = (np.maximum(np.abs(scaling.low), np.abs(scaling.low + span)) > FAR * span) & (span > 0)
     far |= (span < NARROW) & (span > 0)
     coef = np.nan_to_num(coef, copy=False)

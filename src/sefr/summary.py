@@ -20,8 +20,8 @@ from .twofold import Twofold
 
 Floats = NDArray[np.float64]
 
-# A feature is summed anew, measured from its lowest value, where that value exceeds the mean distance from it by
-# this factor: the plain sum then keeps fewer than 44 of 53 bits of what the weights are made from.
+# A feature is summed anew, measured from its lowest value, where that value exceeds the mean distance from
+# it by this factor: the plain sum then keeps fewer than 44 of 53 bits of what the weights are made from.
 DELICATE = 2.0**8
 # The part of a count that rounding may leave over when rows are taken away.
 COUNT_SLACK = 1e-9
@@ -92,7 +92,9 @@ class Summary:
                 f"Found input variables with inconsistent numbers of samples: {[matrix.shape[0], len(codes)]}"
             )
         weights = checked_weights(sample_weight, len(codes))
-        return cls.of_matrix(matrix, classes, codes, weights, names, missing=missing, n_threads=thread_count(n_jobs))
+        return cls.of_matrix(
+            matrix, classes, codes, weights, names, missing=missing, n_threads=thread_count(n_jobs)
+        )
 
     @classmethod
     def of_matrix(
@@ -125,7 +127,7 @@ class Summary:
         missing: str = "error",
         n_threads: int = 1,
     ) -> list[Summary]:
-        """Summarise each fold of the rows, in one pass; code f * K + k is class k of fold f, below 0 no fold."""
+        """Summarise each fold in one pass; code f * K + k is class k of fold f, a negative one no fold."""
         n_classes = len(classes)
         raw = matrix.summarise(codes, weights, n_classes, n_folds, n_threads=n_threads)
         if not raw.finite and missing == "ignore":
@@ -164,9 +166,9 @@ class Summary:
     ) -> Summary:
         """Build a Summary from what it consists of, such as a board or a database sends.
 
-        ``classes`` (K,) sorted and distinct; ``counts`` (K,); ``sums`` (K, m); ``low`` and ``high`` (m,), +inf
-        and -inf for a feature never seen; ``tails`` (K, m), what the sums lost to rounding, or None; ``present``
-        (K, m), the count of values that were not missing, or None.
+        ``classes`` (K,) sorted and distinct; ``counts`` (K,); ``sums`` (K, m); ``low`` and ``high`` (m,),
+        +inf and -inf for a feature never seen; ``tails`` (K, m), what the sums lost to rounding, or None;
+        ``present`` (K, m), the count of values that were not missing, or None.
         """
         classes = np.asarray(classes)
         arrays = {
@@ -284,7 +286,7 @@ class Summary:
         return self._from(
             classes,
             _spread(self._counts, at, len(classes)),
-            Twofold(*(None if part is None else _spread(part, at, len(classes)) for part in self._sums)),
+            self._sums.each(lambda part: _spread(part, at, len(classes))),
             None if self._present is None else _spread(self._present, at, len(classes)),
             self._low,
             self._high,
@@ -318,7 +320,8 @@ class Summary:
         if (short := counts < -slack).any():
             k = int(np.argmax(short))
             raise ValueError(
-                f"cannot take away {b._counts[k]:g} rows of class {a._classes[k]!r}: only {a._counts[k]:g} were learned"
+                f"cannot take away {b._counts[k]:g} rows of class {a._classes[k]!r}: "
+                f"only {a._counts[k]:g} were learned"
             )
         counts[counts <= slack] = 0
         present = _both(a, b, np.subtract)
@@ -326,13 +329,16 @@ class Summary:
             if (present < -slack[:, None]).any():
                 k, j = np.argwhere(present < -slack[:, None])[0]
                 raise ValueError(
-                    f"cannot take away more values of {self._name(j)}, class {a._classes[k]!r}, than were learned"
+                    f"cannot take away more values of {self._name(j)}, class {a._classes[k]!r}, "
+                    "than were learned"
                 )
             present[present <= slack[:, None]] = 0
         sums = a._sums - b._sums
         gone = (counts == 0)[:, None] if present is None else present == 0
-        sums = Twofold(*(None if part is None else np.where(gone, 0.0, part) for part in sums))
-        return self._from(a._classes, counts, sums, present, a._low, a._high, a._feature_names or b._feature_names)
+        sums = sums.each(lambda part: np.where(gone, 0.0, part))
+        return self._from(
+            a._classes, counts, sums, present, a._low, a._high, a._feature_names or b._feature_names
+        )
 
     def __mul__(self, factor: object) -> Summary:
         if not isinstance(factor, int | float | np.integer | np.floating) or isinstance(factor, bool):
@@ -355,7 +361,9 @@ class Summary:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Summary):
             return NotImplemented
-        if self._classes.dtype.kind != other._classes.dtype.kind and not _alike(self._classes, other._classes):
+        if self._classes.dtype.kind != other._classes.dtype.kind and not _alike(
+            self._classes, other._classes
+        ):
             return False
         return all(
             mine is theirs or np.array_equal(_filled(mine), _filled(theirs))
@@ -406,7 +414,8 @@ class Summary:
     def _aligned(self, other: Summary, verb: str) -> tuple[Summary, Summary]:
         if self.n_features != other.n_features:
             raise ValueError(
-                f"cannot {verb} Summaries of {self.n_features} and {other.n_features} features: they must be the same"
+                f"cannot {verb} Summaries of {self.n_features} and {other.n_features} features: "
+                "they must be the same"
             )
         mine, theirs = self._feature_names, other._feature_names
         if mine is not None and theirs is not None and mine != theirs:
@@ -417,7 +426,8 @@ class Summary:
         if not _alike(self._classes, other._classes):
             raise ValueError(
                 f"cannot {verb} Summaries with labels of different kinds: "
-                f"{self._classes[0]!r} ({self._classes.dtype}) and {other._classes[0]!r} ({other._classes.dtype})"
+                f"{self._classes[0]!r} ({self._classes.dtype}) and "
+                f"{other._classes[0]!r} ({other._classes.dtype})"
             )
         classes = np.unique(np.concatenate([self._classes, other._classes]))
         return self.over(classes), other.over(classes)
@@ -467,23 +477,26 @@ def _both(a: Summary, b: Summary, operation: Any) -> Floats | None:
     return np.array(np.broadcast_to(result, (len(a._counts), a.n_features)))
 
 
+def delicate(low: Floats, sums: Floats, cells: Floats) -> NDArray[np.bool_]:
+    """Say which features lie so far from zero that plain sums lose what distinguishes their values."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        return (np.abs(low) > DELICATE * (sums / cells - low)) & (cells > 0)
+
+
 def _with_care(
     matrix: Matrix, codes: Codes, weights: Floats | None, raw: Raw, n_classes: int, n_threads: int
 ) -> Twofold:
     """Return the sums, those of delicate features summed again as distances from the lowest value."""
     low, high = raw.low.min(axis=0), raw.high.max(axis=0)
     cells = raw.counts[:, None] if raw.present is None else raw.present
-    total = cells.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        distance = raw.sums.sum(axis=0) / total - low
-        delicate = np.flatnonzero((np.abs(low) > DELICATE * distance) & (total > 0))
-    if not len(delicate):
+    some = np.flatnonzero(delicate(low, raw.sums.sum(axis=0), cells.sum(axis=0)))
+    if not len(some):
         return Twofold(raw.sums)
-    low = low[delicate]
-    cells = np.broadcast_to(cells, raw.sums.shape)[:, delicate]
-    moved = np.zeros((len(raw.sums), len(delicate)))
-    if (low < high[delicate]).any():
-        for rows, block in matrix.blocks(delicate):
+    low = low[some]
+    cells = np.broadcast_to(cells, raw.sums.shape)[:, some]
+    moved = np.zeros((len(raw.sums), len(some)))
+    if (low < high[some]).any():
+        for rows, block in matrix.blocks(some):
             distances = Dense(block - low).summarise(
                 codes[rows],
                 None if weights is None else weights[rows],
@@ -495,9 +508,9 @@ def _with_care(
             moved += distances.sums
     careful = Twofold(np.ascontiguousarray(cells)) * low + Twofold(moved)
     head, tail = raw.sums.copy(), np.zeros_like(raw.sums)
-    head[:, delicate] = careful.head
+    head[:, some] = careful.head
     if careful.tail is not None:
-        tail[:, delicate] = careful.tail
+        tail[:, some] = careful.tail
     return Twofold(head, tail if tail.any() else None)
 
 

@@ -6,6 +6,7 @@ Error-free transformations by Knuth (sum) and Dekker (product).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -37,13 +38,13 @@ class Twofold(NamedTuple):
         head, error = two_product(self.head, np.asarray(factor, dtype=np.float64))
         return normal(head, error if self.tail is None else error + self.tail * factor)
 
-    def whole(self) -> Floats:
-        """Return the float nearest to the value."""
-        return self.head
+    def each(self, change: Callable[[Floats], Floats]) -> Twofold:
+        """Return head and tail, each changed: rows chosen, put elsewhere or set to zero."""
+        return Twofold(change(self.head), None if self.tail is None else change(self.tail))
 
     def rows(self, index: NDArray[np.intp] | slice) -> Twofold:
         """Return the rows listed."""
-        return Twofold(self.head[index], None if self.tail is None else self.tail[index])
+        return self.each(lambda part: part[index])
 
 
 def normal(head: Floats, error: Floats) -> Twofold:
@@ -62,7 +63,7 @@ def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the rounded product and what rounding lost, exactly unless it underflows (0 where it overflows)."""
+    """Return the rounded product and what rounding lost: exact unless it underflows, 0 where it overflows."""
     product = a * b
     with np.errstate(over="ignore", invalid="ignore"):
         a_high, a_low = _halves(a)

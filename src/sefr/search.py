@@ -1,0 +1,107 @@
+"""How far to go: the best step along a few directions, judged on a sample of the rows.
+
+A step is a handful of numbers, so that a thousand rows are enough to choose it; the pass over all rows then says
+what it was worth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp
+
+Floats = NDArray[np.float64]
+
+NEWTON_STEPS = 25
+ENOUGH = 1e-6  # of the loss; the pass over all rows corrects what is left
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some rows, standardised: ``rows`` (S, m) dense or sparse, to be moved by ``shift`` (m,) after a product.
+
+    ``weights`` add up to 1.
+    """
+
+    rows: Any
+    shift: Floats | None
+    codes: NDArray[np.int32]
+    weights: Floats
+
+    def scores(self, coef: Floats) -> Floats:
+        """Return the scores (S, R) of weights (R, m), without intercepts."""
+        scores = np.asarray(self.rows @ coef.T.astype(self.rows.dtype, copy=False), dtype=np.float64)
+        return scores if self.shift is None else scores - self.shift @ coef.T
+
+
+def best_step(
+    scores: Floats,
+    sample: Sample,
+    start: Floats,
+    spring: Floats,
+    slope: Floats | None = None,
+) -> Floats:
+    """Return the combination a that minimises the loss of sum_i a_i scores_i + a·spring·a / 2 on the sample.
+
+    ``scores`` (q, S, R). ``spring`` (q, q). With ``slope`` (q,), the exact derivative at ``start`` over all rows,
+    the sample is trusted for the curvature alone: its own derivative is replaced.
+    """
+    unit = 1 / (np.sqrt(np.einsum("isr,isr->i", scores, scores) / len(sample.codes)) + 1e-300)
+    scores = scores * unit[:, None, None]
+    spring = spring * np.outer(unit, unit)
+    a = start / unit
+    loss, gradient, curvature = _derivatives(scores, sample, a)
+    bend = np.zeros(len(a)) if slope is None else slope * unit - gradient - spring @ a
+
+    def total(at: Floats) -> tuple[float, Floats, Floats]:
+        loss, gradient, curvature = _derivatives(scores, sample, at)
+        return (
+            loss + at @ spring @ at / 2 + bend @ (at - start / unit),
+            gradient + spring @ at + bend,
+            curvature + spring,
+        )
+
+    value, gradient, curvature = total(a)
+    for _ in range(NEWTON_STEPS):
+        ridge = 1e-10 * np.trace(curvature) / len(a) + 1e-300
+        step = np.linalg.solve(curvature + ridge * np.eye(len(a)), -gradient)
+        size = 1.0
+        while size > 1e-4:
+            found = total(a + size * step)
+            if found[0] <= value + 1e-4 * size * (gradient @ step):
+                break
+            size /= 2
+        else:
+            break
+        a = a + size * step
+        gain, (value, gradient, curvature) = value - found[0], found
+        if gain <= ENOUGH * abs(value):
+            break
+    return np.asarray(a * unit)
+
+
+def _derivatives(scores: Floats, sample: Sample, a: Floats) -> tuple[float, Floats, Floats]:
+    """Return the loss of the combined scores, its gradient and its Hessian in ``a``."""
+    z = np.tensordot(a, scores, 1)
+    codes, weights = sample.codes, sample.weights
+    if z.shape[1] == 1:
+        positive = codes == 1
+        probability = expit(z[:, 0])
+        loss = float(weights @ np.logaddexp(0, np.where(positive, -z[:, 0], z[:, 0])))
+        basis = scores[:, :, 0]
+        gradient = basis @ (weights * (probability - positive))
+        curvature = (basis * (weights * probability * (1 - probability))) @ basis.T
+        return loss, gradient, curvature
+    log_total = logsumexp(z, axis=1)
+    rows = np.arange(len(codes))
+    loss = float(weights @ (log_total - z[rows, codes]))
+    probability = np.exp(z - log_total[:, None])
+    weighted = probability * weights[:, None]
+    gradient = np.tensordot(scores, weighted, 2) - scores[:, rows, codes] @ weights
+    mean = np.einsum("isr,sr->is", scores, probability)
+    flat = scores.reshape(len(scores), -1)
+    curvature = (flat * weighted.ravel()) @ flat.T - (mean * weights) @ mean.T
+    return loss, gradient, curvature
