@@ -5,6 +5,12 @@
 
 #include "dtype.h"
 
+/* The loops below choose by comparing and become vectors only where a comparison cannot trap. None of them sums
+   conditionally: see meson.build for what gcc 12 makes of that. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
 /* exp(x) for x <= 0 without a branch, so that loops over it become vectors; relative error below 1e-15.
    Below -700 it is exp(-700), about 1e-304: no weight makes that count. */
 static inline double fast_exp(double x) {
@@ -51,9 +57,9 @@ CLONES static double weigh_two(const struct answers *rows, float *restrict pull,
         for (ptrdiff_t i = 0; i < n; i++) {
             const double z = score[first + i], truth = code[first + i] > 0 ? 1.0 : 0.0;
             const double size = z < 0.0 ? -z : z, e = fast_exp(-size), one = 1.0 / (1.0 + e);
-            const double probability = z < 0.0 ? e * one : one;
-            const double margin = truth > 0.5 ? z : -z;
-            losses[i] = weight[first + i] * (fast_log1p(e) + (margin < 0.0 ? -margin : 0.0));
+            const double other = e * one, probability = z < 0.0 ? other : one;
+            const double wrong = size - z * (2.0 * truth - 1.0); /* 0 or 2 size */
+            losses[i] = weight[first + i] * (fast_log1p(e) + 0.5 * wrong);
             pulls[i] = weight[first + i] * (probability - truth);
         }
         for (ptrdiff_t i = 0; i < n; i++) {

@@ -72,7 +72,10 @@ struct sweep_plan {
     const struct model *model;
     const double *centre, *scale;
     float *narrow_centre, *narrow_scale; /* for the types that are calculated in float */
-    float *coef;                         /* n_scores lines of `width`: as vectors of the products */
+    float *coef; /* n_products lines of `width`: as vectors of the products */
+    /* Softmax depends on differences of scores alone: products with the last class, and its slope, which is minus
+       the sum of the others', are spared. */
+    ptrdiff_t n_products;
     ptrdiff_t width, n_chunks, part_size;
     double *parts; /* a chunk's slope: n_scores x m, n_scores, loss */
     bool by_columns;
@@ -123,9 +126,14 @@ static bool read_rows(const struct sweep_plan *plan, const struct bench *bench, 
     return true;
 }
 
-static void add_intercepts(const struct model *model, double *score, ptrdiff_t n, ptrdiff_t width) {
-    for (ptrdiff_t k = 0; k < model->n_scores; k++) {
+/* Add the intercepts to the products, and the score of the class that was spared. */
+static void finish_scores(const struct sweep_plan *plan, double *score, ptrdiff_t n, ptrdiff_t width) {
+    const struct model *model = plan->model;
+    for (ptrdiff_t k = 0; k < plan->n_products; k++) {
         for (ptrdiff_t i = 0; i < n; i++) score[k * width + i] += model->intercept[k];
+    }
+    for (ptrdiff_t k = plan->n_products; k < model->n_scores; k++) {
+        for (ptrdiff_t i = 0; i < n; i++) score[k * width + i] = model->intercept[k];
     }
 }
 
@@ -148,7 +156,8 @@ static bool is_direct(const struct table *x) {
 static void sweep_rows(void *context, ptrdiff_t task, int worker) {
     struct sweep_plan *plan = context;
     const struct table *x = plan->x;
-    const ptrdiff_t n_scores = plan->model->n_scores, step = tile_rows(plan->width, n_scores), pulls = padded(step);
+    const ptrdiff_t n_scores = plan->model->n_scores, n_products = plan->n_products;
+    const ptrdiff_t step = tile_rows(plan->width, n_scores), pulls = padded(step);
     const ptrdiff_t last = chunk_begin(plan, task + 1, step);
     const bool in_float = x->type == F32 || dtype_size(x->type) < 4;
     const void *centre = in_float ? (const void *)plan->narrow_centre : plan->centre;
@@ -177,14 +186,14 @@ static void sweep_rows(void *context, ptrdiff_t task, int worker) {
         }
         if (n == 0) continue;
         fill_rows[x->type](x, bench.rows, n, centre, scale, bench.tile, plan->width, bench.scratch);
-        multiply_lines(bench.tile, n, plan->width, plan->coef, n_scores, bench.score, pulls);
-        add_intercepts(plan->model, bench.score, n, pulls);
+        multiply_lines(bench.tile, n, plan->width, plan->coef, n_products, bench.score, pulls);
+        finish_scores(plan, bench.score, n, pulls);
         struct answers answers = {n, pulls, n_scores, bench.code, bench.weight, bench.score};
         *loss += weigh_answers(&answers, bench.pull, sums);
-        add_lines(bench.tile, n, plan->width, bench.pull, pulls, n_scores, bench.sum);
-        if ((waiting += n) >= FLUSH) flush_lines(bench.sum, plan->width, x->m, n_scores, slope, x->m), waiting = 0;
+        add_lines(bench.tile, n, plan->width, bench.pull, pulls, n_products, bench.sum);
+        if ((waiting += n) >= FLUSH) flush_lines(bench.sum, plan->width, x->m, n_products, slope, x->m), waiting = 0;
     }
-    flush_lines(bench.sum, plan->width, x->m, n_scores, slope, x->m);
+    flush_lines(bench.sum, plan->width, x->m, n_products, slope, x->m);
     free_bench(&bench);
 }
 
@@ -204,7 +213,8 @@ static void fill_columns(const struct sweep_plan *plan, const struct bench *benc
 /* Each column is read twice, for the scores and for the sums; the second time from a cache if the block fits one. */
 static void sweep_columns(void *context, ptrdiff_t task, int worker) {
     struct sweep_plan *plan = context;
-    const ptrdiff_t m = plan->x->m, n_scores = plan->model->n_scores, step = COLUMN_ROWS;
+    const ptrdiff_t m = plan->x->m, n_scores = plan->model->n_scores, n_products = plan->n_products;
+    const ptrdiff_t step = COLUMN_ROWS;
     const ptrdiff_t last = chunk_begin(plan, task + 1, step);
     double *slope = plan->parts + task * plan->part_size, *sums = slope + n_scores * m, *loss = sums + n_scores;
     double *part = aligned(n_scores * COLUMN_LINES, sizeof *part);
@@ -225,26 +235,26 @@ static void sweep_columns(void *context, ptrdiff_t task, int worker) {
         for (ptrdiff_t j = 0; j < m; j += COLUMN_LINES) {
             const ptrdiff_t n_lines = m - j < COLUMN_LINES ? m - j : COLUMN_LINES;
             fill_columns(plan, &bench, j, n_lines, first, n, width);
-            for (ptrdiff_t k = 0; k < n_scores; k++) {
+            for (ptrdiff_t k = 0; k < n_products; k++) {
                 memcpy(factors + k * PAD, plan->coef + k * plan->width + j, (size_t)n_lines * sizeof *factors);
             }
-            add_lines(bench.tile, n_lines, width, factors, PAD, n_scores, bench.sum);
+            add_lines(bench.tile, n_lines, width, factors, PAD, n_products, bench.sum);
             if (j / COLUMN_LINES % (FLUSH / COLUMN_LINES) == 0) {
-                flush_lines(bench.sum, width, n, n_scores, bench.score, width);
+                flush_lines(bench.sum, width, n, n_products, bench.score, width);
             }
         }
-        flush_lines(bench.sum, width, n, n_scores, bench.score, width);
-        add_intercepts(plan->model, bench.score, n, width);
+        flush_lines(bench.sum, width, n, n_products, bench.score, width);
+        finish_scores(plan, bench.score, n, width);
         struct answers answers = {n, width, n_scores, bench.code, bench.weight, bench.score};
         *loss += weigh_answers(&answers, bench.pull, sums);
-        for (ptrdiff_t k = 0; k < n_scores; k++) {
+        for (ptrdiff_t k = 0; k < n_products; k++) {
             memset(bench.pull + k * width + n, 0, (size_t)(width - n) * sizeof(float));
         }
         for (ptrdiff_t j = 0; j < m; j += COLUMN_LINES) {
             const ptrdiff_t n_lines = m - j < COLUMN_LINES ? m - j : COLUMN_LINES;
             fill_columns(plan, &bench, j, n_lines, first, n, width);
-            multiply_lines(bench.tile, n_lines, width, bench.pull, n_scores, part, COLUMN_LINES);
-            for (ptrdiff_t k = 0; k < n_scores; k++) {
+            multiply_lines(bench.tile, n_lines, width, bench.pull, n_products, part, COLUMN_LINES);
+            for (ptrdiff_t k = 0; k < n_products; k++) {
                 for (ptrdiff_t line = 0; line < n_lines; line++) {
                     slope[k * m + j + line] += part[k * COLUMN_LINES + line];
                 }
@@ -258,18 +268,22 @@ done:
 }
 
 static bool prepare(struct sweep_plan *plan) {
-    const ptrdiff_t m = plan->x->m, n_scores = plan->model->n_scores;
-    plan->coef = aligned(n_scores * plan->width, sizeof *plan->coef);
+    const ptrdiff_t m = plan->x->m;
+    const double *coef = plan->model->coef, *last = coef + plan->n_products * m;
+    const bool spared = plan->n_products < plan->model->n_scores;
+    plan->coef = aligned(plan->n_products * plan->width, sizeof *plan->coef);
     plan->narrow_centre = aligned(m, sizeof(float));
     plan->narrow_scale = aligned(m, sizeof(float));
     plan->parts = calloc((size_t)(plan->n_chunks * plan->part_size), sizeof *plan->parts);
     if (!plan->coef || !plan->narrow_centre || !plan->narrow_scale || !plan->parts) return false;
-    memset(plan->coef, 0, (size_t)(n_scores * plan->width) * sizeof *plan->coef);
+    memset(plan->coef, 0, (size_t)(plan->n_products * plan->width) * sizeof *plan->coef);
     for (ptrdiff_t j = 0; j < m; j++) {
         plan->narrow_centre[j] = (float)plan->centre[j];
         plan->narrow_scale[j] = (float)plan->scale[j];
-        for (ptrdiff_t k = 0; k < n_scores; k++) {
-            plan->coef[k * plan->width + j] = (float)plan->model->coef[k * m + j];
+    }
+    for (ptrdiff_t k = 0; k < plan->n_products; k++) {
+        for (ptrdiff_t j = 0; j < m; j++) {
+            plan->coef[k * plan->width + j] = (float)(spared ? coef[k * m + j] - last[j] : coef[k * m + j]);
         }
     }
     return true;
@@ -286,6 +300,9 @@ static void combine(const struct sweep_plan *plan, const struct slope *out) {
         for (ptrdiff_t k = 0; k < n_scores; k++) out->intercept[k] += part[n_scores * m + k];
         *out->loss += part[n_scores * m + n_scores];
     }
+    for (ptrdiff_t k = 0; plan->n_products < n_scores && k < plan->n_products; k++) {
+        for (ptrdiff_t j = 0; j < m; j++) out->coef[plan->n_products * m + j] -= out->coef[k * m + j];
+    }
 }
 
 enum outcome sweep(const struct table *x, const struct grouping *by, const double *centre, const double *scale,
@@ -295,6 +312,7 @@ enum outcome sweep(const struct table *x, const struct grouping *by, const doubl
     struct sweep_plan plan = {.x = x, .by = by, .model = model, .centre = centre, .scale = scale};
     plan.by_columns = x->columns || (x->m > 1 && row_step < column_step);
     plan.width = padded(x->m);
+    plan.n_products = model->n_scores == 1 ? 1 : model->n_scores - 1;
     /* a chunk reads at least 4 times what its own sums take, and 2**18 values */
     ptrdiff_t chunks = x->n / (4 * (ptrdiff_t)model->n_scores + 1), limit = x->n * x->m / 262144;
     if (plan.by_columns && limit > x->n / COLUMN_ROWS) limit = x->n / COLUMN_ROWS;

@@ -39,8 +39,13 @@ static void JOIN(fill_line, TAG)(const char *data, ptrdiff_t stride, ptrdiff_t n
 
 static void JOIN(fill_rows, TAG)(const struct table *x, const ptrdiff_t *rows, ptrdiff_t n, const void *centre,
                                  const void *scale, float *tile, ptrdiff_t width, void *scratch) {
+    const ptrdiff_t ahead = rows[n - 1] + 1 - rows[0], row_bytes = x->m * (ptrdiff_t)sizeof(T);
     for (ptrdiff_t i = 0; i < n; i++) {
         const char *data = x->data + rows[i] * x->row_stride;
+        if (!scratch && rows[i] + ahead < x->n) { /* the next tile comes while this one is worked on */
+            const char *next = data + ahead * x->row_stride;
+            for (ptrdiff_t byte = 0; byte < row_bytes; byte += 64) __builtin_prefetch(next + byte, 0, 2);
+        }
         if (scratch) {
             JOIN(fill_loose_row, TAG)(data, x->column_stride, x->m, centre, scale, tile + i * width, scratch);
         } else {
