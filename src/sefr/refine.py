@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 
 # Rows that choose the steps. One in a thousand steps the wrong way is caught by the pass that follows it.
 SAMPLE_ROWS = 1024
+FEWEST_ROWS = 256
+SAMPLE_SCORES = 1 << 13
 SAMPLE_CELLS = 1 << 23
 # A row of a class weighs share**-0.5: halfway between every row and every class counting the same. Macro F1 is best
 # there: with 0 rare classes are given up, with 1 they are overrated (docs/passes.md has the figures).
@@ -45,6 +47,23 @@ class Table(NamedTuple):
     matrix: Matrix
     codes: Codes
     weights: Floats | None
+
+
+class Labelled(NamedTuple):
+    """Rows as they come: coded by the classes of their own labels."""
+
+    matrix: Matrix
+    classes: NDArray[Any]
+    codes: Codes
+    weights: Floats | None
+
+    def over(self, classes: NDArray[Any]) -> Table:
+        """Return the rows coded by other classes; rows of a class that is not among them are left out."""
+        if np.array_equal(classes, self.classes):
+            return Table(self.matrix, self.codes, self.weights)
+        at = np.minimum(np.searchsorted(classes, self.classes), len(classes) - 1)
+        place = np.where(classes[at] == self.classes, at, -1).astype(np.int32)
+        return Table(self.matrix, place[self.codes], self.weights)
 
 
 @dataclass(frozen=True)
@@ -112,7 +131,7 @@ class _Objective:
         class_weights: Floats,
         n_rows: float,
         n_threads: int,
-        anchor: tuple[Floats, float] | None,
+        anchor: tuple[Floats, Floats] | None,
     ) -> None:
         self.tables = tables
         self.space = space
@@ -128,9 +147,20 @@ class _Objective:
         loss, slope, intercept_slope = 0.0, np.zeros_like(coef), np.zeros_like(intercept)
         for table in self.tables():
             part = table.matrix.sweep(
-                table.codes, table.weights, self.class_weights, space.centre, space.scale, coef, intercept, self.n_threads
+                table.codes,
+                table.weights,
+                self.class_weights,
+                space.centre,
+                space.scale,
+                coef,
+                intercept,
+                self.n_threads,
             )
-            loss, slope, intercept_slope = loss + part.loss, slope + part.slope, intercept_slope + part.intercept_slope
+            loss, slope, intercept_slope = (
+                loss + part.loss,
+                slope + part.slope,
+                intercept_slope + part.intercept_slope,
+            )
         value, gradient = self.springs(point)
         gradient += np.concatenate([(slope * space.unit).ravel(), intercept_slope])
         return loss + value, gradient
@@ -143,8 +173,9 @@ class _Objective:
         value = self.penalty / 2 * float((weights * weights).sum())
         if self.anchor is not None:
             home, stiffness = self.anchor
-            gradient += stiffness * (point - home)
-            value += stiffness / 2 * float(((point - home) ** 2).sum())
+            pull = stiffness * (point - home)
+            gradient += pull
+            value += float(pull @ (point - home)) / 2
         return value, gradient
 
 
@@ -191,23 +222,33 @@ def refine(
     class_weights *= counts.sum() / n_rows if n_before else 1.0
     base = class_weights * counts / (class_weights @ counts)
     bias = np.log(base) - np.log(base).mean()
-    home = np.concatenate([np.zeros(space.n_scores * space.n_features), bias[1:] - bias[:1] if len(bias) == 2 else bias])
+    home = np.concatenate(
+        [np.zeros(space.n_scores * space.n_features), bias[1:] - bias[:1] if len(bias) == 2 else bias]
+    )
     anchor = None
     if start is not None and n_before > 0:
-        point = space.point(start.feature_scores, start.bias)
-        anchor = (point, STIFFNESS * n_before / n_rows * space.unit**2)
+        stiffness = np.ones_like(home)
+        space.weights(stiffness)[:] = space.unit**2
+        anchor = (space.point(start.feature_scores, start.bias), STIFFNESS * n_before / n_rows * stiffness)
     objective = _Objective(tables, space, class_weights, float(counts.sum()), n_threads, anchor)
+    loss, gradient = _at_base_rates(summary, space, base, home)
+    curve = [loss]
     if anchor is None:
-        loss, gradient = _at_base_rates(summary, space, base, home)
-        at = home
         trial = _first_step(summary, sefr, space, sample, home, objective.penalty)
-        curve = [loss]
+        best = _descend(objective, sample, home, loss, gradient, trial, curve, passes, watch)
     else:
-        at, trial, loss, gradient, curve = anchor[0], anchor[0], np.inf, np.zeros_like(home), [np.nan]
-    best, curve = _descend(objective, sample, at, loss, gradient, trial, curve, passes, watch)
+        best = _descend(objective, sample, anchor[0], np.inf, gradient, anchor[0], curve, passes, watch)
     weights, biases = space.for_scaled(best)
     planes = planes_of(sefr.scaling, weights, biases)
     return Refined(planes, _midpoints(space, best, weights), tuple(curve))
+
+
+def base_loss(counts: Floats) -> float:
+    """Return the loss of giving every row the base rates of classes of so many rows."""
+    share = counts[counts > 0] / counts.sum()
+    base = share ** (1 - RARITY)
+    base /= base.sum()
+    return float(-(base @ np.log(base)))
 
 
 def _descend(
@@ -220,8 +261,8 @@ def _descend(
     curve: list[float],
     passes: int,
     watch: Callable[[int, float], None] | None,
-) -> tuple[Floats, list[float]]:
-    """Return the best point found and the loss after each pass."""
+) -> Floats:
+    """Return the best point found from ``trial`` on; the loss after each pass is added to ``curve``."""
     space = objective.space
     pairs: list[tuple[Floats, Floats]] = []
     memory = int(np.clip(MEMORY_CELLS // max(1, len(at)), 3, MEMORY))
@@ -238,15 +279,15 @@ def _descend(
             best, best_loss = trial, trial_loss
         if trial_loss < loss:
             at, loss, gradient = trial, trial_loss, trial_gradient
-        curve.append(min(best_loss, curve[-1]) if np.isfinite(curve[-1]) else best_loss)
+        curve.append(best_loss)
         if watch is not None:
             watch(len(curve), curve[-1])
         stalled = stalled + 1 if gain < STALLED * abs(best_loss) else 0
         if len(curve) >= passes or stalled == 2:
-            return best, curve
+            return best
         direction = _direction(gradient, pairs)
         if not direction @ gradient < 0:
-            return best, curve  # the gradient is 0
+            return best  # the gradient is 0
         trial = _step(space, sample, objective, at, gradient, [direction, *(pair[0] for pair in pairs[-1:])])
 
 
@@ -267,12 +308,19 @@ def _direction(gradient: Floats, pairs: list[tuple[Floats, Floats]]) -> Floats:
 
 
 def _step(
-    space: _Space, sample: Sample, objective: _Objective, at: Floats, gradient: Floats, directions: list[Floats]
+    space: _Space,
+    sample: Sample,
+    objective: _Objective,
+    at: Floats,
+    gradient: Floats,
+    directions: list[Floats],
 ) -> Floats:
     """Return the point to try next: the best in the span of where we are, where to go and where we came from."""
     basis = [at, *directions]
     springs = np.array([objective.springs(point)[1] for point in basis])
-    if objective.anchor is not None:  # a spring that is not centred at 0 has a constant part, which the slope holds
+    if (
+        objective.anchor is not None
+    ):  # a spring that is not centred at 0 has a constant part, which the slope holds
         springs = springs - objective.springs(np.zeros_like(at))[1]
     stiffness = np.array([[spring @ point for point in basis] for spring in springs])
     start = np.eye(len(basis))[0]
@@ -304,14 +352,16 @@ def _first_step(
     if not basis:
         return home
     start = np.array([float(point is home) for point in basis])
-    stiffness = penalty * np.array([[space.weights(p).ravel() @ space.weights(q).ravel() for p in basis] for q in basis])
+    stiffness = penalty * np.array(
+        [[space.weights(p).ravel() @ space.weights(q).ravel() for p in basis] for q in basis]
+    )
     a = best_step(_scores(space, sample, basis), sample, start, stiffness)
     return np.asarray(sum(share * point for share, point in zip(a, basis, strict=True)))
 
 
 def _at_base_rates(summary: Summary, space: _Space, base: Floats, home: Floats) -> tuple[float, Floats]:
     """Return loss and gradient where every row is given the base rates: both follow from the Summary."""
-    loss = float(-(base @ np.log(base)))
+    loss = base_loss(summary.counts)
     gradient = np.zeros_like(home)
     distance = np.nan_to_num(means(summary, space.scaling)) - space.mean
     distance = np.divide(distance, space.spread, out=np.zeros_like(distance), where=space.spread > 0)
@@ -332,7 +382,11 @@ def _space_of(
     weights = class_weights[sampled.codes] * (1.0 if sampled.weights is None else sampled.weights)
     weights = weights / weights.sum()
     # means of a mixture lie in [0, 1] unless scale=None took the values as they are
-    bound = np.maximum(mean * (1 - mean), 0) if (scaling.span != 1).any() or (scaling.low != 0).any() else np.abs(mean)
+    bound = (
+        np.maximum(mean * (1 - mean), 0)
+        if (scaling.span != 1).any() or (scaling.low != 0).any()
+        else np.abs(mean)
+    )
     spread = np.sqrt(_variances(sampled.matrix, scaling, weights, mean, bound, float(summary.counts.sum())))
     spread[(scaling.span <= 0) | ~(spread > 0)] = 0
     raw_spread = spread * scaling.span
@@ -358,8 +412,7 @@ def _variances(
     A feature that is nearly always at one end of its range shows itself in few rows; its variance is near
     mean (1 - mean), of which the features of the sample have a common part.
     """
-    second = matrix.squares(weights, scaling.low, scaling.span)
-    seen = np.maximum(second.squares - second.means**2, 0)
+    seen = matrix.variances(weights, scaling.low, scaling.span)
     if n_rows <= matrix.shape[0]:
         return seen
     informed = 4 * bound * matrix.shape[0]
@@ -375,15 +428,23 @@ def _midpoints(space: _Space, point: Floats, weights: Floats) -> Floats:
     """
     power = space.weights(point) ** 2
     total = power.sum(axis=1, keepdims=True)
-    share = np.divide(power, total, out=np.zeros_like(power), where=total > 0) * space.intercepts(point)[:, None]
+    share = (
+        np.divide(power, total, out=np.zeros_like(power), where=total > 0) * space.intercepts(point)[:, None]
+    )
     return space.mean - np.divide(share, weights, out=np.zeros_like(share), where=weights != 0)
 
 
-def sample_of(table: Table) -> Table:
+def sample_size(n_classes: int, n_features: int) -> int:
+    """Return how many rows choose the steps: a thousand, fewer where they are wide or have many scores."""
+    by_scores = max(FEWEST_ROWS, SAMPLE_SCORES // (n_classes if n_classes > 2 else 1))
+    return int(min(SAMPLE_ROWS, by_scores, max(64, SAMPLE_CELLS // n_features)))
+
+
+def sample_of(table: Table, n_classes: int) -> Table:
     """Return up to ``SAMPLE_ROWS`` rows, evenly spread by weight, so that a row twice is a row of weight 2."""
     weights = np.ones(len(table.codes)) if table.weights is None else table.weights
     live = np.flatnonzero((table.codes >= 0) & (weights > 0))
-    most = int(min(SAMPLE_ROWS, max(64, SAMPLE_CELLS // table.matrix.shape[1])))
+    most = sample_size(n_classes, table.matrix.shape[1])
     if len(live) <= most:
         return Table(table.matrix.take(live), table.codes[live], weights[live])
     so_far = np.cumsum(weights[live])
@@ -392,15 +453,92 @@ def sample_of(table: Table) -> Table:
     return Table(table.matrix.take(rows), table.codes[rows], None)
 
 
-def unseen_left_out(refined: Refined, summary: Summary, seen: Any) -> Refined:
-    """Return hyperplanes over all classes of ``summary`` from those of the classes that have rows."""
-    n_classes, scaling = len(summary.classes), refined.planes.scaling
-    if len(seen) == n_classes:
-        return refined
-    shape = (n_classes, len(scaling.low))
-    weights, midpoints, bias = np.zeros(shape), np.zeros(shape), np.full(n_classes, -np.inf)
-    own, t, b = refined.planes.feature_scores, refined.midpoints, refined.planes.bias
-    if len(seen) == 2:  # one score becomes two that differ by it
-        own, t, b = np.concatenate([-own, own]) / 2, np.concatenate([t, t]), np.concatenate([-b, b]) / 2
-    weights[seen], midpoints[seen], bias[seen] = own, t, b
+def refine_rows(
+    summary: Summary,
+    sefr: Hyperplanes,
+    tables: Callable[[], Iterable[Table]],
+    sampled: Table,
+    passes: int,
+    *,
+    start: Refined | None = None,
+    start_classes: NDArray[Any] | None = None,
+    n_before: float = 0.0,
+    n_threads: int = 1,
+    watch: Callable[[int, float], None] | None = None,
+) -> Refined | None:
+    """Do what ``refine`` does where some classes may have no rows yet; None where only one has any.
+
+    Codes are by the classes of ``summary``. ``start`` is by ``start_classes``, which are among them.
+    """
+    seen = np.flatnonzero(summary.counts > 0)
+    if len(seen) < 2 or not len(sampled.codes):
+        return start
+    among = summary.without_empty_classes()
+    place = np.full(len(summary.classes), -1, dtype=np.int32)
+    place[seen] = np.arange(len(seen))
+
+    def moved(table: Table) -> Table:
+        return table if len(seen) == len(place) else Table(table.matrix, place[table.codes], table.weights)
+
+    planes = sefr if len(seen) == len(place) else _among(sefr, seen)
+    begin = None
+    if start is not None and start_classes is not None:
+        begin = _carried_over(start.planes, start_classes, among, sefr.scaling)
+    found = refine(
+        among,
+        planes,
+        lambda: map(moved, tables()),
+        moved(sampled),
+        passes,
+        n_threads=n_threads,
+        start=begin,
+        n_before=n_before,
+        watch=watch,
+    )
+    return found if len(seen) == len(place) else _spread(found, seen, len(place))
+
+
+def _two_rows(weights: Floats, bias: Floats) -> tuple[Floats, Floats]:
+    """Return one score as two that differ by it."""
+    return np.concatenate([-weights, weights]) / 2, np.concatenate([-bias, bias]) / 2
+
+
+def _among(planes: Hyperplanes, seen: NDArray[np.intp]) -> Hyperplanes:
+    """Return hyperplanes of more than two classes as those of the classes seen alone."""
+    weights, bias = planes.feature_scores[seen], planes.bias[seen]
+    if len(seen) == 2:
+        weights, bias = weights[1:] - weights[:1], bias[1:] - bias[:1]
+    return planes_of(planes.scaling, weights, bias)
+
+
+def _spread(refined: Refined, seen: NDArray[np.intp], n_classes: int) -> Refined:
+    """Return hyperplanes of the classes seen as those of all classes; a class never seen scores -inf."""
+    scaling, t = refined.planes.scaling, refined.midpoints
+    own, own_bias = refined.planes.feature_scores, refined.planes.bias
+    if len(seen) == 2:
+        (own, own_bias), t = _two_rows(own, own_bias), np.concatenate([t, t])
+    weights, midpoints = np.zeros((2, n_classes, len(scaling.low)))
+    bias = np.full(n_classes, -np.inf)
+    weights[seen], midpoints[seen], bias[seen] = own, t, own_bias
     return Refined(planes_of(scaling, weights, bias), midpoints, refined.loss_curve)
+
+
+def _carried_over(
+    planes: Hyperplanes, classes: NDArray[Any], summary: Summary, scaling: Scaling
+) -> Hyperplanes:
+    """Return refined hyperplanes for another scaling and for other classes, new ones without weights."""
+    old = planes.scaling
+    ratio = np.divide(scaling.span, old.span, out=np.zeros_like(old.span), where=old.span > 0)
+    shift = np.divide(scaling.low - old.low, old.span, out=np.zeros_like(old.span), where=old.span > 0)
+    weights, bias = planes.feature_scores * ratio, planes.bias + planes.feature_scores @ shift
+    if np.array_equal(classes, summary.classes):
+        return planes_of(scaling, weights, bias)
+    if len(classes) == 2:
+        weights, bias = _two_rows(weights, bias)
+    known = np.isfinite(bias) & np.isin(classes, summary.classes)
+    at = np.searchsorted(summary.classes, classes[known])
+    wide, biases = np.zeros((len(summary.classes), len(scaling.low))), np.zeros(len(summary.classes))
+    wide[at], biases[at] = weights[known], bias[known]
+    if len(summary.classes) == 2:
+        wide, biases = wide[1:] - wide[:1], biases[1:] - biases[:1]
+    return planes_of(scaling, wide, biases)

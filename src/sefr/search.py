@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 Floats = NDArray[np.float64]
 
 NEWTON_STEPS = 25
-ENOUGH = 1e-6  # of the loss; the pass over all rows corrects what is left
+ENOUGH = 1e-4  # of the loss; the pass over all rows corrects what is left
 
 
 @dataclass(frozen=True)
@@ -52,31 +52,28 @@ def best_step(
     unit = 1 / (np.sqrt(np.einsum("isr,isr->i", scores, scores) / len(sample.codes)) + 1e-300)
     scores = scores * unit[:, None, None]
     spring = spring * np.outer(unit, unit)
-    a = start / unit
-    loss, gradient, curvature = _derivatives(scores, sample, a)
+    a = begin = start / unit
+    value, gradient, curvature = _derivatives(scores, sample, a)
     bend = np.zeros(len(a)) if slope is None else slope * unit - gradient - spring @ a
 
-    def total(at: Floats) -> tuple[float, Floats, Floats]:
-        loss, gradient, curvature = _derivatives(scores, sample, at)
-        return (
-            loss + at @ spring @ at / 2 + bend @ (at - start / unit),
-            gradient + spring @ at + bend,
-            curvature + spring,
-        )
+    def with_springs(at: Floats, loss: float, gradient: Floats, curvature: Floats) -> tuple[float, Floats, Floats]:
+        value = loss + at @ spring @ at / 2 + bend @ (at - begin)
+        return float(value), gradient + spring @ at + bend, curvature + spring
 
-    value, gradient, curvature = total(a)
+    value, gradient, curvature = with_springs(a, value, gradient, curvature)
     for _ in range(NEWTON_STEPS):
         ridge = 1e-10 * np.trace(curvature) / len(a) + 1e-300
         step = np.linalg.solve(curvature + ridge * np.eye(len(a)), -gradient)
         size = 1.0
         while size > 1e-4:
-            found = total(a + size * step)
+            at = a + size * step
+            found = with_springs(at, *_derivatives(scores, sample, at))
             if found[0] <= value + 1e-4 * size * (gradient @ step):
                 break
             size /= 2
         else:
             break
-        a = a + size * step
+        a = at
         gain, (value, gradient, curvature) = value - found[0], found
         if gain <= ENOUGH * abs(value):
             break
@@ -95,13 +92,16 @@ def _derivatives(scores: Floats, sample: Sample, a: Floats) -> tuple[float, Floa
         gradient = basis @ (weights * (probability - positive))
         curvature = (basis * (weights * probability * (1 - probability))) @ basis.T
         return loss, gradient, curvature
-    log_total = logsumexp(z, axis=1)
     rows = np.arange(len(codes))
-    loss = float(weights @ (log_total - z[rows, codes]))
-    probability = np.exp(z - log_total[:, None])
-    weighted = probability * weights[:, None]
-    gradient = np.tensordot(scores, weighted, 2) - scores[:, rows, codes] @ weights
+    z -= z.max(axis=1, keepdims=True)
+    own = z[rows, codes]
+    probability = np.exp(z, out=z)
+    total = probability.sum(axis=1)
+    loss = float(weights @ (np.log(total) - own))
+    probability /= total[:, None]
     mean = np.einsum("isr,sr->is", scores, probability)
+    gradient = (mean - scores[:, rows, codes]) @ weights
+    probability *= weights[:, None]
     flat = scores.reshape(len(scores), -1)
-    curvature = (flat * weighted.ravel()) @ flat.T - (mean * weights) @ mean.T
+    curvature = (flat * probability.ravel()) @ flat.T - (mean * weights) @ mean.T
     return loss, gradient, curvature
