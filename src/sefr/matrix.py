@@ -152,21 +152,24 @@ class Matrix:
         """Return a copy of some rows."""
         return Dense(self._block(rows, slice(None)))
 
-    def variances(self, weights: Floats, scaling_low: Floats, span: Floats) -> Floats:
-        """Return the variance of every feature, in units of its span, by weight and over what is not missing."""
+    def variances(self, weights: Floats, near: Floats, span: Floats) -> Floats:
+        """Return the variance of every feature in units of its span, by weight, over what is not missing.
+
+        ``near`` (m,) is about the mean.
+        """
         total = np.zeros((3, self.shape[1]))
         unit = np.where(span > 0, span, 1.0)
         for rows, block in self.blocks():
-            x = (block - scaling_low) / unit
+            x = (block - near) / unit
             here = np.isfinite(x)
             x[~here] = 0
             total += weights[rows] @ np.stack([here.astype(float), x, x * x])
         count = np.maximum(total[0], 1e-300)
         return np.asarray(np.maximum(total[2] / count - (total[1] / count) ** 2, 0))
 
-    def standardised(self, centre: Floats, scale: Floats) -> tuple[Any, Floats | None]:
-        """Return (x - centre) * scale, missing values as 0: rows, and what a product of them must be moved by."""
-        out = np.empty(self.shape, dtype=np.float32)
+    def standardised(self, centre: Floats, scale: Floats, dtype: Any) -> tuple[Any, Floats | None]:
+        """Return (x - centre) * scale, missing values as 0: rows, and what their products are moved by."""
+        out = np.empty(self.shape, dtype=dtype)
         for rows, block in self.blocks():
             out[rows] = np.nan_to_num((block - centre) * scale, nan=0.0)
         return out, None
@@ -352,23 +355,22 @@ class Sparse(Matrix):
     def take(self, rows: Rows) -> Matrix:
         return Sparse(self.by_rows[rows])
 
-    def variances(self, weights: Floats, scaling_low: Floats, span: Floats) -> Floats:
-        filled = self.by_rows.astype(np.float64)
-        here = np.isfinite(filled.data)
+    def variances(self, weights: Floats, near: Floats, span: Floats) -> Floats:
+        x = self.by_rows.astype(np.float64)
+        here = np.isfinite(x.data)
+        counts = np.full(self.shape[1], weights.sum())
         if not here.all():
-            missing = filled.copy()
+            missing = x.copy()
             missing.data = (~here).astype(np.float64)
-            count = weights.sum() - weights @ missing
-            filled.data = np.where(here, filled.data, 0.0)
-        else:
-            count = np.full(self.shape[1], weights.sum())
-        count = np.maximum(count, 1e-300)
-        mean = weights @ filled / count
-        filled.data **= 2
-        variance = np.maximum(weights @ filled / count - mean**2, 0)
+            counts -= weights @ missing
+            x.data[~here] = 0
+        counts = np.maximum(counts, 1e-300)
+        mean = weights @ x / counts
+        x.data **= 2
+        variance = np.maximum(weights @ x / counts - mean**2, 0)
         return np.asarray(np.divide(variance, span**2, out=np.zeros_like(variance), where=span > 0))
 
-    def standardised(self, centre: Floats, scale: Floats) -> tuple[Any, Floats | None]:
+    def standardised(self, centre: Floats, scale: Floats, dtype: Any) -> tuple[Any, Floats | None]:
         rows = self.by_rows.astype(np.float64)
         missing = np.isnan(rows.data)
         rows.data[missing] = centre[rows.indices[missing]]

@@ -26,6 +26,8 @@ SAMPLE_ROWS = 1024
 FEWEST_ROWS = 256
 SAMPLE_SCORES = 1 << 13
 SAMPLE_CELLS = 1 << 23
+# So few values are kept standardised in float64, and the passes made over these.
+FEW_CELLS = 1 << 17
 # A row of a class weighs share**-0.5: halfway between every row and every class counting the same. Macro F1 is best
 # there: with 0 rare classes are given up, with 1 they are overrated (docs/passes.md has the figures).
 RARITY = 0.5
@@ -131,12 +133,14 @@ class _Objective:
         class_weights: Floats,
         n_rows: float,
         n_threads: int,
+        sample: Sample,
         anchor: tuple[Floats, Floats] | None,
     ) -> None:
         self.tables = tables
         self.space = space
         self.class_weights = class_weights
         self.n_threads = n_threads
+        self.sample = sample
         self.penalty = 1 / (PRIOR_VARIANCE * n_rows)
         self.anchor = anchor
 
@@ -144,26 +148,25 @@ class _Objective:
         space = self.space
         coef = np.ascontiguousarray(space.weights(point) * space.unit)
         intercept = np.ascontiguousarray(space.intercepts(point))
-        loss, slope, intercept_slope = 0.0, np.zeros_like(coef), np.zeros_like(intercept)
-        for table in self.tables():
-            part = table.matrix.sweep(
-                table.codes,
-                table.weights,
-                self.class_weights,
-                space.centre,
-                space.scale,
-                coef,
-                intercept,
-                self.n_threads,
-            )
-            loss, slope, intercept_slope = (
-                loss + part.loss,
-                slope + part.slope,
-                intercept_slope + part.intercept_slope,
-            )
+        if self.sample.whole:
+            loss, slope, intercept_slope = self.sample.sweep(coef, intercept)
+        else:
+            loss, slope, intercept_slope = self._sweep(coef, intercept)
         value, gradient = self.springs(point)
         gradient += np.concatenate([(slope * space.unit).ravel(), intercept_slope])
         return loss + value, gradient
+
+    def _sweep(self, coef: Floats, intercept: Floats) -> tuple[float, Floats, Floats]:
+        loss, slope, intercept_slope = 0.0, np.zeros_like(coef), np.zeros_like(intercept)
+        space = self.space
+        for matrix, codes, weights in self.tables():
+            part = matrix.sweep(
+                codes, weights, self.class_weights, space.centre, space.scale, coef, intercept, self.n_threads
+            )
+            loss += part.loss
+            slope += part.slope
+            intercept_slope += part.intercept_slope
+        return loss, slope, intercept_slope
 
     def springs(self, point: Floats) -> tuple[float, Floats]:
         """Return what does not depend on the rows: the penalty, and the pull towards the anchor."""
@@ -217,7 +220,7 @@ def refine(
     shares = counts / counts.sum()
     class_weights = shares**-RARITY
     class_weights /= class_weights @ counts
-    space, sample = _space_of(summary, sefr.scaling, sampled, class_weights)
+    space, sample = _space_of(summary, sefr.scaling, sampled, class_weights, n_before)
     n_rows = float(counts.sum()) - n_before
     class_weights *= counts.sum() / n_rows if n_before else 1.0
     base = class_weights * counts / (class_weights @ counts)
@@ -230,7 +233,7 @@ def refine(
         stiffness = np.ones_like(home)
         space.weights(stiffness)[:] = space.unit**2
         anchor = (space.point(start.feature_scores, start.bias), STIFFNESS * n_before / n_rows * stiffness)
-    objective = _Objective(tables, space, class_weights, float(counts.sum()), n_threads, anchor)
+    objective = _Objective(tables, space, class_weights, float(counts.sum()), n_threads, sample, anchor)
     loss, gradient = _at_base_rates(summary, space, base, home)
     curve = [loss]
     if anchor is None:
@@ -371,7 +374,7 @@ def _at_base_rates(summary: Summary, space: _Space, base: Floats, home: Floats) 
 
 
 def _space_of(
-    summary: Summary, scaling: Scaling, sampled: Table, class_weights: Floats
+    summary: Summary, scaling: Scaling, sampled: Table, class_weights: Floats, n_before: float
 ) -> tuple[_Space, Sample]:
     share = class_weights * summary.counts / (class_weights @ summary.counts)
     centres = means(summary, scaling)
@@ -387,7 +390,9 @@ def _space_of(
         if (scaling.span != 1).any() or (scaling.low != 0).any()
         else np.abs(mean)
     )
-    spread = np.sqrt(_variances(sampled.matrix, scaling, weights, mean, bound, float(summary.counts.sum())))
+    complete = sampled.weights is not None
+    all_rows = complete and not n_before
+    spread = np.sqrt(_variances(sampled.matrix, scaling, weights, mean, bound, all_rows=all_rows))
     spread[(scaling.span <= 0) | ~(spread > 0)] = 0
     raw_spread = spread * scaling.span
     with np.errstate(divide="ignore", over="ignore"):
@@ -400,20 +405,21 @@ def _space_of(
     n_live = max(1, int((spread > 0).sum()))
     n_scores = 1 if len(summary.classes) == 2 else len(summary.classes)
     space = _Space(scaling, moved, spread, centre, scale, 1 / np.sqrt(n_live), n_scores)
-    rows, shift = sampled.matrix.standardised(centre, scale)
-    return space, Sample(rows, shift, sampled.codes, weights)
+    few = complete and sampled.matrix.shape[0] * sampled.matrix.shape[1] <= FEW_CELLS
+    rows, shift = sampled.matrix.standardised(centre, scale, np.float64 if few else np.float32)
+    return space, Sample(rows, shift, sampled.codes, weights, whole=few)
 
 
 def _variances(
-    matrix: Matrix, scaling: Scaling, weights: Floats, mean: Floats, bound: Floats, n_rows: float
+    matrix: Matrix, scaling: Scaling, weights: Floats, mean: Floats, bound: Floats, *, all_rows: bool
 ) -> Floats:
     """Return the variances of x', from the sample where it has something to say and from the mean elsewhere.
 
     A feature that is nearly always at one end of its range shows itself in few rows; its variance is near
     mean (1 - mean), of which the features of the sample have a common part.
     """
-    seen = matrix.variances(weights, scaling.low, scaling.span)
-    if n_rows <= matrix.shape[0]:
+    seen = matrix.variances(weights, scaling.low + scaling.span * mean, scaling.span)
+    if all_rows:
         return seen
     informed = 4 * bound * matrix.shape[0]
     trust = informed / (informed + SHY_ROWS)
@@ -441,7 +447,10 @@ def sample_size(n_classes: int, n_features: int) -> int:
 
 
 def sample_of(table: Table, n_classes: int) -> Table:
-    """Return up to ``SAMPLE_ROWS`` rows, evenly spread by weight, so that a row twice is a row of weight 2."""
+    """Return up to ``sample_size`` rows, evenly spread by weight, so that a row twice is a row of weight 2.
+
+    Those of a sample that is not all rows have no weights.
+    """
     weights = np.ones(len(table.codes)) if table.weights is None else table.weights
     live = np.flatnonzero((table.codes >= 0) & (weights > 0))
     most = sample_size(n_classes, table.matrix.shape[1])

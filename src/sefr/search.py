@@ -23,13 +23,35 @@ ENOUGH = 1e-4  # of the loss; the pass over all rows corrects what is left
 class Sample:
     """Some rows, standardised: ``rows`` (S, m) dense or sparse, to be moved by ``shift`` (m,) after a product.
 
-    ``weights`` add up to 1.
+    ``weights`` add up to 1. A sample that is ``whole`` has all rows, so few that float64 costs nothing.
     """
 
     rows: Any
     shift: Floats | None
     codes: NDArray[np.int32]
     weights: Floats
+    whole: bool = False
+
+    def sweep(self, coef: Floats, intercept: Floats) -> tuple[float, Floats, Floats]:
+        """Return the mean loss of the rows and its derivatives by weights (R, m) and intercepts (R,)."""
+        z = self.scores(coef) + intercept
+        if z.shape[1] == 1:
+            positive = self.codes == 1
+            loss = float(self.weights @ np.logaddexp(0, np.where(positive, -z[:, 0], z[:, 0])))
+            pull = expit(z) - positive[:, None]
+        else:
+            rows = np.arange(len(z))
+            z -= z.max(axis=1, keepdims=True)
+            own = z[rows, self.codes]
+            pull = np.exp(z)
+            total = pull.sum(axis=1)
+            loss = float(self.weights @ (np.log(total) - own))
+            pull /= total[:, None]
+            pull[rows, self.codes] -= 1
+        pull *= self.weights[:, None]
+        slope = np.asarray((self.rows.T @ pull).T)
+        sums = pull.sum(axis=0)
+        return loss, slope if self.shift is None else slope - sums[:, None] * self.shift, sums
 
     def scores(self, coef: Floats) -> Floats:
         """Return the scores (S, R) of weights (R, m), without intercepts."""
