@@ -47,21 +47,27 @@ def write_csv(rows: Rows, path: Path) -> None:
 def markdown(rows: Rows) -> str:
     """Return the tables for the README."""
     parts = [f"Measured on: {machine()}. 1.00 is the time merely to read the same bytes.\n"]
-    parts += [
-        "| shape | type | classes | threads | limit GB/s | kernel | fit | fit / kernel | predict | fit ms |"
+    heads = [
+        "shape",
+        "type",
+        "classes",
+        "threads",
+        "limit GB/s",
+        "kernel",
+        "fit",
+        "fit / kernel",
+        "predict",
+        "fit ms",
     ]
-    parts += ["|---|---|---|---|---|---|---|---|---|---|"]
+    parts += ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for r in _of(rows, "shapes"):
-        parts.append(
-            f"| {r['shape']} | {r['type']} | {r['classes']} | {r['threads']} | {r['limit_gb_s']:.0f} "
-            f"| {r['kernel']:.2f} | {r['fit']:.2f} | {r['fit_over_kernel']:.2f} | {r['predict']:.2f} | {r['fit_ms']:.2f} |"
-        )
+        plain = [str(r[key]) for key in ("shape", "type", "classes", "threads")]
+        figures = [f"{r[key]:.2f}" for key in ("kernel", "fit", "fit_over_kernel", "predict", "fit_ms")]
+        parts.append("| " + " | ".join([*plain, f"{r['limit_gb_s']:.0f}", *figures]) + " |")
     one = [r for r in _of(rows, "shapes") if "predict_one_us" in r]
     if one:
-        r = one[0]
-        parts.append(
-            f"\n{r['shape']}: fit {r['fit_ms'] * 1e3:.0f} us, predict of one row {r['predict_one_us']:.0f} us."
-        )
+        fit, predict = one[0]["fit_ms"] * 1e3, one[0]["predict_one_us"]
+        parts.append(f"\n{one[0]['shape']}: fit {fit:.0f} us, predict of one row {predict:.0f} us.")
     peers = _of(rows, "peers")
     if peers:
         shapes = list(dict.fromkeys(r["shape"] for r in peers))
@@ -79,10 +85,9 @@ def markdown(rows: Rows) -> str:
     files = _of(rows, "files")
     if files:
         parts.append("\n| file | decode ms | decode and train ms | of decode speed |\n|---|---|---|---|")
-        parts += [
-            f"| {r['name']}, {r['shape']} | {r['decode_ms']:.0f} | {r['train_ms']:.0f} | {r['of_decode_speed']:.2f} |"
-            for r in files
-        ]
+        for r in files:
+            figures = f"{r['decode_ms']:.0f} | {r['train_ms']:.0f} | {r['of_decode_speed']:.2f}"
+            parts.append(f"| {r['name']}, {r['shape']} | {figures} |")
     if found := slopes(rows):
         text = ", ".join(f"{name} {slope:.2f}" for name, slope in found.items())
         parts.append(f"\nLog-log slope of the time of a fit (1 is linear): {text}.")
