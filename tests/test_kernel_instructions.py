@@ -80,6 +80,7 @@ def count(tmp_path_factory):
     return instructions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BOUNDS, ids=lambda case: "-".join(map(str, case)))
 def test_instructions_per_value_are_bounded(count, case):
     kernel, *rest = case

@@ -21,8 +21,8 @@ from sefr import SEFRClassifier
 from .clock import interleaved, ratio, typical
 
 SHAPES = ((7000, 5000), (200_000, 40))
-# A peer that would take longer than this is measured on fewer rows, and its time multiplied: all are linear
-# in n or worse, so this favours the peer.
+# A peer whose fit would take longer than half of this is measured on fewer rows and its time multiplied as if
+# it were linear; "rows_measured" says on how many.
 LONGEST = 12.0
 
 
@@ -115,13 +115,13 @@ def _row(n: int, m: int, name: str, slower: float, seconds: float, part: int) ->
 
 
 def _affordable(fit: Callable[[Any, Any], object], X: Any, y: Any) -> int:
-    """Return how many rows the peer fits in about ``LONGEST`` / 4 seconds, going up by fours."""
+    """Return how many rows the peer fits in about ``LONGEST`` / 2 seconds, going up by fours."""
     part = min(len(X), 400)
     while True:
         start = time.perf_counter()
         fit(X[:part], y[:part])
         took = time.perf_counter() - start
-        if part == len(X) or took * 4 > LONGEST / 4:
+        if part == len(X) or took * 4 > LONGEST / 2:
             return part
         part = min(len(X), part * 4)
 
