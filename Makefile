@@ -20,7 +20,7 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint types paper clean kernel-tools device-tools browser-tools engine-tools
+.PHONY: help demo test test-quick lint types paper bench clean kernel-tools device-tools browser-tools engine-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -64,6 +64,10 @@ test-quick: $(TEST_READY) ## run what takes less than two minutes
 
 paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick: two minutes)
 	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper $(PAPER)
+
+bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/results/ (ten minutes)
+	$(BIN)/pip install --quiet --no-build-isolation --editable ".[bench]"
+	$(BIN)/python -m benchmarks.host $(BENCH)
 
 lint: $(TEST_READY) ## check style
 	$(BIN)/ruff check .
