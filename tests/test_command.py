@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -450,7 +451,8 @@ def test_interrupted_in_mid_train_it_says_so_and_leaves_nothing(number):
         for _ in range(20):
             run.stdin.write(rows)
         run.stdin.flush()
-        run.send_signal(number)  # while it waits for rows that do not come
+        time.sleep(2)  # until it waits, inside Arrow, for rows that do not come
+        run.send_signal(number)
         run.wait(30)
         err = run.stderr.read()
     assert run.returncode == 130, err
