@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .classifier import SEFRClassifier
-from .solve import weights_and_midpoints
 
 OPSET = 17
 
@@ -101,7 +100,7 @@ def _scores(graph: _Graph, clf: SEFRClassifier) -> str:
     if clf.missing != "ignore":
         graph.node("MatMul", ["moved", graph.constant("coef", planes.coef.T)], "weighed")
         return graph.node("Add", ["weighed", graph.constant("bias", planes.bias)], "raw")
-    weights, midpoints = weights_and_midpoints(clf.summary_, planes.scaling, clf.epsilon)
+    weights, midpoints = clf._weights_and_midpoints()
     graph.node("IsNaN", ["X"], "missing")
     graph.node("Where", ["missing", graph.constant("nothing", np.zeros(1)), "moved"], "known")
     graph.node("Where", ["missing", "nothing", graph.constant("one", np.ones(1))], "present")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .intake import checked_weights, complain_of_sums, describe_feature, feature_names_of
 from .labels import encode
 from .matrix import Codes, Dense, Matrix, Raw, matrix_of
+from .summary_bytes import packed, unpacked
 from .threads import thread_count
 from .twofold import Twofold
 
@@ -198,6 +199,67 @@ class Summary:
             arrays["high"],
             feature_names,
         )
+
+    @classmethod
+    def of_frame(
+        cls,
+        frame: Any,
+        label: str = "y",
+        features: Sequence[str] | None = None,
+        weight: str | None = None,
+        *,
+        missing: str = "error",
+    ) -> Summary:
+        """Summarise a data frame where it is: eager or lazy, on this machine, in a database or on a cluster.
+
+        Any frame narwhals knows: pandas, Polars, pyarrow, DuckDB, Ibis, Dask, PySpark. A lazy one is added up by
+        its engine, and only the Summary comes back; see :mod:`sefr.engines.frames`.
+
+        Parameters
+        ----------
+        frame : data frame
+            The rows.
+        label : str, default="y"
+            The column of labels.
+        features : list of str, default=None
+            The columns to learn from; None is all but label and weight.
+        weight : str, default=None
+            The column that says how often each row counts.
+        missing : {"error", "ignore"}
+            What NaN and null mean.
+        """
+        from .engines.frames import summary_of_frame
+
+        return summary_of_frame(frame, label, features, weight, missing=missing)
+
+    @classmethod
+    def of_query(cls, result: Any, *, missing: str = "error") -> Summary:
+        """Read a Summary back from the result of the query that ``sefr sql`` prints.
+
+        Parameters
+        ----------
+        result : DB-API cursor, DuckDB relation, or data frame
+            What the query gave, with its column names; also read back from a CSV file.
+        missing : {"error", "ignore"}
+            What NULL and NaN mean.
+        """
+        from .engines.sql import summary_of_result
+
+        return summary_of_result(result, missing=missing)
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Summary:
+        """Read what ``to_bytes`` wrote; anything else, also in part or damaged, raises ``ValueError``."""
+        return cls.from_parts(**unpacked(data))
+
+    def to_bytes(self) -> bytes:
+        """Return this Summary as bytes, versioned and checksummed: see :mod:`sefr.summary_bytes`.
+
+        >>> s = Summary.of([[1, 8], [3, 6]], ["dry", "wet"])
+        >>> len(s.to_bytes()), Summary.from_bytes(s.to_bytes()) == s
+        (41, True)
+        """
+        return packed(self)
 
     @classmethod
     def _from(
