@@ -20,6 +20,13 @@ class Missing(StrEnum):
     ignore = "ignore"
 
 
+class WeightType(StrEnum):
+    """How a board keeps its weights."""
+
+    int8 = "int8"
+    int16 = "int16"
+
+
 FILES = "Files, folders, globs, - for standard input: CSV, Parquet, Feather, Arrow, npy, npz, ARFF, libsvm."
 
 Data = Annotated[list[str], typer.Argument(help=FILES, show_default=False, metavar="DATA...")]
@@ -64,6 +71,7 @@ Scale = Annotated[
     ),
 ]
 Epsilon = Annotated[float, typer.Option("--epsilon", help="Keeps equation 5 from dividing by zero.", min=0)]
+Weights = Annotated[WeightType, typer.Option("--weights", help="How a board keeps its weights.")]
 Out = Annotated[str | None, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON on standard output.")]
