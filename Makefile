@@ -9,7 +9,7 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint types clean engine-tools
+.PHONY: help demo test test-quick lint types clean engine-tools bench-streams bench-scale
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -36,6 +36,13 @@ test: $(READY) engine-tools ## run the whole suite
 
 test-quick: $(READY) ## run what takes less than two minutes
 	$(BIN)/pytest -m "not slow"
+
+bench-streams: $(READY) ## streams that drift: accuracy and rows a second beside river's, and 10 million rows' memory
+	$(BIN)/python benchmarks/streams/prequential.py
+	$(BIN)/python benchmarks/streams/memory.py
+
+bench-scale: $(READY) engine-tools ## the rates that docs/scale.md is worked out from
+	$(BIN)/python benchmarks/scale/rates.py
 
 lint: $(READY) ## check style
 	$(BIN)/ruff check .
