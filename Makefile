@@ -3,53 +3,81 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-# Debian packages, for what pip cannot bring.
-APT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends
+TEST_READY := $(VENV)/test-ready
 # meson-python looks for meson and ninja on the path when it builds and, editable, rebuilds.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
+# Debian packages, for what pip cannot bring. Where they cannot be had, the tests that need them say so and skip.
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+define debian
+@missing=$$(for package in $(1); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
+if [ -n "$$missing" ]; then \
+  echo "installing" $$missing; \
+  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -qq --yes --no-install-recommends $$missing >/dev/null \
+  || echo "not installed:" $$missing; \
+fi
+endef
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint types clean engine-tools bench-streams bench-scale
+.PHONY: help demo test test-quick lint types paper clean kernel-tools device-tools browser-tools engine-tools bench-streams bench-scale
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(READY): pyproject.toml meson.build
 	@$(PYTHON) -c 'import os, sysconfig; open(os.path.join(sysconfig.get_path("include"), "Python.h")).close()' \
-	  2>/dev/null || $(APT) python3-dev
+	  2>/dev/null || $(MAKE) --no-print-directory headers
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet "meson-python>=0.17" "meson>=1.3" ninja
+	$(BIN)/pip install --quiet --no-build-isolation --editable ".[cli]"
+	touch $@
+
+$(TEST_READY): $(READY)
 	$(BIN)/pip install --quiet --no-build-isolation --editable ".[dev]"
 	touch $@
 
+headers:
+	$(call debian,python3-dev)
+
+kernel-tools:
+	$(call debian,valgrind)
+
+device-tools:
+	$(call debian,gcc-avr avr-libc simavr libsimavr-dev gcc-arm-none-eabi qemu-system-arm gcc-riscv64-unknown-elf qemu-system-misc)
+
+browser-tools:
+	$(call debian,chromium fonts-dejavu-core)
+
+engine-tools:
+	$(call debian,postgresql $(if $(shell command -v java),,default-jre-headless))
+
 demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
-	$(BIN)/python examples/digits.py
+	$(BIN)/sefr demo
 
-engine-tools: ## install PostgreSQL and a Java runtime where missing; tests that need one skip without it
-	@command -v java >/dev/null || $(APT) default-jre-headless || echo "no Java: tests of Spark are skipped"
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || $(APT) postgresql \
-	  || echo "no PostgreSQL: its tests are skipped"
-
-test: $(READY) engine-tools ## run the whole suite
+test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools ## run the whole suite
 	$(BIN)/pytest
 
-test-quick: $(READY) ## run what takes less than two minutes
+test-quick: $(TEST_READY) ## run what takes less than two minutes
 	$(BIN)/pytest -m "not slow"
 
-bench-streams: $(READY) ## streams that drift: accuracy and rows a second beside river's, and 10 million rows' memory
+paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick: two minutes)
+	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper $(PAPER)
+
+bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second beside river's; the memory of 10 million rows
 	$(BIN)/python benchmarks/streams/prequential.py
 	$(BIN)/python benchmarks/streams/memory.py
 
-bench-scale: $(READY) engine-tools ## the rates that docs/scale.md is worked out from
+bench-scale: $(TEST_READY) engine-tools ## the rates that docs/scale.md is worked out from
 	$(BIN)/python benchmarks/scale/rates.py
 
-lint: $(READY) ## check style
+lint: $(TEST_READY) ## check style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY) ## check types
+types: $(TEST_READY) ## check types
 	$(BIN)/mypy
 
 clean: ## remove what the targets above made
-	rm -rf $(VENV) build demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build demo paper-results .mypy_cache .pytest_cache .ruff_cache .hypothesis

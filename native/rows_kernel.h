@@ -23,8 +23,9 @@ INLINE void JOIN(widen, TAG)(const T *restrict x, ptrdiff_t width, T *restrict l
     }
 }
 
-INLINE void JOIN(widen_by_four, TAG)(const T *const *rows, ptrdiff_t width, T *restrict low, T *restrict high) {
-    const T *restrict a = rows[0], *restrict b = rows[1], *restrict c = rows[2], *restrict d = rows[3];
+/* restrict holds through inlining for parameters only */
+INLINE void JOIN(widen_by_four, TAG)(const T *restrict a, const T *restrict b, const T *restrict c,
+                                     const T *restrict d, ptrdiff_t width, T *restrict low, T *restrict high) {
     for (ptrdiff_t j = 0; j < width; j++) {
         const T ab = a[j] < b[j] ? a[j] : b[j], cd = c[j] < d[j] ? c[j] : d[j], abcd = ab < cd ? ab : cd;
         const T AB = a[j] > b[j] ? a[j] : b[j], CD = c[j] > d[j] ? c[j] : d[j], ABCD = AB > CD ? AB : CD;
@@ -43,12 +44,10 @@ INLINE void JOIN(flush, TAG)(const struct JOIN(sums, TAG) *state, ptrdiff_t grou
     state->rows[group] = 0;
 }
 
-/* Four rows at a time, each from a quarter of its own: memory answers several streams faster than one. `width` is
-   state->width, or x->m where a padded read would leave the buffer. */
-CLONES static void JOIN(add_fours, TAG)(const struct table *x, ptrdiff_t n, const ptrdiff_t *first,
-                                        int32_t (*group)[ROW_BLOCK], ptrdiff_t width, int32_t n_classes, bool folds,
-                                        const struct JOIN(sums, TAG) *state, const struct part *part) {
-    if (width == state->width) width &= -(ptrdiff_t)JOIN(UNIT, TAG); /* a whole number of vectors, visibly */
+/* Four rows at a time, each from a quarter of its own: memory answers several streams faster than one. */
+INLINE void JOIN(add_fours, TAG)(const struct table *x, ptrdiff_t n, const ptrdiff_t *first,
+                                 int32_t (*group)[ROW_BLOCK], ptrdiff_t width, int32_t n_classes, bool folds,
+                                 const struct JOIN(sums, TAG) *state, const struct part *part) {
     for (ptrdiff_t i = 0; i < n; i++) {
         const T *rows[4];
         for (int s = 0; s < 4; s++) rows[s] = (const T *)(const void *)(x->data + (first[s] + i) * x->row_stride);
@@ -61,7 +60,8 @@ CLONES static void JOIN(add_fours, TAG)(const struct table *x, ptrdiff_t n, cons
             together = fold == b / n_classes && fold == c / n_classes && fold == d / n_classes;
         }
         if (together) {
-            JOIN(widen_by_four, TAG)(rows, width, state->low + fold * state->width, state->high + fold * state->width);
+            JOIN(widen_by_four, TAG)(rows[0], rows[1], rows[2], rows[3], width, state->low + fold * state->width,
+                                     state->high + fold * state->width);
         }
         for (int s = 0; s < 4; s++) {
             const int32_t g = group[s][i];
@@ -73,6 +73,17 @@ CLONES static void JOIN(add_fours, TAG)(const struct table *x, ptrdiff_t n, cons
             JOIN(add, TAG)(rows[s], width, state->sums + g * state->width);
             if (++state->rows[g] == SUM_ROWS) JOIN(flush, TAG)(state, g, x->m, part);
         }
+    }
+}
+
+CLONES static void JOIN(add_block, TAG)(const struct table *x, ptrdiff_t n, const ptrdiff_t *first,
+                                        int32_t (*group)[ROW_BLOCK], bool padded, int32_t n_classes, bool folds,
+                                        const struct JOIN(sums, TAG) *state, const struct part *part) {
+    if (padded) { /* a whole number of vectors, visibly */
+        const ptrdiff_t width = state->width & -(ptrdiff_t)JOIN(UNIT, TAG);
+        JOIN(add_fours, TAG)(x, n, first, group, width, n_classes, folds, state, part);
+    } else { /* a padded read would leave the buffer */
+        JOIN(add_fours, TAG)(x, n, first, group, x->m, n_classes, folds, state, part);
     }
 }
 
@@ -107,8 +118,7 @@ static ptrdiff_t JOIN(sweep_fours, TAG)(const struct pass *pass, ptrdiff_t first
         }
         /* the last row read ends this many values before the end of the table */
         const bool roomy = dense && (x->n - start[3] - n) * x->m >= state->width - x->m;
-        JOIN(add_fours, TAG)(x, n, start, group, roomy ? state->width : x->m, pass->by->n_classes, pass->n_folds > 1,
-                             state, part);
+        JOIN(add_block, TAG)(x, n, start, group, roomy, pass->by->n_classes, pass->n_folds > 1, state, part);
     }
     for (int32_t g = 0; g < pass->by->n_groups; g++) {
         if (state->rows[g]) JOIN(flush, TAG)(state, g, x->m, part);

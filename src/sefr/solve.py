@@ -45,8 +45,8 @@ class Scaling:
 class Hyperplanes:
     """One hyperplane for two classes, one a class for more, in scikit-learn's sign: the higher score wins.
 
-    ``feature_scores`` (R, m) are the paper's weights for scaled features, ``bias`` (R,) its eq. 9; ``coef``
-    and ``intercept`` do the same for raw features. ``far`` lists the features that need care, None if there
+    ``feature_scores`` (R, m) are the weights for scaled features, ``bias`` (R,) goes with them (eq. 5 and 9, or
+    what further passes made of them); ``coef`` and ``intercept`` do the same for raw features. ``far`` lists the features that need care, None if there
     are none. A class that was never seen scores -inf.
     """
 
@@ -165,6 +165,11 @@ def solve(summary: Summary, scale: Any = "minmax", epsilon: float = 1e-7) -> Hyp
     scaling = scaling_of(summary, scale)
     weights, midpoints = weights_and_midpoints(summary, scaling, epsilon)
     bias = -np.einsum("ij,ij->i", weights, midpoints) + _unseen(summary.counts)
+    return planes_of(scaling, weights, bias)
+
+
+def planes_of(scaling: Scaling, weights: Floats, bias: Floats) -> Hyperplanes:
+    """Return hyperplanes from weights and biases for scaled features."""
     span = scaling.span
     with np.errstate(over="ignore"):
         if (span > 0).all():

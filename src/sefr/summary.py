@@ -382,7 +382,7 @@ class Summary:
         if (short := counts < -slack).any():
             k = int(np.argmax(short))
             raise ValueError(
-                f"cannot take away {b._counts[k]:g} rows of class {a._classes[k]!r}: "
+                f"cannot take away {b._counts[k]:g} rows of class {a._classes[k]}: "
                 f"only {a._counts[k]:g} were learned"
             )
         counts[counts <= slack] = 0
@@ -391,7 +391,7 @@ class Summary:
             if (present < -slack[:, None]).any():
                 k, j = np.argwhere(present < -slack[:, None])[0]
                 raise ValueError(
-                    f"cannot take away more values of {self._name(j)}, class {a._classes[k]!r}, "
+                    f"cannot take away more values of {self._name(j)}, class {a._classes[k]}, "
                     "than were learned"
                 )
             present[present <= slack[:, None]] = 0
@@ -443,17 +443,25 @@ class Summary:
     def __repr__(self) -> str:
         return f"<Summary: {self.n_rows:g} rows, {self.n_features} features, {len(self._classes)} classes>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (
-            self._classes,
-            self._counts,
-            self._sums.head,
-            self._sums.tail,
-            self._present,
-            self._low,
-            self._high,
-            self._feature_names,
-        )
+    def __getstate__(self) -> dict[str, Any]:
+        """Return plain parts, for pickle and for skops."""
+        return {
+            "classes": self._classes,
+            "counts": self._counts,
+            "head": self._sums.head,
+            "tail": self._sums.tail,
+            "present": self._present,
+            "low": self._low,
+            "high": self._high,
+            "feature_names": self._feature_names,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parts = dict(state)
+        sums = Twofold(parts.pop("head"), parts.pop("tail"))
+        other = self._from(sums=sums, **parts)
+        for name in self.__slots__:
+            setattr(self, name, getattr(other, name))
 
     def _name(self, feature: int) -> str:
         return describe_feature(feature, self._feature_names)
@@ -493,19 +501,6 @@ class Summary:
             )
         classes = np.unique(np.concatenate([self._classes, other._classes]))
         return self.over(classes), other.over(classes)
-
-
-def _rebuilt(
-    classes: NDArray[Any],
-    counts: Floats,
-    head: Floats,
-    tail: Floats | None,
-    present: Floats | None,
-    low: Floats,
-    high: Floats,
-    feature_names: tuple[str, ...] | None,
-) -> Summary:
-    return Summary._from(classes, counts, Twofold(head, tail), present, low, high, feature_names)
 
 
 def _filled(part: Any) -> Any:

@@ -87,7 +87,7 @@ def pack(files, folder="DEEP/"):
 
 @pytest.fixture
 def server(tmp_path):
-    """A web server on this machine that sends half of what is under ``short`` (told) and ``mute`` (untold)."""
+    """A web server on this machine that sends half of what is under ``short`` and ``mute``."""
     root = tmp_path / "www"
     root.mkdir()
 

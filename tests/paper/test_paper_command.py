@@ -1,4 +1,4 @@
-"""``sefr paper`` as a person runs it: options, interrupt and resume, errors, and the report in a real browser."""
+"""``sefr paper`` as a person runs it: options, interrupt and resume, errors, the report in a browser."""
 
 import json
 import os
@@ -38,6 +38,7 @@ def finished(tmp_path_factory):
     uno.write_text("phase,records,features,milliseconds\ntrain,100,100,6.53\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEFR_DATA", str(folder))
+        patch.setattr(run, "QUICK_SECONDS", float("inf"))
         methods = "sefr,sefr_two_pass,naive_bayes,decision_tree"
         got = sefr(
             "--output", output / "out", "--datasets", "sonar,semeion,gli_85", "--methods", methods, "--quick",
@@ -53,6 +54,7 @@ def test_it_leaves_rows_and_two_reports(finished):
     assert names == {"results.csv", "run.json", "report.html", "report.md", "semeion_weights.csv", "figures"}
     rows = list(Journal(finished / "results.csv"))
     assert {row.experiment for row in rows} == {"folds", "protocol", "bytes", "scalability"}
+    assert {row.variant for row in rows if row.experiment == "bytes"} == {"float", "uint8", "int8"}
     sonar = [
         row for row in rows if row.experiment == "folds" and row.dataset == "sonar" and row.method == "sefr"
     ]
@@ -66,7 +68,9 @@ def test_it_leaves_rows_and_two_reports(finished):
 def test_every_cell_can_be_traced_to_rows(finished):
     html = (finished / "report.html").read_text()
     keys = {(row.dataset, row.method) for row in Journal(finished / "results.csv")}
-    traces = re.findall(r"experiment=folds, dataset=(\w+), method=(\w+), seeds 0\.\.0, 10 of 10 folds", html)
+    traces = re.findall(
+        r"experiment=folds, dataset=(\w+), method=(\w+), seeds 0\.\.0, (?:10|1) of 10 folds", html
+    )
     assert len(traces) == 2 * 4 * 3  # two datasets, four methods; accuracy, F1 and run time
     assert set(traces) <= keys
 
@@ -122,7 +126,7 @@ def test_only_what_was_asked_for_runs(real_data, tmp_path):
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on(real_data, tmp_path):
     command = [sys.executable, "-m", "sefr.cli", "paper", "--output", str(tmp_path), "--tables", "accuracy"]
-    command += ["--datasets", "sonar", "--methods", "sefr,naive_bayes,random_forest"]
+    command += ["--datasets", "sonar", "--methods", "sefr,naive_bayes,decision_tree"]
     results = tmp_path / "results.csv"
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 60
@@ -153,6 +157,27 @@ def test_results_of_other_versions_are_not_mixed(real_data, tmp_path):
     assert "numpy 1.0 ->" in " ".join(got.output.split())
     assert (tmp_path / "results.csv").read_bytes() == kept
     assert sefr(*arguments, "--fresh").exit_code == 0
+
+
+def test_a_damaged_circumstances_file_is_one_clear_line(real_data, tmp_path):
+    (tmp_path / "run.json").write_text("{")
+    got = sefr("--output", tmp_path, "--tables", "bytes", *FAST)
+    assert got.exit_code == 1
+    assert "run.json is damaged" in "".join(got.output.split("\n"))
+
+
+def test_an_estimate_of_energy_is_said_and_marked(real_data, tmp_path):
+    arguments = ["--output", tmp_path, "--tables", "runtime", *FAST]
+    assert sefr(*arguments).exit_code == 0
+    html = (tmp_path / "report.html").read_text()
+    assert "not measured" in html
+    assert " J</b>" not in html
+    if "Energy is from the processor" in html:
+        pytest.skip("this machine has an energy counter: nothing is estimated")
+    assert sefr(*arguments, "--watts", 10).exit_code == 0
+    html = (tmp_path / "report.html").read_text()
+    assert "<strong>estimated</strong>" in html
+    assert len(re.findall(r"<b>≈ [\d.,]+ J</b>", html)) == 3
 
 
 def test_fresh_removes_only_its_own_files(real_data, tmp_path):
@@ -228,9 +253,8 @@ def test_the_report_in_a_browser(finished, browser, scheme, width, tmp_path):
 
     # The page itself never scrolls sideways; wide tables and figures do so inside their box.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    ink, paper = page.evaluate(
-        "[getComputedStyle(document.querySelector('svg.figure')).color, getComputedStyle(document.body).backgroundColor]"
-    )
+    ink = page.evaluate("getComputedStyle(document.querySelector('svg.figure')).color")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (brightness(ink) > brightness(paper)) == (scheme == "dark")
     assert abs(brightness(ink) - brightness(paper)) > 150
     page.screenshot(path=tmp_path / "report.png", full_page=True)

@@ -1,12 +1,14 @@
 """The protocol: what the methods get, and that they are the ones the tables name."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse
 
 from sefr.energy import Meter
 from sefr.paper import bytes_claim, gisette_shape, protocol_study
-from sefr.paper.journal import Key
+from sefr.paper.journal import Key, Row
 from sefr.paper.measurement import measure, one_core, quality
 from sefr.paper.methods import METHODS
 from sefr.paper.protocol import Data, prepare, split, splits
@@ -61,8 +63,8 @@ def test_every_method_runs_on_one_core(name, data):
         got = measure(lambda: METHODS[name].make(0), fold, Meter())
     assert got.accuracy > 60
     assert got.loops >= 1
-    assert 0 < got.fit_seconds + got.predict_seconds
-    # More than a core would show as more CPU than wall; 1.3 allows for a clock read between two threads' ends.
+    assert got.fit_seconds + got.predict_seconds > 0
+    # More than a core would show as more CPU than wall; 1.3 allows for the reading of the clocks.
     assert got.energy.cpu_seconds < 1.3 * got.energy.seconds + 0.01
 
 
@@ -92,10 +94,26 @@ def test_bytes_are_rounded_and_clipped():
 
 
 def test_byte_data_is_the_byte_model(data):
-    rows = [
-        bytes_claim.run(Key("bytes", "x", "sefr", variant, 10, 0, -1), data) for variant in ("float", "uint8")
-    ]
-    assert rows[0].accuracy == pytest.approx(rows[1].accuracy, abs=3)
+    keys = [Key("bytes", "x", "sefr", variant, 10, 0, -1) for variant in bytes_claim.VARIANTS]
+    floats, bytes_, device = (bytes_claim.run(key, data).accuracy for key in keys)
+    assert floats > 60
+    assert bytes_ == pytest.approx(floats, abs=3)
+    assert device == pytest.approx(bytes_, abs=3)
+
+
+def test_the_device_model_is_the_device_librarys_own(data, monkeypatch):
+    class Contrary:
+        def __init__(self, model, weights):
+            assert weights == "int8"
+
+        def predict(self, X):
+            assert X.dtype == np.uint8
+            return np.full(len(X), 7)
+
+    monkeypatch.setattr(bytes_claim, "_twin", lambda: Contrary)
+    assert bytes_claim.run(Key("bytes", "x", "sefr", "int8", 10, 0, -1), data).accuracy == 0
+    monkeypatch.setattr(bytes_claim, "_twin", lambda: None)
+    assert {key.variant for key in bytes_claim.plan(("sonar",), 10)} == {"float", "uint8"}
 
 
 def test_protocol_variants_say_where_they_mean_nothing(data):
@@ -138,8 +156,21 @@ def test_made_up_gisette_has_its_shape_and_zeros():
 def test_the_plan_of_figure_1_is_the_papers():
     variants = dict.fromkeys(key.variant for key in gisette_shape.plan("gisette", ["sefr"], quick=False))
     points = [gisette_shape.parse(variant) for variant in variants]
+    assert points == sorted(points, key=lambda point: point[0] * point[1])
     assert [p for p in points if p[1] == 5000] == [(1000 * i, 5000) for i in range(1, 8)]
     assert [p for p in points if p[0] == 7000] == [(7000, 1000 * i) for i in range(1, 6)]
+
+
+def test_a_method_past_the_limit_is_left_out_of_larger_points():
+    slow = Row(
+        "scalability", "gisette", "svm", "records=2000,features=500", 10, 0, 0, train_records=1800,
+        test_records=200, features=500, accuracy=90.0, f1=90.0, cpu_seconds=61.0,
+    )  # fmt: skip
+    larger, smaller = ("records=3000,features=500", "records=1000,features=500")
+    assert gisette_shape.too_slow(replace(slow.key, variant=larger), [slow])
+    assert not gisette_shape.too_slow(replace(slow.key, variant=smaller), [slow])
+    assert not gisette_shape.too_slow(replace(slow.key, variant=larger, method="sefr"), [slow])
+    assert not gisette_shape.too_slow(replace(slow.key, variant=larger), [replace(slow, cpu_seconds=59.0)])
 
 
 def test_methods_take_turns_within_a_fold(tmp_path):
@@ -151,20 +182,20 @@ def test_methods_take_turns_within_a_fold(tmp_path):
 
 
 def test_a_quick_plan_has_the_slow_methods_last_and_once(tmp_path):
-    keys = plan(Settings(tmp_path, parts=("accuracy", "protocol"), quick=True), ("sonar",))
+    parts = ("accuracy", "protocol", "scalability")
+    keys = plan(Settings(tmp_path, parts=parts, quick=True), ("semeion", "sonar"))
     slow = [not METHODS[key.method].quick for key in keys]
     assert slow == sorted(slow)
+    assert keys[0].dataset == "sonar"
+    keys = [key for key in keys if key.dataset == "sonar"]
     assert sum(key.method == "svm" for key in keys) == 1
     assert sum(key.method == "sefr" and key.experiment == "folds" for key in keys) == 10
 
 
-def test_estimated_energy_is_marked_in_the_row(tmp_path, real_data):
-    settings = Settings(tmp_path, watts=10.0)
-    row = Bench(settings, Meter(tmp_path)).run(Key("folds", "sonar", "sefr", "", 10, 0, 0))
-    assert row.energy == "estimated"
-    assert row.joules == pytest.approx(10 * row.cpu_seconds)
-    unmarked = Bench(Settings(tmp_path), Meter(tmp_path)).run(Key("folds", "sonar", "sefr", "", 10, 0, 0))
-    assert (unmarked.energy, unmarked.joules) == ("not measured", None)
+def test_a_row_has_no_energy_without_a_counter(tmp_path, real_data):
+    row = Bench(Meter(tmp_path)).run(Key("folds", "sonar", "sefr", "", 10, 0, 0))
+    assert (row.energy, row.joules) == ("not measured", None)
+    assert row.cpu_seconds > 0
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,15 @@ import pytest
 
 from sefr.paper import figures, findings, uno
 from sefr.paper.journal import Row
-from sefr.paper.report import printed, ratio, significant, signed
-from sefr.paper.tables import Cell, busy, byte_cells, fold_cells, protocol_spreads, ranks
+from sefr.paper.report import printed, ratio, significant
+from sefr.paper.tables import Cell, busy, byte_cells, fold_cells, protocol_spreads, ranks, signed
 
 
 def row(dataset, method, fold=0, accuracy=80.0, cpu=0.01, **more):
     base = Row(
-        "folds", dataset, method, "", 10, 0, fold, train_records=9, test_records=1, features=3, accuracy=accuracy,
-        f1=accuracy - 1, fit_seconds=cpu, predict_seconds=cpu, cpu_seconds=cpu, energy="not measured",
+        "folds", dataset, method, "", 10, 0, fold, train_records=9, test_records=1, features=3,
+        accuracy=accuracy, f1=accuracy - 1, fit_seconds=cpu, predict_seconds=cpu, cpu_seconds=cpu,
+        energy="not measured",
     )  # fmt: skip
     return replace(base, **more)
 
@@ -27,8 +28,7 @@ def test_a_cell_is_the_mean_of_its_folds_and_the_sum_of_their_times():
     found = fold_cells(rows, 10)["sonar", "sefr"]
     assert found["accuracy"].ours == pytest.approx(74.5)
     assert found["f1"].ours == pytest.approx(73.5)
-    assert found["seconds"].ours == pytest.approx(0.2)
-    assert found["cpu"].ours == pytest.approx(0.1)
+    assert found["seconds"].ours == pytest.approx(0.1)
     assert found["accuracy"].published == 70.17
     assert found["accuracy"].difference == pytest.approx(4.33)
     assert found["accuracy"].mark == "above"
@@ -38,13 +38,13 @@ def test_seeds_are_averaged_not_added():
     rows = ten("sonar", "sefr", 70, 0.01) + ten("sonar", "sefr", 72, 0.03, seed=1)
     found = fold_cells(rows, 10)["sonar", "sefr"]
     assert found["accuracy"].ours == pytest.approx(71)
-    assert found["cpu"].ours == pytest.approx(0.2)
-    assert (found["cpu"].folds, found["cpu"].seeds) == (10, 2)
+    assert found["seconds"].ours == pytest.approx(0.2)
+    assert (found["seconds"].folds, found["seconds"].seeds) == (10, 2)
 
 
 def test_a_cell_of_too_few_folds_is_extrapolated_and_not_compared():
     found = fold_cells([row("sonar", "svm", 0, 50.0, 0.5)], 10)["sonar", "svm"]
-    assert found["seconds"].ours == pytest.approx(10)
+    assert found["seconds"].ours == pytest.approx(5)
     assert found["accuracy"].difference is None
     assert found["accuracy"].mark == "none"
     assert not found["seconds"].complete
@@ -65,14 +65,25 @@ def test_ratios_are_to_sefr_and_of_cpu_time():
     assert busy(rows) > 5
 
 
+def test_energy_is_estimated_only_where_asked_and_not_measured():
+    rows = ten("sonar", "sefr", cpu=0.02) + ten("sonar", "svm", joules=3.0, energy="measured")
+    plain, asked = (fold_cells(rows, 10, watts) for watts in (None, 15.0))
+    assert plain["sonar", "sefr"]["joules"].ours is None
+    assert plain["sonar", "sefr"]["joules"].kind == "not measured"
+    assert asked["sonar", "sefr"]["joules"].ours == pytest.approx(15 * 0.2)
+    assert asked["sonar", "sefr"]["joules"].kind == "estimated"
+    assert asked["sonar", "svm"]["joules"].ours == pytest.approx(30)
+    assert asked["sonar", "svm"]["joules"].kind == "measured"
+
+
 def test_rows_of_other_folds_do_not_mix():
-    rows = ten("sonar", "sefr", 70) + [row("sonar", "sefr", 0, 10.0, folds=3)]
+    rows = [*ten("sonar", "sefr", 70), row("sonar", "sefr", 0, 10.0, folds=3)]
     assert fold_cells(rows, 10)["sonar", "sefr"]["accuracy"].ours == pytest.approx(70)
 
 
 def test_ranks_compare_the_same_methods():
     rows = ten("sonar", "sefr", 90) + ten("sonar", "svm", 80) + ten("sonar", "lightgbm", 70)
-    rows += ten("sonar", "sefr_two_pass", 99) + [row("sonar", "catboost", 0, 99)]
+    rows += [*ten("sonar", "sefr_two_pass", 99), row("sonar", "catboost", 0, 99)]
     assert ranks(fold_cells(rows, 10), "sonar") == [("sefr", 3, 1), ("svm", 2, 2), ("lightgbm", 1, 3)]
 
 
@@ -95,7 +106,7 @@ def test_findings_follow_the_rows():
     slower = made["SEFR slower than naive Bayes on the multiclass datasets"]
     assert slower.verdict == "does not reproduce"
     assert "CNAE-9 5.0 times faster" in slower.text
-    assert "90 times as long" in slower.text
+    assert "takes 90 times as long." in slower.text
     bad = verdicts(ten("sonar", "sefr", 60) + ten("cnae_9", "sefr", cpu=1.0) + ten("cnae_9", "naive_bayes"))
     assert bad["SEFR's accuracy"].verdict == "differs"
     assert bad["SEFR slower than naive Bayes on the multiclass datasets"].verdict == "differs"
@@ -141,7 +152,7 @@ def test_numbers_keep_three_digits(value, text):
 
 def test_numbers_are_printed_as_in_the_paper():
     assert [printed(195), printed(0.5), printed(12764.45), printed(None)] == ["195", "0.50", "12,764.45", "–"]
-    assert signed(-0.5) == "−0.50"
+    assert [signed(-0.5), signed(0.5), signed(-0.001)] == ["−0.50", "+0.50", "0.00"]
     assert ratio(None) == "–"
 
 

@@ -32,7 +32,7 @@ def paper(
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 10,
     seeds: Annotated[int, typer.Option(help="How many shuffles to average over: seeds 0, 1, ...")] = 1,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Two folds for slow methods and a small Figure 1: two minutes.")
+        bool, typer.Option("--quick", help="One fold for slow methods, a small Figure 1: two minutes.")
     ] = False,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Throw away earlier results instead of going on from them.")

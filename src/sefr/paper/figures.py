@@ -87,12 +87,12 @@ def _for_the_page(svg: str, name: str) -> str:
 
 def scalability(rows: Iterable[Row]) -> str:
     """Figure 1: run time by records and by features; empty where nothing was measured."""
-    points = [row for row in rows if row.experiment == "scalability" and row.seconds is not None]
+    points = [row for row in rows if row.experiment == "scalability" and row.cpu_seconds is not None]
     if not points:
         return ""
     by_method: dict[str, list[tuple[int, int, float]]] = defaultdict(list)
     for row in points:
-        by_method[row.method].append((*gisette_shape.parse(row.variant), row.seconds or 0.0))
+        by_method[row.method].append((*gisette_shape.parse(row.variant), row.cpu_seconds or 0.0))
     records = max(r for curve in by_method.values() for r, _, _ in curve)
     features = _common_features(by_method)
     with _drawing("scalability", 9.2, 4.2, ncols=2, sharey=True) as (figure, axes, text):
@@ -114,7 +114,7 @@ def scalability(rows: Iterable[Row]) -> str:
                 axes[0].plot(*zip(*along, strict=True), **look)
             if across:
                 axes[1].plot(*zip(*across, strict=True), **look)
-        axes[0].set(xlabel=f"records ({features:,} features)", ylabel="seconds, one fold", yscale="log")
+        axes[0].set(xlabel=f"records ({features:,} features)", ylabel="CPU seconds, one fold", yscale="log")
         axes[1].set(xlabel=f"features ({records:,} records)")
         for axis in axes:
             axis.grid(True, which="major")
@@ -185,7 +185,7 @@ def _overview_panel(axis: Any, cells: dict[tuple[str, str], dict[str, Cell]], na
             )  # fmt: skip
     axis.set_xscale("log")
     axis.set_title(title, fontsize=10, loc="left")
-    axis.set_xlabel("seconds, ten folds")
+    axis.set_xlabel("CPU seconds, ten folds")
     axis.grid(True, which="major")
 
 

@@ -17,8 +17,8 @@ from sefr.paper import figures, gisette_shape, protocol_study, published, uno
 from sefr.paper.findings import findings
 from sefr.paper.methods import METHODS
 from sefr.paper.protocol import prepare
-from sefr.paper.run import Outcome, write_atomically
-from sefr.paper.tables import CLOSE, busy, byte_cells, fold_cells, protocol_spreads
+from sefr.paper.run import Outcome, write_text
+from sefr.paper.tables import CLOSE, busy, byte_cells, fold_cells, protocol_spreads, signed
 
 # How the paper's figures 1 and 2 and ours are called in the Markdown's folder.
 _FIGURES = "figures"
@@ -31,20 +31,20 @@ def write(outcome: Outcome) -> tuple[Path, Path]:
     for name, svg in context["figures"].items():
         if svg:
             standalone = svg.replace("<svg ", '<svg color="#444" font-family="sans-serif" ', 1)
-            write_atomically(output / _FIGURES / f"{name}.svg", standalone)
+            write_text(output / _FIGURES / f"{name}.svg", standalone)
     if context["weights"] is not None:
-        write_atomically(output / "semeion_weights.csv", _weights_csv(context["weights"]))
+        write_text(output / "semeion_weights.csv", _weights_csv(context["weights"]))
     html, markdown = output / "report.html", output / "report.md"
     environment = _environment()
-    write_atomically(html, environment.get_template("report.html.jinja").render(context))
-    write_atomically(markdown, environment.get_template("report.md.jinja").render(context))
+    write_text(html, environment.get_template("report.html.jinja").render(context))
+    write_text(markdown, environment.get_template("report.md.jinja").render(context))
     return html, markdown
 
 
 def _context(outcome: Outcome) -> dict[str, Any]:
     settings, rows = outcome.settings, list(outcome.journal)
     folds = settings.folds
-    cells = fold_cells(rows, folds)
+    cells = fold_cells(rows, folds, settings.watts)
     spreads = protocol_spreads(rows, folds)
     byte_rows = byte_cells(rows, folds)
     scores = _semeion_weights() if "weights" in settings.parts else None
@@ -135,11 +135,6 @@ def printed(value: float | int | None) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
-
-
-def signed(value: float) -> str:
-    """Return a difference with a true minus sign."""
-    return f"{value:+.2f}".replace("-", "−")
 
 
 def ratio(value: float | None) -> str:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from sefr.energy import Energy, estimate
 from sefr.paper import published
 from sefr.paper.journal import Row
 from sefr.paper.methods import METHODS
@@ -50,19 +51,30 @@ class Cell:
         return "close" if abs(gap) <= CLOSE else "above" if gap > 0 else "below"
 
 
-def fold_cells(rows: Iterable[Row], folds: int) -> dict[tuple[str, str], dict[str, Cell]]:
-    """Return {(dataset, method): {quantity: Cell}} for accuracy, f1, seconds, joules and cpu."""
+def signed(value: float) -> str:
+    """Return a difference with its sign, a true minus; what rounds to 0 has none."""
+    text = f"{value:+.2f}".replace("-", "−")
+    return "0.00" if text in ("+0.00", "−0.00") else text
+
+
+def fold_cells(
+    rows: Iterable[Row], folds: int, watts: float | None = None
+) -> dict[tuple[str, str], dict[str, Cell]]:
+    """Return {(dataset, method): {quantity: Cell}} for accuracy, f1, seconds and joules.
+
+    Seconds are CPU seconds: with one thread, the run time on a core of its own. Energy that was not measured
+    is estimated where ``watts`` is given.
+    """
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
         if row.experiment == "folds" and row.folds == folds:
             groups[row.dataset, row.method].append(row)
-    cells = {key: _cells(*key, group) for key, group in groups.items()}
+    cells = {key: _cells(*key, group, watts) for key, group in groups.items()}
     for (dataset, _), quantities in cells.items():
         sefr = cells.get((dataset, "sefr"))
-        # Of CPU time: a busy machine stretches a long run and leaves the median of short ones alone.
         quantities["seconds"] = replace(
             quantities["seconds"],
-            ours_ratio=_ratio(quantities["cpu"].ours, sefr["cpu"].ours if sefr else None),
+            ours_ratio=_ratio(quantities["seconds"].ours, sefr["seconds"].ours if sefr else None),
             published_ratio=_ratio(
                 quantities["seconds"].published, published.number("seconds", dataset, "sefr")
             ),
@@ -71,12 +83,12 @@ def fold_cells(rows: Iterable[Row], folds: int) -> dict[tuple[str, str], dict[st
 
 
 def busy(rows: Iterable[Row]) -> float:
-    """Return how many seconds of the clock a second of CPU time took: 1 on a machine that did nothing else."""
+    """Return how many seconds of the clock a CPU second took: 1 on a machine that did nothing else."""
     timed = [(row.seconds, row.cpu_seconds) for row in rows if row.seconds and row.cpu_seconds]
     return sum(wall for wall, _ in timed) / sum(cpu for _, cpu in timed) if timed else 1.0
 
 
-def _cells(dataset: str, method: str, rows: list[Row]) -> dict[str, Cell]:
+def _cells(dataset: str, method: str, rows: list[Row], watts: float | None) -> dict[str, Cell]:
     of = rows[0].folds
     seeds = len({row.seed for row in rows})
     folds = len(rows) // seeds
@@ -87,14 +99,18 @@ def _cells(dataset: str, method: str, rows: list[Row]) -> dict[str, Cell]:
         return Cell(value, beside, folds=folds, of=of, seeds=seeds, kind=kind)
 
     # A run time is of all folds; where fewer were run it is extrapolated, and the cell's ``folds`` says so.
-    energy = rows[0].energy
+    energies = [_energy(row, watts) for row in rows]
     return {
         "accuracy": cell("accuracy", statistics.fmean(row.accuracy for row in rows)),
         "f1": cell("f1", statistics.fmean(row.f1 for row in rows)),
-        "seconds": cell("seconds", _mean_times([row.seconds for row in rows], of)),
-        "joules": cell("joules", _mean_times([row.joules for row in rows], of), energy),
-        "cpu": cell("cpu", _mean_times([row.cpu_seconds for row in rows], of)),
+        "seconds": cell("seconds", _mean_times([row.cpu_seconds for row in rows], of)),
+        "joules": cell("joules", _mean_times([energy.joules for energy in energies], of), energies[0].kind),
     }
+
+
+def _energy(row: Row, watts: float | None) -> Energy:
+    energy = Energy(row.seconds or 0.0, row.cpu_seconds or 0.0, row.joules, row.energy)
+    return energy if watts is None else estimate(energy, watts)
 
 
 def _mean_times(values: list[float | None], times: int) -> float | None:

@@ -1,0 +1,209 @@
+/* Rows -> sums. Invariant kept by every call and checked by restore: S <= 255 n for each sum, and n within
+ * SEFR_MAX_RECORDS (16-bit sums: per class; 32-bit: in all). So no sum ever overflows its type. */
+
+sefr_status sefr_reset(sefr_model *model) {
+    sefr_sum *sum = model->sums, *end = sums_of(model, model->classes);
+    sefr_index i;
+    uint8_t c;
+    if (model->features < 1 || model->features > SEFR_MAX_FEATURES || model->classes < 2 ||
+        model->classes > SEFR_MAX_CLASSES) {
+        return SEFR_BAD_SHAPE;
+    }
+    while (sum != end) *sum++ = 0;
+    for (c = 0; c < model->classes; c++) model->counts[c] = 0;
+    if (model->ranges) {
+        for (i = 0; i < model->features; i++) {
+            model->ranges[i] = 255;
+            model->ranges[model->features + i] = 0;
+        }
+    }
+    model->solved = 0;
+    model->fresh = 0;
+    return SEFR_OK;
+}
+
+static void halve(sefr_sum *sums, sefr_index features, sefr_count old_count, sefr_count new_count) {
+    sefr_index j;
+    if ((old_count & 1) == 0) {
+        for (j = 0; j < features; j++) sums[j] = (sefr_sum)(sums[j] >> 1);
+        return;
+    }
+    /* S n' <= 255 * 2^8 * 2^7 < 2^32 with 16-bit sums, 255 * 2^24 * 2^23 < 2^64 with 32-bit sums. */
+    for (j = 0; j < features; j++) {
+#if SEFR_SUM_BITS == 16
+        sums[j] = (sefr_sum)((uint32_t)sums[j] * new_count / old_count);
+#else
+        sums[j] = (sefr_sum)((uint64_t)sums[j] * new_count / old_count);
+#endif
+    }
+}
+
+sefr_status sefr_decay(sefr_model *model) {
+    uint8_t c;
+    for (c = 0; c < model->classes; c++) {
+        sefr_count count = model->counts[c], half = (sefr_count)((count + 1U) >> 1);
+        if (count < 2) continue;
+        halve(sums_of(model, c), model->features, count, half);
+        model->counts[c] = half;
+    }
+    model->fresh = 0;
+    return SEFR_OK;
+}
+
+/* Whether one more record of a class would pass the limit. */
+SEFR_INLINE uint8_t is_full(const sefr_model *model, uint8_t label) {
+#if SEFR_SUM_BITS == 16
+    return model->counts[label] == SEFR_MAX_RECORDS;
+#else
+    (void)label;
+    return total_count(model) == SEFR_MAX_RECORDS;
+#endif
+}
+
+SEFR_INLINE void count_one(sefr_model *model, uint8_t label) {
+    model->counts[label]++;
+    model->fresh = 0;
+}
+
+static void widen(uint8_t *low, uint8_t *high, uint8_t value) {
+    if (value < *low) *low = value;
+    if (value > *high) *high = value;
+}
+
+/* Reading before adding saves a copy of the pointer a turn on AVR: 21 cycles from flash instead of 22. */
+#define DEFINE_ADD(name, LOAD)                                                                                      \
+    SEFR_APART sefr_status name(sefr_sum *sums, const uint8_t *record, const uint8_t *end) {                        \
+        do {                                                                                                        \
+            uint8_t value = LOAD(record++);                                                                         \
+            *sums = (sefr_sum)(*sums + value);                                                                      \
+            sums++;                                                                                                 \
+        } while (record != end);                                                                                    \
+        return SEFR_OK;                                                                                             \
+    }
+#define DEFINE_KERNEL_ADD(name, dense, skipping)                                                                    \
+    SEFR_INLINE sefr_status name(const sefr_model *model, sefr_sum *sums, const uint8_t *record) {                  \
+        return (sefr_status)(model->sparse ? skipping(sums, record, model->features)                                \
+                                           : dense(sums, record, model->features));                                 \
+    }
+
+#define DEFINE_WIDEN(name, LOAD)                                                                                    \
+    static void name(const sefr_model *model, const uint8_t *record) {                                              \
+        uint8_t *low = model->ranges, *high = low + model->features;                                                \
+        sefr_index j;                                                                                               \
+        for (j = 0; j < model->features; j++) widen(low + j, high + j, LOAD(record + j));                           \
+    }
+
+/* The rare cases apart: then the common one needs no registers saved and ends in a jump to the loop. */
+#define DEFINE_LEARN(learn, learn_rare, add, widen_all)                                                             \
+    SEFR_APART sefr_status learn_rare(sefr_model *model, const uint8_t *record, uint8_t label) {                    \
+        if (is_full(model, label)) sefr_decay(model);                                                               \
+        count_one(model, label);                                                                                    \
+        if (model->ranges) widen_all(model, record);                                                                \
+        return add(model, sums_of(model, label), record);                                                           \
+    }                                                                                                               \
+    sefr_status learn(sefr_model *model, const uint8_t *record, uint8_t label) {                                    \
+        if (label >= model->classes) return SEFR_BAD_LABEL;                                                         \
+        if (model->ranges || is_full(model, label)) return learn_rare(model, record, label);                        \
+        count_one(model, label);                                                                                    \
+        return add(model, sums_of(model, label), record);                                                           \
+    }
+
+#if defined(SEFR_KERNELS) && SEFR_SUM_BITS == 16
+DEFINE_KERNEL_ADD(add_ram, sefr_avr_add, sefr_avr_add_sparse)
+DEFINE_KERNEL_ADD(add_flash, sefr_avr_add_P, sefr_avr_add_sparse_P)
+#else
+#define add_ram(model, sums, record) add_loop_ram(sums, record, (record) + (model)->features)
+DEFINE_ADD(add_loop_ram, LOAD_RAM)
+#ifdef __AVR__
+#define add_flash(model, sums, record) add_loop_flash(sums, record, (record) + (model)->features)
+DEFINE_ADD(add_loop_flash, LOAD_FLASH)
+#endif
+#endif
+DEFINE_WIDEN(widen_ram, LOAD_RAM)
+DEFINE_LEARN(sefr_learn, learn_rare, add_ram, widen_ram)
+
+sefr_status sefr_learn_each(sefr_model *model, sefr_reader next, void *context, uint8_t label) {
+    sefr_sum *sums;
+    sefr_index j;
+    if (label >= model->classes) return SEFR_BAD_LABEL;
+    if (is_full(model, label)) sefr_decay(model);
+    count_one(model, label);
+    sums = sums_of(model, label);
+    for (j = 0; j < model->features; j++) {
+        uint8_t value = next(context);
+        sums[j] = (sefr_sum)(sums[j] + value);
+        if (model->ranges) widen(model->ranges + j, model->ranges + model->features + j, value);
+    }
+    return SEFR_OK;
+}
+
+#define DEFINE_BATCH(learn_batch, learn, LOAD)                                                                      \
+    sefr_status learn_batch(sefr_model *model, const uint8_t *rows, const uint8_t *labels, sefr_index records) {    \
+        sefr_index i;                                                                                               \
+        for (i = 0; i < records; i++) {                                                                             \
+            if (LOAD(labels + i) >= model->classes) return SEFR_BAD_LABEL;                                          \
+        }                                                                                                           \
+        for (i = 0; i < records; i++, rows += model->features) learn(model, rows, LOAD(labels + i));                \
+        return SEFR_OK;                                                                                             \
+    }
+DEFINE_BATCH(sefr_learn_batch, sefr_learn, LOAD_RAM)
+
+#ifdef __AVR__
+DEFINE_WIDEN(widen_flash, LOAD_FLASH)
+DEFINE_LEARN(sefr_learn_P, learn_rare_flash, add_flash, widen_flash)
+#if defined(SEFR_KERNELS) && SEFR_SUM_BITS == 16
+#include "batch.h"
+#else
+DEFINE_BATCH(sefr_learn_batch_P, sefr_learn_P, LOAD_FLASH)
+#endif
+#endif
+
+sefr_status sefr_forget(sefr_model *model, const uint8_t *record, uint8_t label) {
+    sefr_sum *sums, most;
+    sefr_index j;
+    if (label >= model->classes) return SEFR_BAD_LABEL;
+    if (model->counts[label] == 0) return SEFR_NEVER_LEARNED;
+    sums = sums_of(model, label);
+    most = (sefr_sum)(255U * (sefr_sum)(model->counts[label] - 1U));
+    for (j = 0; j < model->features; j++) {
+        if (sums[j] < record[j] || sums[j] - record[j] > most) return SEFR_NEVER_LEARNED;
+    }
+    for (j = 0; j < model->features; j++) sums[j] = (sefr_sum)(sums[j] - record[j]);
+    model->counts[label]--;
+    model->fresh = 0;
+    return SEFR_OK;
+}
+
+/* Whether the counts of both fit; the sums then do too. */
+static uint8_t fits(const sefr_model *model, const sefr_model *other) {
+#if SEFR_SUM_BITS == 16
+    uint8_t c;
+    for (c = 0; c < model->classes; c++) {
+        if (model->counts[c] + other->counts[c] > SEFR_MAX_RECORDS) return 0;
+    }
+    return 1;
+#else
+    return total_count(model) + total_count(other) <= SEFR_MAX_RECORDS;
+#endif
+}
+
+sefr_status sefr_merge(sefr_model *model, const sefr_model *other) {
+    sefr_index i, cells = model->features * model->classes;
+    uint8_t c;
+    if (model->features != other->features || model->classes != other->classes || !model->ranges != !other->ranges) {
+        return SEFR_BAD_SHAPE;
+    }
+    if (!fits(model, other)) return SEFR_FULL;
+    for (i = 0; i < cells; i++) model->sums[i] = (sefr_sum)(model->sums[i] + other->sums[i]);
+    for (c = 0; c < model->classes; c++) model->counts[c] = (sefr_count)(model->counts[c] + other->counts[c]);
+    if (model->ranges) {
+        for (i = 0; i < model->features; i++) {
+            if (other->ranges[i] < model->ranges[i]) model->ranges[i] = other->ranges[i];
+            if (other->ranges[model->features + i] > model->ranges[model->features + i]) {
+                model->ranges[model->features + i] = other->ranges[model->features + i];
+            }
+        }
+    }
+    model->fresh = 0;
+    return SEFR_OK;
+}

@@ -1,0 +1,12 @@
+/* The library with int16 weights and uint16 sums. */
+#undef SEFR_WEIGHT_BITS
+#undef SEFR_SUM_BITS
+#define SEFR_WEIGHT_BITS 16
+#define SEFR_SUM_BITS 16
+#include "sefr.h"
+
+#include "body/common.h"
+#include "body/learn.h"
+#include "body/solve.h"
+#include "body/classify.h"
+#include "body/state.h"

@@ -1,0 +1,12 @@
+/* The library with int8 weights and uint32 sums. */
+#undef SEFR_WEIGHT_BITS
+#undef SEFR_SUM_BITS
+#define SEFR_WEIGHT_BITS 8
+#define SEFR_SUM_BITS 32
+#include "sefr.h"
+
+#include "body/common.h"
+#include "body/learn.h"
+#include "body/solve.h"
+#include "body/classify.h"
+#include "body/state.h"

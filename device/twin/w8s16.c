@@ -1,0 +1,2 @@
+#include "../src/sefr_w8s16.c"
+#include "variant.h"

@@ -1,0 +1,2 @@
+#include "../src/sefr_w8s32.c"
+#include "variant.h"

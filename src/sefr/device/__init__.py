@@ -1,0 +1,26 @@
+"""SEFR on microcontrollers: see what a board will answer, write its code, run it on a simulated board."""
+
+from .board import BOARDS, Board, BuildError, ToolMissingError
+from .export import export, library
+from .quantise import Quantised, quantise
+from .simulate import Simulation, simulate
+from .state import StateError, read_state, write_state
+from .twin import Loss, Twin
+
+__all__ = [
+    "BOARDS",
+    "Board",
+    "BuildError",
+    "Loss",
+    "Quantised",
+    "Simulation",
+    "StateError",
+    "ToolMissingError",
+    "Twin",
+    "export",
+    "library",
+    "quantise",
+    "read_state",
+    "simulate",
+    "write_state",
+]

@@ -1,0 +1,20 @@
+from typing import Any
+
+def learn(
+    sum_bits: int, m: int, K: int, sums: Any, counts: Any, ranges: Any, rows: Any, labels: Any, /
+) -> int: ...
+def solve(
+    weight_bits: int,
+    sum_bits: int,
+    m: int,
+    K: int,
+    sums: Any,
+    counts: Any,
+    ranges: Any,
+    weights: Any,
+    bias: Any,
+    /,
+) -> int: ...
+def classify(weight_bits: int, m: int, K: int, weights: Any, bias: Any, rows: Any, labels: Any, /) -> None: ...
+def bytes_of_floats(m: int, values: Any, low: Any, high: Any, halves: Any, out: Any, /) -> None: ...
+def bytes_of_integers(m: int, values: Any, low: Any, high: Any, out: Any, /) -> None: ...

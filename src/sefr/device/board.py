@@ -1,0 +1,244 @@
+"""Boards on the desk: build a C program for a microcontroller and run it in a simulator.
+
+A board is a compiler with flags and a runner. AVR runs in simavr, which counts cycles exactly; Cortex-M and RISC-V
+run in QEMU, which counts instructions but knows nothing of cycles.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent / "boards"
+CYCLE_LIMIT = 20_000_000_000
+WALL_LIMIT = 600  # seconds; a run of the tests takes well below one
+
+
+class ToolMissingError(RuntimeError):
+    """A compiler or simulator is not installed."""
+
+
+class BuildError(RuntimeError):
+    """A program did not compile or does not fit the board."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """A program built for a board: its file, and what it takes of flash and of RAM before the stack, in bytes."""
+
+    path: Path
+    flash: int
+    data: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a program did: bytes written, the counter at each mark, and the most RAM it ever touched, in bytes."""
+
+    output: bytes
+    marks: tuple[int, ...]
+    sram: int
+
+
+@dataclass(frozen=True)
+class Board:
+    """A simulated board.
+
+    Attributes
+    ----------
+    counter : "cycles" (exact) or "instructions".
+    hertz : clock of the board, or None where a count of instructions says nothing about time.
+    watts : power of the whole board, or None where no figure is published.
+    """
+
+    name: str
+    prefix: str
+    flags: tuple[str, ...]
+    machine: str
+    ram: int
+    flash: int
+    packages: str
+    counter: str = "instructions"
+    hertz: float | None = None
+    watts: float | None = None
+    link: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    language: tuple[str, ...] = ("-std=c99",)
+
+    def tool(self, name: str) -> str:
+        """Return the path of a compiler tool, e.g. ``gcc``."""
+        return _find(self.prefix + name, self.packages)
+
+    def build(
+        self,
+        sources: Sequence[Path],
+        directory: Path,
+        *,
+        defines: Sequence[str] = (),
+        includes: Sequence[Path] = (),
+        optimise: str = "-Os",
+        kernels: bool = True,
+    ) -> Image:
+        """Compile and link sources, with the board's own start-up code, into ``directory/program.elf``."""
+        image = directory / "program.elf"
+        command = [self.tool("gcc"), *self.flags, optimise, *self.language, "-g0", "-I", str(HERE)]
+        command += ["-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections", "-Wall", "-Wextra", "-Werror"]
+        command += [f"-D{define}" for define in (*defines, *(() if kernels else ("SEFR_PORTABLE",)))]
+        command += [argument for folder in includes for argument in ("-I", str(folder))]
+        command += [str(HERE / name) for name in self.sources] + [str(source) for source in sources]
+        command += [flag.replace("@", str(HERE)) for flag in self.link]
+        _check([*command, "-o", str(image)], f"building for {self.name}")
+        return self._measure(image)
+
+    def _measure(self, image: Path) -> Image:
+        listing = _check([self.tool("size"), "-A", "-d", str(image)], "measuring the program")
+        lines = (line.split() for line in listing.splitlines() if line.startswith("."))
+        sizes = {words[0]: int(words[1]) for words in lines}
+        flash = sizes.get(".text", 0) + sizes.get(".data", 0)
+        return Image(image, flash, sizes.get(".data", 0) + sizes.get(".bss", 0) + sizes.get(".noinit", 0))
+
+    def run(self, image: Image, data: bytes = b"") -> Run:
+        """Run a program to its end, feeding it ``data``."""
+        with tempfile.TemporaryDirectory(prefix="sefr-run-") as name:
+            directory = Path(name)
+            (directory / "input").write_bytes(data)
+            if self.counter == "cycles":
+                return self._simavr(image, directory)
+            if self.machine:
+                return self._qemu(image, directory)
+            done = subprocess.run(  # noqa: S603
+                [str(image.path)], input=data, capture_output=True, timeout=WALL_LIMIT, check=False
+            )
+            if done.returncode:
+                raise RuntimeError(f"the program failed on the host: {done.stderr.decode(errors='replace')[-2000:]}")
+            return Run(done.stdout, (), 0)
+
+    def _simavr(self, image: Image, directory: Path) -> Run:
+        output = directory / "output"
+        command = [_avr_runner(), image.path, self.machine, directory / "input", output, CYCLE_LIMIT]
+        report = _check([str(part) for part in command], "running in simavr").split()
+        pairs = list(zip(report[::2], report[1::2], strict=True))
+        marks = tuple(int(value) for key, value in pairs if key == "mark")
+        return Run(output.read_bytes(), marks, int(dict(pairs)["sram"]))
+
+    def _qemu(self, image: Image, directory: Path) -> Run:
+        program, machine = self.machine.split(":")
+        command = [_find(program, self.packages), "-M", *machine.split(), "-nographic", "-monitor", "none", "-serial"]
+        command += ["none", "-semihosting-config", "enable=on,target=native"]
+        _check([*command, "-kernel", str(image.path)], f"running {self.name} in QEMU", directory)
+        words = (directory / "report").read_bytes()
+        calibration, free, *ticks = struct.unpack(f"<{len(words) // 4}I", words)
+        passed, marks = 0, []
+        for before, now in zip([ticks[0] if ticks else 0, *ticks], ticks, strict=False):
+            passed += (now - before) & 0xFFFFFF
+            marks.append(round(passed * 65536 / calibration))
+        return Run((directory / "output").read_bytes(), tuple(marks), self.ram - free)
+
+
+def _find(program: str, packages: str) -> str:
+    path = shutil.which(program)
+    if path is None:
+        raise ToolMissingError(f"{program} is not installed; Debian packages: {packages} (make device-tools)")
+    return path
+
+
+def _check(command: Sequence[str], what: str, directory: Path | None = None) -> str:
+    done = subprocess.run(  # noqa: S603
+        list(command), capture_output=True, cwd=directory, timeout=WALL_LIMIT, check=False
+    )
+    if done.returncode:
+        text = done.stderr.decode(errors="replace")
+        raise BuildError(f"{what} failed with code {done.returncode}:\n{text[-4000:]}")
+    return done.stdout.decode(errors="replace")
+
+
+@functools.cache
+def _avr_runner() -> str:
+    packages = BOARDS["uno"].packages
+    folder = Path(tempfile.gettempdir()) / f"sefr-avr-runner-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    source = (HERE / "avr_runner.c").read_bytes()
+    runner, text = folder / "avr_runner", folder / "avr_runner.c"
+    if not (runner.exists() and text.exists() and text.read_bytes() == source):
+        if not Path("/usr/include/simavr").exists():
+            raise ToolMissingError(f"simavr's headers are not installed; Debian packages: {packages}")
+        fresh = Path(tempfile.mkdtemp(dir=folder))
+        (fresh / "avr_runner.c").write_bytes(source)
+        command = [_find("gcc", "gcc"), "-O2", str(fresh / "avr_runner.c"), "-o", str(fresh / "avr_runner")]
+        _check([*command, "-lsimavr", "-l:libelf.so.1"], "building the simavr runner")
+        os.replace(fresh / "avr_runner", runner)
+        os.replace(fresh / "avr_runner.c", text)
+        fresh.rmdir()
+    return str(runner)
+
+
+def _cortex(name: str, cpu: str, machine: str, flash: tuple[int, int], ram: tuple[int, int]) -> Board:
+    return Board(
+        name=name,
+        prefix="arm-none-eabi-",
+        flags=(f"-mcpu={cpu}", "-mthumb", "-ffreestanding", "-fno-tree-loop-distribute-patterns"),
+        machine=f"qemu-system-arm:{machine} -icount shift=5",
+        ram=ram[1],
+        flash=flash[1],
+        packages="gcc-arm-none-eabi qemu-system-arm",
+        link=_image_link("reset", flash[0], ram),
+        sources=("arm.c",),
+    )
+
+
+def _image_link(entry: str, flash: int, ram: tuple[int, int]) -> tuple[str, ...]:
+    symbols = {"entry": entry, "flash_origin": flash, "ram_origin": ram[0], "ram_size": ram[1]}
+    defined = tuple(f"-Wl,--defsym={key}={value}" for key, value in symbols.items())
+    return ("-nostdlib", "-lgcc", "-Wl,--build-id=none", "-Wl,-T,@/image.ld", *defined)
+
+
+BOARDS: dict[str, Board] = {
+    board.name: board
+    for board in (
+        Board(
+            name="uno",
+            prefix="avr-",
+            flags=("-mmcu=atmega328p", "-DF_CPU=16000000UL"),
+            machine="atmega328p",
+            ram=2048,
+            flash=32768,
+            packages="gcc-avr avr-libc simavr libsimavr-dev",
+            counter="cycles",
+            hertz=16e6,
+            watts=0.30,
+            sources=("avr.c",),
+        ),
+        _cortex("cortex-m0", "cortex-m0", "microbit", (0, 256 << 10), (0x20000000, 16 << 10)),
+        _cortex("cortex-m3", "cortex-m3", "stm32vldiscovery", (0x08000000, 128 << 10), (0x20000000, 8 << 10)),
+        _cortex("cortex-m4", "cortex-m4", "mps2-an386", (0, 4 << 20), (0x20000000, 4 << 20)),
+        Board(
+            name="riscv32",
+            prefix="riscv64-unknown-elf-",
+            flags=("-misa-spec=2.2", "-march=rv32imac", "-mabi=ilp32", "-ffreestanding")
+            + ("-fno-tree-loop-distribute-patterns",),
+            machine="qemu-system-riscv32:virt -bios none -icount shift=0",
+            ram=4 << 20,
+            flash=4 << 20,
+            packages="gcc-riscv64-unknown-elf qemu-system-misc",
+            link=_image_link("_start", 0x80000000, (0x80400000, 4 << 20)),
+            sources=("riscv.c",),
+        ),
+        Board(
+            name="host",
+            prefix="",
+            flags=("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+            machine="",
+            ram=1 << 30,
+            flash=1 << 30,
+            packages="gcc",
+            sources=("host.c",),
+        ),
+    )
+}

@@ -1,0 +1,30 @@
+/* Classifies the records of the input with an exported header: a count, then raw values, little endian; one byte a
+ * record comes out. The first MEASURED records are between two marks each, after a pair with nothing between. */
+#include "board.h"
+
+#include BOARD_HEADER
+
+#define JOIN_(name, part) name##_##part
+#define JOIN(name, part) JOIN_(name, part)
+#define MEASURED 64
+
+static JOIN(BOARD_MODEL, value) record[BOARD_FEATURES];
+
+int main(void) {
+    uint32_t i, n = 0;
+    for (i = 0; i < 4; i++) n |= (uint32_t)board_get() << (8 * i);
+#ifdef BOARD_LEARN
+    board_put((uint8_t)JOIN(BOARD_MODEL, begin)());
+#endif
+    board_mark();
+    board_mark();
+    for (i = 0; i < n; i++) {
+        uint8_t *byte = (uint8_t *)record, *end = byte + sizeof record, label;
+        while (byte < end) *byte++ = board_get();
+        if (i < MEASURED) board_mark();
+        label = JOIN(BOARD_MODEL, classify)(record);
+        if (i < MEASURED) board_mark();
+        board_put(label);
+    }
+    return 0;
+}

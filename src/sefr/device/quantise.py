@@ -1,0 +1,246 @@
+"""A trained model in the board's integers: bytes in, int8 or int16 weights, an integer bias.
+
+The weights are not computed here but by the device library itself (``_twin.solve``), from the model's Summary turned
+into sums of bytes; so a model trained on the host and one trained on a board follow one definition, that of sefr.h.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from ..classifier import SEFRClassifier
+from ..solve import known_ranges, means, scaling_of
+from . import _twin
+
+INPUTS = ("uint8", "int16", "int32", "float")
+WEIGHT_BITS = {"int8": 8, "int16": 16}
+MAX_CLASSES = 254
+MAX_RECORDS = 1 << 24  # SEFR_MAX_RECORDS with 32-bit sums
+MAX_NARROW = 32767  # features whose score stays within 32 bits with int8 weights: SEFR_MAX_FEATURES
+MAX_WIDE = 65534
+MAX_EPSILON = 1e-4
+
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """A model as the board has it.
+
+    Attributes
+    ----------
+    classes : labels, in the order of the board's numbers 0, 1, ...
+    input : type of the raw values, one of ``INPUTS``.
+    low, high : the range of each feature that becomes 0..255; the values themselves are the bytes for "uint8".
+    ranges : low and high of each feature as bytes (2, m) where scaling is folded into the weights; else None.
+    counts, sums : what was learned, in bytes, times a power of two.
+    factor : that power.
+    weights, bias : of shape (1, m) and (1,) for two classes, else (K, m) and (K,).
+    """
+
+    classes: NDArray[Any]
+    feature_names: tuple[str, ...] | None
+    input: str
+    low: NDArray[Any]
+    high: NDArray[Any]
+    ranges: Bytes | None
+    counts: NDArray[np.uint32]
+    sums: NDArray[np.uint32]
+    factor: float
+    weight_bits: int
+    weights: NDArray[Any]
+    bias: tuple[int, ...]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.weights.shape[1])
+
+    @property
+    def wide(self) -> bool:
+        """Whether a score needs 64 bits."""
+        return self.weight_bits == 16 or self.n_features > MAX_NARROW
+
+    @property
+    def halves(self) -> NDArray[np.float32]:
+        """Half steps of a byte per unit of each float feature."""
+        return _halves(self.low, self.high)
+
+    def bytes_of(self, X: Any) -> Bytes:
+        """Return raw values as the bytes the board makes of them, or say which value it cannot take."""
+        X = check_array(X, accept_sparse=False, dtype=np.float64, ensure_all_finite=True)
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"X has {X.shape[1]} features, but the model has {self.n_features}")
+        out = np.empty(X.shape, np.uint8)
+        if self.input == "float":
+            values = np.ascontiguousarray(X, np.float32)
+            _twin.bytes_of_floats(self.n_features, values, self.low, self.high, self.halves, out)
+            return out
+        limits = np.iinfo(np.dtype(self.input))
+        bad = (X != np.floor(X)) | (limits.min > X) | (limits.max < X)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise ValueError(
+                f"row {row}, feature {column}: {X[row, column]:g} is not a value of the board's input type "
+                f"{self.input} ({limits.min} to {limits.max}); choose another with input=..."
+            )
+        if self.input == "uint8":
+            return X.astype(np.uint8)
+        whole = [np.ascontiguousarray(part, np.int32) for part in (X, self.low, self.high)]
+        _twin.bytes_of_integers(self.n_features, *whole, out)
+        return out
+
+    def raw_of(self, X: Any) -> NDArray[Any]:
+        """Return raw values in the type the board reads."""
+        return np.ascontiguousarray(X, np.dtype("<f4") if self.input == "float" else f"<{_CODES[self.input]}")
+
+
+_CODES = {"uint8": "u1", "int16": "i2", "int32": "i4"}
+
+
+def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = None) -> Quantised:  # noqa: A002
+    """Turn a trained classifier into the board's integers.
+
+    Parameters
+    ----------
+    clf : SEFRClassifier
+        Trained. Its epsilon must be small (at most 1e-4): a board divides exactly and has none.
+    weights : {"int8", "int16"}
+        Size of a weight.
+    input : {"uint8", "int16", "int32", "float"}, default=None
+        Type of the raw values on the board. None chooses the smallest integer type if everything learned is whole,
+        else float.
+    """
+    check_is_fitted(clf)
+    if weights not in WEIGHT_BITS:
+        raise ValueError(f"weights must be one of {list(WEIGHT_BITS)}, not {weights!r}")
+    if input is not None and input not in INPUTS:
+        raise ValueError(f"input must be one of {list(INPUTS)}, not {input!r}")
+    if clf.epsilon > MAX_EPSILON:
+        raise ValueError(f"a board has no epsilon; at most {MAX_EPSILON:g} can be neglected, not {clf.epsilon:g}")
+    summary = clf.summary_
+    if not 2 <= len(clf.classes_) <= MAX_CLASSES:
+        raise ValueError(f"a board knows 2 to {MAX_CLASSES} classes, not {len(clf.classes_)}")
+    low, high = _raw_range(clf)
+    kind = input or _smallest_input(clf, low, high)
+    ranges = None
+    if kind == "uint8":
+        _check_bytes(clf)
+        if clf.scale is not None and ((low != 0) | (high != 255)).any():
+            ranges = np.stack([low, high]).astype(np.uint8)
+    elif kind != "float":
+        low, high = _whole_range(low, high, kind)
+    else:
+        low, high = low.astype(np.float32), high.astype(np.float32)
+    counts, sums, factor = _byte_sums(clf, kind, low, high)
+    weight_bits = WEIGHT_BITS[weights]
+    matrix, bias = solve_bytes(weight_bits, counts, sums, ranges)
+    return Quantised(
+        clf.classes_, summary.feature_names, kind, low, high, ranges, counts, sums, factor, weight_bits, matrix, bias
+    )
+
+
+def _raw_range(clf: SEFRClassifier) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Low and high that become 0 and 1; without scaling, 0 and one common top."""
+    m = clf.n_features_in_
+    if clf.scale is None:
+        top = max(float(clf.summary_.high.max(initial=0)), 0.0)
+        return np.zeros(m), np.full(m, top)
+    if isinstance(clf.scale, str):
+        scaling = scaling_of(clf.summary_, clf.scale)
+        return scaling.low, scaling.low + scaling.span
+    return known_ranges(clf.scale, m)
+
+
+def _smallest_input(clf: SEFRClassifier, low: NDArray[Any], high: NDArray[Any]) -> str:
+    whole = (clf.summary_.sums, low, high)
+    if any((part != np.floor(part)).any() for part in whole) or clf.summary_.tails is not None:
+        return "float"
+    for kind in ("uint8", "int16", "int32"):
+        limits = np.iinfo(np.dtype(kind))
+        if low.min() >= limits.min and high.max() <= limits.max and (high - low).max() < 1 << 24:
+            return kind
+    return "float"
+
+
+def _check_bytes(clf: SEFRClassifier) -> None:
+    low, high = clf.summary_.low.min(), clf.summary_.high.max()
+    if low < 0 or high > 255:
+        raise ValueError(f"input='uint8' takes values from 0 to 255, but the model learned from {low:g} to {high:g}")
+
+
+def _whole_range(low: NDArray[Any], high: NDArray[Any], kind: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    limits = np.iinfo(np.dtype(kind))
+    low, high = np.floor(low), np.ceil(high)
+    if low.min() < limits.min or high.max() > limits.max or (high - low).max() >= 1 << 24:
+        raise ValueError(f"input={kind!r} does not hold the range {low.min():g} to {high.max():g}")
+    return low.astype(np.int32), high.astype(np.int32)
+
+
+def _byte_sums(
+    clf: SEFRClassifier, kind: str, low: NDArray[Any], high: NDArray[Any]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], float]:
+    summary = clf.summary_
+    if kind == "uint8" and summary.present is None:
+        sums = summary.sums
+    else:
+        average = np.nan_to_num(means(summary, scaling_of(summary, clf.scale)))
+        if clf.scale is None:  # the means of values as they are
+            average = average / max(float(high.max()), 1e-300)
+        if kind == "uint8":
+            span = high - low if clf.scale is not None else np.full(len(high), float(high.max()))
+            sums = (low + average * span) * summary.counts[:, None]
+        else:
+            sums = 255 * average * summary.counts[:, None]
+    room = MAX_RECORDS * min(1.0, MAX_WIDE / summary.n_features) - len(summary.classes)
+    factor = 2.0 ** math.floor(math.log2(room / summary.n_rows))
+    counts = np.where(summary.counts > 0, np.maximum(np.rint(summary.counts * factor), 1), 0)
+    sums = np.clip(np.rint(sums * factor), 0, 255 * counts[:, None])
+    return counts.astype(np.uint32), sums.astype(np.uint32), factor
+
+
+def solve_bytes(
+    weight_bits: int, counts: NDArray[np.uint32], sums: NDArray[np.uint32], ranges: Bytes | None
+) -> tuple[NDArray[Any], tuple[int, ...]]:
+    """Return weights and bias from counts and sums, by the device library with 32-bit sums."""
+    classes, features = sums.shape
+    rows = 1 if classes == 2 else classes
+    weights = np.empty((rows, features), np.int8 if weight_bits == 8 else np.int16)
+    bias = np.empty(rows, np.int32 if weight_bits == 8 else np.int64)
+    status = _twin.solve(
+        weight_bits, 32, features, classes, np.ascontiguousarray(sums), counts, ranges, weights, bias
+    )
+    if status:
+        raise ValueError("a board needs records of two classes at least")
+    if weight_bits == 8 and features > MAX_NARROW:
+        return weights, tuple(_long_bias(weights, counts, sums))
+    return weights, tuple(int(value) for value in bias)
+
+
+def _long_bias(weights: NDArray[Any], counts: NDArray[np.uint32], sums: NDArray[np.uint32]) -> list[int]:
+    """The bias by the definition in sefr.h, where 32 bits may not hold it."""
+    binary = len(counts) == 2
+    total, n_all = sums.astype(np.int64).sum(axis=0), int(counts.sum(dtype=np.int64))
+    result = []
+    for row, weight in enumerate(weights.astype(np.int64)):
+        positive = sums[1 if binary else row].astype(np.int64)
+        n_p = int(counts[1 if binary else row])
+        if n_p == 0:
+            result.append(-(1 << 63))
+            continue
+        n_q = n_all - n_p
+        t_p, t_q = int(weight @ positive), int(weight @ (total - positive))
+        numerator, denominator = t_p * n_q**2 + t_q * n_p**2, n_p * n_q * n_all
+        result.append(-(numerator // denominator) if binary else -numerator // denominator)
+    return result
+
+
+def _halves(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.float32]:
+    span = high.astype(np.float64) - low.astype(np.float64)
+    return np.divide(510.0, span, out=np.zeros(len(span)), where=span > 0).astype(np.float32)

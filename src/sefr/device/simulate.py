@@ -1,0 +1,133 @@
+"""Build a model for a board, run it on the simulated one, and say what it answered and what it cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..classifier import SEFRClassifier
+from .board import BOARDS, HERE, Board
+from .export import export
+from .quantise import INPUTS, quantise
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What a board answered and what it took.
+
+    Attributes
+    ----------
+    predictions : labels, one a row.
+    counter : "cycles" (exact, AVR) or "instructions" (QEMU).
+    per_record : the mean count for classifying one record, reading it not included.
+    seconds : that time, from the clock of the board; None where only instructions are known.
+    joules : seconds times the power of the board. Arithmetic, not a measurement; None where no power is published.
+    flash, sram : bytes of the whole program, and the most SRAM ever in use.
+    """
+
+    board: str
+    predictions: NDArray[Any]
+    counter: str
+    per_record: float
+    seconds: float | None
+    joules: float | None
+    flash: int
+    sram: int
+
+    def __str__(self) -> str:
+        text = f"{self.board}: {self.per_record:.0f} {self.counter} a record"
+        if self.seconds is not None:
+            text += f", {self.seconds * 1e6:.0f} us"
+        if self.joules is not None:
+            text += f", {self.joules * 1e6:.0f} uJ (arithmetic: time x power of the board)"
+        return f"{text}; {self.flash} bytes of flash, {self.sram} of SRAM"
+
+
+def simulate(
+    clf_or_sketch: SEFRClassifier | str | os.PathLike[str],
+    X: Any,
+    board: str = "uno",
+    *,
+    weights: str = "int8",
+    input: str | None = None,  # noqa: A002
+    target: str = "arduino",
+) -> Simulation:
+    """Classify rows on a simulated board.
+
+    Parameters
+    ----------
+    clf_or_sketch : SEFRClassifier or path
+        A trained model, or the folder of a sketch that ``export`` wrote.
+    X : array of shape (n, m)
+        Raw values, as the model was trained on.
+    board : {"uno", "cortex-m0", "cortex-m3", "cortex-m4", "riscv32"}
+        Which board.
+    weights, input, target
+        As for ``export``; not used for a sketch.
+
+    Raises
+    ------
+    ToolMissingError
+        If the compiler or the simulator is not installed; it names the Debian packages.
+    """
+    if board not in BOARDS:
+        raise ValueError(f"board must be one of {list(BOARDS)}, not {board!r}")
+    chosen = BOARDS[board]
+    if not isinstance(clf_or_sketch, SEFRClassifier):
+        sketch = Path(clf_or_sketch)
+        if not (sketch / "model.json").exists():
+            raise FileNotFoundError(f"{sketch} is not the folder of an exported sketch: model.json is missing")
+        about = json.loads((sketch / "model.json").read_text())
+        records = _records(X, about["input"], about["features"])
+        return _run(chosen, sketch, about["name"], records, np.array(about["classes"]), about["learn"])
+    q = quantise(clf_or_sketch, weights, input)
+    q.bytes_of(X)  # says which value does not fit
+    with tempfile.TemporaryDirectory(prefix="sefr-simulate-") as name:
+        path = export(clf_or_sketch, target, name, name="model", weights=weights, input=input)
+        folder = path if target == "arduino" else path.parent
+        return _run(chosen, folder, "model", q.raw_of(X), q.classes, learn=False)
+
+
+def _records(X: Any, kind: str, features: int) -> NDArray[Any]:
+    values = np.asarray(X)
+    if kind not in INPUTS or values.ndim != 2 or values.shape[1] != features:
+        raise ValueError(f"X has shape {values.shape}, expected (n, {features}) of {kind}")
+    result = np.ascontiguousarray(values, np.dtype(np.float32 if kind == "float" else kind).newbyteorder("<"))
+    if kind != "float" and (result != values).any():
+        raise ValueError(f"X has values that are not of the sketch's input type {kind}")
+    return result
+
+
+def _run(
+    board: Board, folder: Path, name: str, records: NDArray[Any], classes: NDArray[Any], learn: bool
+) -> Simulation:
+    sources = [HERE / "classify.c", *sorted(folder.glob("src/sefr/*.c"))]
+    if board.name == "uno":
+        sources += sorted(folder.glob("src/sefr/*.S"))
+    defines = [f'BOARD_HEADER="{name}.h"', f"BOARD_MODEL={name}", f"BOARD_FEATURES={name.upper()}_FEATURES"]
+    defines += ["BOARD_LEARN"] if learn else []
+    with tempfile.TemporaryDirectory(prefix="sefr-build-") as build:
+        image = board.build(sources, Path(build), defines=defines, includes=[folder])
+        run = board.run(image, struct.pack("<I", len(records)) + records.tobytes())
+    answers = np.frombuffer(run.output, np.uint8)
+    if learn:
+        if answers[0]:
+            raise RuntimeError(f"the sketch could not take its own state: status {answers[0]}")
+        answers = answers[1:]
+    if len(answers) != len(records):
+        raise RuntimeError(f"the board answered {len(answers)} of {len(records)} records")
+    spent = np.diff(run.marks)
+    mean = float(np.mean(spent[2::2]) - spent[0]) if len(spent) > 2 else float("nan")
+    seconds = mean / board.hertz if board.hertz else None
+    joules = seconds * board.watts if seconds is not None and board.watts else None
+    return Simulation(
+        board.name, classes[answers], board.counter, mean, seconds, joules, image.flash, run.sram
+    )

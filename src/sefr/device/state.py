@@ -1,0 +1,166 @@
+"""What a board remembers, as bytes: read into a Summary, or written for a board. The format is that of sefr.h."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..summary import Summary
+
+MAGIC = b"SEFR"
+VERSION = 1
+HEAD = struct.Struct("<4sBBBBII")  # magic, version, bits of a sum, classes, ranges, features, sequence number
+MAX_RECORDS = {16: 256, 32: 1 << 24}
+
+
+class StateError(ValueError):
+    """The bytes hold no state, or one that is damaged or of another version."""
+
+
+def read_state(
+    data: bytes,
+    *,
+    classes: Sequence[Any] | NDArray[Any] | None = None,
+    low: Any = 0.0,
+    high: Any = 255.0,
+    feature_names: Sequence[str] | None = None,
+) -> Summary:
+    """Turn what a board saved or sent into a Summary.
+
+    Parameters
+    ----------
+    data : bytes
+        A state as ``sefr_send`` wrote it, or an image of a storage with the two slots of ``sefr_save``; the newest
+        good state counts.
+    classes : sequence of labels, default=None
+        What the board's classes 0, 1, ... mean, in sorted order. None: the numbers themselves.
+    low, high : number or one for each feature
+        The raw values that byte 0 and byte 255 stand for. By default the bytes are the values; sums are then exact,
+        so adding the Summaries of many boards equals training on all their records.
+    feature_names : sequence of str, default=None
+        Names of the features.
+
+    Notes
+    -----
+    Where the board learned the ranges, they are the Summary's low and high; else those are the ``low`` and ``high``
+    given, so that ``SEFRClassifier.from_summary(summary, scale=(0, 255))`` and ``scale="minmax"`` agree with the board.
+    """
+    found = [_parse(data, at) for at in _places(data)]
+    good = [state for state in found if isinstance(state, tuple)]
+    if not good:
+        reasons = [str(reason) for reason in found]
+        raise StateError("; ".join(dict.fromkeys(reasons)) or f"no state in {len(data)} bytes")
+    _, counts, sums, ranges = max(good, key=_newness(good[0][0]))
+    labels = np.arange(len(counts)) if classes is None else np.asarray(classes)
+    if len(labels) != len(counts):
+        raise StateError(f"the state has {len(counts)} classes, but {len(labels)} labels were given")
+    m = sums.shape[1]
+    lowest, highest = (np.broadcast_to(np.asarray(side, np.float64), (m,)) for side in (low, high))
+    unit = (highest - lowest) / 255.0
+    if ranges is not None:
+        seen = ranges[0] <= ranges[1]
+        bottom = np.where(seen, lowest + unit * ranges[0], np.inf)
+        top = np.where(seen, lowest + unit * ranges[1], -np.inf)
+    else:
+        bottom, top = lowest, highest
+    return Summary.from_parts(
+        classes=labels,
+        counts=counts,
+        sums=counts[:, None] * lowest + sums * unit,
+        low=bottom,
+        high=top,
+        feature_names=feature_names,
+    )
+
+
+def write_state(
+    summary: Summary,
+    *,
+    sum_bits: int = 16,
+    ranges: bool = False,
+    low: Any = 0.0,
+    high: Any = 255.0,
+    sequence: int = 0,
+) -> bytes:
+    """Turn a Summary into the state of a board, the inverse of ``read_state``.
+
+    Counts and sums must be whole numbers that fit: 256 records a class with 16-bit sums, 2**24 in all with 32-bit
+    sums. ``summary * factor`` makes older records count less; sums that are then not whole are rounded down.
+    """
+    if sum_bits not in MAX_RECORDS:
+        raise ValueError(f"sum_bits must be 16 or 32, not {sum_bits!r}")
+    lowest, highest = (np.broadcast_to(np.asarray(side, np.float64), (summary.n_features,)) for side in (low, high))
+    span = highest - lowest
+    counts = np.floor(summary.counts + 0.5)
+    sums = (summary.sums - summary.counts[:, None] * lowest) * np.divide(
+        255.0, span, out=np.zeros(len(span)), where=span > 0
+    )
+    sums = np.clip(np.floor(sums + 1e-9 * (1 + sums)), 0, 255 * counts[:, None])
+    most = counts.max(initial=0) if sum_bits == 16 else counts.sum()
+    if most > MAX_RECORDS[sum_bits]:
+        what = "of a class" if sum_bits == 16 else "in all"
+        raise ValueError(
+            f"{most:.0f} records {what} do not fit {sum_bits}-bit sums, which hold {MAX_RECORDS[sum_bits]}; "
+            f"make them count less (summary * {MAX_RECORDS[sum_bits] / most:.3g}) or take 32-bit sums"
+        )
+    extremes = np.stack([summary.low, summary.high]) if ranges else np.empty((0, summary.n_features))
+    if ranges:
+        seen = summary.low <= summary.high
+        extremes = np.where(seen, extremes, [[255.0], [0.0]])
+        if ((extremes < 0) | (extremes > 255) | (extremes != np.floor(extremes))).any():
+            raise ValueError("learned ranges must be bytes: low and high whole numbers from 0 to 255")
+    return pack_state(counts, sums, extremes.astype(np.uint8) if ranges else None, sum_bits, sequence)
+
+
+def pack_state(
+    counts: NDArray[Any], sums: NDArray[Any], ranges: NDArray[np.uint8] | None, sum_bits: int, sequence: int = 0
+) -> bytes:
+    """Lay out counts (K,), sums (K, m) and ranges (2, m) as a state."""
+    head = HEAD.pack(MAGIC, VERSION, sum_bits, len(counts), int(ranges is not None), sums.shape[1], sequence)
+    body = head + counts.astype("<u4").tobytes() + sums.astype(f"<u{sum_bits // 8}").tobytes()
+    body += b"" if ranges is None else ranges.tobytes()
+    return body + struct.pack("<I", zlib.crc32(body))
+
+
+State = tuple[int, NDArray[np.float64], NDArray[np.float64], NDArray[np.uint8] | None]
+
+
+def _places(data: bytes) -> list[int]:
+    places, at = [], data.find(MAGIC)
+    while at >= 0:
+        places.append(at)
+        at = data.find(MAGIC, at + 1)
+    return places
+
+
+def _newness(first: int) -> Any:
+    """Order states by sequence number, which wraps around: the distance from the first one, with its sign."""
+    return lambda state: ((state[0] - first + (1 << 31)) % (1 << 32)) - (1 << 31)
+
+
+def _parse(data: bytes, at: int) -> State | StateError:
+    if len(data) - at < HEAD.size:
+        return StateError(f"the state at byte {at} is cut off in its head")
+    _, version, bits, n_classes, has_ranges, m, sequence = HEAD.unpack_from(data, at)
+    if version != VERSION:
+        return StateError(f"the state at byte {at} has version {version}, this reads version {VERSION}")
+    if bits not in MAX_RECORDS or n_classes < 2 or m < 1 or has_ranges > 1:
+        return StateError(f"the state at byte {at} is damaged: its head makes no sense")
+    sizes = (4 * n_classes, n_classes * m * bits // 8, 2 * m * has_ranges)
+    end = at + HEAD.size + sum(sizes)
+    if len(data) < end + 4:
+        return StateError(f"the state at byte {at} is cut off: {end + 4 - at} bytes expected, {len(data) - at} there")
+    if zlib.crc32(data[at:end]) != int.from_bytes(data[end : end + 4], "little"):
+        return StateError(f"the state at byte {at} is damaged: its checksum does not match")
+    at += HEAD.size
+    counts = np.frombuffer(data, "<u4", n_classes, at).astype(np.float64)
+    sums = np.frombuffer(data, f"<u{bits // 8}", n_classes * m, at + sizes[0]).reshape(n_classes, m)
+    ranges = np.frombuffer(data, np.uint8, sizes[2], at + sizes[0] + sizes[1]).reshape(-1, m)
+    if (sums > 255 * counts[:, None]).any():
+        return StateError("the state is damaged: a sum exceeds 255 a record")
+    return sequence, counts, sums.astype(np.float64), ranges if has_ranges else None

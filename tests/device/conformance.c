@@ -1,0 +1,135 @@
+/* The whole library behind a line of bytes: reads commands, writes what the library answered. The same source runs on
+ * every board; the test holds a big-integer model beside it. FEATURES, CLASSES and KIND (SEFR_MODEL, SEFR_RANGE_MODEL or
+ * SEFR_LEAN_MODEL) come from the command line. */
+#include "board.h"
+#include "sefr.h"
+
+KIND(model, FEATURES, CLASSES)
+KIND(other, FEATURES, CLASSES)
+
+enum { SLOT = 20 + 4 * CLASSES + CLASSES * FEATURES * (SEFR_SUM_BITS / 8) + 2 * FEATURES };
+static uint8_t memory[2 * SLOT];
+static uint32_t power; /* writes left before the power fails */
+
+static uint8_t read_memory(void *context, uint32_t address) {
+    (void)context;
+    return memory[address];
+}
+
+static int write_memory(void *context, uint32_t address, uint8_t value) {
+    (void)context;
+    if (power == 0) return 0; /* the board is off: nothing happens, and nobody notices */
+    power--;
+    memory[address] = value;
+    return 0;
+}
+
+static const sefr_storage storage = {read_memory, write_memory, 0, sizeof memory};
+
+static uint32_t get_word(void) {
+    uint32_t word = 0;
+    uint8_t i;
+    for (i = 0; i < 4; i++) word |= (uint32_t)board_get() << (8 * i);
+    return word;
+}
+
+static void put_score(sefr_score score) {
+    uint8_t i;
+    int64_t value = score;
+    for (i = 0; i < 8; i++, value >>= 8) board_put((uint8_t)value);
+}
+
+static const uint8_t *get_record(void) {
+    static uint8_t record[FEATURES];
+    sefr_index j;
+    for (j = 0; j < FEATURES; j++) record[j] = board_get();
+    return record;
+}
+
+static uint8_t next_value(void *context) {
+    (void)context;
+    return board_get();
+}
+
+static int send_byte(void *context, uint8_t value) {
+    (void)context;
+    board_put(value);
+    return 0;
+}
+
+/* Puts a class where it would be after many records. */
+static void fill(uint8_t label, uint32_t count, uint32_t sum) {
+    sefr_index j;
+    model.counts[label] = (sefr_count)count;
+    for (j = 0; j < FEATURES; j++) model.sums[label * FEATURES + j] = (sefr_sum)sum;
+}
+
+static void dump(void) {
+    sefr_index j;
+    uint8_t row;
+    for (j = 0; model.weights && j < SEFR_ROWS(CLASSES) * FEATURES; j++) {
+        board_put((uint8_t)model.weights[j]);
+        board_put((uint8_t)(model.weights[j] >> 8));
+    }
+    for (row = 0; row < SEFR_ROWS(CLASSES); row++) put_score(model.bias[row]);
+}
+
+static void answer(sefr_status status, uint8_t label) {
+    board_put((uint8_t)status);
+    board_put(label);
+}
+
+static uint8_t run(uint8_t command) {
+    uint8_t label = 0, row;
+    uint32_t at, low;
+    sefr_status status;
+    static sefr_score scores[SEFR_ROWS(CLASSES)];
+    switch (command) {
+    case 'r': board_put((uint8_t)sefr_reset(&model)); sefr_reset(&other); break;
+    case 'l': label = board_get(); board_put((uint8_t)sefr_learn(&model, get_record(), label)); break;
+    case 'e':
+        label = board_get();
+        status = sefr_learn_each(&model, next_value, 0, label);
+        board_put((uint8_t)status);
+        break;
+    case 'b': label = board_get(); board_put((uint8_t)sefr_learn_batch(&model, get_record(), &label, 1)); break;
+    case 'o': label = board_get(); board_put((uint8_t)sefr_learn(&other, get_record(), label)); break;
+    case 'f': label = board_get(); board_put((uint8_t)sefr_forget(&model, get_record(), label)); break;
+    case 'd': board_put((uint8_t)sefr_decay(&model)); break;
+    case 'm': board_put((uint8_t)sefr_merge(&model, &other)); break;
+    case 's': board_put((uint8_t)sefr_solve(&model)); break;
+    case 'c': status = sefr_classify(&model, get_record(), &label); answer(status, label); break;
+    case 'y': status = sefr_classify_each(&model, next_value, 0, &label); answer(status, label); break;
+    case 'v':
+        status = sefr_scores(&model, get_record(), scores);
+        board_put((uint8_t)status);
+        for (row = 0; status == SEFR_OK && row < SEFR_ROWS(CLASSES); row++) put_score(scores[row]);
+        break;
+    case 'w': dump(); break;
+    case 'x': board_put((uint8_t)sefr_send(&model, send_byte, 0)); break;
+    case 'p': power = get_word(); board_put((uint8_t)sefr_save(&model, &storage)); break;
+    case 'g': board_put((uint8_t)sefr_restore(&model, &storage)); break;
+    case 'k': at = get_word() % sizeof memory; memory[at] = board_get(); break;
+    case 'z':
+        for (at = 0; at < sizeof memory; at++) memory[at] = 0xFF;
+        break;
+    case 'n':
+        label = board_get();
+        at = get_word();
+        fill(label, at, get_word());
+        break;
+    case 't':
+        at = get_word();
+        low = get_word();
+        board_put(sefr_byte((int32_t)at, (int32_t)low, (int32_t)get_word()));
+        break;
+    default: return 0;
+    }
+    return 1;
+}
+
+int main(void) {
+    while (run(board_get())) {
+    }
+    return 0;
+}

@@ -1,0 +1,125 @@
+"""The definition in device/src/sefr.h with Python's unbounded integers, one line an equation: what every board must equal."""
+
+import struct
+import zlib
+from fractions import Fraction
+from math import ceil, floor
+
+OK, BAD_LABEL, NOT_READY, FULL, NEVER_LEARNED, BAD_SHAPE, BAD_VERSION, BAD_STATE = range(8)
+ONE = {8: 127, 16: 32767}
+LOWEST = {8: -(1 << 31), 16: -(1 << 63)}
+
+
+def divide(a, b):
+    """Round to the nearest, halves up."""
+    return floor(Fraction(a, b) + Fraction(1, 2))
+
+
+class Reference:
+    """A model of the device library."""
+
+    def __init__(self, features, classes, weight_bits=8, sum_bits=16, ranged=False):
+        self.m, self.k, self.weight_bits, self.sum_bits, self.ranged = features, classes, weight_bits, sum_bits, ranged
+        self.reset()
+
+    def reset(self):
+        self.n = [0] * self.k
+        self.s = [[0] * self.m for _ in range(self.k)]
+        self.low, self.high = [255] * self.m, [0] * self.m
+        self.weights = self.bias = None
+        self.fresh = False
+        return OK
+
+    def full(self, label):
+        return self.n[label] == 256 if self.sum_bits == 16 else sum(self.n) == 1 << 24
+
+    def learn(self, record, label):
+        if label >= self.k:
+            return BAD_LABEL
+        if self.full(label):
+            self.decay()
+        self.n[label] += 1
+        self.s[label] = [s + x for s, x in zip(self.s[label], record, strict=True)]
+        self.low = [min(a, x) for a, x in zip(self.low, record, strict=True)]
+        self.high = [max(a, x) for a, x in zip(self.high, record, strict=True)]
+        self.fresh = False
+        return OK
+
+    def decay(self):
+        for c, n in enumerate(self.n):
+            half = ceil(n / 2)
+            if n >= 2:
+                self.s[c] = [s * half // n for s in self.s[c]]
+                self.n[c] = half
+        self.fresh = False
+        return OK
+
+    def forget(self, record, label):
+        if label >= self.k:
+            return BAD_LABEL
+        left = [s - x for s, x in zip(self.s[label], record, strict=True)]
+        if self.n[label] == 0 or any(not 0 <= s <= 255 * (self.n[label] - 1) for s in left):
+            return NEVER_LEARNED
+        self.s[label], self.n[label], self.fresh = left, self.n[label] - 1, False
+        return OK
+
+    def merge(self, other):
+        sums = [a + b for a, b in zip(self.n, other.n, strict=True)]
+        if (max(sums) > 256) if self.sum_bits == 16 else (sum(sums) > 1 << 24):
+            return FULL
+        self.n = sums
+        self.s = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(self.s, other.s, strict=True)]
+        self.low = list(map(min, self.low, other.low))
+        self.high = list(map(max, self.high, other.high))
+        self.fresh = False
+        return OK
+
+    def weigh(self, s_p, n_p, s_q, n_q, j):
+        u, v = s_p * n_q, s_q * n_p
+        r, d, sign = abs(u - v), u + v, 1 if u >= v else -1
+        if self.ranged:
+            gaps = [h - a for h, a in zip(self.high, self.low, strict=True)]
+            gap = min((g for g in gaps if g > 0), default=255)
+            d -= 2 * self.low[j] * n_p * n_q
+            if gaps[j] <= 0 or d <= 0:
+                return 0
+            return sign * divide(ONE[self.weight_bits] * gap * min(r, d), gaps[j] * d)
+        return sign * divide(ONE[self.weight_bits] * r, d) if d else 0
+
+    def solve(self):
+        if sum(n > 0 for n in self.n) < 2:
+            return NOT_READY
+        self.weights, self.bias = [], []
+        for row in range(1 if self.k == 2 else self.k):
+            p = 1 if self.k == 2 else row
+            s_p, n_p = self.s[p], self.n[p]
+            s_q = [sum(self.s[c][j] for c in range(self.k)) - s_p[j] for j in range(self.m)]
+            n_q = sum(self.n) - n_p
+            if n_p == 0:
+                self.weights.append([0] * self.m)
+                self.bias.append(LOWEST[self.weight_bits])
+                continue
+            w = [self.weigh(s_p[j], n_p, s_q[j], n_q, j) for j in range(self.m)]
+            t_p, t_q = (sum(a * b for a, b in zip(w, s, strict=True)) for s in (s_p, s_q))
+            theta = Fraction(t_p * n_q**2 + t_q * n_p**2, n_p * n_q * (n_p + n_q))
+            self.weights.append(w)
+            self.bias.append(-floor(theta) if self.k == 2 else -ceil(theta))
+        self.fresh = True
+        return OK
+
+    def scores(self, record):
+        dots = (sum(a * b for a, b in zip(w, record, strict=True)) for w in self.weights)
+        return [d + b for d, b in zip(dots, self.bias, strict=True)]
+
+    def classify(self, record):
+        scores = self.scores(record)
+        return int(scores[0] > 0) if self.k == 2 else scores.index(max(scores))
+
+    def state(self, sequence=0):
+        body = struct.pack(
+            "<4sBBBBII", b"SEFR", 1, self.sum_bits, self.k, int(self.ranged), self.m, sequence
+        )
+        body += struct.pack(f"<{self.k}I", *self.n)
+        body += struct.pack(f"<{self.k * self.m}{'H' if self.sum_bits == 16 else 'I'}", *sum(self.s, []))
+        body += bytes(self.low + self.high) if self.ranged else b""
+        return body + struct.pack("<I", zlib.crc32(body))
