@@ -20,7 +20,7 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint types paper bench clean kernel-tools device-tools browser-tools engine-tools
+.PHONY: help demo test test-quick lint types paper bench clean kernel-tools device-tools browser-tools engine-tools bench-streams bench-scale
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -68,6 +68,13 @@ paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick:
 bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/results/ (ten minutes)
 	$(BIN)/pip install --quiet --no-build-isolation --editable ".[bench]"
 	$(BIN)/python -m benchmarks.host $(BENCH)
+
+bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second beside river's; the memory of 10 million rows
+	$(BIN)/python benchmarks/streams/prequential.py
+	$(BIN)/python benchmarks/streams/memory.py
+
+bench-scale: $(TEST_READY) engine-tools ## the rates that docs/scale.md is worked out from
+	$(BIN)/python benchmarks/scale/rates.py
 
 lint: $(TEST_READY) ## check style
 	$(BIN)/ruff check .
