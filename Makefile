@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint types clean
+.PHONY: help demo test test-quick lint types clean device-tools bench-device
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -22,7 +22,7 @@ $(READY): pyproject.toml meson.build
 demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
 	$(BIN)/python examples/digits.py
 
-test: $(READY) ## run the whole suite
+test: $(READY) device-tools ## run the whole suite
 	$(BIN)/pytest
 
 test-quick: $(READY) ## run what takes less than two minutes
@@ -34,6 +34,21 @@ lint: $(READY) ## check style
 
 types: $(READY) ## check types
 	$(BIN)/mypy
+
+# Compilers and simulators of the boards. Where they cannot be installed the tests that need them say so and skip,
+# but not in CI.
+DEVICE_PACKAGES := gcc-avr avr-libc simavr libsimavr-dev arduino-core-avr gcc-arm-none-eabi qemu-system-arm \
+	gcc-riscv64-unknown-elf qemu-system-misc
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+
+device-tools: ## install the compilers and simulators of the boards (Debian packages)
+	@dpkg -s $(DEVICE_PACKAGES) >/dev/null 2>&1 || { \
+		$(SUDO) apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -qq --no-install-recommends $(DEVICE_PACKAGES); \
+	} || { echo "device tools could not be installed: tests on boards will skip"; test "$$CI" != true; }
+
+bench-device: $(READY) device-tools ## Tables 4 and 5 of the paper on a simulated Uno
+	$(BIN)/python -m benchmarks.device
 
 clean: ## remove what the targets above made
 	rm -rf $(VENV) build demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
