@@ -232,13 +232,16 @@ SEFR_APART sefr_product floor_theta(solver *work) {
     return work->p.whole >= (sefr_product)total ? work->q.whole + 1 : work->q.whole;
 }
 
-/* Makes the positive side the negative one. */
+/* Makes the positive side the negative one. Field by field: copying a structure may call memcpy, which a board without a
+ * C library lacks. */
 SEFR_APART void swap_sides(solver *work) {
-    mean p = work->p;
-    sefr_side n = work->s.n_positive;
-    work->p = work->q;
-    work->q = p;
+    sefr_product whole = work->p.whole;
+    sefr_side left = work->p.left, n = work->s.n_positive;
+    work->p.whole = work->q.whole;
+    work->p.left = work->q.left;
     work->s.n_positive = work->s.n_negative;
+    work->q.whole = whole;
+    work->q.left = left;
     work->s.n_negative = n;
 }
 
