@@ -3,52 +3,91 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+TEST_READY := $(VENV)/test-ready
 # meson-python looks for meson and ninja on the path when it builds and, editable, rebuilds.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
+# Debian packages, for what pip cannot bring. Where they cannot be had, the tests that need them say so and skip,
+# but not in CI.
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+define debian
+@missing=$$(for package in $(1); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
+if [ -n "$$missing" ]; then \
+  echo "installing" $$missing; \
+  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -qq --yes --no-install-recommends $$missing >/dev/null \
+  || { echo "not installed:" $$missing; test "$$CI" != true; }; \
+fi
+endef
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint types clean device-tools bench-device
+.PHONY: help demo test test-quick lint types paper clean headers
+.PHONY: bench bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(READY): pyproject.toml meson.build
+	@$(PYTHON) -c 'import os, sysconfig; open(os.path.join(sysconfig.get_path("include"), "Python.h")).close()' \
+	  2>/dev/null || $(MAKE) --no-print-directory headers
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet "meson-python>=0.17" "meson>=1.3" ninja
+	$(BIN)/pip install --quiet --no-build-isolation --editable ".[cli]"
+	touch $@
+
+$(TEST_READY): $(READY)
 	$(BIN)/pip install --quiet --no-build-isolation --editable ".[dev]"
 	touch $@
 
-demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
-	$(BIN)/python examples/digits.py
+headers:
+	$(call debian,python3-dev)
 
-test: $(READY) device-tools ## run the whole suite
+kernel-tools:
+	$(call debian,valgrind)
+
+device-tools:
+	$(call debian,gcc-avr avr-libc simavr libsimavr-dev arduino-core-avr gcc-arm-none-eabi qemu-system-arm \
+	  gcc-riscv64-unknown-elf qemu-system-misc)
+
+browser-tools:
+	$(call debian,chromium fonts-dejavu-core)
+
+engine-tools:
+	$(call debian,postgresql $(if $(shell command -v java),,default-jre-headless))
+
+demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
+	$(BIN)/sefr demo
+
+test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools ## run the whole suite
 	$(BIN)/pytest
 
-test-quick: $(READY) ## run what takes less than two minutes
+test-quick: $(TEST_READY) ## run what takes less than two minutes
 	$(BIN)/pytest -m "not slow"
 
-lint: $(READY) ## check style
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick: two minutes)
+	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper $(PAPER)
 
-types: $(READY) ## check types
-	$(BIN)/mypy
-
-# Compilers and simulators of the boards. Where they cannot be installed the tests that need them say so and skip,
-# but not in CI.
-DEVICE_PACKAGES := gcc-avr avr-libc simavr libsimavr-dev arduino-core-avr gcc-arm-none-eabi qemu-system-arm \
-	gcc-riscv64-unknown-elf qemu-system-misc
-SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
-
-device-tools: ## install the compilers and simulators of the boards (Debian packages)
-	@dpkg -s $(DEVICE_PACKAGES) >/dev/null 2>&1 || { \
-		$(SUDO) apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -qq --no-install-recommends $(DEVICE_PACKAGES); \
-	} || { echo "device tools could not be installed: tests on boards will skip"; test "$$CI" != true; }
+bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/results/ (ten minutes)
+	$(BIN)/pip install --quiet --no-build-isolation --editable ".[bench]"
+	$(BIN)/python -m benchmarks.host $(BENCH)
 
 bench-device: $(READY) device-tools ## Tables 4 and 5 of the paper on a simulated Uno
 	$(BIN)/python -m benchmarks.device
 
+bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second beside river's; the memory of 10 million rows
+	$(BIN)/python benchmarks/streams/prequential.py
+	$(BIN)/python benchmarks/streams/memory.py
+
+bench-scale: $(TEST_READY) engine-tools ## the rates that docs/scale.md is worked out from
+	$(BIN)/python benchmarks/scale/rates.py
+
+lint: $(TEST_READY) ## check style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(TEST_READY) ## check types
+	$(BIN)/mypy
+
 clean: ## remove what the targets above made
-	rm -rf $(VENV) build demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build demo paper-results .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -43,6 +43,8 @@ PyObject *py_summarise(FASTCALL);
 PyObject *py_summarise_csr(FASTCALL);
 PyObject *py_summarise_csc(FASTCALL);
 PyObject *py_scores(FASTCALL);
+PyObject *py_sweep(FASTCALL);
+PyObject *py_sweep_csr(FASTCALL);
 PyObject *py_encode_integers(FASTCALL);
 PyObject *py_encode_bytes(FASTCALL);
 PyObject *py_encode_objects(FASTCALL);

@@ -8,19 +8,6 @@
 
 enum dtype { F32, F64, I8, U8, I16, U16, I32, U32, I64, U64, N_DTYPES };
 
-/* X(tag, type, lowest start for a running minimum, start for a running maximum) */
-#define EACH_DTYPE(X)                          \
-    X(F32, float, INFINITY, -INFINITY)         \
-    X(F64, double, INFINITY, -INFINITY)        \
-    X(I8, int8_t, INT8_MAX, INT8_MIN)          \
-    X(U8, uint8_t, UINT8_MAX, 0)               \
-    X(I16, int16_t, INT16_MAX, INT16_MIN)      \
-    X(U16, uint16_t, UINT16_MAX, 0)            \
-    X(I32, int32_t, INT32_MAX, INT32_MIN)      \
-    X(U32, uint32_t, UINT32_MAX, 0)            \
-    X(I64, int64_t, INT64_MAX, INT64_MIN)      \
-    X(U64, uint64_t, UINT64_MAX, 0)
-
 static inline size_t dtype_size(enum dtype type) {
     static const uint8_t size[N_DTYPES] = {4, 8, 1, 1, 2, 2, 4, 4, 8, 8};
     return size[type];
@@ -34,7 +21,18 @@ static inline size_t dtype_size(enum dtype type) {
 #define CLONES
 #endif
 
+/* Inlined into each clone, or it would run as the default one. */
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
+
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
+
+/* The functions name_F32, name_F64, ... as a table indexed by enum dtype. */
+#define OF_EACH_DTYPE(name) \
+    {name##_F32, name##_F64, name##_I8, name##_U8, name##_I16, name##_U16, name##_I32, name##_U32, name##_I64, name##_U64}
 
 #endif

@@ -13,6 +13,12 @@ static const char csc_doc[] =
 static const char scores_doc[] =
     "scores(X, coef, intercept, rows, out, n_threads)\n--\n\n"
     "Write X @ coef.T + intercept to out, in float64, for all rows or the rows listed.";
+static const char sweep_doc[] =
+    "sweep(X, centre, scale, codes, weights, class_weights, coef, intercept, slope, intercept_slope, n_threads)\n"
+    "--\n\nScore rows and add them up again, weighted by how wrong the scores are; returns the loss.";
+static const char sweep_csr_doc[] =
+    "sweep_csr(data, indices, indptr, fill, codes, weights, class_weights, coef, intercept, slope, intercept_slope, "
+    "n_threads)\n--\n\nThe same for a CSR matrix and a model of its values as they are.";
 static const char integers_doc[] =
     "encode_integers(y, codes)\n--\n\n"
     "Write to codes the rank of each integer among the distinct ones, returned sorted; None if they are too spread.";
@@ -30,6 +36,8 @@ static PyMethodDef methods[] = {
     METHOD("summarise_csr", py_summarise_csr, csr_doc),
     METHOD("summarise_csc", py_summarise_csc, csc_doc),
     METHOD("scores", py_scores, scores_doc),
+    METHOD("sweep", py_sweep, sweep_doc),
+    METHOD("sweep_csr", py_sweep_csr, sweep_csr_doc),
     METHOD("encode_integers", py_encode_integers, integers_doc),
     METHOD("encode_bytes", py_encode_bytes, bytes_doc),
     METHOD("encode_objects", py_encode_objects, objects_doc),

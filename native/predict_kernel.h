@@ -1,29 +1,16 @@
-/* Scores of rows of one type. Included once per type with T and TAG defined. */
+/* Values of one type as float64. See each_dtype.h. */
 
-CLONES static double JOIN(dot, TAG)(const T *restrict x, const double *restrict w, ptrdiff_t m) {
-    double sum[16] = {0.0};
-    ptrdiff_t j = 0;
-    for (; j + 16 <= m; j += 16) {
-        for (int u = 0; u < 16; u++) sum[u] += (double)x[j + u] * w[j + u];
+CLONES static void JOIN(to_double, TAG)(const char *data, ptrdiff_t stride, ptrdiff_t n, double *restrict values) {
+    if (stride == (ptrdiff_t)sizeof(T) && (uintptr_t)data % sizeof(T) == 0) {
+        const T *restrict x = (const T *)(const void *)data;
+        for (ptrdiff_t j = 0; j < n; j++) values[j] = (double)x[j];
+    } else {
+        for (ptrdiff_t j = 0; j < n; j++) {
+            T value; /* may not be aligned */
+            memcpy(&value, data + j * stride, sizeof value);
+            values[j] = (double)value;
+        }
     }
-    for (; j < m; j++) sum[0] += (double)x[j] * w[j];
-    for (int half = 8; half > 0; half /= 2) {
-        for (int u = 0; u < half; u++) sum[u] += sum[u + half];
-    }
-    return sum[0];
 }
 
-static void JOIN(score_row, TAG)(const struct table *x, ptrdiff_t row, bool direct, const double *coef,
-                                 const double *intercept, ptrdiff_t k, double *out, void *scratch) {
-    const char *data = x->data + row * x->row_stride;
-    const T *values = (const T *)(const void *)data;
-    if (!direct) {
-        T *copy = scratch;
-        for (ptrdiff_t j = 0; j < x->m; j++) memcpy(&copy[j], data + j * x->column_stride, sizeof(T));
-        values = copy;
-    }
-    for (ptrdiff_t c = 0; c < k; c++) out[c] = JOIN(dot, TAG)(values, coef + c * x->m, x->m) + intercept[c];
-}
-
-#undef T
-#undef TAG
+#include "forget_dtype.h"

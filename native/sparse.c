@@ -38,97 +38,21 @@ static inline int64_t read_index(const void *indices, enum dtype type, ptrdiff_t
     return type == I32 ? ((const volatile int32_t *)indices)[i] : ((const volatile int64_t *)indices)[i];
 }
 
-#define EACH_VALUE(X)                                                                                              \
-    X(F32) X(F64) X(I8) X(U8) X(I16) X(U16) X(I32) X(U32) X(I64) X(U64)
-
-#define T float
-#define I int32_t
-#define PAIR F32_I32
-#include "sparse_kernel.h"
-#define T float
-#define I int64_t
-#define PAIR F32_I64
-#include "sparse_kernel.h"
-#define T double
-#define I int32_t
-#define PAIR F64_I32
-#include "sparse_kernel.h"
-#define T double
-#define I int64_t
-#define PAIR F64_I64
-#include "sparse_kernel.h"
-#define T int8_t
-#define I int32_t
-#define PAIR I8_I32
-#include "sparse_kernel.h"
-#define T int8_t
-#define I int64_t
-#define PAIR I8_I64
-#include "sparse_kernel.h"
-#define T uint8_t
-#define I int32_t
-#define PAIR U8_I32
-#include "sparse_kernel.h"
-#define T uint8_t
-#define I int64_t
-#define PAIR U8_I64
-#include "sparse_kernel.h"
-#define T int16_t
-#define I int32_t
-#define PAIR I16_I32
-#include "sparse_kernel.h"
-#define T int16_t
-#define I int64_t
-#define PAIR I16_I64
-#include "sparse_kernel.h"
-#define T uint16_t
-#define I int32_t
-#define PAIR U16_I32
-#include "sparse_kernel.h"
-#define T uint16_t
-#define I int64_t
-#define PAIR U16_I64
-#include "sparse_kernel.h"
-#define T int32_t
-#define I int32_t
-#define PAIR I32_I32
-#include "sparse_kernel.h"
-#define T int32_t
-#define I int64_t
-#define PAIR I32_I64
-#include "sparse_kernel.h"
-#define T uint32_t
-#define I int32_t
-#define PAIR U32_I32
-#include "sparse_kernel.h"
-#define T uint32_t
-#define I int64_t
-#define PAIR U32_I64
-#include "sparse_kernel.h"
-#define T int64_t
-#define I int32_t
-#define PAIR I64_I32
-#include "sparse_kernel.h"
-#define T int64_t
-#define I int64_t
-#define PAIR I64_I64
-#include "sparse_kernel.h"
-#define T uint64_t
-#define I int32_t
-#define PAIR U64_I32
-#include "sparse_kernel.h"
-#define T uint64_t
-#define I int64_t
-#define PAIR U64_I64
-#include "sparse_kernel.h"
+#define INDEX int32_t
+#define PAIR(name, tag) JOIN(JOIN(name, 32), tag)
+#define KERNEL "sparse_kernel.h"
+#include "each_dtype.h"
+#undef INDEX
+#undef PAIR
+#define INDEX int64_t
+#define PAIR(name, tag) JOIN(JOIN(name, 64), tag)
+#define KERNEL "sparse_kernel.h"
+#include "each_dtype.h"
 
 typedef void add_lines_function(struct sparse_plan *, ptrdiff_t, ptrdiff_t, const struct sparse_part *);
 
-#define PAIR_OF(tag) {add_csr_##tag##_I32, add_csr_##tag##_I64},
-static add_lines_function *const add_csr[N_DTYPES][2] = {EACH_VALUE(PAIR_OF)};
-#undef PAIR_OF
-#define PAIR_OF(tag) {add_csc_##tag##_I32, add_csc_##tag##_I64},
-static add_lines_function *const add_csc[N_DTYPES][2] = {EACH_VALUE(PAIR_OF)};
+static add_lines_function *const add_csr[2][N_DTYPES] = {OF_EACH_DTYPE(add_csr_32), OF_EACH_DTYPE(add_csr_64)};
+static add_lines_function *const add_csc[2][N_DTYPES] = {OF_EACH_DTYPE(add_csc_32), OF_EACH_DTYPE(add_csc_64)};
 
 static void run_lines(void *context, ptrdiff_t task, int worker) {
     struct sparse_plan *plan = context;
@@ -136,9 +60,9 @@ static void run_lines(void *context, ptrdiff_t task, int worker) {
     const int wide = plan->x->index_type == I64;
     (void)worker;
     if (plan->by_rows) {
-        add_csr[plan->x->type][wide](plan, first, last, &plan->parts[task]);
+        add_csr[wide][plan->x->type](plan, first, last, &plan->parts[task]);
     } else {
-        add_csc[plan->x->type][wide](plan, first, last, &plan->parts[0]);
+        add_csc[wide][plan->x->type](plan, first, last, &plan->parts[0]);
     }
 }
 

@@ -1,12 +1,11 @@
-/* Compressed lines of one value type and one index type; the pointer is read through read_index.
-   Included once per pair with T, I and PAIR defined. */
+/* Compressed lines of one value type and one type of INDEX. See each_dtype.h. */
 
-static void JOIN(add_csr, PAIR)(struct sparse_plan *plan, ptrdiff_t first, ptrdiff_t last,
+static void PAIR(add_csr, TAG)(struct sparse_plan *plan, ptrdiff_t first, ptrdiff_t last,
                                 const struct sparse_part *part) {
     const struct sparse *x = plan->x;
     const struct grouping *by = plan->by;
     const T *data = x->data;
-    const volatile I *indices = x->indices;
+    const volatile INDEX *indices = x->indices;
     for (ptrdiff_t i = first; i < last; i++) {
         int32_t group;
         double weight;
@@ -44,12 +43,12 @@ static void JOIN(add_csr, PAIR)(struct sparse_plan *plan, ptrdiff_t first, ptrdi
     }
 }
 
-static void JOIN(add_csc, PAIR)(struct sparse_plan *plan, ptrdiff_t first, ptrdiff_t last,
+static void PAIR(add_csc, TAG)(struct sparse_plan *plan, ptrdiff_t first, ptrdiff_t last,
                                 const struct sparse_part *part) {
     const struct sparse *x = plan->x;
     const struct grouping *by = plan->by;
     const T *data = x->data;
-    const volatile I *indices = x->indices;
+    const volatile INDEX *indices = x->indices;
     for (ptrdiff_t j = first; j < last; j++) {
         int64_t begin = read_index(x->pointer, x->pointer_type, j), end = read_index(x->pointer, x->pointer_type, j + 1);
         if (begin < 0 || end < begin || end > x->n_entries) {
@@ -84,6 +83,4 @@ static void JOIN(add_csc, PAIR)(struct sparse_plan *plan, ptrdiff_t first, ptrdi
     }
 }
 
-#undef T
-#undef I
-#undef PAIR
+#include "forget_dtype.h"

@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-enum { MOST_THREADS = 256 };
+
 
 struct crew {
     task_function *run;

@@ -349,4 +349,4 @@ for _ in range(60):
 
 @pytest.mark.slow
 def test_killed_at_any_moment_the_file_is_whole(tmp_path):
-    subprocess.run([sys.executable, "-c", KILLER, str(tmp_path / "m.sefr")], check=True)  # noqa: S603
+    subprocess.run([sys.executable, "-c", KILLER, str(tmp_path / "m.sefr")], check=True)

@@ -23,6 +23,8 @@ from sefr import SEFRClassifier
         SEFRClassifier(scale=(-1e6, 1e6)),
         SEFRClassifier(scale=None),
         SEFRClassifier(n_jobs=2),
+        SEFRClassifier(passes=3),
+        SEFRClassifier(passes=3, missing="ignore", scale=(-1e6, 1e6)),
     ]
 )
 def test_scikit_learns_checks(estimator, check):

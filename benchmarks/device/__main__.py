@@ -39,8 +39,8 @@ HEAD = """# The paper's Arduino Uno tables, re-run
 ATmega328P at 16 MHz in simavr, avr-gcc -Os, the authors' sample of Gisette in flash. Cycles are exact. uJ is
 arithmetic: time x 0.30 W, the paper's figure for the board. Flash and SRAM in bytes; flash without the data.
 """
-FOOT = """The paper's Table 5 times a loop that compares scores computed during training; the authors' inference
-takes 24,848 cycles for a record of 100 features, and that is what ours is set against.
+FOOT = """The paper's Table 5 times a loop that compares scores computed during training; the authors'
+inference takes 24,848 cycles for a record of 100 features, and that is what ours is set against.
 """
 
 

@@ -86,6 +86,47 @@ def scores(
     or n, k).
     """
 
+def sweep(
+    X: Buffer | Sequence[Buffer],
+    centre: Buffer,
+    scale: Buffer,
+    codes: Buffer,
+    weights: Buffer | None,
+    class_weights: Buffer,
+    coef: Buffer,
+    intercept: Buffer,
+    slope: Buffer,
+    intercept_slope: Buffer,
+    n_threads: int,
+) -> float:
+    """Score rows and add them up again, weighted by how wrong the scores are. Returns the loss.
+
+    ``X``, ``codes`` and ``weights`` as in ``summarise``, one fold. ``class_weights``: float64 (K,); a row counts
+    weight * class weight. The model is of x' = (x - centre) * scale, both float64 (m,), and x' = 0 where that is
+    not finite. ``coef``: float64 (R, m), ``intercept``: float64 (R,), with R = 1 for two classes (logistic loss,
+    code 1 is the positive side), else R = K (softmax).
+    ``slope`` and ``intercept_slope``: float64 like coef and intercept, the derivatives of the loss.
+
+    A row is worked on in float32, all that is added up over rows is float64. float32, (u)int8 and (u)int16 are
+    moved and scaled in float32, so ``centre`` and ``scale`` should be of that; other types in float64.
+    """
+
+def sweep_csr(
+    data: Buffer,
+    indices: Buffer,
+    indptr: Buffer,
+    fill: Buffer,
+    codes: Buffer,
+    weights: Buffer | None,
+    class_weights: Buffer,
+    coef: Buffer,
+    intercept: Buffer,
+    slope: Buffer,
+    intercept_slope: Buffer,
+    n_threads: int,
+) -> float:
+    """Sweep a CSR matrix and a model of its values as they are; ``fill``, float64 (m,), stands in for NaN."""
+
 def encode_integers(y: Buffer, codes: Buffer) -> list[int] | None:
     """Write to ``codes`` (int32) the rank of each integer or bool among the distinct ones, returned sorted.
 

@@ -6,7 +6,9 @@ copies X; a type that the kernels do not know (float16, another byte order) is c
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
+from threadpoolctl import ThreadpoolController
 
 from . import _native
 
@@ -26,6 +29,10 @@ KERNEL_TYPES = frozenset(
     np.dtype(t) for t in ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
 )
 BLOCK_BYTES = 8 << 20
+# With more hyperplanes than this, BLAS on blocks of rows is faster than the kernel.
+MANY = 16
+# Such a block stays in the cache between its conversion and its product.
+PRODUCT_BYTES = 4 << 20
 
 
 class Raw(NamedTuple):
@@ -37,6 +44,14 @@ class Raw(NamedTuple):
     high: Floats
     present: Floats | None
     finite: bool
+
+
+class Swept(NamedTuple):
+    """What one further pass adds up: see ``sefr._native.sweep``."""
+
+    loss: float
+    slope: Floats
+    intercept_slope: Floats
 
 
 def _joined(parts: list[Raw]) -> Raw:
@@ -98,6 +113,73 @@ class Matrix:
     def _block(self, rows: Index, columns: Index) -> Floats:
         raise NotImplementedError
 
+    def sweep(
+        self,
+        codes: Codes,
+        weights: Floats | None,
+        class_weights: Floats,
+        centre: Floats,
+        scale: Floats,
+        coef: Floats,
+        intercept: Floats,
+        n_threads: int = 1,
+    ) -> Swept:
+        """Score x' = (x - centre) * scale and add the rows up again, weighted by how wrong the scores are."""
+        slope, intercept_slope = np.empty(coef.shape), np.empty(len(coef))
+        out = (codes, weights, class_weights, coef, intercept, slope, intercept_slope, n_threads)
+        return Swept(self._sweep(centre, scale, *out), slope, intercept_slope)
+
+    def _sweep(self, centre: Floats, scale: Floats, *arguments: Any) -> float:
+        """Call the kernel; here for matrices that no kernel reads, a block of rows at a time."""
+        codes, weights, class_weights, coef, intercept, slope, intercept_slope, n_threads = arguments
+        loss = 0.0
+        slope[:], intercept_slope[:] = 0, 0
+        for rows, block in self.blocks():
+            part = Dense(block).sweep(
+                codes[rows],
+                None if weights is None else weights[rows],
+                class_weights,
+                centre,
+                scale,
+                coef,
+                intercept,
+                n_threads,
+            )
+            loss += part.loss
+            slope += part.slope
+            intercept_slope += part.intercept_slope
+        return loss
+
+    def as_used(self, values: Floats) -> Floats:
+        """Return centres or scales as ``sweep`` will use them: rounded to float32 where it calculates in that."""
+        return values
+
+    def take(self, rows: Rows) -> Matrix:
+        """Return a copy of some rows."""
+        return Dense(self._block(rows, slice(None)))
+
+    def variances(self, weights: Floats, near: Floats, span: Floats) -> Floats:
+        """Return the variance of every feature in units of its span, by weight, over what is not missing.
+
+        ``near`` (m,) is about the mean.
+        """
+        total = np.zeros((3, self.shape[1]))
+        unit = np.where(span > 0, span, 1.0)
+        for rows, block in self.blocks():
+            x = (block - near) / unit
+            here = np.isfinite(x)
+            x[~here] = 0
+            total += weights[rows] @ np.stack([here.astype(float), x, x * x])
+        count = np.maximum(total[0], 1e-300)
+        return np.asarray(np.maximum(total[2] / count - (total[1] / count) ** 2, 0))
+
+    def standardised(self, centre: Floats, scale: Floats, dtype: Any) -> tuple[Any, Floats | None]:
+        """Return (x - centre) * scale, missing values as 0: rows, and what their products are moved by."""
+        out = np.empty(self.shape, dtype=dtype)
+        for rows, block in self.blocks():
+            out[rows] = np.nan_to_num((block - centre) * scale, nan=0.0)
+        return out, None
+
     def bad_cell(
         self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False
     ) -> tuple[int, int, float] | None:
@@ -116,6 +198,18 @@ class Matrix:
         for place, block in self.blocks(rows=rows):
             _native.scores(block, coef, intercept, None, out[place], n_threads)
         return out
+
+
+def _narrow(dtype: np.dtype[Any]) -> bool:
+    """Say whether the kernels calculate in float32 with values of this type."""
+    return dtype == np.float32 or (dtype in KERNEL_TYPES and dtype.itemsize < 4)
+
+
+def _is_narrow(values: Floats) -> bool:
+    """Say whether float32 holds the values exactly, and far enough from its limits to calculate with."""
+    size = np.abs(values)
+    fits = (size == 0) | ((size > 1e-30) & (size < 1e30))
+    return bool(fits.all() and (values == values.astype(np.float32)).all())
 
 
 class Dense(Matrix):
@@ -160,8 +254,31 @@ class Dense(Matrix):
         if not self.known:
             return self._blockwise_scores(coef, intercept, rows, n_threads)
         out = np.empty((self.shape[0] if rows is None else len(rows), len(coef)))
-        _native.scores(self.array, coef, intercept, rows, out, n_threads)
+        if len(coef) <= MANY:
+            _native.scores(self.array, coef, intercept, rows, out, n_threads)
+            return out
+        step = max(64, PRODUCT_BYTES // (8 * self.shape[1]))
+        with _threads().limit(limits=n_threads, user_api="blas"):
+            for start in range(0, len(out), step):
+                place = slice(start, start + step)
+                x = np.asarray(self.array[place if rows is None else rows[place]], dtype=np.float64)
+                np.matmul(x, coef.T, out=out[place])
+                out[place] += intercept
         return out
+
+    def _sweep(self, centre: Floats, scale: Floats, *arguments: Any) -> float:
+        if not self.known or (_narrow(self.array.dtype) and not (_is_narrow(centre) and _is_narrow(scale))):
+            return super()._sweep(centre, scale, *arguments)
+        return _native.sweep(self.array, centre, scale, *arguments)
+
+    def as_used(self, values: Floats) -> Floats:
+        narrow = (
+            np.asarray(values, dtype=np.float32).astype(np.float64) if _narrow(self.array.dtype) else values
+        )
+        return narrow if _is_narrow(narrow) else values
+
+    def take(self, rows: Rows) -> Matrix:
+        return Dense(self.array[rows])
 
     def _block(self, rows: Index, columns: Index) -> Floats:
         return np.asarray(self.array[rows][:, columns], dtype=np.float64)
@@ -180,6 +297,23 @@ class Columns(Matrix):
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
         return self._blockwise_scores(coef, intercept, rows, n_threads)
+
+    def _sweep(self, centre: Floats, scale: Floats, *arguments: Any) -> float:
+        narrow = self._narrow_columns()
+        if not (_is_narrow(centre[narrow]) and _is_narrow(scale[narrow])):
+            return super()._sweep(centre, scale, *arguments)
+        return _native.sweep(self.columns, centre, scale, *arguments)
+
+    def as_used(self, values: Floats) -> Floats:
+        rounded, narrow = values.copy(), self._narrow_columns()
+        rounded[narrow] = rounded[narrow].astype(np.float32)
+        return rounded if _is_narrow(rounded[narrow]) else values
+
+    def _narrow_columns(self) -> NDArray[np.bool_]:
+        return np.array([_narrow(column.dtype) for column in self.columns])
+
+    def take(self, rows: Rows) -> Matrix:
+        return Columns([column[rows] for column in self.columns], len(rows))
 
     def _block(self, rows: Index, columns: Index) -> Floats:
         chosen = self.columns[columns] if isinstance(columns, slice) else [self.columns[j] for j in columns]
@@ -205,6 +339,59 @@ class Sparse(Matrix):
         x = self.matrix if rows is None else self.matrix[rows]
         return np.asarray(x @ coef.T) + intercept
 
+    def _sweep(self, centre: Floats, scale: Floats, *arguments: Any) -> float:
+        """Fold centring and scaling into the model, so that zeros stay unread."""
+        codes, weights, class_weights, coef, intercept, slope, intercept_slope, n_threads = arguments
+        x = self.by_rows
+        folded = coef * scale
+        loss = _native.sweep_csr(
+            x.data,
+            x.indices,
+            x.indptr,
+            centre,
+            codes,
+            weights,
+            class_weights,
+            folded,
+            intercept - folded @ centre,
+            slope,
+            intercept_slope,
+            n_threads,
+        )
+        slope -= intercept_slope[:, None] * centre
+        slope *= scale
+        return loss
+
+    @cached_property
+    def by_rows(self) -> Any:
+        """The matrix as CSR: converted once, where it is CSC, for all passes."""
+        return self.matrix.tocsr()
+
+    def take(self, rows: Rows) -> Matrix:
+        return Sparse(self.by_rows[rows])
+
+    def variances(self, weights: Floats, near: Floats, span: Floats) -> Floats:
+        x = self.by_rows.astype(np.float64)
+        here = np.isfinite(x.data)
+        counts = np.full(self.shape[1], weights.sum())
+        if not here.all():
+            missing = x.copy()
+            missing.data = (~here).astype(np.float64)
+            counts -= weights @ missing
+            x.data[~here] = 0
+        counts = np.maximum(counts, 1e-300)
+        mean = weights @ x / counts
+        x.data **= 2
+        variance = np.maximum(weights @ x / counts - mean**2, 0)
+        return np.asarray(np.divide(variance, span**2, out=np.zeros_like(variance), where=span > 0))
+
+    def standardised(self, centre: Floats, scale: Floats, dtype: Any) -> tuple[Any, Floats | None]:
+        rows = self.by_rows.astype(np.float64)
+        missing = np.isnan(rows.data)
+        rows.data[missing] = centre[rows.indices[missing]]
+        rows.data *= scale[rows.indices]
+        return rows, centre * scale
+
     def _block(self, rows: Index, columns: Index) -> Floats:
         return np.asarray(self.matrix[rows][:, columns].toarray(), dtype=np.float64)
 
@@ -223,6 +410,12 @@ class Selected(Matrix):
 
     def _block(self, rows: Index, columns: Index) -> Floats:
         return self.matrix._block(self.rows[rows], columns)
+
+
+@functools.cache
+def _threads() -> Any:
+    """Return what sets the number of BLAS threads: left alone, they are as many as the cores."""
+    return ThreadpoolController()
 
 
 def matrix_of(X: Any) -> Matrix:

@@ -107,6 +107,18 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
             os.close(descriptor)
 
 
+def table_of(clf: SEFRClassifier) -> dict[str, Any] | None:
+    """Return what a model remembers of the columns of files, as the command stored it."""
+    table: dict[str, Any] | None = getattr(clf, "_table", None)
+    return table
+
+
+def with_table(clf: SEFRClassifier, table: dict[str, Any]) -> SEFRClassifier:
+    """Return the model, which now remembers the columns of files."""
+    clf._table = table
+    return clf
+
+
 def dump(clf: SEFRClassifier) -> bytes:
     """Return a trained model as the content of a ``.sefr`` file."""
     if not isinstance(clf, SEFRClassifier):
@@ -122,7 +134,7 @@ def dump(clf: SEFRClassifier) -> bytes:
             summary.n_features if summary.feature_names is None else list(summary.feature_names)
         ),
         "summary": _summary_text(summary),
-        "table": _line(getattr(clf, "_table", None)),
+        "table": _line(table_of(clf)),
     }
     text = "".join(f'  "{name}": {value},\n' for name, value in members.items())
     body = OPENING + f"{SCHEMA},\n{text}".encode() + SEAL
@@ -144,7 +156,7 @@ def parse(content: bytes) -> SEFRClassifier:
         clf._closed = closed
         table = found["table"]
         if table is not None:
-            clf._table = _object(table, "table")
+            with_table(clf, _object(table, "table"))
     except ModelFileError:
         raise
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:

@@ -51,7 +51,7 @@ def cross_validate(
     """Evaluate by cross-validation: ``sklearn.model_selection.cross_validate``, from one pass over the data.
 
     Takes the same arguments and returns the same dictionary. One pass is enough when the estimator is a
-    :class:`SEFRClassifier` and the test folds do not overlap while each training fold is all the rest
+    :class:`SEFRClassifier` of ``passes=1`` and the test folds do not overlap while each training fold is all the rest
     (``KFold``, ``StratifiedKFold``, ``GroupKFold``, ``LeaveOneOut``, ``PredefinedSplit`` and the like).
     Otherwise, and for any other estimator, scikit-learn does it the ordinary way.
 
@@ -118,6 +118,7 @@ def cross_validate(
 def _one_pass_can_do(estimator: Any, y: Any, params: Mapping[str, Any] | None) -> bool:
     return (
         type(estimator) is SEFRClassifier
+        and estimator.passes == 1
         and y is not None
         and not get_config()["enable_metadata_routing"]
         and set(params or {}) <= {"sample_weight"}

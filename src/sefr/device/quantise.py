@@ -82,8 +82,8 @@ class Quantised:
             raise ValueError(f"X has {X.shape[1]} features, but the model has {self.n_features}")
         out = np.empty(X.shape, np.uint8)
         if self.input == "float":
-            values = np.ascontiguousarray(X, np.float32)
-            _twin.bytes_of_floats(self.n_features, values, self.low, self.high, self.halves, out)
+            floats = np.ascontiguousarray(X, np.float32)
+            _twin.bytes_of_floats(self.n_features, floats, self.low, self.high, self.halves, out)
             return out
         limits = np.iinfo(np.dtype(self.input))
         bad = (np.floor(X) != X) | (limits.min > X) | (limits.max < X)

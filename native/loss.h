@@ -1,0 +1,20 @@
+/* The loss of some rows and how much each still pulls at the weights. Plain C: nothing here knows of Python. */
+#ifndef SEFR_LOSS_H
+#define SEFR_LOSS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* n rows: their codes (below 0: left out), weights, and scores; a score of class k lies k * width from the first. */
+struct answers {
+    ptrdiff_t n, width, n_scores;
+    const int32_t *code;
+    const double *weight;
+    const double *score;
+};
+
+/* Returns the sum of weight * loss. Logistic for one score (code 1 is the positive side), softmax for more.
+   pull[k * width + i] = weight * (probability - truth), the derivative by score k; sums[k] += over the rows. */
+double weigh_answers(const struct answers *rows, float *pull, double *sums);
+
+#endif

@@ -1,0 +1,33 @@
+/* Summarise rows that are narrow, weighted, incomplete or strided. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "groups.h"
+#include "parts.h"
+#include "threads.h"
+
+enum { ROW_BLOCK = 256 };
+
+#define KERNEL "rows_kernel.h"
+#include "each_dtype.h"
+
+typedef enum outcome add_rows_function(const struct pass *, ptrdiff_t, ptrdiff_t, struct part *);
+static add_rows_function *const add_rows[N_DTYPES] = OF_EACH_DTYPE(add_rows);
+
+static void run_rows(void *context, ptrdiff_t task, int worker) {
+    struct pass *pass = context;
+    struct part part = get_part(pass, task);
+    (void)worker;
+    for (ptrdiff_t i = 0; i < pass->n_folds * pass->x->m; i++) part.low[i] = INFINITY, part.high[i] = -INFINITY;
+    enum outcome outcome =
+        add_rows[pass->x->type](pass, part_start(pass, task), part_start(pass, task + 1), &part);
+    if (outcome != FINITE) atomic_store(&pass->error, outcome);
+}
+
+enum outcome summarise_rows(const struct table *x, const struct grouping *by, const struct totals *out, int n_threads) {
+    struct pass pass = {.x = x, .by = by, .with_present = out->present != NULL};
+    const ptrdiff_t row_bytes = larger(1, x->m * (ptrdiff_t)dtype_size(x->type));
+    if (!begin_pass(&pass, 16, larger(1024, (1 << 20) / row_bytes))) return NO_MEMORY;
+    run_tasks(run_rows, &pass, pass.n_parts, n_threads);
+    return end_pass(&pass, out);
+}

@@ -1,0 +1,5 @@
+"""``python -m sefr.cli``: the ``sefr`` command."""
+
+from sefr.cli import main
+
+main()

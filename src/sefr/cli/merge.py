@@ -1,0 +1,44 @@
+"""``sefr merge``: one model from several."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .. import model_file
+from . import options
+from .screen import Screen
+from .stored import read_model
+
+
+def merge(
+    models: Annotated[list[str], typer.Argument(help="Two or more .sefr files.", metavar="MODEL...")],
+    output: Annotated[str, typer.Option("--output", "-o", help="The file to write.", show_default=False)],
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Merge models: the result is the same as one trained on the rows of all.
+
+    For example:
+
+      sefr merge monday.sefr tuesday.sefr -o week.sefr
+    """
+    screen = Screen(quiet=quiet, as_json=json)
+    if len(models) < 2:
+        raise typer.BadParameter("two or more models are needed")
+    options.check_writable(output)
+    total, recipe = read_model(models[0])
+    for path in models[1:]:
+        clf, other = read_model(path)
+        if repr(clf.get_params()) != repr(total.get_params()):
+            raise ValueError(f"{path} and {models[0]} have different settings: {clf} and {total}")
+        if (recipe and recipe.categories) != (other and other.categories):
+            raise ValueError(f"{path} and {models[0]} have different categories")
+        try:
+            total.merge(clf)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+    model_file.save(total, output)
+    screen.line(f"{output}: {total.summary_.n_rows:,.0f} rows, {len(total.classes_)} classes")
+    screen.json({"model": output, "rows": total.summary_.n_rows, "classes": total.classes_.tolist()})

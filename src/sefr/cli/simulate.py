@@ -1,0 +1,67 @@
+"""``sefr simulate``: a model on a simulated board, with its answers, cycles, flash and RAM."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..sources import open_table
+from ..sources.learning import checked_rows, nameless
+from . import options
+from .screen import Screen
+from .stored import device_library, fitted_recipe, read_model
+
+
+def simulate(
+    model: options.OneModel,
+    data: options.Data,
+    board: Annotated[
+        str, typer.Option(help="uno, cortex-m0, cortex-m3, cortex-m4 or riscv32.", metavar="BOARD")
+    ] = "uno",
+    rows: Annotated[int, typer.Option(help="How many rows to classify.", min=1)] = 100,
+    weights: options.Weights = options.WeightType.int8,
+    format: options.FileFormat = None,
+    delimiter: options.Delimiter = None,
+    no_header: options.NoHeader = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Run a model on a simulated board and compare its answers with the computer's.
+
+    For example:
+
+      sefr simulate iris.sefr iris.csv --board uno
+    """
+    screen = Screen(quiet=quiet, as_json=json)
+    clf, stored = read_model(model)
+    table = open_table(data, **options.reading(format, delimiter, no_header))
+    recipe = fitted_recipe(table, clf, stored, None, screen)
+    batch = next(table.batches(recipe.wanted()), None)
+    if batch is None:
+        raise ValueError(f"{data[0]}: there are no rows")
+    X = checked_rows(batch, recipe.matrix(batch.rows.slice(0, rows)), recipe, clf.missing)
+    scorer = nameless(clf)
+    device = device_library()
+    try:
+        run = device.simulate(scorer, X, board=board, weights=weights.value)
+    except (device.ToolMissingError, device.BuildError) as error:
+        raise ValueError(f"{board}: {error}") from None
+    facts = _facts(run)
+    agree = float(np.mean(np.asarray(run.predictions) == scorer.predict(X)))
+    screen.line(str(run))
+    screen.line(f"{agree:.1%} of {len(X)} records get the same label as on this computer")
+    screen.json({"model": model, "records": len(X), "agreement": agree, **facts})
+
+
+def _facts(run: Any) -> dict[str, Any]:
+    """Return the figures that a run reports."""
+    if dataclasses.is_dataclass(run):
+        fields = {field.name: getattr(run, field.name) for field in dataclasses.fields(run)}
+    else:
+        fields = dict(vars(run))
+    plain = (int, float, str, np.integer, np.floating)
+    found = {name: value for name, value in fields.items() if isinstance(value, plain)}
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in found.items()}

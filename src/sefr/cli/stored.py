@@ -1,0 +1,70 @@
+"""A model file on the command line: the model and how the columns of a file become its features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from .. import model_file
+from ..classifier import SEFRClassifier
+from ..sources import Recipe, SourceError, Table
+from ..sources.part import NUMBER
+from .screen import Screen
+
+
+def read_model(path: str) -> tuple[SEFRClassifier, Recipe | None]:
+    """Return a model and its recipe; None where the model knows no column names."""
+    clf = model_file.load(path)
+    table = model_file.table_of(clf)
+    if table is not None:
+        recipe = Recipe.from_member(table)
+        if len(recipe.feature_names) != clf.n_features_in_:
+            raise model_file.ModelFileError(f"{path}: its table of columns does not fit its features")
+        return clf, recipe
+    names = clf.summary_.feature_names
+    return clf, None if names is None else Recipe(None, tuple(names))
+
+
+def fitted_recipe(
+    table: Table, clf: SEFRClassifier, recipe: Recipe | None, label: str | None, screen: Screen
+) -> Recipe:
+    """Return the recipe for the columns of this table; missing ones are an error."""
+    name = table.label_name(label) if label else recipe.label if recipe else None
+    first = table.parts[0]
+    if recipe is None:
+        columns = [column for column in table.columns if column != name]
+        if len(columns) != clf.n_features_in_:
+            raise SourceError(
+                f"{first.name} has {len(columns)} columns for features; the model needs {clf.n_features_in_} "
+                "and has no names to choose them by"
+            )
+        return Recipe(name, tuple(columns))
+    for part in table.parts:
+        missing = [column for column in recipe.columns if column not in part.columns]
+        if missing and not part.absent_means_zero():
+            them = "them" if len(missing) > 1 else "it"
+            raise SourceError(f"{part.name}: {_listed(missing)} missing; the model needs {them}")
+        text = [
+            c for c in recipe.columns if c not in recipe.categories and part.columns.get(c, NUMBER) != NUMBER
+        ]
+        if text:
+            raise SourceError(f"{part.name}: {_listed(text)} not numbers{part.describe_text(text[0])}")
+    extra = [column for column in table.columns if column not in recipe.columns and column != name]
+    if extra:
+        screen.note(f"{first.name}: {_listed(extra)} not in the model and left out")
+    return replace(recipe, label=name)
+
+
+def device_library() -> Any:
+    """Return ``sefr.device``, which not every installation has."""
+    try:
+        return import_module("sefr.device")
+    except ModuleNotFoundError as error:
+        raise ValueError(f"this installation cannot make code for boards: {error}") from None
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return f"columns {shown} are" if len(names) > 1 else f"column {shown} is"

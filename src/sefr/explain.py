@@ -1,0 +1,273 @@
+"""Pictures of what a model has learned, in the manner of scikit-learn's displays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .classifier import SEFRClassifier
+
+Floats = NDArray[np.float64]
+
+# Blue and orange: apart for people who do not tell red from green, and in print.
+FOR, AGAINST = "#2166ac", "#c2660c"
+COLOURS = "PuOr"  # -1 is orange, +1 violet-blue, 0 white
+
+
+def names_of(clf: SEFRClassifier, feature_names: Sequence[str] | None = None) -> list[str]:
+    """Return names for the features: those given, those learned, or x0, x1, ..."""
+    names = feature_names if feature_names is not None else clf.summary_.feature_names
+    names = [f"x{j}" for j in range(clf.n_features_in_)] if names is None else [str(name) for name in names]
+    if len(names) != clf.n_features_in_:
+        raise ValueError(f"{len(names)} feature names for {clf.n_features_in_} features")
+    return names
+
+
+def subjects(clf: SEFRClassifier) -> list[Any]:
+    """Return the labels that a positive score speaks for: the second of two, else all."""
+    labels: list[Any] = clf.classes_.tolist()
+    return labels[1:] if len(labels) == 2 else labels
+
+
+@dataclass
+class ScoresDisplay:
+    """The feature scores of a model, a panel a class: bars, or an image where features are pixels.
+
+    Build it with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (R, m)
+        ``feature_scores_``.
+    labels : list
+        The label each row of ``scores`` speaks for.
+    feature_names : list of str
+        A name a feature.
+
+    Attributes
+    ----------
+    figure_, axes_ : matplotlib Figure and array of Axes
+        What was drawn last.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sefr import SEFRClassifier, ScoresDisplay
+    >>> clf = SEFRClassifier().fit(*load_digits(return_X_y=True))
+    >>> ScoresDisplay.from_estimator(clf, image=(8, 8)).axes_.shape
+    (10,)
+    """
+
+    scores: Floats
+    labels: Sequence[Any]
+    feature_names: Sequence[str]
+    figure_: Any = field(default=None, repr=False)
+    axes_: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: SEFRClassifier,
+        *,
+        feature_names: Sequence[str] | None = None,
+        count: int = 10,
+        image: tuple[int, int] | None = None,
+        axes: Any = None,
+    ) -> Self:
+        """Draw the scores of a trained model.
+
+        Parameters
+        ----------
+        estimator : SEFRClassifier
+            A trained model.
+        feature_names : list of str, default=None
+            Names to show instead of those learned.
+        count : int, default=10
+            How many bars a class, the strongest first.
+        image : (height, width), default=None
+            Draw each class as an image of this size.
+        axes : array of Axes, default=None
+            Where to draw, an Axes a class; a new figure if None.
+        """
+        check_is_fitted(estimator)
+        display = cls(estimator.feature_scores_, subjects(estimator), names_of(estimator, feature_names))
+        return display.plot(count=count, image=image, axes=axes)
+
+    def plot(self, *, count: int = 10, image: tuple[int, int] | None = None, axes: Any = None) -> Self:
+        """Draw; see :meth:`from_estimator`."""
+        if image is not None:
+            check_image(image, self.scores.shape[1])
+        shown = min(count, self.scores.shape[1])
+        size = (1.7, 1.7) if image else (4.2, 0.9 + 0.26 * shown)
+        self.figure_, self.axes_ = _axes(axes, len(self.labels), size)
+        for axis, label, scores in zip(self.axes_, self.labels, self.scores, strict=True):
+            if image is not None:
+                axis.imshow(scores.reshape(image), cmap=COLOURS, vmin=-1, vmax=1, interpolation="nearest")
+                axis.set_xticks([])
+                axis.set_yticks([])
+            else:
+                order = strongest(scores, shown)
+                draw_bars(axis, [self.feature_names[j] for j in order], scores[order])
+                axis.set_xlim(-1.05, 1.05)
+            axis.set_title(str(label), fontsize=10)
+        if image is not None and axes is None:
+            self._add_key()
+        return self
+
+    def _add_key(self) -> None:
+        """Say what the colours mean, once for all panels."""
+        for axis in self.axes_:
+            axis.spines[:].set_color("0.75")
+        shown = self.axes_[0].images[0]
+        key = self.figure_.colorbar(
+            shown, ax=list(self.axes_), shrink=0.7, aspect=18, pad=0.02, ticks=[-1, 0, 1]
+        )
+        key.ax.set_yticklabels(["against", "0", "for"], fontsize=8)
+        key.outline.set_visible(False)
+
+
+@dataclass
+class ContributionsDisplay:
+    """What each feature of one record adds to its score: the bars add up to it exactly.
+
+    Build it with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    contributions : ndarray of shape (m,)
+        The part of each feature.
+    score : float
+        Their sum.
+    label : object
+        The label that a positive part speaks for.
+    feature_names : list of str
+        A name a feature.
+
+    Attributes
+    ----------
+    figure_, ax_ : matplotlib Figure and Axes
+        What was drawn last.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sefr import ContributionsDisplay, SEFRClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> display = ContributionsDisplay.from_estimator(SEFRClassifier().fit(X, y), X[:1])
+    >>> bool(abs(display.contributions.sum() - display.score) < 1e-12)
+    True
+    """
+
+    contributions: Floats
+    score: float
+    label: Any
+    feature_names: Sequence[str]
+    figure_: Any = field(default=None, repr=False)
+    ax_: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: SEFRClassifier,
+        X: Any,
+        *,
+        row: int = 0,
+        label: Any = None,
+        feature_names: Sequence[str] | None = None,
+        count: int = 10,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the contributions of one record.
+
+        Parameters
+        ----------
+        estimator : SEFRClassifier
+            A trained model.
+        X : array or dataframe of shape (n, m)
+            Records.
+        row : int, default=0
+            Which of them.
+        label : object, default=None
+            For or against which class; the predicted one if None. With two classes always the second.
+        feature_names, count
+            As for :class:`ScoresDisplay`.
+        ax : Axes, default=None
+            Where to draw; a new figure if None.
+        """
+        check_is_fitted(estimator)
+        one = X.iloc[[row]] if hasattr(X, "iloc") else X[row : row + 1]
+        parts = np.atleast_2d(estimator.contributions(one)[0])
+        labels = subjects(estimator)
+        if label is None:
+            label = estimator.predict(one)[0]
+        at = 0 if len(labels) == 1 else labels.index(label)
+        score = float(np.ravel(estimator.decision_function(one))[at])
+        display = cls(parts[at], score, labels[at], names_of(estimator, feature_names))
+        return display.plot(count=count, ax=ax)
+
+    def plot(self, *, count: int = 10, ax: Any = None) -> Self:
+        """Draw; see :meth:`from_estimator`."""
+        names, values = gathered(self.contributions, self.feature_names, count)
+        self.figure_, (self.ax_,) = _axes(None if ax is None else [ax], 1, (5.5, 1.2 + 0.26 * len(names)))
+        draw_bars(self.ax_, names, values)
+        self.ax_.set_title(f"score for {self.label}: {self.score:+.3f}", fontsize=10)
+        self.ax_.set_xlabel("contribution", fontsize=8)
+        return self
+
+
+def strongest(values: Floats, count: int) -> NDArray[np.intp]:
+    """Return the positions of the values furthest from zero, the first first."""
+    return np.argsort(-np.abs(values), kind="stable")[:count]
+
+
+def gathered(parts: Floats, names: Sequence[str], count: int) -> tuple[list[str], Floats]:
+    """Return the strongest parts and their names, all others together in one last part."""
+    order = strongest(parts, count)
+    chosen = [names[j] for j in order]
+    rest = len(parts) - len(order)
+    if not rest:
+        return chosen, parts[order]
+    others = np.delete(parts, order).sum()
+    return [*chosen, f"{rest} others"], np.append(parts[order], others)
+
+
+def check_image(image: tuple[int, int], n_features: int) -> None:
+    """Complain of an image that has not as many pixels as there are features."""
+    if image[0] * image[1] != n_features:
+        raise ValueError(f"an image of {image[0]}x{image[1]} pixels does not fit {n_features} features")
+
+
+def draw_bars(axis: Any, names: Sequence[str], values: Floats) -> None:
+    """Draw horizontal bars to both sides of zero, the first on top."""
+    places = np.arange(len(names))
+    axis.barh(places, values, height=0.72, color=[FOR if value >= 0 else AGAINST for value in values])
+    axis.set_yticks(places, [name if len(name) <= 28 else f"{name[:27]}…" for name in names], fontsize=8)
+    axis.invert_yaxis()
+    axis.axvline(0, color="0.6", linewidth=0.8)
+    axis.tick_params(axis="x", labelsize=8)
+    axis.tick_params(axis="y", length=0)
+    axis.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _axes(axes: Any, panels: int, size: tuple[float, float]) -> tuple[Any, NDArray[Any]]:
+    """Return a figure and an Axes a panel."""
+    if axes is not None:
+        found = np.ravel(np.asarray(axes, dtype=object))
+        if len(found) != panels:
+            raise ValueError(f"{len(found)} axes for {panels} panels")
+        return found[0].figure, found
+    import matplotlib.pyplot as plt  # an extra: only who draws needs it
+
+    columns = min(panels, 5)
+    rows = -(-panels // columns)
+    figure, grid = plt.subplots(
+        rows, columns, figsize=(size[0] * columns, size[1] * rows), squeeze=False, layout="constrained"
+    )
+    for axis in grid.ravel()[panels:]:
+        axis.remove()
+    return figure, grid.ravel()[:panels]

@@ -1,0 +1,142 @@
+"""The report: one self-contained HTML file and the same as Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sefr import datasets
+from sefr.datasets.catalogue import entry
+from sefr.paper import figures, gisette_shape, protocol_study, published, uno
+from sefr.paper.findings import findings
+from sefr.paper.methods import METHODS
+from sefr.paper.protocol import prepare
+from sefr.paper.run import Outcome, write_text
+from sefr.paper.tables import CLOSE, busy, byte_cells, fold_cells, protocol_spreads, signed
+
+# How the paper's figures 1 and 2 and ours are called in the Markdown's folder.
+_FIGURES = "figures"
+
+
+def write(outcome: Outcome) -> tuple[Path, Path]:
+    """Write report.html, report.md and the figures; returns the two reports' paths."""
+    context = _context(outcome)
+    output = outcome.settings.output
+    for name, svg in context["figures"].items():
+        if svg:
+            standalone = svg.replace("<svg ", '<svg color="#444" font-family="sans-serif" ', 1)
+            write_text(output / _FIGURES / f"{name}.svg", standalone)
+    if context["weights"] is not None:
+        write_text(output / "semeion_weights.csv", _weights_csv(context["weights"]))
+    html, markdown = output / "report.html", output / "report.md"
+    environment = _environment()
+    write_text(html, environment.get_template("report.html.jinja").render(context))
+    write_text(markdown, environment.get_template("report.md.jinja").render(context))
+    return html, markdown
+
+
+def _context(outcome: Outcome) -> dict[str, Any]:
+    settings, rows = outcome.settings, list(outcome.journal)
+    folds = settings.folds
+    cells = fold_cells(rows, folds, settings.watts)
+    spreads = protocol_spreads(rows, folds)
+    byte_rows = byte_cells(rows, folds)
+    scores = _semeion_weights() if "weights" in settings.parts else None
+    titles = {name: entry(name).title for name in datasets.NAMES}
+    shapes = published.tables()["table1"]
+    return {
+        "settings": settings,
+        "circumstances": outcome.circumstances,
+        "missing": outcome.missing,
+        "not_installed": [METHODS[name].title for name in outcome.not_installed],
+        "left_out": outcome.left_out,
+        "rows": len(rows),
+        "busy": busy(rows),
+        "close": CLOSE,
+        "titles": titles,
+        "shapes": shapes,
+        "entries": {name: entry(name) for name in datasets.NAMES},
+        "methods": METHODS,
+        "groups": [
+            (suffix, [name for name in names if any(dataset == name for dataset, _ in cells)])
+            for suffix, names in (("", published.BINARY), ("m", published.MULTICLASS))
+        ],
+        "cells": cells,
+        "spreads": spreads,
+        "published_accuracy": lambda name: published.number("accuracy", name, "sefr"),
+        "variants": protocol_study.VARIANTS,
+        "bytes": {entry(name).title: found for name, found in byte_rows.items()},
+        "findings": findings(cells, spreads, byte_rows),
+        "uno": uno.tables(settings.device_results) if "uno" in settings.parts else [],
+        "weights": scores,
+        "made_up": any(row.dataset == gisette_shape.NAME for row in rows),
+        "figures": {
+            "overview": figures.overview(cells, titles),
+            "scalability": figures.scalability(rows),
+            "weights": figures.weights(scores) if scores is not None else "",
+        },
+    }
+
+
+def _semeion_weights() -> NDArray[np.float64] | None:
+    """Train on all of Semeion and return its feature scores, 10 x 256; None where it is not at hand."""
+    from sefr import SEFRClassifier
+
+    if not datasets.at_hand("semeion"):
+        return None
+    loaded = datasets.load("semeion", download=False)
+    data = prepare(loaded.X, loaded.y)
+    return np.asarray(SEFRClassifier().fit(data.X, data.y).feature_scores_)
+
+
+def _weights_csv(scores: NDArray[np.float64]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["digit", *(f"row{j // 16}_column{j % 16}" for j in range(scores.shape[1]))])
+    for digit, weights in enumerate(scores):
+        writer.writerow([digit, *map(repr, weights.tolist())])
+    return buffer.getvalue()
+
+
+def _environment() -> Any:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined, select_autoescape
+
+    templates = files("sefr.paper") / "templates"
+    environment = Environment(
+        # Not PackageLoader: it does not find the templates of an editable installation.
+        loader=FunctionLoader(lambda name: templates.joinpath(name).read_text(encoding="utf-8")),
+        autoescape=select_autoescape(["html.jinja"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"figure": significant, "printed": printed, "signed": signed, "ratio": ratio}
+    return environment
+
+
+def significant(value: float | None) -> str:
+    """Return a number with three significant digits, without an exponent: 0.00294, 12.4, 1,520."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - int(np.floor(np.log10(abs(value)))))
+    return f"{value:,.{digits}f}"
+
+
+def printed(value: float | int | None) -> str:
+    """Return a published number as the paper prints it: whole, or with two decimals."""
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def ratio(value: float | None) -> str:
+    """Return a ratio to SEFR."""
+    return "–" if value is None else f"×{significant(value)}"

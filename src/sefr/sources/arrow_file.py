@@ -1,0 +1,67 @@
+"""Arrow IPC: files (also called Feather) and streams."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import ipc
+
+from .part import Part, SourceError, as_wanted, checked_names, kind_of
+
+ROWS = 1 << 13
+
+
+class ArrowPart(Part):
+    """An Arrow file or stream. The file is mapped; pages that were read are given back after each slice."""
+
+    def __init__(self, path: str, name: str | None = None) -> None:
+        self.path = path
+        self.name = name or path
+        try:
+            with open(path, "rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._is_file = self._map[:6] == b"ARROW1"
+            schema = self._open().schema
+        except (pa.ArrowException, OSError, ValueError) as error:
+            first = str(error).splitlines()[0]
+            raise SourceError(
+                f"{self.name}: not an Arrow or Feather file, or a damaged one: {first}"
+            ) from None
+        checked_names(schema.names, self.name)
+        self.columns = {field.name: kind_of(field.type) for field in schema}
+        self.size = len(self._map)
+        self._read = 0
+
+    @property
+    def position(self) -> int:
+        return self._read
+
+    def batches(self, wanted: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+        record = self._read = 0
+        try:
+            for batch, done in self._slices():
+                yield as_wanted(batch, wanted)
+                record += batch.num_rows
+                self._read = int(len(self._map) * done)
+                self._map.madvise(mmap.MADV_DONTNEED)
+        except (pa.ArrowException, OSError) as error:
+            first = str(error).splitlines()[0]
+            raise SourceError(f"{self.place(record)}: damaged: {first}") from None
+
+    def _open(self) -> Any:
+        buffer = pa.BufferReader(pa.py_buffer(self._map))
+        return ipc.open_file(buffer) if self._is_file else ipc.open_stream(buffer)
+
+    def _slices(self) -> Iterator[tuple[pa.RecordBatch, float]]:
+        reader = self._open()
+        step = max(1, min(ROWS, (1 << 19) // max(1, len(self.columns))))
+        whole = reader.num_record_batches if self._is_file else None
+        batches = (reader.get_batch(i) for i in range(whole)) if whole is not None else iter(reader)
+        for number, batch in enumerate(batches):
+            batch.validate()
+            for start in range(0, batch.num_rows, step):
+                part = min(1.0, (start + step) / batch.num_rows)
+                yield batch.slice(start, step), (number + part) / whole if whole else 0.0

@@ -1,0 +1,95 @@
+"""A Part: one file of rows, whatever its format, and the words for what is wrong with it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+NUMBER, TEXT, OTHER = "number", "text", "other"
+
+
+class SourceError(ValueError):
+    """Data that cannot be read, with the place: ``data.csv, line 17: expected 5 columns, found 4``."""
+
+
+class Part(ABC):
+    """One file.
+
+    ``name`` is what messages call it. ``columns`` has the name of every column and what it holds:
+    ``NUMBER`` (integers, floats, booleans), ``TEXT``, or ``OTHER`` (dates, lists), which no model can use.
+    ``typed`` says that the format itself tells "1" from 1; where it does not, labels of digits are integers.
+    ``size`` is the number of bytes, if known, and ``position`` how many of them have been read.
+    """
+
+    name: str
+    columns: dict[str, str]
+    typed: bool = True
+    size: int | None = None
+
+    @property
+    @abstractmethod
+    def position(self) -> int:
+        """Bytes read so far."""
+
+    @abstractmethod
+    def batches(self, wanted: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the columns wanted, each column as numbers or as text, never all at once."""
+
+    def place(self, record: int) -> str:
+        """Return where the record is, counted from 0: "data.csv, line 17"."""
+        return f"{self.name}, row {record + 1}"
+
+    def absent_means_zero(self) -> bool:
+        """Say whether a column that the file does not mention is zero throughout."""
+        return False
+
+    def describe_text(self, column: str) -> str:
+        """Return an example of the text in a column, for a message: " ('red')", or nothing."""
+        return ""
+
+
+def kind_of(kind: pa.DataType) -> str:
+    """Return what a column of an Arrow type holds."""
+    if pa.types.is_dictionary(kind):
+        return kind_of(kind.value_type)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        return NUMBER
+    if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        return NUMBER
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return TEXT
+    return OTHER
+
+
+def checked_names(names: list[Any], where: str) -> list[str]:
+    """Return column names; a name that is empty or occurs twice is an error."""
+    seen: dict[str, int] = {}
+    for number, name in enumerate(names, start=1):
+        if not isinstance(name, str) or not name.strip():
+            raise SourceError(f"{where}: column {number} has no name")
+        if name in seen:
+            raise SourceError(f"{where}: two columns are called {name!r}: columns {seen[name]} and {number}")
+        seen[name] = number
+    if not seen:
+        raise SourceError(f"{where}: there are no columns")
+    return list(seen)
+
+
+def as_wanted(batch: pa.RecordBatch, wanted: Mapping[str, str]) -> pa.RecordBatch:
+    """Return the columns wanted of a typed batch, as they are but for dictionaries, decimals and nulls."""
+    columns = []
+    for name in wanted:
+        column = batch.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if pa.types.is_decimal(column.type) or pa.types.is_null(column.type):
+            column = column.cast(pa.float64())
+        elif pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+            column = column.cast(pa.string())
+        columns.append(column)
+    if not columns:
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, type=pa.struct([])))
+    return pa.RecordBatch.from_arrays(columns, names=list(wanted))
