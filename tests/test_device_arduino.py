@@ -6,13 +6,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits, load_iris
+
 from sefr import SEFRClassifier
 from sefr.device import export, library
-from sklearn.datasets import load_digits, load_iris
 
 CORE = Path("/usr/share/arduino/hardware/arduino/avr")
 EXAMPLES = library().parent / "examples" if library().name == "src" else None
-FLAGS = ["-mmcu=atmega328p", "-DF_CPU=16000000L", "-DARDUINO=10819", "-DARDUINO_AVR_UNO", "-DARDUINO_ARCH_AVR"]
+FLAGS = [
+    "-mmcu=atmega328p",
+    "-DF_CPU=16000000L",
+    "-DARDUINO=10819",
+    "-DARDUINO_AVR_UNO",
+    "-DARDUINO_ARCH_AVR",
+]
 FLAGS += ["-DDECIMAL_DIG=9", "-Os", "-ffunction-sections", "-fdata-sections", "-w"]
 FLAGS += ["-I", str(CORE / "cores/arduino"), "-I", str(CORE / "variants/standard")]
 FLAGS += ["-I", str(CORE / "libraries/EEPROM/src")]
@@ -48,10 +55,22 @@ def core(tmp_path_factory):
 
 def link(objects, core, folder):
     image = folder / "sketch.elf"
-    command = ["avr-gcc", "-mmcu=atmega328p", "-Os", "-Wl,--gc-sections", *objects, *core, "-lm", "-o", str(image)]
+    command = [
+        "avr-gcc",
+        "-mmcu=atmega328p",
+        "-Os",
+        "-Wl,--gc-sections",
+        *objects,
+        *core,
+        "-lm",
+        "-o",
+        str(image),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    listing = subprocess.run(["avr-size", str(image)], capture_output=True, text=True, check=True).stdout.splitlines()
+    listing = subprocess.run(
+        ["avr-size", str(image)], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     text, data, bss = (int(word) for word in listing[1].split()[:3])
     assert text + data <= 32256
     assert data + bss <= 2048 - 200

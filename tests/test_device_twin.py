@@ -1,4 +1,5 @@
-"""The twin, the exported code and the simulated boards give the same answers, and states come home as Summaries."""
+"""The twin, the exported code and the simulated boards give the same answers, and states come home as
+Summaries."""
 
 import functools
 import json
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 from device_program import SIMULATED, built, needs_tools
 from device_reference import ONE, Reference
+from sklearn.datasets import load_digits, load_iris
+
 from sefr import SEFRClassifier, Summary
 from sefr.device import (
     BOARDS,
@@ -24,7 +27,6 @@ from sefr.device import (
     write_state,
 )
 from sefr.device.export import distinct, float_literal, identifier
-from sklearn.datasets import load_digits, load_iris
 
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 
@@ -132,21 +134,49 @@ def test_exported_headers_compile_without_a_warning(case, weights, tmp_path):
     for target in ("c", "generated"):
         export(clf, target, tmp_path / target, name="int", weights=weights)
         program = tmp_path / target / "program.c"
-        program.write_text('#include "_int.h"\n_int_value r[_INT_FEATURES];\nint main(void) { return _int_classify(r); }\n')
+        program.write_text(
+            '#include "_int.h"\n_int_value r[_INT_FEATURES];\nint main(void) { return _int_classify(r); }\n'
+        )
         for prefix, flags in (("", ()), ("avr-", ("-mmcu=atmega328p",))):
             for language in (("-x", "c", "-std=c99"), ("-x", "c++", "-std=c++11")):
-                command = [prefix + "gcc", *flags, *language, "-Os", *STRICT, "-c", str(program), "-o", str(tmp_path / "o")]
+                command = [
+                    prefix + "gcc",
+                    *flags,
+                    *language,
+                    "-Os",
+                    *STRICT,
+                    "-c",
+                    str(program),
+                    "-o",
+                    str(tmp_path / "o"),
+                ]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("language", [("-x", "c", "-std=c99"), ("-x", "c++", "-std=c++11")], ids=["C99", "C++11"])
+@pytest.mark.parametrize(
+    "language", [("-x", "c", "-std=c99"), ("-x", "c++", "-std=c++11")], ids=["C99", "C++11"]
+)
 @needs_tools
 def test_library_compiles_without_a_warning(language, tmp_path):
-    compilers = [["gcc"], [BOARDS["uno"].tool("gcc"), "-mmcu=atmega328p"], [BOARDS["cortex-m0"].tool("gcc"), "-mthumb"]]
+    compilers = [
+        ["gcc"],
+        [BOARDS["uno"].tool("gcc"), "-mmcu=atmega328p"],
+        [BOARDS["cortex-m0"].tool("gcc"), "-mthumb"],
+    ]
     for compiler in compilers:
         for source in sorted(library().glob("sefr_w*.c")):
-            command = [*compiler, *language, "-Os", "-ffreestanding", *STRICT, "-c", str(source), "-o", str(tmp_path / "o")]
+            command = [
+                *compiler,
+                *language,
+                "-Os",
+                "-ffreestanding",
+                *STRICT,
+                "-c",
+                str(source),
+                "-o",
+                str(tmp_path / "o"),
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
 
@@ -159,7 +189,13 @@ def test_floats_read_back_to_the_same_bits(rng):
 
 
 def test_names_become_identifiers():
-    assert [identifier(text) for text in ("a b", "7up", "für", "int", "")] == ["a_b", "_7up", "f_r", "_int", "_"]
+    assert [identifier(text) for text in ("a b", "7up", "für", "int", "")] == [
+        "a_b",
+        "_7up",
+        "f_r",
+        "_int",
+        "_",
+    ]
     assert distinct(["a", "a", "a_2", "a"]) == ["a", "a_2", "a_2_2", "a_3"]
 
 
@@ -194,7 +230,9 @@ def test_long_straight_code_compiles(tmp_path, rng):
         "int main(void) { while (fread(r, 1, sizeof r, stdin)) putchar(long_one_classify(r)); return 0; }\n"
     )
     subprocess.run(["gcc", "-O0", str(program), "-o", str(tmp_path / "program")], check=True)
-    done = subprocess.run([str(tmp_path / "program")], input=X.astype(np.uint8).tobytes(), capture_output=True, check=True)
+    done = subprocess.run(
+        [str(tmp_path / "program")], input=X.astype(np.uint8).tobytes(), capture_output=True, check=True
+    )
     assert list(done.stdout) == Twin(clf).predict(X).tolist()
 
 
@@ -231,7 +269,9 @@ def test_states_go_back_to_a_board(rng, ranged, sum_bits):
     low, high = np.arange(6) * 10.0 - 5, np.arange(6) * 10.0 + 99.5
     raw = read_state(state, low=low, high=high, classes=["no", "yes"])
     assert raw.classes.tolist() == ["no", "yes"]
-    assert write_state(raw, sum_bits=sum_bits, low=low, high=high) == write_state(read_state(state), sum_bits=sum_bits)
+    assert write_state(raw, sum_bits=sum_bits, low=low, high=high) == write_state(
+        read_state(state), sum_bits=sum_bits
+    )
 
 
 def test_the_newest_good_slot_counts(rng):
@@ -275,7 +315,9 @@ def test_a_learning_sketch_starts_where_the_host_stopped(board, tmp_path):
             assert case == "uint8 ranges"  # 64 features x 10 classes with 32-bit sums are more than 2 KB
             assert board == "uno"
             continue
-        agree = np.mean(result.predictions == np.asarray(json.loads(json.dumps(clf.predict(X[:20]).tolist()))))
+        agree = np.mean(
+            result.predictions == np.asarray(json.loads(json.dumps(clf.predict(X[:20]).tolist())))
+        )
         assert agree >= 0.9, case
 
 
@@ -302,7 +344,9 @@ def test_bad_arguments_say_what_is_wrong(tmp_path):
         export(clf, "c", tmp_path, learn=True)
     with pytest.raises(ValueError, match="weights must be one of"):
         Twin(clf, "int4")
-    with pytest.raises(ValueError, match="row 0, feature 2: 256 is not a value of the board's input type uint8"):
+    with pytest.raises(
+        ValueError, match="row 0, feature 2: 256 is not a value of the board's input type uint8"
+    ):
         Twin(clf).predict(np.where(np.arange(64) == 2, 256, X[:1]))
     with pytest.raises(ValueError, match="board must be one of"):
         simulate(clf, X, "teensy")
@@ -319,12 +363,15 @@ def test_bad_arguments_say_what_is_wrong(tmp_path):
 @pytest.mark.parametrize("seed", range(6))
 @needs_tools
 def test_sanitizers_stay_silent_under_random_bytes(seed):
-    """Random bytes are commands too: calls, records, damaged storages. ASan and UBSan end the program at a fault."""
+    """Random bytes are commands too: calls, records, damaged storages. ASan and UBSan end the program at a
+    fault."""
     rng = np.random.default_rng(seed)
     shape = [(5, 2), (3, 4), (6, 3)][seed % 3]
     bits = [(8, 16), (16, 32), (16, 16), (8, 32)][seed % 4]
     kind = ("SEFR_MODEL", "SEFR_RANGE_MODEL", "SEFR_LEAN_MODEL")[seed // 2]
-    image = built("host", "conformance.c", (f"FEATURES={shape[0]}", f"CLASSES={shape[1]}", f"KIND={kind}"), *bits)
+    image = built(
+        "host", "conformance.c", (f"FEATURES={shape[0]}", f"CLASSES={shape[1]}", f"KIND={kind}"), *bits
+    )
     commands = np.frombuffer(b"lebofdmscyvwxpgkznt", np.uint8)
     for _ in range(20):
         noise = rng.integers(0, 256, 30000).astype(np.uint8)

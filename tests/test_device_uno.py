@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from device_program import HERE, built, needs_tools
 from device_reference import OK, Reference
+
 from sefr import SEFRClassifier
 from sefr.device import BOARDS, BuildError, library, simulate
 
@@ -37,10 +38,16 @@ def taught(X, y, classes=2):
 
 
 def measure(X, y, mode, kernels=True, optimise="-Os"):
-    """Return the cycles of reset, learning, solving, classifying (RAM, weights in flash), after checking the results."""
+    """Return the cycles of reset, learning, solving, classifying (RAM, weights in flash), after checking the
+    results."""
     reference = taught(X, y)
     image = built(
-        "uno", "cycles.c", (f"MODE={mode}",), kernels=kernels, optimise=optimise, data=data_header(X, y, reference)
+        "uno",
+        "cycles.c",
+        (f"MODE={mode}",),
+        kernels=kernels,
+        optimise=optimise,
+        data=data_header(X, y, reference),
     )
     run = BOARDS["uno"].run(image)
     m = X.shape[1]
@@ -72,7 +79,9 @@ def test_training_cycles(sample, mode, kernels, most):
 
 
 @pytest.mark.parametrize(
-    ("what", "kernels", "most"), [("classify", False, 2000), ("fixed", True, 1190)], ids=["portable", "weights in flash"]
+    ("what", "kernels", "most"),
+    [("classify", False, 2000), ("fixed", True, 1190)],
+    ids=["portable", "weights in flash"],
 )
 @needs_tools
 def test_classifying_cycles(sample, what, kernels, most):
@@ -89,7 +98,8 @@ def test_generated_code_cycles(sample):
 @pytest.mark.parametrize("features", [1, 2, 3, 5, 11, 13, 16, 31, 48, 129, 130, 247, 256, 270])
 @needs_tools
 def test_kernels_equal_the_portable_code(features, rng):
-    """Rows of every remainder of the unrolled loops, and past the kernels' limits of 129, 240 and 255 features."""
+    """Rows of every remainder of the unrolled loops, and past the kernels' limits of 129, 240 and 255
+    features."""
     X = rng.integers(0, 256, (24, features)) * (rng.random((24, features)) < 0.7)
     X[0], X[1] = 255, 0
     y = (np.arange(24) % 3 == 0).astype(np.uint8)
@@ -101,7 +111,8 @@ def test_kernels_equal_the_portable_code(features, rng):
 @pytest.mark.parametrize("counts", [(128, 128), (200, 100), (256, 256), (300, 290), (600, 20)])
 @needs_tools
 def test_kernels_at_the_guard(counts, rng):
-    """Counts where the 24-bit weights give way to the portable ones, and where the sums are halved on the way."""
+    """Counts where the 24-bit weights give way to the portable ones, and where the sums are halved on the
+    way."""
     y = np.repeat([0, 1], counts).astype(np.uint8)
     rng.shuffle(y)
     X = rng.integers(0, 256, (len(y), 5))
@@ -154,7 +165,7 @@ def test_too_large_a_model_does_not_compile(tmp_path, kind, features, classes, f
     if fits:
         assert BOARDS["uno"].build(sources, tmp_path, includes=[library()]).data <= 2048 - 256
     else:
-        with pytest.raises(BuildError, match="m_does_not_fit.*negative"):
+        with pytest.raises(BuildError, match=r"m_does_not_fit.*negative"):
             BOARDS["uno"].build(sources, tmp_path, includes=[library()])
 
 

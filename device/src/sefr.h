@@ -61,7 +61,8 @@
 #endif
 #endif
 /* SEFR_STACK_BYTES: RAM in bytes kept free for the stack and the rest of the program. The deepest call of the
- *   library on AVR takes less than 100 (device/README.md). Default 256: an Arduino sketch with Serial needs 200. */
+ *   library on AVR takes 100 for two classes with int8 weights and 16-bit sums, 230 more in sefr_learn_batch_P.
+ *   Default 256: an Arduino sketch with Serial needs 200. */
 #ifndef SEFR_STACK_BYTES
 #define SEFR_STACK_BYTES 256UL
 #endif

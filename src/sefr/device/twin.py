@@ -1,4 +1,4 @@
-"""The board in the process: the device library itself, compiled into the package, predicting at the host's speed."""
+"""The board in the process: the device library itself, compiled into the package."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Twin:
     host 0.8281, board 0.8256: +0.0025 lost, 8 of 797 answers differ
     """
 
-    def __init__(self, clf: SEFRClassifier, weights: str = "int8", input: str | None = None) -> None:  # noqa: A002
+    def __init__(self, clf: SEFRClassifier, weights: str = "int8", input: str | None = None) -> None:
         self.quantised = quantise(clf, weights, input)
         self._clf = clf
 
