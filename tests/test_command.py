@@ -421,7 +421,7 @@ def test_a_read_only_folder_is_said(sefr, iris):
     nobody = 65534  # root may write anywhere, so it must be somebody else
     with tempfile.TemporaryDirectory() as folder:
         iris.to_csv(f"{folder}/iris.csv", index=False)
-        os.chmod(folder, 0o555)
+        Path(folder).chmod(0o555)
         root = os.geteuid() == 0
         if root:
             os.seteuid(nobody)
@@ -430,7 +430,7 @@ def test_a_read_only_folder_is_said(sefr, iris):
         finally:
             if root:
                 os.seteuid(0)
-            os.chmod(folder, 0o755)
+            Path(folder).chmod(0o755)
         assert_one_line(*result, f"{folder}.*Permission denied")
         assert os.listdir(folder) == ["iris.csv"]
 
