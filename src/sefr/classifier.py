@@ -473,7 +473,9 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _learned(self, summary: Summary, X: Any = None, refined: Refined | None = None) -> Self:
         """Take a Summary and what follows from it, or was refined from it, all or nothing."""
         planes = solve(summary, self.scale, self.epsilon) if refined is None else refined.planes
-        if X is not None:
+        if type(X) is np.ndarray:  # what validate_data would do, without asking 30 us long what X might be
+            self.__dict__.pop("feature_names_in_", None)
+        elif X is not None:
             validate_data(self, X, reset=True, skip_check_array=True)
         elif not hasattr(self, "n_features_in_") and summary.feature_names is not None:
             self.feature_names_in_ = np.array(summary.feature_names, dtype=object)

@@ -27,6 +27,13 @@ class WeightType(StrEnum):
     int16 = "int16"
 
 
+class Engines(StrEnum):
+    """What reads the files."""
+
+    sefr = "sefr"
+    duckdb = "duckdb"
+
+
 FILES = "Files, folders, globs, - for standard input: CSV, Parquet, Feather, Arrow, npy, npz, ARFF, libsvm."
 
 Data = Annotated[list[str], typer.Argument(help=FILES, show_default=False, metavar="DATA...")]
@@ -72,6 +79,9 @@ Scale = Annotated[
 ]
 Epsilon = Annotated[float, typer.Option("--epsilon", help="Keeps equation 5 from dividing by zero.", min=0)]
 Weights = Annotated[WeightType, typer.Option("--weights", help="How a board keeps its weights.")]
+Engine = Annotated[
+    Engines, typer.Option("--engine", help="What adds up the rows; duckdb uses all cores: Parquet, CSV and JSON.")
+]
 Out = Annotated[str | None, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON on standard output.")]

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from ..intake import checked_weights
 from ..labels import encode
-from ..matrix import Dense, Matrix, Sparse, matrix_of
+from ..matrix import Columns as ColumnMatrix
+from ..matrix import KERNEL_TYPES, Dense, Matrix, Sparse
 from ..summary import Summary
 from .columns import Columns
 from .error import EngineError
@@ -66,7 +67,7 @@ def _summary_of_batch(batch: pa.RecordBatch, columns: Columns, missing: str) -> 
     if len(columns.features) == 1 and not _is_number(first.type):
         matrix, names = matrix_of_vectors(first, columns.features[0]), None
     else:
-        matrix = matrix_of(pa.table([_numbers(batch.column(name), name) for name in columns.features], list(columns.features)))
+        matrix = ColumnMatrix([_numbers(batch.column(name), name) for name in columns.features], batch.num_rows)
     return Summary.of_matrix(matrix, classes, codes, weights, names, missing=missing)
 
 
@@ -82,10 +83,10 @@ def _is_number(kind: pa.DataType) -> bool:
     return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
 
 
-def _numbers(column: pa.Array, name: str) -> pa.Array:
+def _numbers(column: pa.Array, name: str) -> Any:
     if not _is_number(column.type):
         raise ValueError(f"column {name!r} is {column.type}, not a number")
-    return column
+    return _as_floats(column)
 
 
 def matrix_of_vectors(column: pa.Array, name: str) -> Matrix:
@@ -108,10 +109,11 @@ def matrix_of_vectors(column: pa.Array, name: str) -> Matrix:
 
 
 def _as_floats(flat: pa.Array) -> Any:
-    if flat.null_count or pa.types.is_decimal(flat.type) or pa.types.is_boolean(flat.type):
+    """Return numbers as numpy has them, in place where Arrow and numpy agree; null as NaN."""
+    if flat.null_count or pa.types.is_decimal(flat.type):
         flat = flat.cast(pa.float64())
     values = flat.to_numpy(zero_copy_only=False)
-    return values if values.dtype.kind in "fiu" else values.astype(np.float64)
+    return values if values.dtype in KERNEL_TYPES else values.astype(np.float64)
 
 
 def _one_width(widths: Any, name: str) -> int:
