@@ -67,6 +67,7 @@ def change(screen: Screen, model: str, output: str | None, summary: Summary, *, 
         if verb == "learned":
             clf.merge(summary)
         else:
+            clf._refuse_without_rows("forget")
             clf._learned(clf.summary_ - summary)
         model_file.save(clf, output or model)
     screen.line(

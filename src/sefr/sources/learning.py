@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -176,17 +177,9 @@ def checked_rows(batch: Batch, matrix: Columns, recipe: Recipe, missing: str) ->
 
 def nameless(clf: SEFRClassifier) -> SEFRClassifier:
     """Return the same model for rows without names: a table has matched its columns by name already."""
-    s = clf.summary_
-    summary = Summary.from_parts(
-        classes=s.classes,
-        counts=s.counts,
-        sums=s.sums,
-        low=s.low,
-        high=s.high,
-        tails=s.tails,
-        present=s.present,
-    )
-    return SEFRClassifier.from_summary(summary, **clf.get_params(deep=False))
+    twin = copy(clf)
+    twin.__dict__.pop("feature_names_in_", None)
+    return twin
 
 
 def _label(recipe: Recipe) -> str:
