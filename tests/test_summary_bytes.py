@@ -98,7 +98,11 @@ def test_a_lie_with_a_right_checksum_is_refused_and_allocates_nothing():
     head = b"SEFRsum\x01"
     huge = b"\xff\xff\xff\xff\xff\xff\xff\x7f"
     lies = {
-        "end too early": [head + huge + huge + b"\0\x09", head + b"\x02\x02\0", head + b"\x01" + huge + b"\0\x00a\x00b"],
+        "end too early": [
+            head + huge + huge + b"\0\x09",
+            head + b"\x02\x02\0",
+            head + b"\x01" + huge + b"\0\x00a\x00b",
+        ],
         "no end": [head + b"\xff" * 12],
         "unknown flags": [head + b"\x01\x01\x08"],
         "unknown kind": [head + b"\x01\x01\x00\x63\x00", head + b"\x01\x01\x00\x00\x01\x0b\x01"],

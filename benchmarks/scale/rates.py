@@ -2,8 +2,8 @@
 
     python benchmarks/scale/rates.py [--rows 40000] [--features 1000]
 
-Times are CPU seconds of this process and all below it (Spark's JVM and Python workers too), so that what else the
-machine does hardly enters; each figure is the best of several runs.
+Times are CPU seconds of this process and all below it (Spark's JVM and Python workers too), so that what
+else the machine does hardly enters; each figure is the best of several runs.
 """
 
 from __future__ import annotations
@@ -76,8 +76,12 @@ def host(rows: int, features: int, folder: Path) -> dict[str, float]:
     long = pa.table({f"c{j}": X.ravel()[j * rows * 20 : (j + 1) * rows * 20] for j in range(features // 20)})
     long = long.append_column("y", pa.array(np.tile(y, 20)))
     pq.write_table(long, narrow, compression="zstd", use_dictionary=False)
-    found[f"duckdb, parquet of {features} columns, cells/s"] = cells / best(lambda: summary_of_files(path, "y"), 3)
-    found[f"duckdb, parquet of {features // 20} columns, cells/s"] = cells / best(lambda: summary_of_files(narrow, "y"), 3)
+    found[f"duckdb, parquet of {features} columns, cells/s"] = cells / best(
+        lambda: summary_of_files(path, "y"), 3
+    )
+    found[f"duckdb, parquet of {features // 20} columns, cells/s"] = cells / best(
+        lambda: summary_of_files(narrow, "y"), 3
+    )
     return found
 
 

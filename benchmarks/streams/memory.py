@@ -40,7 +40,12 @@ def main() -> None:
         model.learn_one({name: number() + y * 0.1 for name in names}, y)
         if i % (rows // 10) == 0:
             seconds = time.perf_counter() - started
-            point = {"rows": i, "rss_kb": resident(), "state_bytes": len(pickle.dumps(model._tally)), "seconds": round(seconds, 1)}
+            point = {
+                "rows": i,
+                "rss_kb": resident(),
+                "state_bytes": len(pickle.dumps(model._tally)),
+                "seconds": round(seconds, 1),
+            }
             points.append(point)
             print(point, flush=True)
     (Path(__file__).parent / "memory.json").write_text(json.dumps(points, indent=1) + "\n")

@@ -152,7 +152,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         summary = Summary.of_frame(frame, label, features, weight, missing=self.missing)
         if len(summary.classes) < 2:
             raise ValueError(
-                f"SEFR needs at least two classes, but column {label!r} has one class only: {summary.classes[0]!r}."
+                f"SEFR needs at least two classes, but column {label!r} has one class only: "
+                f"{summary.classes[0]!r}."
             )
         self._learned(summary)
         self._closed = False

@@ -212,8 +212,8 @@ class Summary:
     ) -> Summary:
         """Summarise a data frame where it is: eager or lazy, on this machine, in a database or on a cluster.
 
-        Any frame narwhals knows: pandas, Polars, pyarrow, DuckDB, Ibis, Dask, PySpark. A lazy one is added up by
-        its engine, and only the Summary comes back; see :mod:`sefr.engines.frames`.
+        Any frame narwhals knows: pandas, Polars, pyarrow, DuckDB, Ibis, Dask, PySpark. A lazy one is added
+        up by its engine, and only the Summary comes back; see :mod:`sefr.engines.frames`.
 
         Parameters
         ----------

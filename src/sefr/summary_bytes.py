@@ -10,9 +10,10 @@ Little-endian throughout::
     .   feature names: m strings
     4   CRC-32 of everything before it
 
-A kind is one byte, an index into ``KINDS``. Each array takes the smallest kind that holds every value exactly, so
-sums of small integers need 2 bytes each instead of 8. The same Summary always gives the same bytes. The checksum
-finds damage, not forgery: sign or encrypt the bytes where someone may want to change them.
+A kind is one byte, an index into ``KINDS``. Each array takes the smallest kind that holds every value
+exactly, so
+sums of small integers need 2 bytes each instead of 8. The same Summary always gives the same bytes. The
+checksum finds damage, not forgery: sign or encrypt the bytes where someone may want to change them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,23 @@ VERSION = 1
 TAILS, PRESENT, NAMES = 1, 2, 4
 
 # Positions are part of the format: append only.
-KINDS = ["u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8", "u8", "i8", "b1", "text", "text objects", "bytes", "bytes objects"]
+KINDS = [
+    "u1",
+    "i1",
+    "u2",
+    "i2",
+    "u4",
+    "i4",
+    "f4",
+    "f8",
+    "u8",
+    "i8",
+    "b1",
+    "text",
+    "text objects",
+    "bytes",
+    "bytes objects",
+]
 # From small to large; 8-byte integers hold nothing that a float64 of the same size does not.
 ARRAY_KINDS = KINDS[:8]
 
@@ -39,7 +56,11 @@ ARRAY_KINDS = KINDS[:8]
 def packed(summary: Summary) -> bytes:
     """Return the Summary as bytes."""
     names = summary.feature_names
-    flags = TAILS * (summary.tails is not None) | PRESENT * (summary.present is not None) | NAMES * (names is not None)
+    flags = (
+        TAILS * (summary.tails is not None)
+        | PRESENT * (summary.present is not None)
+        | NAMES * (names is not None)
+    )
     parts = [
         MAGIC,
         bytes([VERSION]),
@@ -56,12 +77,14 @@ def packed(summary: Summary) -> bytes:
 
 
 def unpacked(data: bytes | bytearray | memoryview) -> dict[str, Any]:
-    """Return the parts of a Summary; raise ``ValueError`` for anything but the bytes of one, whole and undamaged."""
+    """Return the parts of a Summary; raise ``ValueError`` for anything but the whole bytes of one."""
     data = bytes(data)
     if len(data) < len(MAGIC) + 5 or not data.startswith(MAGIC):
         raise ValueError("not a Summary: the bytes do not start as those of one do")
     if data[len(MAGIC)] != VERSION:
-        raise ValueError(f"this Summary has format version {data[len(MAGIC)]}; this sefr reads version {VERSION}")
+        raise ValueError(
+            f"this Summary has format version {data[len(MAGIC)]}; this sefr reads version {VERSION}"
+        )
     if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:], "little"):
         raise ValueError("the bytes of this Summary are damaged: the checksum does not agree")
     reader = _Reader(data[len(MAGIC) + 1 : -4])
@@ -117,11 +140,13 @@ def _packed_labels(classes: NDArray[Any]) -> bytes:
             name = ("text" if wanted is str else "bytes") + (" objects" if kind == "O" else "")
             raw = [value.encode() if isinstance(value, str) else value for value in values]
             return bytes([KINDS.index(name)]) + b"".join(map(_packed_string, raw))
-    raise ValueError(f"labels such as {values[0]!r} have no place in the bytes of a Summary; use numbers or strings")
+    raise ValueError(
+        f"labels such as {values[0]!r} have no place in the bytes of a Summary; use numbers or strings"
+    )
 
 
 class _Reader:
-    """Takes bytes from the front and never more than there are, so that a lie about a length allocates nothing."""
+    """Takes bytes from the front, never more than there are: a lie about a length allocates nothing."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -97,7 +97,7 @@ def postgres():
 
 @pytest.fixture
 def as_frame(request):
-    """Return a function: an Arrow table as a frame of some engine, in several partitions where it has those."""
+    """Return a function: an Arrow table as a frame of some engine, in partitions where it has those."""
 
     def make(engine, table):
         if engine == "pandas":
@@ -121,7 +121,9 @@ def as_frame(request):
             # Dask would make strings of a column of booleans and None; Arrow's own types it leaves alone.
             return dd.from_pandas(table.to_pandas(types_mapper=pd.ArrowDtype), npartitions=3, sort=False)
         if engine == "pyspark":
-            signed = [f.with_type(pa.int16()) if f.type == pa.uint8() else f for f in table.schema]  # it has no other
+            signed = [
+                f.with_type(pa.int16()) if f.type == pa.uint8() else f for f in table.schema
+            ]  # it has no other
             return request.getfixturevalue("spark").createDataFrame(table.cast(pa.schema(signed)))
         return table
 
@@ -130,7 +132,7 @@ def as_frame(request):
 
 @pytest.fixture
 def mixed(rng):
-    """Return an Arrow table of every kind of column, NaN and null among them, and whole numbers throughout."""
+    """Return an Arrow table of every kind of column, with NaN and null, of halves of whole numbers."""
     n = 240
     halves = rng.integers(-40, 40, n) / 2
     halves[::19] = np.nan

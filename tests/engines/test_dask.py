@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ def rows(number):
 
 
 def lingering(number, note):
-    """Return rows; the first attempt at partition 3 says which worker it runs in, and waits to die with it."""
+    """Return rows; the first attempt at partition 3 says which worker it runs in, and waits to die."""
     if number == 3 and not os.path.exists(note):
         with open(note + ".new", "w") as file:
             file.write(str(os.getpid()))
@@ -44,7 +45,7 @@ def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path):
     def killer():
         for _ in range(2400):
             if os.path.exists(note):
-                killed.append(int(open(note).read()))
+                killed.append(int(Path(note).read_text()))
                 os.kill(killed[0], signal.SIGKILL)
                 return
             time.sleep(0.1)
@@ -76,7 +77,7 @@ def test_a_partition_with_other_columns_is_named():
         return rows(number).rename(columns={"b": "c"}) if number == 1 else rows(number)
 
     frame = dd.from_map(odd, range(3), meta=rows(0).iloc[:0], enforce_metadata=False)
-    with pytest.raises(EngineError, match="^dask: .*'b'") as caught:
+    with pytest.raises(EngineError, match=r"^dask: .*'b'") as caught:
         Summary.of_frame(frame)
     assert "\n" not in str(caught.value)
 
@@ -86,5 +87,5 @@ def test_a_partition_of_text_is_named():
         return rows(number).astype({"b": str}) if number == 2 else rows(number)
 
     frame = dd.from_map(odd, range(3), meta=rows(0).iloc[:0], enforce_metadata=False)
-    with pytest.raises(EngineError, match="^dask: partition 2: column 'b' is String, not a number"):
+    with pytest.raises(EngineError, match=r"^dask: partition 2: column 'b' is String, not a number"):
         Summary.of_frame(frame)

@@ -51,7 +51,7 @@ def test_what_is_wrong_with_files(table, tmp_path):
             summary_of_files(paths, "y")
         assert "\n" not in str(caught.value)
     (tmp_path / "x.txt").write_text("a")
-    with pytest.raises(EngineError, match="none of .parquet"):
+    with pytest.raises(EngineError, match=r"none of \.parquet"):
         summary_of_files(tmp_path / "x.txt", "y")
 
 
@@ -76,5 +76,3 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 700_000  # kB; numpy, scikit-learn and DuckDB themselves take 200 MB
-
-

@@ -1,5 +1,7 @@
 """However a table is cut, retried or delivered, each row counts once."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from sefr.engines.partitions import whole
 def parts_of(X, y, cuts):
     edges = [0, *sorted(cuts), len(y)]
     parts = []
-    for i, (a, b) in enumerate(zip(edges, edges[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(edges)):
         parts.append((i, Summary.of(X[a:b], y[a:b]).to_bytes() if b > a else None, None))
     return parts
 

@@ -1,4 +1,4 @@
-"""The stream: river's own checks, the oracle, forgetting, drift, features that come and go, constant memory."""
+"""The stream: river's own checks, the oracle, forgetting, drift, features that come and go, memory."""
 
 import math
 import pickle
@@ -23,7 +23,9 @@ MODELS = {
     "half-life": SEFRStream(half_life=50),
     "drift": SEFRStream(drift_detector=drift.ADWIN()),
 }
-CHECKS = [(name, i, check) for name, model in MODELS.items() for i, check in enumerate(checks.yield_checks(model))]
+CHECKS = [
+    (name, i, check) for name, model in MODELS.items() for i, check in enumerate(checks.yield_checks(model))
+]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,7 @@ def rows_of(X, names=None):
 
 @pytest.fixture(params=[2, 4])
 def stream(request, rng):
-    X = rng.normal(size=(300, 5)) + [0, 5, -3, 1e6, 1.7e9]
+    X = rng.normal(size=(300, 5)) + np.array([0, 5, -3, 1e6, 1.7e9])
     return X, rng.integers(0, request.param, 300)
 
 
@@ -135,7 +137,7 @@ def test_what_has_faded_is_dropped():
     model = SEFRStream(half_life=2)
     model.learn_one({"old": 1.0, "kept": 1.0}, "gone")
     for i in range(400):
-        model.learn_one({"kept": float(i % 3), f"new{i}": 1.0}, i % 2 and "a" or "b")
+        model.learn_one({"kept": float(i % 3), f"new{i}": 1.0}, (i % 2 and "a") or "b")
     assert set(model.predict_proba_one({"kept": 1.0})) == {"a", "b"}
     assert "old" not in model._tally.features
     assert len(model._tally.features) < 240
@@ -154,7 +156,10 @@ def test_drift_is_found_and_answered():
         return metric.get()
 
     stays = accuracy(SEFRStream())
-    reset, decay = SEFRStream(drift_detector=drift.ADWIN()), SEFRStream(drift_detector=drift.ADWIN(), on_drift="decay")
+    reset, decay = (
+        SEFRStream(drift_detector=drift.ADWIN()),
+        SEFRStream(drift_detector=drift.ADWIN(), on_drift="decay"),
+    )
     assert accuracy(reset) > stays + 0.25
     assert accuracy(decay) > stays + 0.2
     assert reset.n_drifts >= 1
@@ -163,7 +168,7 @@ def test_drift_is_found_and_answered():
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows():
-    """The state is as large after 32,000 rows as after 2,000; benchmarks/streams/memory.py runs 10 million."""
+    """The state is as large after 32,000 rows as after 2,000; benchmarks/streams runs 10 million."""
     model = SEFRStream(half_life=500, drift_detector=drift.ADWIN())
     x = {f"x{j}": float(j) for j in range(5)}
 
@@ -214,10 +219,14 @@ def test_known_ranges_and_weights_are_the_classifiers(rng):
     for x, label, weight in zip(rows_of(X), y.tolist(), w.tolist(), strict=True):
         model.learn_one(x, label, w=weight)
     clf = SEFRClassifier(scale=(0, 10)).fit(X, y, w)
-    np.testing.assert_allclose([model._tally.scores(x) for x in rows_of(X)], clf.decision_function(X), atol=1e-12)
+    np.testing.assert_allclose(
+        [model._tally.scores(x) for x in rows_of(X)], clf.decision_function(X), atol=1e-12
+    )
 
 
-@pytest.mark.parametrize("how", [{"half_life": 0}, {"on_drift": "panic"}, {"drift_factor": 0}, {"scale": (3, 1)}])
+@pytest.mark.parametrize(
+    "how", [{"half_life": 0}, {"on_drift": "panic"}, {"drift_factor": 0}, {"scale": (3, 1)}]
+)
 def test_parameters_that_make_no_sense(how):
     with pytest.raises(ValueError, match="must be"):
         SEFRStream(**how)

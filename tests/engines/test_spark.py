@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +37,9 @@ def vectors(spark, n, width, partitions, before=lambda number: None):
             X, y = whole_numbers(ids[0], ids[-1] + 1, width)
             features = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel().astype(np.float64)), width)
             features = features.cast(pa.list_(pa.float64()))
-            yield pa.RecordBatch.from_arrays([features, pa.array(y.astype(np.float64))], ["features", "label"])
+            yield pa.RecordBatch.from_arrays(
+                [features, pa.array(y.astype(np.float64))], ["features", "label"]
+            )
 
     return spark.range(0, n, 1, partitions).mapInArrow(make, "features array<double>, label double")
 
@@ -59,8 +62,8 @@ def test_an_executor_that_is_killed_in_mid_job_changes_nothing(spark, tmp_path):
         if number != 2 or os.path.exists(note):
             return
         pid = os.getpid()
-        while open(f"/proc/{pid}/comm").read().strip() != "java":
-            pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+        while Path(f"/proc/{pid}/comm").read_text().strip() != "java":
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
         with open(note + ".new", "w") as file:
             file.write(str(pid))
         os.rename(note + ".new", note)
@@ -72,7 +75,7 @@ def test_an_executor_that_is_killed_in_mid_job_changes_nothing(spark, tmp_path):
     def killer():
         for _ in range(2400):
             if os.path.exists(note):
-                pid = int(open(note).read())
+                pid = int(Path(note).read_text())
                 os.kill(pid, signal.SIGKILL)
                 killed.append(pid)
                 return
@@ -118,7 +121,9 @@ def test_a_pipeline_is_saved_and_loaded(as_frame, tmp_path, mixed):
     names = ["count", "bytes", "weight"]
     frame = as_frame("pyspark", mixed.select(["species", *names]))
     assembler = VectorAssembler(inputCols=names, outputCol="features")
-    pipeline = Pipeline(stages=[assembler, StringIndexer(inputCol="species", outputCol="label"), SEFR(epsilon=1e-6)])
+    pipeline = Pipeline(
+        stages=[assembler, StringIndexer(inputCol="species", outputCol="label"), SEFR(epsilon=1e-6)]
+    )
     pipeline.write().overwrite().save(str(tmp_path / "pipeline"))
     model = Pipeline.load(str(tmp_path / "pipeline")).fit(frame)
     model.write().overwrite().save(str(tmp_path / "model"))
@@ -154,10 +159,18 @@ def test_what_is_wrong_is_said_without_a_stack_trace(spark):
         (good.selectExpr("'a' as features", "label"), {}, "'features' is string"),
         (good.selectExpr("array('a') as features", "label"), {}, r"'features' is array<string>"),
         (good.selectExpr("if(label = 1, null, features) as features", "label"), {}, "'features'.*null"),
-        (good.selectExpr("if(label = 1, array(1D), features) as features", "label"), {}, "vectors of 3 and, in row 1, of 1"),
+        (
+            good.selectExpr("if(label = 1, array(1D), features) as features", "label"),
+            {},
+            "vectors of 3 and, in row 1, of 1",
+        ),
         (good.selectExpr("array(1D, double('NaN')) as features", "label"), {}, "partition 0.*NaN"),
         (good.selectExpr("features", "cast(null as string) as label"), {}, "label column 'label'.*NaN"),
-        (good.selectExpr("features", "label", "-1 as w"), {"weightCol": "w"}, "weight column 'w'.*not negative"),
+        (
+            good.selectExpr("features", "label", "-1 as w"),
+            {"weightCol": "w"},
+            "weight column 'w'.*not negative",
+        ),
         (good.where("label > 5"), {}, "no rows"),
         (good.where("label = 1"), {}, "two classes"),
     ]

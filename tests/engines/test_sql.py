@@ -14,7 +14,7 @@ from sefr.engines.catalogue import catalogue_of
 from sefr.engines.error import EngineError
 from sefr.engines.sql import FIELDS, Query
 
-NAMES = ["count", "gaps", "winged", "half \"quoted\"", "it's"]
+NAMES = ["count", "gaps", "winged", 'half "quoted"', "it's"]
 DIALECTS = ["duckdb", "postgresql", "sqlite"]
 
 
@@ -28,9 +28,11 @@ def table(rng):
             "species": rng.choice(["ant", "bee", "o'wasp"], n),
             "w": rng.integers(0, 4, n),
             "count": rng.integers(0, 2**40, n),
-            "gaps": pd.array([None if i % 13 == 0 else int(v) for i, v in enumerate(rng.integers(0, 99, n))], "Int64"),
+            "gaps": pd.array(
+                [None if i % 13 == 0 else int(v) for i, v in enumerate(rng.integers(0, 99, n))], "Int64"
+            ),
             "winged": rng.random(n) > 0.3,
-            "half \"quoted\"": half,
+            'half "quoted"': half,
             "it's": rng.random(n).astype(np.float32),
         }
     )
@@ -51,8 +53,14 @@ def database(request, table):
         run = connection.execute
     else:
         connection = request.getfixturevalue("postgres")
-        columns = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}" {kind}' for name, kind in zip(
-            table.columns, ["text", "smallint", "bigint", "integer", "boolean", "float8", "real"], strict=True))
+        columns = ", ".join(
+            f'"{name.replace(chr(34), chr(34) * 2)}" {kind}'
+            for name, kind in zip(
+                table.columns,
+                ["text", "smallint", "bigint", "integer", "boolean", "float8", "real"],
+                strict=True,
+            )
+        )
         connection.execute("DROP TABLE IF EXISTS t")
         connection.execute(f"CREATE TABLE t ({columns})")
         rows = [[None if v is pd.NA else v for v in row] for row in table.itertuples(index=False)]
@@ -60,7 +68,6 @@ def database(request, table):
             for row in rows:
                 copy.write_row([v.item() if isinstance(v, np.generic) else v for v in row])
         run = connection.execute
-    run.__self__  # the connection lives as long as its method
     return dialect, run
 
 
@@ -92,7 +99,8 @@ def test_a_query_that_finds_the_columns_out(database, table, weight):
     assert summary.feature_names == tuple(c for c in table.columns if c not in {"species", weight})
     np.testing.assert_array_equal(summary.counts, expected.counts)
     np.testing.assert_array_equal(summary.sums[:, :-1], expected.sums[:, :-1])
-    # PostgreSQL's JSON has the shortest digits of a float32, which are not those of the float64 that equals it.
+    # PostgreSQL's JSON has the shortest digits of a float32, which are not those of the float64 that equals
+    # it.
     np.testing.assert_allclose(summary.sums, expected.sums, rtol=1e-7 if dialect == "postgresql" else 1e-12)
 
 
@@ -111,12 +119,16 @@ def test_an_origin_keeps_the_bits_of_a_timestamp(database, table, rng):
     origin = float(str(caught[0].message).rsplit("=", 1)[1])
     summary = Summary.of_query(run(Query("clock", "y", ["time"], origins={"time": origin}).sql(dialect)))
     np.testing.assert_allclose(distance(summary), distance(expected), rtol=1e-12)
-    other = Summary.of_query(run(Query("clock", "y", ["time"], origins={"time": 1700000000.123}).sql(dialect)))
+    other = Summary.of_query(
+        run(Query("clock", "y", ["time"], origins={"time": 1700000000.123}).sql(dialect))
+    )
     np.testing.assert_allclose(distance(other), distance(expected), rtol=1e-12)
 
 
 def distance(summary):
-    return summary.sums - summary.counts[:, None] * summary.low + (0 if summary.tails is None else summary.tails)
+    return (
+        summary.sums - summary.counts[:, None] * summary.low + (0 if summary.tails is None else summary.tails)
+    )
 
 
 def test_more_features_than_a_result_may_have_columns(database, rng):
@@ -125,7 +137,9 @@ def test_more_features_than_a_result_may_have_columns(database, rng):
     X, y = rng.integers(0, 9, (20, m)), np.arange(20) % 2
     run("DROP TABLE IF EXISTS wide")
     run(f"CREATE TABLE wide (y INTEGER, {', '.join(f'c{j} INTEGER' for j in range(m))})")
-    run(f"INSERT INTO wide VALUES {', '.join(str((int(k), *map(int, x))) for k, x in zip(y, X, strict=True))}")
+    run(
+        f"INSERT INTO wide VALUES {', '.join(str((int(k), *map(int, x))) for k, x in zip(y, X, strict=True))}"
+    )
     names = [f"c{j}" for j in range(m)]
     assert Summary.of_query(run(Query("wide", "y", names).sql(dialect))) == Summary.of_frame(
         pd.DataFrame(X, columns=names).assign(y=y)
@@ -156,7 +170,9 @@ def test_what_is_wrong_with_a_table(database):
     run("INSERT INTO bad VALUES (0, NULL, 1), (0, 3, -1), (1, 4, 1)")
     with pytest.raises(EngineError, match=rf"^{engine}: .*NaN or null: 1 values of column 0 \('a'\)"):
         Summary.of_query(run(query))
-    with pytest.raises(EngineError, match=f"^{engine}: the weights of class 0 must be finite and not negative"):
+    with pytest.raises(
+        EngineError, match=f"^{engine}: the weights of class 0 must be finite and not negative"
+    ):
         Summary.of_query(run(Query("bad", "y", ["a"], "w").sql(dialect)))
     run("INSERT INTO bad VALUES (NULL, 1, 1)")
     with pytest.raises(EngineError, match=f"^{engine}: .*without a label"):
@@ -169,7 +185,7 @@ def test_sqlite_with_text_among_the_numbers():
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE t (y, a)")
     connection.executemany("INSERT INTO t VALUES (?, ?)", [(0, 1), (1, "7")])
-    with pytest.raises(EngineError, match="^sqlite3: column 'a' holds '7', not a number"):
+    with pytest.raises(EngineError, match=r"^sqlite3: column 'a' holds '7', not a number"):
         Summary.of_query(connection.execute(Query("t", "y", ["a"]).sql("sqlite")))
 
 
@@ -217,8 +233,8 @@ def test_the_command_prints_the_query(table, tmp_path, postgres):
     query = command("--table", str(tmp_path / "x.csv"))
     assert Summary.of_query(duckdb.connect().execute(query), missing="ignore") == expected
     address = f"postgresql://sefr@/postgres?host={postgres.info.host}"
-    postgres.execute('DROP TABLE IF EXISTS cli; CREATE TABLE cli (species text, flag boolean, n int)')
-    assert "CASE WHEN \"flag\"" in command("--database", address, "--table", "cli")
+    postgres.execute("DROP TABLE IF EXISTS cli; CREATE TABLE cli (species text, flag boolean, n int)")
+    assert 'CASE WHEN "flag"' in command("--database", address, "--table", "cli")
     assert catalogue_of(address, "public.cli").booleans == ["flag"]
     assert command("--table", "t", "--drop", "a").exit_code != 0
     assert command("--table", "t", "--database", str(tmp_path / "x.csv")).exit_code != 0

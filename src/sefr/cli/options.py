@@ -80,7 +80,8 @@ Scale = Annotated[
 Epsilon = Annotated[float, typer.Option("--epsilon", help="Keeps equation 5 from dividing by zero.", min=0)]
 Weights = Annotated[WeightType, typer.Option("--weights", help="How a board keeps its weights.")]
 Engine = Annotated[
-    Engines, typer.Option("--engine", help="What adds up the rows; duckdb uses all cores: Parquet, CSV and JSON.")
+    Engines,
+    typer.Option("--engine", help="What adds up the rows; duckdb uses all cores: Parquet, CSV and JSON."),
 ]
 Out = Annotated[str | None, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]

@@ -27,12 +27,16 @@ def sql(
         str, typer.Option("--table", "-t", help="The table, or a file that DuckDB reads.", metavar="TABLE")
     ],
     dialect: Annotated[
-        Dialect | None, typer.Option("--dialect", help="Whose SQL; duckdb, or that of --database.", show_default=False)
+        Dialect | None,
+        typer.Option("--dialect", help="Whose SQL; duckdb, or that of --database.", show_default=False),
     ] = None,
-    features: Annotated[str, typer.Option("--features", help="Columns to learn from, a,b,c.", metavar="COLUMNS")] = "",
+    features: Annotated[
+        str, typer.Option("--features", help="Columns to learn from, a,b,c.", metavar="COLUMNS")
+    ] = "",
     drop: Annotated[str, typer.Option("--drop", help="Columns to leave out, a,b,c.", metavar="COLUMNS")] = "",
     weight: Annotated[
-        str | None, typer.Option("--weight", help="The column of weights.", metavar="COLUMN", show_default=False)
+        str | None,
+        typer.Option("--weight", help="The column of weights.", metavar="COLUMN", show_default=False),
     ] = None,
     database: Annotated[
         str | None,
@@ -45,13 +49,15 @@ def sql(
     ] = None,
     origin: Annotated[
         list[str] | None,
-        typer.Option("--origin", help="NAME=NUMBER near the values of a column far from zero.", show_default=False),
+        typer.Option(
+            "--origin", help="NAME=NUMBER near the values of a column far from zero.", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Print the query whose result is a model's Summary; Summary.of_query reads it.
 
-    With --features, --database or a file as --table the columns are named in the query, which makes it several
-    times faster than one that finds them out.
+    With --features, --database or a file as --table the columns are named in the query, which makes it
+    several times faster than one that finds them out.
 
     For example:
 
@@ -69,7 +75,9 @@ def sql(
             table = "'" + table.replace("'", "''") + "'"
         found = catalogue_of(database, table)
         if dialect is not None and dialect != found.dialect:
-            raise typer.BadParameter(f"--dialect {dialect.value}, but {database or table} speaks {found.dialect}")
+            raise typer.BadParameter(
+                f"--dialect {dialect.value}, but {database or table} speaks {found.dialect}"
+            )
         chosen_dialect, booleans = Dialect(found.dialect), found.booleans
         columns = chosen(found.dialect, found.columns, label, names or None, weight)
         names = [name for name in columns.features if name not in dropped]

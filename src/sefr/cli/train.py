@@ -88,10 +88,14 @@ def train(
     )
 
 
-def _learned_by_duckdb(screen: Screen, data: list[str], recipe: Recipe, missing: str, reading: Any) -> Summary:
+def _learned_by_duckdb(
+    screen: Screen, data: list[str], recipe: Recipe, missing: str, reading: Any
+) -> Summary:
     """Let DuckDB add up the rows: out of memory, on all cores."""
     if recipe.categories or reading or recipe.label is None:
-        raise typer.BadParameter("--engine duckdb takes no --categories, --format, --delimiter or --no-header")
+        raise typer.BadParameter(
+            "--engine duckdb takes no --categories, --format, --delimiter or --no-header"
+        )
     from ..engines.duckdb import summary_of_files
 
     hidden = screen.quiet or screen.as_json or not screen.err.is_terminal

@@ -37,17 +37,23 @@ def summary_of_lazy(frame: Any, columns: Columns, schema: Any, *, missing: str, 
         more = question.ask(range(start, min(m, start + at_once))).matched(classes, columns)
         answer.refuse_other_rows(more, columns)
         answer.append(more)
-    undefined = [j for j in np.flatnonzero(~np.isfinite(answer.sums).all(axis=0)) if schema[columns.features[j]].is_float()]
+    undefined = [
+        int(j)
+        for j in np.flatnonzero(~np.isfinite(answer.sums).all(axis=0))
+        if schema[columns.features[j]].is_float()
+    ]
     if undefined:
         again = question.ask(undefined, without_nan=True)
         answer = answer.with_features(undefined, again.matched(classes, columns))
-    table = Table(columns, classes, answer.counts, answer.present, answer.gaps, answer.sums, answer.low, answer.high)
+    table = Table(
+        columns, classes, answer.counts, answer.present, answer.gaps, answer.sums, answer.low, answer.high
+    )
     table.refuse(missing)
     sums = Twofold(table.sums)
     inexact = columns.weight is not None or any(schema[name] == nw.Float64 for name in columns.features)
     if inexact and len(delicate := table.delicate()):
         low = table.low.min(axis=0)[delicate]
-        moved = question.ask(delicate, origin=low).matched(classes, columns)
+        moved = question.ask(delicate.tolist(), origin=low).matched(classes, columns)
         answer.refuse_other_rows(moved, columns)
         sums = table.moved(delicate, low, moved.sums)
     return table.summary(sums)
@@ -59,7 +65,9 @@ def distinct_labels(labels: Sequence[Any], column: str, engine: str) -> tuple[ND
         raise EngineError(f"{engine}: label column {column!r} has rows without a label (null or NaN)")
     array = np.array(labels)
     if array.dtype.kind == "f" and (array != np.floor(array)).any():
-        raise EngineError(f"{engine}: label column {column!r} is continuous, not a class: {array[array % 1 != 0][0]}")
+        raise EngineError(
+            f"{engine}: label column {column!r} is continuous, not a class: {array[array % 1 != 0][0]}"
+        )
     try:
         classes, codes = encode(array)
     except ValueError as error:
@@ -77,6 +85,7 @@ class Answer:
         self.gaps, self.present, self.sums, self.low, self.high = features
 
     def ordered(self, order: NDArray[np.intp]) -> Answer:
+        """Return the classes in another order."""
         features = [part[order] for part in (self.gaps, self.present, self.sums, self.low, self.high)]
         return Answer([self.labels[i] for i in order], self.rows[order], self.counts[order], features)
 
@@ -88,7 +97,7 @@ class Answer:
         return self.ordered(order)
 
     def refuse_other_rows(self, other: Answer, columns: Columns) -> None:
-        """Raise an error where another pass saw other rows: a table that is written to, or made up as it is read."""
+        """Raise an error where another pass saw other rows: the table is being written to, or random."""
         if not np.array_equal(self.rows, other.rows):
             raise EngineError(f"{columns.engine}: the rows changed between two passes over the table")
 
@@ -112,11 +121,18 @@ class _Question:
         self.columns = columns
         self.schema = schema
 
-    def ask(self, features: Sequence[int], *, without_nan: bool = False, origin: Floats | None = None) -> Answer:
+    def ask(
+        self, features: Sequence[int], *, without_nan: bool = False, origin: Floats | None = None
+    ) -> Answer:
         label, weight = self.columns.label, self.columns.weight
-        values = [self._value(self.columns.features[j], without_nan).alias(f"f{i}") for i, j in enumerate(features)]
+        values = [
+            self._value(self.columns.features[j], without_nan).alias(f"f{i}") for i, j in enumerate(features)
+        ]
         if origin is not None:
-            values = [(value - float(low)).alias(f"f{i}") for i, (value, low) in enumerate(zip(values, origin, strict=True))]
+            values = [
+                (value - float(low)).alias(f"f{i}")
+                for i, (value, low) in enumerate(zip(values, origin, strict=True))
+            ]
         key = nw.col(label)
         if self.schema[label] in (nw.Categorical, nw.Enum):
             key = key.cast(nw.String)
@@ -131,7 +147,9 @@ class _Question:
         return self._read(result, len(features))
 
     def _value(self, name: str, without_nan: bool) -> Any:
-        if self.schema[name] == nw.Boolean:  # DuckDB would push a cast into its CSV reader, which then fails on "true"
+        if (
+            self.schema[name] == nw.Boolean
+        ):  # DuckDB would push a cast into its CSV reader, which then fails on "true"
             yes = nw.col(name)
             return nw.when(yes).then(nw.lit(1.0)).otherwise(nw.when(~yes).then(nw.lit(0.0)))
         value = nw.col(name).cast(nw.Float64)
@@ -156,11 +174,15 @@ class _Question:
 
     def _read(self, result: Any, n: int) -> Answer:
         def column(name: str, empty: float) -> Floats:
-            return np.array([empty if v is None else float(v) for v in result[name].to_list()], dtype=np.float64)
+            return np.array(
+                [empty if v is None else float(v) for v in result[name].to_list()], dtype=np.float64
+            )
 
         def block(prefix: str, empty: float) -> Floats:
             k = result.shape[0]
-            return np.stack([column(f"{prefix}{i}", empty) for i in range(n)], axis=1) if k else np.empty((0, n))
+            return (
+                np.stack([column(f"{prefix}{i}", empty) for i in range(n)], axis=1) if k else np.empty((0, n))
+            )
 
         labels = result["label"].to_list()
         rows = column("rows", 0.0)
@@ -170,14 +192,18 @@ class _Question:
         else:
             counts, gaps, weights = column("w", 0.0), rows[:, None] - present, block("v", 0.0)
             self._check_weights(labels, column("all", 0.0), column("wn", 0.0), column("wl", 0.0), counts)
-        return Answer(labels, rows, counts, [gaps, weights, block("s", 0.0), block("l", np.inf), block("h", -np.inf)])
+        return Answer(
+            labels, rows, counts, [gaps, weights, block("s", 0.0), block("l", np.inf), block("h", -np.inf)]
+        )
 
-    def _check_weights(self, labels: list[Any], rows: Floats, filled: Floats, low: Floats, counts: Floats) -> None:
+    def _check_weights(
+        self, labels: list[Any], rows: Floats, filled: Floats, low: Floats, counts: Floats
+    ) -> None:
         bad = (filled < rows) | (low < 0) | ~np.isfinite(counts)
         if bad.any():
             raise EngineError(
-                f"{self.columns.engine}: weight column {self.columns.weight!r} must be finite and not negative; "
-                f"rows of class {labels[int(np.argmax(bad))]!r} are not"
+                f"{self.columns.engine}: weight column {self.columns.weight!r} must be finite and not "
+                f"negative; rows of class {labels[int(np.argmax(bad))]!r} are not"
             )
 
 
@@ -186,7 +212,12 @@ def _plain(n: int) -> list[Any]:
         part
         for i in range(n)
         for f in [nw.col(f"f{i}")]
-        for part in (f.count().alias(f"n{i}"), f.sum().alias(f"s{i}"), f.min().alias(f"l{i}"), f.max().alias(f"h{i}"))
+        for part in (
+            f.count().alias(f"n{i}"),
+            f.sum().alias(f"s{i}"),
+            f.min().alias(f"l{i}"),
+            f.max().alias(f"h{i}"),
+        )
     ]
 
 
@@ -201,7 +232,11 @@ def _weighted(n: int) -> list[Any]:
     ]
     for i in range(n):
         f = nw.col(f"f{i}")
-        parts += [f.count().alias(f"n{i}"), nw.col(f"v{i}").sum().alias(f"v{i}"), nw.col(f"p{i}").sum().alias(f"s{i}")]
+        parts += [
+            f.count().alias(f"n{i}"),
+            nw.col(f"v{i}").sum().alias(f"v{i}"),
+            nw.col(f"p{i}").sum().alias(f"s{i}"),
+        ]
         parts += [f.min().alias(f"l{i}"), f.max().alias(f"h{i}")]
     return parts
 
@@ -232,22 +267,22 @@ class Table:
     def refuse(self, missing: str) -> None:
         """Raise an error for what ``Summary.of`` would not take either."""
         if not self.counts.any():
-            raise EngineError(f"{self.columns.engine}: weight is zero for every row: there is nothing to learn from")
+            raise EngineError(
+                f"{self.columns.engine}: weight is zero for every row: there is nothing to learn from"
+            )
         if missing == "error" and (bad := self.gaps.any(axis=0)).any():
             j = int(np.argmax(bad))
             raise EngineError(
                 f"{self.columns.engine}: Input X contains NaN or null: {self.gaps[:, j].sum():g} values of "
                 f"{self._name(j)}. missing='ignore' leaves such values out."
             )
+        self._refuse_features((self.low == -np.inf) | (self.high == np.inf), "Input X contains infinity: {}.")
         self._refuse_features(
-            ((self.low == -np.inf) | (self.high == np.inf)).any(axis=0), "Input X contains infinity: {}."
-        )
-        self._refuse_features(
-            ~np.isfinite(self.sums).all(axis=0), "the values of {} are too large to be summed in float64"
+            ~np.isfinite(self.sums), "the values of {} are too large to be summed in float64"
         )
 
-    def _refuse_features(self, bad: NDArray[np.bool_], words: str) -> None:
-        if bad.any():
+    def _refuse_features(self, cells: Any, words: str) -> None:
+        if (bad := cells.any(axis=0)).any():
             raise EngineError(f"{self.columns.engine}: {words.format(self._name(int(np.argmax(bad))))}")
 
     def _name(self, feature: int) -> str:
@@ -283,5 +318,3 @@ class Table:
             high=self.high.max(axis=0),
             feature_names=self.columns.features,
         ).without_empty_classes()
-
-

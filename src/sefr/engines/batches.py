@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from ..intake import checked_weights
 from ..labels import encode
-from ..matrix import Columns as ColumnMatrix
 from ..matrix import KERNEL_TYPES, Dense, Matrix, Sparse
+from ..matrix import Columns as ColumnMatrix
 from ..summary import Summary
 from .columns import Columns
 from .error import EngineError
@@ -67,7 +67,9 @@ def _summary_of_batch(batch: pa.RecordBatch, columns: Columns, missing: str) -> 
     if len(columns.features) == 1 and not _is_number(first.type):
         matrix, names = matrix_of_vectors(first, columns.features[0]), None
     else:
-        matrix = ColumnMatrix([_numbers(batch.column(name), name) for name in columns.features], batch.num_rows)
+        matrix = ColumnMatrix(
+            [_numbers(batch.column(name), name) for name in columns.features], batch.num_rows
+        )
     return Summary.of_matrix(matrix, classes, codes, weights, names, missing=missing)
 
 
@@ -80,7 +82,8 @@ def labels_of(column: pa.Array) -> Any:
 
 def _is_number(kind: pa.DataType) -> bool:
     types = pa.types
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(test(kind) for test in tests)
 
 
 def _numbers(column: pa.Array, name: str) -> Any:
@@ -119,7 +122,9 @@ def _as_floats(flat: pa.Array) -> Any:
 def _one_width(widths: Any, name: str) -> int:
     if (widths != widths[0]).any():
         row = int(np.argmax(widths != widths[0]))
-        raise ValueError(f"column {name!r} holds vectors of {widths[0]} and, in row {row}, of {widths[row]} values")
+        raise ValueError(
+            f"column {name!r} holds vectors of {widths[0]} and, in row {row}, of {widths[row]} values"
+        )
     if widths[0] == 0:
         raise ValueError(f"column {name!r} holds vectors of no values")
     return int(widths[0])

@@ -1,4 +1,4 @@
-"""The columns of a table in a database: a DuckDB or SQLite file, a PostgreSQL server, or a file that DuckDB reads."""
+"""The columns of a table in a DuckDB or SQLite file, on a PostgreSQL server, or in a file DuckDB reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Catalogue(NamedTuple):
 
 
 def catalogue_of(database: str | None, table: str) -> Catalogue:
-    """Return the columns of a table in a database: a file's name or a postgresql:// address; None is a file as table."""
+    """Return the columns of a table in a database, a file or postgresql://...; None: the table is a file."""
     if database is None:
         return _duckdb(None, table)
     if database.startswith(("postgresql://", "postgres://")):
@@ -39,7 +39,9 @@ def catalogue_of(database: str | None, table: str) -> Catalogue:
 def _found(dialect: str, table: str, kinds: list[tuple[str, str]]) -> Catalogue:
     if not kinds:
         raise EngineError(f"{dialect}: there is no table {table!r}")
-    return Catalogue(dialect, [name for name, _ in kinds], [name for name, kind in kinds if kind.lower() == "boolean"])
+    return Catalogue(
+        dialect, [name for name, _ in kinds], [name for name, kind in kinds if kind.lower() == "boolean"]
+    )
 
 
 def _duckdb(database: str | None, table: str) -> Catalogue:
@@ -49,7 +51,10 @@ def _duckdb(database: str | None, table: str) -> Catalogue:
     with spoken_by("duckdb", f"read the columns of {table}"):
         connection = duckdb.connect() if database is None else duckdb.connect(database, read_only=True)
         with connection:
-            kinds = [(row[0], row[1]) for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
+            kinds = [
+                (row[0], row[1])
+                for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()  # noqa: S608
+            ]
     return _found("duckdb", table, kinds)
 
 

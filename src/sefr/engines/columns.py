@@ -33,14 +33,22 @@ def chosen(
     features: Sequence[str] | None,
     weight: str | None,
 ) -> Columns:
-    """Return the columns; None for features is all but label and weight. A column that is not there is an error."""
+    """Return the columns; None for features is all but label and weight. One that is absent is an error."""
     if isinstance(features, str):
         features = [features]
     special = [label] if weight is None else [label, weight]
     wanted = [*special, *(features or [])]
     if absent := [name for name in wanted if name not in set(names)]:
-        what = "label column" if absent[0] == label else "weight column" if absent[0] == weight else "feature column"
-        raise EngineError(f"{engine}: there is no {what} {absent[0]!r}; the columns are {counted(list(names), 20)}")
+        what = (
+            "label column"
+            if absent[0] == label
+            else "weight column"
+            if absent[0] == weight
+            else "feature column"
+        )
+        raise EngineError(
+            f"{engine}: there is no {what} {absent[0]!r}; the columns are {counted(list(names), 20)}"
+        )
     if features is None:
         features = [name for name in names if name not in special]
     if not features:
@@ -52,7 +60,7 @@ def chosen(
 
 
 def is_number(dtype: Any) -> bool:
-    """Say whether a narwhals dtype can be a feature; Python objects may be, and are looked at one by one later."""
+    """Say whether a narwhals dtype can be a feature; Python objects are looked at one by one later."""
     return bool(dtype.is_numeric() or dtype == nw.Boolean or dtype == nw.Object)
 
 

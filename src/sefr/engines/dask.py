@@ -1,4 +1,4 @@
-"""A Summary from a Dask data frame: our kernel on every partition, where it is, and the Summaries brought home.
+"""A Summary from a Dask data frame: our kernel on every partition, and the Summaries brought home.
 
 Dask runs a partition again when a worker dies; its Summary is taken once (``partitions``).
 """
@@ -28,7 +28,7 @@ def summary_of_dask(frame: Any, columns: Columns, *, missing: str) -> Summary:
 
 
 def part_of_partition(partition: Any, number: int, columns: Columns, missing: str) -> Part:
-    """Return one partition's Summary; what is wrong with it comes back as words, not as an exception to retry."""
+    """Return one partition's Summary; what is wrong comes back as words, not as an exception to retry."""
     from .frames import summary_of_eager
 
     engine = f"{columns.engine}: partition {number}"

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     import duckdb
 
 ENGINE = "duckdb"
-READERS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".json": "json", ".ndjson": "json", ".jsonl": "json"}
+READERS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".ndjson": "json",
+    ".jsonl": "json",
+}
 
 
 def summary_of_files(
@@ -28,16 +36,19 @@ def summary_of_files(
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Summary:
-    """Return the Summary of the rows of Parquet, CSV or JSON files (also compressed: .csv.gz), by name or pattern.
+    """Return the Summary of the rows of Parquet, CSV or JSON files (also .csv.gz), by name or pattern.
 
-    ``memory_limit`` (such as "2GB") and ``threads`` are DuckDB's; its own defaults are 80 % of memory, all cores.
+    ``memory_limit`` (such as "2GB") and ``threads`` are DuckDB's; its own defaults are 80 % of memory, all
+    cores.
     """
     import duckdb
 
     files = _files([paths] if isinstance(paths, str | Path) else paths)
     settings: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
     with spoken_by(ENGINE, "start"):
-        connection = duckdb.connect(config={key: value for key, value in settings.items() if value is not None})
+        connection = duckdb.connect(
+            config={key: value for key, value in settings.items() if value is not None}
+        )
     with connection:
         connection.execute("SET enable_progress_bar = false")  # it would write to standard output
         relation = _relation(connection, files)
@@ -61,7 +72,9 @@ def _relation(connection: duckdb.DuckDBPyConnection, files: list[str]) -> Any:
     if len(kinds) > 1:
         raise EngineError(f"{ENGINE}: the files are of different kinds: {', '.join(sorted(kinds))}")
     (kind,) = kinds
-    read = {"parquet": connection.read_parquet, "csv": connection.read_csv, "json": connection.read_json}[kind]
+    read = {"parquet": connection.read_parquet, "csv": connection.read_csv, "json": connection.read_json}[
+        kind
+    ]
     _refuse_other_columns(read, files)
     with spoken_by(ENGINE, f"read {files[0]}" if len(files) == 1 else f"read {len(files)} files"):
         return read(files)
@@ -83,6 +96,10 @@ def _refuse_other_columns(read: Any, files: list[str]) -> None:
         if first is None:
             first = names
         elif names != first:
-            odd = next((name for name in [*first, *names] if name not in first or name not in names), names[0])
-            where = "lacks" if odd not in names else "has also" if odd not in first else "has in another place"
+            odd = next(
+                (name for name in [*first, *names] if name not in first or name not in names), names[0]
+            )
+            where = (
+                "lacks" if odd not in names else "has also" if odd not in first else "has in another place"
+            )
             raise EngineError(f"{ENGINE}: {file} {where} column {odd!r}, unlike {files[0]}")

@@ -1,4 +1,4 @@
-"""What is said when an engine cannot give a Summary: one sentence, the engine's name in front, no stack trace."""
+"""What is said when an engine gives no Summary: one sentence, the engine's name first, no stack trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ def one_line(error: BaseException) -> str:
     text = str(error) or type(error).__name__
     if "Traceback (most recent call last)" in text:
         text = next(
-            (line for line in reversed(text.splitlines()) if re.match(r"[\w.]+(Error|Exception|Exit)\b", line.strip())),
+            (
+                line
+                for line in reversed(text.splitlines())
+                if re.match(r"[\w.]+(Error|Exception|Exit)\b", line.strip())
+            ),
             text.splitlines()[0],
         )
     return " ".join(text.split("JVM stacktrace:")[0].split())[:300]
@@ -24,7 +28,7 @@ def one_line(error: BaseException) -> str:
 
 @contextmanager
 def spoken_by(engine: str, doing: str) -> Iterator[None]:
-    """Turn whatever an engine raises into an ``EngineError``; what sefr itself has to say passes unchanged."""
+    """Turn whatever an engine raises into an ``EngineError``; what sefr itself says passes unchanged."""
     try:
         yield
     except EngineError:

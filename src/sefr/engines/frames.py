@@ -31,12 +31,18 @@ from .aggregates import summary_of_lazy
 from .columns import Columns, chosen, refuse_what_is_no_number
 from .error import EngineError, spoken_by
 
-# Engines plan one aggregate after the other: beyond this many features our kernel is faster (docs/engines.md).
+# Engines plan one aggregate after the other: beyond this many features our kernel is faster
+# (docs/engines.md).
 WIDE = 64
 
 
 def summary_of_frame(
-    frame: Any, label: str, features: Sequence[str] | None = None, weight: str | None = None, *, missing: str = "error"
+    frame: Any,
+    label: str,
+    features: Sequence[str] | None = None,
+    weight: str | None = None,
+    *,
+    missing: str = "error",
 ) -> Summary:
     """Return the Summary of a frame's rows; see ``Summary.of_frame``."""
     if missing not in ("error", "ignore"):
@@ -45,8 +51,8 @@ def summary_of_frame(
         table = nw.from_native(frame)
     except TypeError:
         raise TypeError(
-            f"of_frame takes a data frame that narwhals knows (pandas, Polars, pyarrow, DuckDB, Ibis, Dask, PySpark), "
-            f"not {type(frame).__module__}.{type(frame).__name__}"
+            "of_frame takes a data frame that narwhals knows (pandas, Polars, pyarrow, DuckDB, Ibis, Dask, "
+            f"PySpark), not {type(frame).__module__}.{type(frame).__name__}"
         ) from None
     engine = engine_of(table)
     with spoken_by(engine, "read the columns of the table"):
@@ -57,11 +63,11 @@ def summary_of_frame(
 
         refuse_what_is_no_number(columns, schema)
         return summary_of_dask(frame, columns, missing=missing)
-    if table.implementation.is_pyspark() or table.implementation.is_pyspark_connect():
-        if len(columns.features) > WIDE or not _is_plain(columns, schema):
-            from .spark import summary_of_spark
+    on_spark = table.implementation.is_pyspark() or table.implementation.is_pyspark_connect()
+    if on_spark and (len(columns.features) > WIDE or not _is_plain(columns, schema)):
+        from .spark import summary_of_spark
 
-            return summary_of_spark(frame, columns, missing=missing)
+        return summary_of_spark(frame, columns, missing=missing)
     refuse_what_is_no_number(columns, schema)
     if isinstance(table, nw.DataFrame):
         return summary_of_eager(table, columns, missing=missing)
@@ -87,10 +93,13 @@ def _backend(table: Any) -> str:
 
 def _is_plain(columns: Columns, schema: Any) -> bool:
     """Say whether the features are columns of numbers, not one column of vectors."""
-    return len(columns.features) > 1 or not isinstance(schema[columns.features[0]], nw.List | nw.Array | nw.Unknown | nw.Struct)
+    return len(columns.features) > 1 or not isinstance(
+        schema[columns.features[0]], nw.List | nw.Array | nw.Unknown | nw.Struct
+    )
 
 
 def summary_of_eager(table: Any, columns: Columns, *, missing: str) -> Summary:
+    """Return the Summary of a narwhals DataFrame's rows, added up by our kernel."""
     rows = table.select(columns.features)
     if not rows.shape[0]:
         raise EngineError(f"{columns.engine}: the table has no rows")
@@ -105,9 +114,14 @@ def summary_of_eager(table: Any, columns: Columns, *, missing: str) -> Summary:
         what = "label"
         classes, codes = encode(labels.to_numpy())
         what = ""
-        return Summary.of_matrix(matrix_of(rows.to_native()), classes, codes, weights, columns.features, missing=missing)
+        return Summary.of_matrix(
+            matrix_of(rows.to_native()), classes, codes, weights, columns.features, missing=missing
+        )
     except ValueError as error:
-        column = {"weight": f"weight column {columns.weight!r}: ", "label": f"label column {columns.label!r}: "}
+        column = {
+            "weight": f"weight column {columns.weight!r}: ",
+            "label": f"label column {columns.label!r}: ",
+        }
         raise EngineError(f"{columns.engine}: {column.get(what, '')}{error}") from None
 
 

@@ -1,7 +1,7 @@
 """Summaries of the parts of a table, each counted once, whatever a cluster did to compute them.
 
-A worker that dies, a task that is tried again, a partition that is delivered twice: each part has a number, and
-its Summary, as bytes, is taken once.
+A worker that dies, a task that is tried again, a partition that is delivered twice: each part has a number,
+and its Summary, as bytes, is taken once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Part = tuple[int, bytes | None, str | None]
 
 
 def whole(parts: Iterable[Part], engine: str, n_parts: int | None = None) -> Summary:
-    """Return the Summary of all parts, added in the order of their numbers, so that it never depends on timing."""
+    """Return the Summary of all parts, added in the order of their numbers, so timing changes nothing."""
     taken: dict[int, bytes | None] = {}
     for number, data, fault in parts:
         if fault is not None:

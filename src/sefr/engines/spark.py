@@ -1,8 +1,9 @@
 """SEFR on Spark: an Estimator and a Model for spark.ml, and a Summary from any Spark data frame.
 
-Training runs our kernel in the executors (``mapInArrow``): each partition comes home as the bytes of one Summary,
-whatever its number of rows, and is counted once even if Spark computed it several times. Features are a vector
-column, dense or sparse, an array column, or columns of numbers. The executors need sefr installed.
+Training runs our kernel in the executors (``mapInArrow``): each partition comes home as the bytes of one
+Summary,
+whatever its number of rows, and is counted once even if Spark computed it several times. Features are a
+vector column, dense or sparse, an array column, or columns of numbers. The executors need sefr installed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from pyspark.ml import Estimator, Model
 from pyspark.ml.functions import array_to_vector, vector_to_array
 from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import HasFeaturesCol, HasLabelCol, HasPredictionCol, HasRawPredictionCol, HasWeightCol
+from pyspark.ml.param.shared import (
+    HasFeaturesCol,
+    HasLabelCol,
+    HasPredictionCol,
+    HasRawPredictionCol,
+    HasWeightCol,
+)
 from pyspark.ml.util import (
     DefaultParamsReadable,
     DefaultParamsReader,
@@ -67,7 +74,9 @@ def _refuse_types(frame: Any, columns: Columns) -> None:
         )
         number = isinstance(kind, T.NumericType | T.BooleanType)
         if not number and (plain or name == columns.weight or not vector):
-            wanted = "a number" if plain or name == columns.weight else "a number, a vector or an array of numbers"
+            wanted = (
+                "a number" if plain or name == columns.weight else "a number, a vector or an array of numbers"
+            )
             raise EngineError(f"{columns.engine}: column {name!r} is {kind.simpleString()}, not {wanted}")
 
 
@@ -76,7 +85,9 @@ def _unwrapped(frame: Any, name: str) -> Any:
     return F.unwrap_udt(column).alias(name) if isinstance(frame.schema[name].dataType, VectorUDT) else column
 
 
-def _partition_summary(columns: Columns, missing: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _partition_summary(
+    columns: Columns, missing: str
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def summarise(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
@@ -86,7 +97,9 @@ def _partition_summary(columns: Columns, missing: str) -> Callable[[Iterator[pa.
         try:
             summary = summary_of_batches(batches, columns, missing=missing, where=f"partition {number}, ")
             data = None if summary is None else summary.to_bytes()
-        except EngineError as error:  # words for the driver: an exception would be retried, then printed as a trace
+        except (
+            EngineError
+        ) as error:  # words for the driver: an exception would be retried, then printed as a trace
             fault = str(error)
         row = [pa.array([number], pa.int32()), pa.array([data], pa.binary()), pa.array([fault], pa.string())]
         yield pa.RecordBatch.from_arrays(row, names=["partition", "summary", "fault"])
@@ -98,11 +111,13 @@ class _SEFRParams(HasFeaturesCol, HasLabelCol, HasPredictionCol, HasRawPredictio
     """Parameters that Estimator and Model share."""
 
     epsilon = Param(Params._dummy(), "epsilon", "keeps eq. 5 from dividing by zero", TypeConverters.toFloat)
-    missing = Param(Params._dummy(), "missing", "what NaN and null mean: error or ignore", TypeConverters.toString)
+    missing = Param(
+        Params._dummy(), "missing", "what NaN and null mean: error or ignore", TypeConverters.toString
+    )
     scale = Param(
         Params._dummy(),
         "scale",
-        "how features are brought to [0, 1]: 'minmax', 'none', or 'low,high' for a known range of all features",
+        "how features are brought to [0, 1]: 'minmax', 'none', or 'low,high' for a known range",
         TypeConverters.toString,
     )
 
@@ -133,19 +148,19 @@ def _scale(words: str) -> Any:
 class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]
     """The SEFR classifier as a spark.ml Estimator.
 
-    ``featuresCol`` is a vector or an array column; ``labelCol`` holds numbers or strings; ``weightCol`` says how
-    often a row counts. ``fit`` reads the data once.
+    ``featuresCol`` is a vector or an array column; ``labelCol`` holds numbers or strings; ``weightCol`` says
+    how often a row counts. ``fit`` reads the data once.
     """
 
     @keyword_only  # type: ignore[untyped-decorator]
     def __init__(
         self,
         *,
-        featuresCol: str = "features",  # noqa: N803
-        labelCol: str = "label",  # noqa: N803
-        predictionCol: str = "prediction",  # noqa: N803
-        rawPredictionCol: str = "rawPrediction",  # noqa: N803
-        weightCol: str | None = None,  # noqa: N803
+        featuresCol: str = "features",
+        labelCol: str = "label",
+        predictionCol: str = "prediction",
+        rawPredictionCol: str = "rawPrediction",
+        weightCol: str | None = None,
         scale: str = "minmax",
         epsilon: float = 1e-7,
         missing: str = "error",
@@ -159,8 +174,11 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
         columns = chosen(ENGINE, dataset.columns, self.getLabelCol(), [self.getFeaturesCol()], weight or None)
         params = self._classifier_params()
         summary = summary_of_spark(dataset, columns, missing=params["missing"])
-        SEFRClassifier.from_summary(summary, **params)  # says now what is wrong with it, not at the first prediction
-        return self._copyValues(SEFRModel(summary))
+        SEFRClassifier.from_summary(
+            summary, **params
+        )  # says now what is wrong with it, not at the first prediction
+        model: SEFRModel = self._copyValues(SEFRModel(summary))
+        return model
 
 
 class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[misc]
@@ -196,7 +214,9 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
         name = self.getFeaturesCol()
         columns = Columns(ENGINE, "", (name,), None)
         if name not in dataset.columns:
-            raise EngineError(f"{ENGINE}: there is no feature column {name!r}; the columns are {dataset.columns}")
+            raise EngineError(
+                f"{ENGINE}: there is no feature column {name!r}; the columns are {dataset.columns}"
+            )
         _refuse_types(dataset, columns)
         features = dataset[f"`{name}`"]
         if isinstance(dataset.schema[name].dataType, VectorUDT):
@@ -218,7 +238,7 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
         return F.array(*labels)[F.array_position(scores, F.array_max(scores)).cast("int") - 1]
 
     def write(self) -> MLWriter:
-        """Return the writer: everything goes into the metadata, so any file system that Spark knows will do."""
+        """Return the writer: all goes into the metadata, so any file system that Spark knows will do."""
         return _Writer(self)
 
     @classmethod
@@ -228,7 +248,7 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
 
 
 def _scorer(classifier: SEFRClassifier) -> Any:
-    """Return a column function: an array of features to one score a class, null where a row cannot be scored."""
+    """Return a column function: an array of features to a score a class, null where it cannot be scored."""
     summary, params = classifier.summary_.to_bytes(), classifier.get_params()
     models: list[SEFRClassifier] = []
 
@@ -245,7 +265,9 @@ def _scorer(classifier: SEFRClassifier) -> Any:
         X[bad] = model.summary_.low
         found = model.decision_function(_named(X, model))
         found = np.stack([-found, found], axis=1) if found.ndim == 1 else found
-        return pd.Series([None if wrong else row for row, wrong in zip(found, bad, strict=True)], dtype=object)
+        return pd.Series(
+            [None if wrong else row for row, wrong in zip(found, bad, strict=True)], dtype=object
+        )
 
     return F.pandas_udf(scores, T.ArrayType(T.DoubleType()))
 

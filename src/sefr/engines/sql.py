@@ -4,9 +4,9 @@ The result has a row for each class and feature::
 
     label, feature, class_rows, missing, present, origin, total, low, high
 
-``class_rows`` is the weight of the class, ``missing`` the number of its rows without this value, ``present`` the
-weight of those with it, ``total`` the sum of value - origin. All of it is one scan (for SQLite, one for every 256
-features). The query runs in the database, so only K·m rows leave it.
+``class_rows`` is the weight of the class, ``missing`` the number of its rows without this value, ``present``
+the weight of those with it, ``total`` the sum of value - origin. All of it is one scan (for SQLite, one for
+every 256 features). The query runs in the database, so only K·m rows leave it.
 
 NaN and NULL are missing values. In SQLite a text in a column of numbers is found and refused.
 """
@@ -35,9 +35,10 @@ SQLITE_FEATURES = 256
 class Query:
     """What to add up: names of a table and its columns.
 
-    ``features`` None takes every column but label and weight, and the query finds out which they are (DuckDB and
-    PostgreSQL; several times slower than naming them, and PostgreSQL then keeps 9 digits of a column of type real). ``booleans`` are features of that type, which PostgreSQL
-    does not turn into numbers by itself.
+    ``features`` None takes every column but label and weight, and the query finds out which they are (DuckDB
+    and
+    PostgreSQL; several times slower than naming them, and PostgreSQL then keeps 9 digits of a column of type
+    real). ``booleans`` are features of that type, which PostgreSQL does not turn into numbers by itself.
     ``origins`` gives a number near the values of a feature that lies far from zero, such as a timestamp; its
     distances from it are then added up, which loses no bits.
     """
@@ -62,7 +63,7 @@ class Query:
 
     @property
     def source(self) -> str:
-        """The table in quotes, unless it is more than a name: quoted already, a function, a subquery in brackets."""
+        """The table in quotes, unless it is more than a name: quoted already, a function, a subquery."""
         if any(c in self.table for c in "('\""):
             return self.table
         return ".".join(map(quoted, self.table.split(".")))
@@ -84,7 +85,9 @@ class _Terms:
         self.query = query
         self.weight = w = None if query.weight is None else quoted(query.weight)
         self.class_rows = (
-            "count(*)" if w is None else f"CASE WHEN count({w}) = count(*) AND min({w}) >= 0 THEN sum({w}) END"
+            "count(*)"
+            if w is None
+            else f"CASE WHEN count({w}) = count(*) AND min({w}) >= 0 THEN sum({w}) END"
         )
 
     def missing(self, x: str, origin: float) -> str:
@@ -121,7 +124,9 @@ class _Terms:
 
     def of_values(self) -> str:
         """Return the fields of a column named value, each with its name."""
-        return ",\n  ".join(f"{made} AS {name}" for made, name in zip(self.fields("value"), FIELDS[3:], strict=True))
+        return ",\n  ".join(
+            f"{made} AS {name}" for made, name in zip(self.fields("value"), FIELDS[3:], strict=True)
+        )
 
 
 def _columns(query: Query, number: Callable[[str], str]) -> str:
@@ -135,7 +140,9 @@ def _lists(query: Query, start: str, end: str, cast: str = "") -> str:
     terms = _Terms(query)
     made = [terms.fields(name) for name in query.features or ()]
     lists = zip(FIELDS[3:], zip(*made, strict=True), strict=True)
-    return ",\n    ".join(f"{start}{', '.join(f'{v}{cast}' for v in values)}{end} AS {name}" for name, values in lists)
+    return ",\n    ".join(
+        f"{start}{', '.join(f'{v}{cast}' for v in values)}{end} AS {name}" for name, values in lists
+    )
 
 
 def _boolean(name: str) -> str:
@@ -197,8 +204,9 @@ FROM (
     FROM {query.source}) AS numbers
   GROUP BY {quoted(query.label)}
 ) AS class,
-LATERAL unnest(ARRAY[{", ".join(map(_text, query.features))}], {", ".join(f"class.{name}" for name in FIELDS[3:])})
-  WITH ORDINALITY AS cell(feature, {", ".join(FIELDS[3:])}, place)
+LATERAL unnest(ARRAY[{", ".join(map(_text, query.features))}], {
+        ", ".join(f"class.{name}" for name in FIELDS[3:])
+    }) WITH ORDINALITY AS cell(feature, {", ".join(FIELDS[3:])}, place)
 ORDER BY label, cell.place;"""
 
 
@@ -223,7 +231,9 @@ ORDER BY label, place;"""
 
 def _sqlite(query: Query) -> str:
     if query.features is None:
-        raise ValueError("SQLite cannot list a table's columns inside a query: name the features, or the database")
+        raise ValueError(
+            "SQLite cannot list a table's columns inside a query: name the features, or the database"
+        )
     parts, ends = [], []
     for start in range(0, len(query.features), SQLITE_FEATURES):
         block = query.features[start : start + SQLITE_FEATURES]
@@ -240,8 +250,14 @@ def _sqlite_wide(query: Query, block: Sequence[str], start: int) -> str:
         for name, value in zip(FIELDS[3:], terms.fields(feature), strict=True)
     ]
     columns = ",\n    ".join([f"{quoted(query.label)} AS label", f"{terms.class_rows} AS class_rows", *made])
-    numbers = _columns(query, lambda name: f"CASE typeof({quoted(name)}) WHEN 'integer' THEN CAST({quoted(name)} AS REAL) ELSE {quoted(name)} END")
-    return f"wide_{start} AS (\n  SELECT {columns}\n  FROM (SELECT\n    {numbers}\n    FROM {query.source})\n  GROUP BY {quoted(query.label)}\n)"
+
+    def number(name: str) -> str:
+        x = quoted(name)
+        return f"CASE typeof({x}) WHEN 'integer' THEN CAST({x} AS REAL) ELSE {x} END"
+
+    numbers = _columns(query, number)
+    inner = f"(SELECT\n    {numbers}\n    FROM {query.source})"
+    return f"wide_{start} AS (\n  SELECT {columns}\n  FROM {inner}\n  GROUP BY {quoted(query.label)}\n)"
 
 
 def _sqlite_long(block: Sequence[str], start: int) -> str:
@@ -254,7 +270,11 @@ def _sqlite_long(block: Sequence[str], start: int) -> str:
     return f"long_{start} AS (\n  " + "\n  UNION ALL ".join(lines) + "\n)"
 
 
-DIALECTS: dict[str, Callable[[Query], str]] = {"duckdb": _duckdb, "postgresql": _postgresql, "sqlite": _sqlite}
+DIALECTS: dict[str, Callable[[Query], str]] = {
+    "duckdb": _duckdb,
+    "postgresql": _postgresql,
+    "sqlite": _sqlite,
+}
 
 
 def summary_of_result(result: Any, *, missing: str = "error") -> Summary:
@@ -312,8 +332,8 @@ def _warn_of_lost_bits(table: Table, origin: Any) -> None:
     if near:
         name, low = table.columns.features[near[0]], table.low[:, near[0]].min()
         warnings.warn(
-            f"{table.columns.engine}: column {name!r} lies far from zero, so its plain sum keeps fewer than 44 of 53 "
-            f"bits of what the weights are made from; ask again with its origin: {name}={low:.17g}",
+            f"{table.columns.engine}: column {name!r} lies far from zero, so its plain sum keeps fewer than "
+            f"44 of 53 bits of what the weights are made from; ask again with its origin: {name}={low:.17g}",
             stacklevel=4,
         )
 
@@ -323,7 +343,9 @@ def _whole(table: Table, feature: int) -> bool:
     sums = table.sums[:, feature]
     ends = np.concatenate([table.low[:, feature], table.high[:, feature]])
     ends = ends[np.isfinite(ends)]
-    return bool((ends == np.floor(ends)).all() and (sums == np.floor(sums)).all() and (np.abs(sums) < 2.0**53).all())
+    return bool(
+        (ends == np.floor(ends)).all() and (sums == np.floor(sums)).all() and (np.abs(sums) < 2.0**53).all()
+    )
 
 
 def _rows(result: Any) -> tuple[str, list[str], Iterable[Sequence[Any]]]:
@@ -335,6 +357,8 @@ def _rows(result: Any) -> tuple[str, list[str], Iterable[Sequence[Any]]]:
         import narwhals as nw
 
         frame = nw.from_native(result).lazy().collect()
-        return str(frame.implementation), frame.columns, [
-            tuple(None if value != value else value for value in row) for row in frame.iter_rows()
-        ]
+        return (
+            str(frame.implementation),
+            frame.columns,
+            [tuple(None if value != value else value for value in row) for row in frame.iter_rows()],
+        )

@@ -1,8 +1,8 @@
 """A Summary that grows a row at a time: plain Python numbers, no array per row, features by name.
 
 A row is a dict. A feature that a row lacks is a missing value: it votes for no class and enters no sum, so
-features may appear and vanish. Each feature is added up as distances from its first value, so that a timestamp
-keeps its bits however long the stream is.
+features may appear and vanish. Each feature is added up as distances from its first value, so that a
+timestamp keeps its bits however long the stream is.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Tally:
             self.age(1)
 
     def _values(self, x: Row) -> Row:
-        """Return the row's values that are there. Python's own numbers, all finite, pass unlooked at: their sum tells."""
+        """Return the values that are there. Python's own numbers pass unlooked at if their sum is finite."""
         try:
             total = sum(x.values())
         except TypeError:
@@ -94,13 +94,15 @@ class Tally:
                 continue
             if not isinstance(value, Real | np.number | np.bool_):
                 raise ValueError(f"river: feature {name!r} is {value!r}, not a number; encode it first")
+            value = float(value)
             if not -inf < value < inf:
                 raise ValueError(f"river: feature {name!r} is infinite")
             if self.range is not None and not self.range[0] <= value <= self.range[1]:
                 raise ValueError(
-                    f"river: feature {name!r} is {value!r}, outside scale={self.range[0]:g} to {self.range[1]:g}"
+                    f"river: feature {name!r} is {value!r}, outside scale={self.range[0]:g} to "
+                    f"{self.range[1]:g}"
                 )
-            values[name] = float(value)
+            values[name] = value
         return values
 
     def _new_class(self, y: Any) -> int:
@@ -224,7 +226,7 @@ class Tally:
         return self._solved
 
     def summary(self, features: Sequence[Name] | None = None) -> Summary:
-        """Return what was learned as a Summary, its features in the order given or that of their appearance."""
+        """Return what was learned as a Summary, its features in the order given or of their appearance."""
         names = list(self.features if features is None else features)
         order = [k for _, k in self.order]
         empty = [0.0, inf, -inf, *([0.0] * (2 * len(order)))]
@@ -243,7 +245,7 @@ class Tally:
             present=None if (cells == counts[:, None]).all() else cells,
             low=records[LOW],
             high=records[HIGH],
-            feature_names=names if all(isinstance(name, str) for name in names) else None,
+            feature_names=[str(n) for n in names] if all(isinstance(n, str) for n in names) else None,
         )
 
     def absorb(self, summary: Summary, names: Iterable[Name] | None = None) -> None:
@@ -266,7 +268,9 @@ class Tally:
         for j in seen:
             record = self.features.setdefault(names[j], [low[j], low[j], high[j], *([0.0] * (width - FIRST))])
             record[LOW], record[HIGH] = min(record[LOW], low[j]), max(record[HIGH], high[j])
-        origin = np.array([self.features[names[j]][ORIGIN] if cells[:, j].any() else 0.0 for j in range(len(names))])
+        origin = np.array(
+            [self.features[names[j]][ORIGIN] if cells[:, j].any() else 0.0 for j in range(len(names))]
+        )
         moved = summary.twofold_sums - Twofold(cells) * origin
         distances = moved.head if moved.tail is None else moved.head + moved.tail
         for i, k in enumerate(places):
