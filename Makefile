@@ -66,7 +66,8 @@ test-quick: $(TEST_READY) ## run what takes less than two minutes
 	$(BIN)/pytest -m "not slow"
 
 paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick: two minutes)
-	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper $(PAPER)
+	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper \
+	  $(addprefix --device-results ,$(wildcard benchmarks/device/results.csv)) $(PAPER)
 
 bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/results/ (ten minutes)
 	$(BIN)/pip install --quiet --no-build-isolation --editable ".[bench]"

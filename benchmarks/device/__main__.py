@@ -1,9 +1,8 @@
 """Re-run Table 4 (training) and an honest Table 5 (classifying) of the paper on a simulated Uno.
 
-Writes benchmarks/device/table4.csv, table5.csv and tables.md. Cycles are exact (simavr); milliseconds are
-cycles at
-16 MHz; microjoules are milliseconds times the 0.30 W that the paper gives for the board: arithmetic, not a
-measurement.
+Writes benchmarks/device/results.csv, which `sefr paper --device-results` reads, and tables.md. Cycles are
+exact (simavr); milliseconds are cycles at 16 MHz; microjoules are milliseconds times the 0.30 W that the
+paper gives for the board: arithmetic, not a measurement.
 """
 
 import csv
@@ -16,6 +15,7 @@ import numpy as np
 
 from sefr import SEFRClassifier
 from sefr.device import BOARDS, library, quantise, simulate
+from sefr.paper.published import tables
 
 HERE = Path(__file__).parent
 PROGRAM = HERE.parents[1] / "tests" / "device" / "cycles.c"
@@ -29,8 +29,7 @@ WAYS = {
     "AVR kernels, batch": (2, True),
 }
 # The authors' inference loop, measured in the same simulator: 24,848 cycles for a record of 100 features.
-# Their Table 5
-# times a loop that compares scores computed before.
+# Their Table 5 times a loop that compares scores computed before.
 AUTHORS_CYCLES = 248.48
 
 
@@ -87,11 +86,14 @@ def measure(X, y, mode, kernels):
 
 
 def published():
-    with (HERE / "published.csv").open() as file:
-        return {
-            (int(row["table"]), int(row["records"]), int(row["features"])): float(row["milliseconds"])
-            for row in csv.DictReader(file)
-        }
+    """Return the paper's milliseconds by table, records and features."""
+    return {
+        (number, records, features): table["milliseconds"][i][j]
+        for number in (4, 5)
+        for table in [tables()[f"table{number}"]]
+        for i, records in enumerate(table["records"])
+        for j, features in enumerate(table["features"])
+    }
 
 
 def training(X, y, paper):
@@ -145,11 +147,25 @@ def classifying(X, y, paper):
         print(f"classifying {features} features", file=sys.stderr)
 
 
-def write_csv(path, rows):
+def write_csv(path, train, test):
+    """Write both tables as rows of one kind; cycles are of the whole job."""
+    names = ("phase", "how", "records", "features", "cycles", "milliseconds", "microjoules", "flash", "sram")
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
+        writer = csv.DictWriter(file, names)
         writer.writeheader()
-        writer.writerows(rows)
+        for phase, rows in (("train", train), ("test", test)):
+            for row in rows:
+                cycles = row["cycles"] if phase == "train" else row["cycles a record"] * row["records"]
+                same = {name: row[name] for name in ("how", "records", "features", "flash", "sram")}
+                writer.writerow(
+                    {
+                        "phase": phase,
+                        "cycles": cycles,
+                        "milliseconds": row["ms"],
+                        "microjoules": row["uJ"],
+                        **same,
+                    }
+                )
 
 
 def markdown(title, rows):
@@ -164,8 +180,7 @@ def main():
     paper = published()
     train = list(training(X, y, paper))
     test = sorted(classifying(X, y, paper), key=lambda row: (row["records"], row["features"]))
-    write_csv(HERE / "table4.csv", train)
-    write_csv(HERE / "table5.csv", test)
+    write_csv(HERE / "results.csv", train, test)
     text = "\n".join(
         [HEAD, markdown("Table 4: training", train), markdown("Table 5: classifying", test), FOOT]
     )
