@@ -238,8 +238,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take rows back: equal to never having seen them.
 
-        With ``scale="minmax"`` the lowest and highest values stay those of all rows ever seen. Not after
-        further passes (``passes > 1``): refined weights would still know the rows.
+        With ``scale="minmax"`` the lowest and highest values stay those of all rows ever seen. Not after further
+        passes (``passes > 1``): refined weights would still know the rows.
 
         Parameters
         ----------
@@ -291,8 +291,7 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_params()
         if self.passes > 1:
             raise ValueError(
-                f"passes={self.passes}: a Summary has no rows to make further passes over; use passes=1, or
-                fit"
+                f"passes={self.passes}: a Summary has no rows to make further passes over; use passes=1, or fit"
             )
         self._closed = False
         return self._learned(summary)
@@ -439,8 +438,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _refuse_without_rows(self, verb: str) -> None:
         if self._refined is not None or self.passes > 1:
             raise ValueError(
-                f"a model of passes={self.passes} cannot {verb}: its weights were refined on rows that are no
-                longer " "at hand. Fit again, or use SEFRClassifier.from_summary(summary_), which is passes=1"
+                f"a model of passes={self.passes} cannot {verb}: its weights were refined on rows that are no longer "
+                "at hand. Fit again, or use SEFRClassifier.from_summary(summary_), which is passes=1"
             )
 
     def _weights_and_midpoints(self) -> tuple[Floats, Floats]:

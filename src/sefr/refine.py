@@ -1,8 +1,8 @@
 """Further passes: from SEFR's weights towards those of a linear SVM, one sweep over the rows at a time.
 
-SEFR is the first pass, in which every row weighs the same. In each further one a row weighs as much as the
-model is still wrong about it: that is the gradient of the logistic (softmax) loss, and L-BFGS makes the most
-of it. Features are standardised in passing, never in memory. The result is linear as before.
+SEFR is the first pass, in which every row weighs the same. In each further one a row weighs as much as the model is
+still wrong about it: that is the gradient of the logistic (softmax) loss, and L-BFGS makes the most of it. Features
+are standardised in passing, never in memory. The result is linear as before.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ SAMPLE_SCORES = 1 << 13
 SAMPLE_CELLS = 1 << 23
 # So few values are kept standardised in float64, and the passes made over these.
 FEW_CELLS = 1 << 17
-# A row of a class weighs share**-0.5: halfway between every row and every class counting the same. Macro F1
-# is best there: with 0 rare classes are given up, with 1 they are overrated (docs/passes.md has the figures).
+# A row of a class weighs share**-0.5: halfway between every row and every class counting the same. Macro F1 is best
+# there: with 0 rare classes are given up, with 1 they are overrated (docs/passes.md has the figures).
 RARITY = 0.5
 # The score of a typical row is expected to have this variance before any row is seen: the l2 penalty.
 PRIOR_VARIANCE = 10.0
@@ -86,8 +86,8 @@ class Refined:
 class _Space:
     """Where the search happens: features x' of ``scaling``, moved by ``mean`` and divided by ``spread``.
 
-    A point is a vector of weights (R, m) and intercepts (R,), flat. ``unit`` shrinks all features so that a
-    typical row has length 1, that of the intercept's own feature.
+    A point is a vector of weights (R, m) and intercepts (R,), flat. ``unit`` shrinks all features so that a typical
+    row has length 1, that of the intercept's own feature.
     """
 
     scaling: Scaling
@@ -211,8 +211,8 @@ def refine(
     n_threads : int
         Threads; the result does not depend on them.
     start : Hyperplanes, default=None
-        Refined weights of ``n_before`` rows that are not in ``tables``: they are the start, and hold on as
-        strongly as those rows would.
+        Refined weights of ``n_before`` rows that are not in ``tables``: they are the start, and hold on as strongly
+        as those rows would.
     watch : callable, default=None
         Told the number of each pass and the loss after it.
     """

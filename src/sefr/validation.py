@@ -51,9 +51,9 @@ def cross_validate(
     """Evaluate by cross-validation: ``sklearn.model_selection.cross_validate``, from one pass over the data.
 
     Takes the same arguments and returns the same dictionary. One pass is enough when the estimator is a
-    :class:`SEFRClassifier` of ``passes=1`` and the test folds do not overlap while each training fold is all
-    the rest (``KFold``, ``StratifiedKFold``, ``GroupKFold``, ``LeaveOneOut``, ``PredefinedSplit`` and the
-    like). Otherwise, and for any other estimator, scikit-learn does it the ordinary way.
+    :class:`SEFRClassifier` of ``passes=1`` and the test folds do not overlap while each training fold is all the rest
+    (``KFold``, ``StratifiedKFold``, ``GroupKFold``, ``LeaveOneOut``, ``PredefinedSplit`` and the like).
+    Otherwise, and for any other estimator, scikit-learn does it the ordinary way.
 
     Parameters
     ----------
