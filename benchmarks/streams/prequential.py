@@ -1,10 +1,9 @@
 """Prequential accuracy and rows per second on streams that drift: SEFR beside river's own classifiers.
 
 Every row is predicted, then learned. Models take turns, a stream at a time, several rounds; the rate is in
-rows per
-CPU second, the median of the rounds, so that what else the machine does hits all of them alike and little.
+rows per CPU second, the median of the rounds, so that what else the machine does hits all alike and little.
 
-    python benchmarks/streams/prequential.py [--rows 20000] [--rounds 3]
+    python benchmarks/streams/prequential.py [--rows 20000] [--rounds 2]
 """
 
 from __future__ import annotations

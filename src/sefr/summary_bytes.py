@@ -11,9 +11,8 @@ Little-endian throughout::
     4   CRC-32 of everything before it
 
 A kind is one byte, an index into ``KINDS``. Each array takes the smallest kind that holds every value
-exactly, so
-sums of small integers need 2 bytes each instead of 8. The same Summary always gives the same bytes. The
-checksum finds damage, not forgery: sign or encrypt the bytes where someone may want to change them.
+exactly, so sums of small integers need 2 bytes each instead of 8. The same Summary always gives the same
+bytes. The checksum finds damage, not forgery: sign or encrypt them where someone may want to change them.
 """
 
 from __future__ import annotations

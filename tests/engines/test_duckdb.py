@@ -76,3 +76,17 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 700_000  # kB; numpy, scikit-learn and DuckDB themselves take 200 MB
+
+
+def test_the_command_trains_with_duckdb(table, tmp_path):
+    from typer.testing import CliRunner
+
+    from sefr import load
+    from sefr.cli import app
+
+    table.to_parquet(tmp_path / "t.parquet")
+    model = str(tmp_path / "m.sefr")
+    words = ["train", str(tmp_path / "t.parquet"), "--label", "y", "--engine", "duckdb", "-o", model]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert load(model).summary_ == Summary.of_frame(table)
+    assert CliRunner().invoke(app, [*words, "--delimiter", ";"]).exit_code != 0

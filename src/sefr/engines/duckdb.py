@@ -38,8 +38,7 @@ def summary_of_files(
 ) -> Summary:
     """Return the Summary of the rows of Parquet, CSV or JSON files (also .csv.gz), by name or pattern.
 
-    ``memory_limit`` (such as "2GB") and ``threads`` are DuckDB's; its own defaults are 80 % of memory, all
-    cores.
+    ``memory_limit`` (such as "2GB") and ``threads`` are DuckDB's; by default 80 % of memory and all cores.
     """
     import duckdb
 

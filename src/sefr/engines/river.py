@@ -27,8 +27,8 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     Parameters
     ----------
     scale : "minmax", (low, high) or None
-        How features are brought to [0, 1]: by the extremes seen so far, by a known range of all features, or
-        not. epsilon : float
+        How features are brought to [0, 1]: by the extremes seen so far, by a known range of all, or not.
+    epsilon : float
         Keeps eq. 5 of the paper from dividing by zero.
     half_life : float or None
         Rows after which a row counts half; None never forgets. The extremes of "minmax" are not forgotten, so
@@ -171,8 +171,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     def summary(self, features: Sequence[str] | None = None) -> Summary:
         """Return what was learned, to be added to other Summaries, saved or sent.
 
-        ``features`` gives their order, that of their appearance if None; Summaries add where the order is
-        the same.
+        ``features`` gives their order, that of their appearance if None; to be added, it must be the same.
         """
         if not self._tally.order:
             raise ValueError("river: nothing was learned yet")

@@ -1,9 +1,8 @@
 """SEFR on Spark: an Estimator and a Model for spark.ml, and a Summary from any Spark data frame.
 
 Training runs our kernel in the executors (``mapInArrow``): each partition comes home as the bytes of one
-Summary,
-whatever its number of rows, and is counted once even if Spark computed it several times. Features are a
-vector column, dense or sparse, an array column, or columns of numbers. The executors need sefr installed.
+Summary, whatever its number of rows, and is counted once even if Spark computed it several times. Features
+are a vector column, dense or sparse, an array column, or columns of numbers. The executors need sefr.
 """
 
 from __future__ import annotations
@@ -97,9 +96,7 @@ def _partition_summary(
         try:
             summary = summary_of_batches(batches, columns, missing=missing, where=f"partition {number}, ")
             data = None if summary is None else summary.to_bytes()
-        except (
-            EngineError
-        ) as error:  # words for the driver: an exception would be retried, then printed as a trace
+        except EngineError as error:  # words for the driver; an exception would be retried, then traced
             fault = str(error)
         row = [pa.array([number], pa.int32()), pa.array([data], pa.binary()), pa.array([fault], pa.string())]
         yield pa.RecordBatch.from_arrays(row, names=["partition", "summary", "fault"])
