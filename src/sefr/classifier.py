@@ -577,7 +577,7 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self._refined is not None or self.passes > 1:
             raise ValueError(
                 f"a model of passes={self.passes} cannot {verb}: its weights were refined on rows that are no "
-                "longer at hand. Fit again, or use SEFRClassifier.from_summary(summary_), which is passes=1"
+                "longer at hand. Fit again, or use SEFRClassifier.from_summary(summary_) with passes=1"
             )
 
     def _weights_and_midpoints(self) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ of it. Features are standardised in passing, never in memory. The result is line
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -566,7 +566,11 @@ def _spread(refined: Refined, seen: NDArray[np.intp], n_classes: int) -> Refined
     weights, midpoints = np.zeros((2, n_classes, len(scaling.low)))
     bias = np.full(n_classes, -np.inf)
     weights[seen], midpoints[seen], bias[seen] = own, t, own_bias
-    held_out = None if refined.held_out is None else refined.held_out.over(seen, n_classes)
+    held_out = refined.held_out
+    if held_out is not None:
+        if len(seen) == 2:
+            held_out = replace(held_out, scores=np.hstack([-held_out.scores, held_out.scores]) / 2)
+        held_out = held_out.over(seen, n_classes)
     return Refined(planes_of(scaling, weights, bias), midpoints, refined.loss_curve, held_out)
 
 
