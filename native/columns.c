@@ -7,7 +7,7 @@
 #include "threads.h"
 
 /* Rows of a block: its order and groups stay in the L1 cache while the columns pass by. */
-enum { COLUMN_BLOCK = 4096 };
+enum { COLUMN_BLOCK = 2048 };
 
 /* Up to here a group is summed by looking at every row. */
 enum { FEW_GROUPS = 3 };
@@ -25,8 +25,30 @@ struct block {
     int32_t *order, *group, *ends;
     double *weight;
     struct segment *segments;
-    void *scratch, *chosen;
+    void *scratch, *lows, *highs;
+    double *values;
+    int64_t *masks; /* FEW_GROUPS x size: all ones where the row is of the segment's group */
+    ptrdiff_t size;
 };
+
+typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int64_t quad_mask __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* The sum of the values whose mask is set. The bits are masked, not the numbers: 0 times NaN is not 0. */
+INLINE double sum_masked(const double *values, const int64_t *masks, ptrdiff_t n) {
+    quad a = {0}, b = {0}, c = {0}, d = {0};
+    double sum = 0.0;
+    ptrdiff_t j = 0;
+    for (; j + 16 <= n; j += 16) {
+        a += (quad)(*(const quad_mask *)(values + j) & *(const quad_mask *)(masks + j));
+        b += (quad)(*(const quad_mask *)(values + j + 4) & *(const quad_mask *)(masks + j + 4));
+        c += (quad)(*(const quad_mask *)(values + j + 8) & *(const quad_mask *)(masks + j + 8));
+        d += (quad)(*(const quad_mask *)(values + j + 12) & *(const quad_mask *)(masks + j + 12));
+    }
+    for (; j < n; j++) sum += masks[j] ? values[j] : 0.0;
+    a = (a + b) + (c + d);
+    return sum + ((a[0] + a[1]) + (a[2] + a[3]));
+}
 
 #define KERNEL "columns_kernel.h"
 #include "each_dtype.h"
@@ -53,6 +75,11 @@ static void sort_block(struct block *block, const struct grouping *by) {
     }
     for (ptrdiff_t i = block->n; i-- > 0;) block->order[--ends[block->group[i] + 1]] = (int32_t)i;
     if (block->n_segments == 0) block->one_fold = false;
+    for (ptrdiff_t s = 0; block->n_segments <= FEW_GROUPS && s < block->n_segments; s++) {
+        for (ptrdiff_t i = 0; i < block->n; i++) {
+            block->masks[s * block->size + i] = -(int64_t)(block->group[i] == block->segments[s].group);
+        }
+    }
 }
 
 static bool allocate_block(struct block *block, ptrdiff_t size, ptrdiff_t n_groups) {
@@ -60,10 +87,15 @@ static bool allocate_block(struct block *block, ptrdiff_t size, ptrdiff_t n_grou
     block->ends = malloc(((size_t)n_groups + 1) * sizeof *block->ends);
     block->weight = malloc((size_t)size * sizeof *block->weight + 1);
     block->scratch = malloc((size_t)size * sizeof(double) + 1);
-    block->chosen = malloc((size_t)size * sizeof(double) + 1);
+    block->lows = malloc((size_t)size * sizeof(double) + 1);
+    block->highs = malloc((size_t)size * sizeof(double) + 1);
+    block->values = malloc((size_t)size * sizeof(double) + 1);
+    block->masks = malloc((size_t)size * FEW_GROUPS * sizeof *block->masks + 1);
+    block->size = size;
     block->order = malloc((size_t)size * sizeof *block->order + 1);
     block->segments = malloc((size_t)smaller(size, n_groups) * sizeof *block->segments + 1);
-    return block->group && block->ends && block->weight && block->scratch && block->chosen && block->order && block->segments;
+    return block->group && block->ends && block->weight && block->scratch && block->lows && block->highs && block->values && block->masks &&
+           block->order && block->segments;
 }
 
 static void free_block(struct block *block) {
@@ -71,7 +103,10 @@ static void free_block(struct block *block) {
     free(block->ends);
     free(block->weight);
     free(block->scratch);
-    free(block->chosen);
+    free(block->lows);
+    free(block->highs);
+    free(block->values);
+    free(block->masks);
     free(block->order);
     free(block->segments);
 }

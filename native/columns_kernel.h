@@ -1,41 +1,34 @@
 /* A block of one column. See each_dtype.h. */
 
-enum { JOIN(LANES, TAG) = sizeof(T) < 4 ? 16 : 64 / sizeof(T) };
+/* The range is found by halving: element j with element j + n / 2, until one is left. A plain loop over elements, so it
+   is vectorised. The odd last element is kept aside. */
 
-/* The range of a whole block: one group or many, all of one fold. */
-INLINE void JOIN(range_of, TAG)(const T *restrict x, ptrdiff_t n, T *low, T *high) {
-    enum { L = JOIN(LANES, TAG) };
-    T lows[L], highs[L];
-    ptrdiff_t i = 0;
-    for (int u = 0; u < L; u++) lows[u] = LOWEST, highs[u] = HIGHEST;
-    for (; i + L <= n; i += L) {
-        for (int u = 0; u < L; u++) lows[u] = x[i + u] < lows[u] ? x[i + u] : lows[u];
-        for (int u = 0; u < L; u++) highs[u] = x[i + u] > highs[u] ? x[i + u] : highs[u];
-    }
-    for (; i < n; i++) lows[0] = x[i] < lows[0] ? x[i] : lows[0], highs[0] = x[i] > highs[0] ? x[i] : highs[0];
-    for (int u = 1; u < L; u++) {
-        lows[0] = lows[u] < lows[0] ? lows[u] : lows[0];
-        highs[0] = highs[u] > highs[0] ? highs[u] : highs[0];
-    }
-    *low = lows[0];
-    *high = highs[0];
+INLINE void JOIN(halve_range, TAG)(const T *restrict a, const T *restrict b, const T *restrict c,
+                                   const T *restrict d, ptrdiff_t half, T *restrict lows, T *restrict highs) {
+    for (ptrdiff_t j = 0; j < half; j++) lows[j] = a[j] < b[j] ? a[j] : b[j];
+    for (ptrdiff_t j = 0; j < half; j++) highs[j] = c[j] > d[j] ? c[j] : d[j];
 }
 
-/* The sum of one group by looking at every row: faster than following `order` as long as groups are few.
-   Selecting and adding are two loops, because gcc 12 miscompiles them as one under
-   -fno-trapping-math, which a packager may set. */
-INLINE double JOIN(sum_where, TAG)(const T *restrict x, const int32_t *restrict group, int32_t g, ptrdiff_t n,
-                                   T *restrict chosen) {
-    enum { L = JOIN(LANES, TAG) };
-    double sums[L] = {0.0}, sum = 0.0;
-    ptrdiff_t i = 0;
-    for (ptrdiff_t r = 0; r < n; r++) chosen[r] = group[r] == g ? x[r] : (T)0;
-    for (; i + L <= n; i += L) {
-        for (int u = 0; u < L; u++) sums[u] += (double)chosen[i + u];
+/* The range of a whole block. `lows` and `highs` have room for n values: a half, a quarter, and so on. */
+INLINE void JOIN(range_of, TAG)(const T *x, ptrdiff_t n, T *lows, T *highs, T *low, T *high) {
+    const T *from_low = x, *from_high = x;
+    T least = LOWEST, most = HIGHEST;
+    while (n > 1) {
+        const ptrdiff_t half = n / 2;
+        if (n % 2) {
+            least = from_low[n - 1] < least ? from_low[n - 1] : least;
+            most = from_high[n - 1] > most ? from_high[n - 1] : most;
+        }
+        JOIN(halve_range, TAG)(from_low, from_low + half, from_high, from_high + half, half, lows, highs);
+        from_low = lows, from_high = highs;
+        lows += half, highs += half, n = half;
     }
-    for (; i < n; i++) sum += (double)chosen[i];
-    for (int u = 0; u < L; u++) sum += sums[u];
-    return sum;
+    *low = from_low[0] < least ? from_low[0] : least;
+    *high = from_high[0] > most ? from_high[0] : most;
+}
+
+INLINE void JOIN(to_doubles, TAG)(const T *restrict x, ptrdiff_t n, double *restrict values) {
+    for (ptrdiff_t j = 0; j < n; j++) values[j] = (double)x[j];
 }
 
 INLINE double JOIN(sum_in_order, TAG)(const T *restrict x, const int32_t *restrict order, ptrdiff_t n) {
@@ -84,14 +77,16 @@ CLONES static void JOIN(add_plain_column, TAG)(const T *restrict x, const struct
                                                const struct part *part, ptrdiff_t j, ptrdiff_t m) {
     T low, high;
     if (block->one_fold) {
-        JOIN(range_of, TAG)(x, block->n, &low, &high);
+        JOIN(range_of, TAG)(x, block->n, block->lows, block->highs, &low, &high);
         JOIN(stretch, TAG)(part, block->segments[0].fold * m + j, low, high);
     }
+    const double *values = TAG == F64 ? (const double *)(const void *)x : block->values;
+    if (block->n_segments <= FEW_GROUPS && TAG != F64) JOIN(to_doubles, TAG)(x, block->n, block->values);
     for (ptrdiff_t s = 0; s < block->n_segments; s++) {
         const struct segment *segment = &block->segments[s];
         double *sum = &part->sums[segment->group * m + j];
         if (block->n_segments <= FEW_GROUPS) {
-            *sum += JOIN(sum_where, TAG)(x, block->group, segment->group, block->n, block->chosen);
+            *sum += sum_masked(values, block->masks + s * block->size, block->n);
         } else {
             *sum += JOIN(sum_in_order, TAG)(x, block->order + segment->begin, segment->end - segment->begin);
         }

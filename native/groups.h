@@ -4,19 +4,24 @@
 #define SEFR_GROUPS_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "table.h"
 
-/* Copy the groups of rows first .. first + n; -1 leaves a row out. False: a code is too large. */
+/* The compiler may not look again at memory that was copied. */
+#if defined(__GNUC__)
+#define READ_ONCE_DONE() __asm__ volatile("" ::: "memory")
+#else
+#define READ_ONCE_DONE() atomic_signal_fence(memory_order_seq_cst)
+#endif
+
+/* Copy the groups of rows first .. first + n; negative leaves a row out. False: a code is too large. */
 static inline bool read_groups(const struct grouping *by, ptrdiff_t first, ptrdiff_t n, int32_t *group) {
-    const int32_t n_groups = by->n_groups;
     int32_t highest = -1;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        int32_t code = ((const volatile int32_t *)by->codes)[first + i];
-        group[i] = code < 0 ? -1 : code;
-        highest = code > highest ? code : highest;
-    }
-    return highest < n_groups;
+    memcpy(group, by->codes + first, (size_t)n * sizeof *group);
+    READ_ONCE_DONE();
+    for (ptrdiff_t i = 0; i < n; i++) highest = group[i] > highest ? group[i] : highest;
+    return highest < by->n_groups;
 }
 
 /* read_groups, and the weights beside them; a row of weight 0 is left out. */
@@ -25,7 +30,7 @@ static inline bool read_weighted_groups(const struct grouping *by, ptrdiff_t fir
     bool ok = read_groups(by, first, n, group);
     for (ptrdiff_t i = 0; i < n; i++) {
         weight[i] = by->weights ? ((const volatile double *)by->weights)[first + i] : 1.0;
-        if (weight[i] == 0.0) group[i] = -1;
+        if (weight[i] == 0.0 || group[i] < 0) group[i] = -1;
     }
     return ok;
 }

@@ -15,59 +15,38 @@ static to_double_function *const to_double[N_DTYPES] = OF_EACH_DTYPE(to_double);
 /* ROWS rows of TILE columns are scored for all classes while they are in the L1 cache (16 KB). */
 enum { ROWS = 8, TILE = 256 };
 
-/* Four float64 or float32 at any address of their type. */
+/* Four float64 at any address of a float64. */
 typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
-typedef float quad_float __attribute__((vector_size(16), aligned(4), may_alias));
 
 INLINE double sum_quad(quad v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 
-/* Four rows times one class; two accumulators a row hide the latency of the multiply-add. */
-CLONES static void multiply_4x1(const double *const *x, const double *w, ptrdiff_t n, double *sums) {
-    quad a = {0}, b = {0}, c = {0}, d = {0}, e = {0}, f = {0}, g = {0}, h = {0};
-    ptrdiff_t j = 0;
-    for (; j + 8 <= n; j += 8) {
-        const quad u = *(const quad *)(w + j), v = *(const quad *)(w + j + 4);
-        a += *(const quad *)(x[0] + j) * u;
-        b += *(const quad *)(x[1] + j) * u;
-        c += *(const quad *)(x[2] + j) * u;
-        d += *(const quad *)(x[3] + j) * u;
-        e += *(const quad *)(x[0] + j + 4) * v;
-        f += *(const quad *)(x[1] + j + 4) * v;
-        g += *(const quad *)(x[2] + j + 4) * v;
-        h += *(const quad *)(x[3] + j + 4) * v;
+/* Four rows times one class; two accumulators a row hide the latency of the multiply-add. Values are named one by
+   one, because gcc 12 makes one conversion of that, and two of __builtin_convertvector. */
+#define WIDEN(x) ((quad){(double)(x)[0], (double)(x)[1], (double)(x)[2], (double)(x)[3]})
+#define DEFINE_MULTIPLY_4X1(name, T)                                                                 \
+    CLONES static void name(const T *const *x, const double *w, ptrdiff_t n, double *sums) {         \
+        const T *p = x[0], *q = x[1], *r = x[2], *s = x[3];                                          \
+        quad a = {0}, b = {0}, c = {0}, d = {0}, e = {0}, f = {0}, g = {0}, h = {0};                 \
+        ptrdiff_t j = 0;                                                                             \
+        for (; j + 8 <= n; j += 8) {                                                                 \
+            const quad u = *(const quad *)(w + j), v = *(const quad *)(w + j + 4);                   \
+            a += WIDEN(p + j) * u;                                                                   \
+            b += WIDEN(q + j) * u;                                                                   \
+            c += WIDEN(r + j) * u;                                                                   \
+            d += WIDEN(s + j) * u;                                                                   \
+            e += WIDEN(p + j + 4) * v;                                                               \
+            f += WIDEN(q + j + 4) * v;                                                               \
+            g += WIDEN(r + j + 4) * v;                                                               \
+            h += WIDEN(s + j + 4) * v;                                                               \
+        }                                                                                            \
+        sums[0] = sum_quad(a + e), sums[1] = sum_quad(b + f);                                        \
+        sums[2] = sum_quad(c + g), sums[3] = sum_quad(d + h);                                        \
+        for (; j < n; j++) {                                                                         \
+            for (int i = 0; i < 4; i++) sums[i] += (double)x[i][j] * w[j];                           \
+        }                                                                                            \
     }
-    sums[0] = sum_quad(a + e);
-    sums[1] = sum_quad(b + f);
-    sums[2] = sum_quad(c + g);
-    sums[3] = sum_quad(d + h);
-    for (; j < n; j++) {
-        for (int r = 0; r < 4; r++) sums[r] += x[r][j] * w[j];
-    }
-}
-
-/* multiply_4x1 for float32, widened on the way. */
-CLONES static void multiply_4x1_float(const float *const *x, const double *w, ptrdiff_t n, double *sums) {
-    quad a = {0}, b = {0}, c = {0}, d = {0}, e = {0}, f = {0}, g = {0}, h = {0};
-    ptrdiff_t j = 0;
-    for (; j + 8 <= n; j += 8) {
-        const quad u = *(const quad *)(w + j), v = *(const quad *)(w + j + 4);
-        a += __builtin_convertvector(*(const quad_float *)(x[0] + j), quad) * u;
-        b += __builtin_convertvector(*(const quad_float *)(x[1] + j), quad) * u;
-        c += __builtin_convertvector(*(const quad_float *)(x[2] + j), quad) * u;
-        d += __builtin_convertvector(*(const quad_float *)(x[3] + j), quad) * u;
-        e += __builtin_convertvector(*(const quad_float *)(x[0] + j + 4), quad) * v;
-        f += __builtin_convertvector(*(const quad_float *)(x[1] + j + 4), quad) * v;
-        g += __builtin_convertvector(*(const quad_float *)(x[2] + j + 4), quad) * v;
-        h += __builtin_convertvector(*(const quad_float *)(x[3] + j + 4), quad) * v;
-    }
-    sums[0] = sum_quad(a + e);
-    sums[1] = sum_quad(b + f);
-    sums[2] = sum_quad(c + g);
-    sums[3] = sum_quad(d + h);
-    for (; j < n; j++) {
-        for (int r = 0; r < 4; r++) sums[r] += (double)x[r][j] * w[j];
-    }
-}
+DEFINE_MULTIPLY_4X1(multiply_4x1, double)
+DEFINE_MULTIPLY_4X1(multiply_4x1_float, float)
 
 /* Four rows times two classes. */
 CLONES static void multiply_4x2(const double *const *x, const double *w, const double *z, ptrdiff_t n, double *sums) {

@@ -23,8 +23,9 @@ INLINE void JOIN(widen, TAG)(const T *restrict x, ptrdiff_t width, T *restrict l
     }
 }
 
-INLINE void JOIN(widen_by_four, TAG)(const T *const *rows, ptrdiff_t width, T *restrict low, T *restrict high) {
-    const T *restrict a = rows[0], *restrict b = rows[1], *restrict c = rows[2], *restrict d = rows[3];
+/* restrict holds through inlining for parameters only */
+INLINE void JOIN(widen_by_four, TAG)(const T *restrict a, const T *restrict b, const T *restrict c,
+                                     const T *restrict d, ptrdiff_t width, T *restrict low, T *restrict high) {
     for (ptrdiff_t j = 0; j < width; j++) {
         const T ab = a[j] < b[j] ? a[j] : b[j], cd = c[j] < d[j] ? c[j] : d[j], abcd = ab < cd ? ab : cd;
         const T AB = a[j] > b[j] ? a[j] : b[j], CD = c[j] > d[j] ? c[j] : d[j], ABCD = AB > CD ? AB : CD;
@@ -59,7 +60,8 @@ INLINE void JOIN(add_fours, TAG)(const struct table *x, ptrdiff_t n, const ptrdi
             together = fold == b / n_classes && fold == c / n_classes && fold == d / n_classes;
         }
         if (together) {
-            JOIN(widen_by_four, TAG)(rows, width, state->low + fold * state->width, state->high + fold * state->width);
+            JOIN(widen_by_four, TAG)(rows[0], rows[1], rows[2], rows[3], width, state->low + fold * state->width,
+                                     state->high + fold * state->width);
         }
         for (int s = 0; s < 4; s++) {
             const int32_t g = group[s][i];

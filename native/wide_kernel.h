@@ -1,12 +1,14 @@
 /* Wide rows of one type and one group, eight at a time. See each_dtype.h. */
 
-#define ROW(i) const T *restrict x##i = (const T *)(const void *)(data + rows[i] * stride)
+#define ROW(i) (const T *)(const void *)(data + rows[i] * stride)
 #define LESS(a, b) ((a) < (b) ? (a) : (b))
 #define MORE(a, b) ((a) > (b) ? (a) : (b))
 
-INLINE void JOIN(add_eight, TAG)(const char *data, ptrdiff_t stride, const int32_t *rows, ptrdiff_t m,
-                                 SUM *restrict sums, T *restrict low, T *restrict high) {
-    ROW(0); ROW(1); ROW(2); ROW(3); ROW(4); ROW(5); ROW(6); ROW(7);
+/* restrict holds through inlining for parameters only */
+INLINE void JOIN(add_eight, TAG)(const T *restrict x0, const T *restrict x1, const T *restrict x2,
+                                 const T *restrict x3, const T *restrict x4, const T *restrict x5,
+                                 const T *restrict x6, const T *restrict x7, ptrdiff_t m, SUM *restrict sums,
+                                 T *restrict low, T *restrict high) {
     for (ptrdiff_t j = 0; j < m; j++) {
         const T a = x0[j], b = x1[j], c = x2[j], d = x3[j], e = x4[j], f = x5[j], g = x6[j], h = x7[j];
         const SUM ab = (SUM)((SUM)a + (SUM)b), cd = (SUM)((SUM)c + (SUM)d);
@@ -21,9 +23,9 @@ INLINE void JOIN(add_eight, TAG)(const char *data, ptrdiff_t stride, const int32
     }
 }
 
-INLINE void JOIN(add_four, TAG)(const char *data, ptrdiff_t stride, const int32_t *rows, ptrdiff_t m,
-                                SUM *restrict sums, T *restrict low, T *restrict high) {
-    ROW(0); ROW(1); ROW(2); ROW(3);
+INLINE void JOIN(add_four, TAG)(const T *restrict x0, const T *restrict x1, const T *restrict x2,
+                                const T *restrict x3, ptrdiff_t m, SUM *restrict sums, T *restrict low,
+                                T *restrict high) {
     for (ptrdiff_t j = 0; j < m; j++) {
         const T a = x0[j], b = x1[j], c = x2[j], d = x3[j];
         sums[j] = (SUM)(sums[j] + (SUM)((SUM)((SUM)a + (SUM)b) + (SUM)((SUM)c + (SUM)d)));
@@ -34,9 +36,8 @@ INLINE void JOIN(add_four, TAG)(const char *data, ptrdiff_t stride, const int32_
     }
 }
 
-INLINE void JOIN(add_one, TAG)(const char *data, ptrdiff_t stride, const int32_t *rows, ptrdiff_t m,
-                               SUM *restrict sums, T *restrict low, T *restrict high) {
-    ROW(0);
+INLINE void JOIN(add_one, TAG)(const T *restrict x0, ptrdiff_t m, SUM *restrict sums, T *restrict low,
+                               T *restrict high) {
     for (ptrdiff_t j = 0; j < m; j++) {
         const T a = x0[j];
         sums[j] = (SUM)(sums[j] + (SUM)a);
@@ -48,13 +49,14 @@ INLINE void JOIN(add_one, TAG)(const char *data, ptrdiff_t stride, const int32_t
 /* At most SEGMENT rows, so that SUM does not overflow. `sums` starts at 0. */
 CLONES static void JOIN(add_segment, TAG)(const char *data, ptrdiff_t stride, const int32_t *rows, ptrdiff_t n,
                                           ptrdiff_t m, void *sums, void *low, void *high) {
-    ptrdiff_t i = 0;
-    for (; i + 8 <= n; i += 8) JOIN(add_eight, TAG)(data, stride, rows + i, m, sums, low, high);
-    if (i + 4 <= n) {
-        JOIN(add_four, TAG)(data, stride, rows + i, m, sums, low, high);
-        i += 4;
+    for (; n >= 8; n -= 8, rows += 8) {
+        JOIN(add_eight, TAG)(ROW(0), ROW(1), ROW(2), ROW(3), ROW(4), ROW(5), ROW(6), ROW(7), m, sums, low, high);
     }
-    for (; i < n; i++) JOIN(add_one, TAG)(data, stride, rows + i, m, sums, low, high);
+    if (n >= 4) {
+        JOIN(add_four, TAG)(ROW(0), ROW(1), ROW(2), ROW(3), m, sums, low, high);
+        n -= 4, rows += 4;
+    }
+    for (; n > 0; n--, rows++) JOIN(add_one, TAG)(ROW(0), m, sums, low, high);
 }
 
 static void JOIN(start_range, TAG)(void *low, void *high, ptrdiff_t n) {

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+_unfinished: set[str] = set()
+
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
@@ -27,6 +29,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
     descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    _unfinished.add(temporary)
     try:
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(file.fileno(), _mode(target))
@@ -38,7 +41,16 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+    finally:
+        _unfinished.discard(temporary)
     _sync_folder(target.parent)
+
+
+def discard_unfinished() -> None:
+    """Remove what is being written, for a process that ends without unwinding."""
+    for temporary in list(_unfinished):
+        with suppress(OSError):
+            os.unlink(temporary)
 
 
 def _mode(target: Path) -> int:

@@ -63,9 +63,11 @@ class Gatherer:
             self.step *= 2
             self._kept = [_some(place, rows, place % self.step == 0) for place, rows in self._kept]
 
-    def sample(self, classes: NDArray[Any]) -> Table:
+    def sample(
+        self, classes: NDArray[Any], renamed: Callable[[Labelled], Labelled] = lambda rows: rows
+    ) -> Table:
         """Return what was kept, coded by ``classes``; weights only if it is all rows or rows have some."""
-        tables = [rows.over(classes) for _, rows in self._kept if len(rows.codes)]
+        tables = [renamed(rows).over(classes) for _, rows in self._kept if len(rows.codes)]
         codes = np.concatenate([table.codes for table in tables])
         weights = None
         if self.weighted or self.step == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -173,17 +173,43 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"SEFR needs at least two classes, but the batches have one only: {total.classes[0]!r}"
             )
-        classes = total.classes
-        sampled = gatherer.sample(classes)
 
-        def tables() -> Iterator[Table]:
+        def labelled() -> Iterator[Labelled]:
             for number, batch in enumerate(start()):
-                yield self._labelled(*_three(batch, number), reset=True).over(classes)
+                yield self._labelled(*_three(batch, number), reset=True)
 
-        refined = self._refine_tables(total, tables, sampled) if self.passes > 1 else None
+        return self._learned_in_passes(total, labelled, gatherer.sample(total.classes), first)
+
+    def fit_frame(
+        self, frame: Any, label: str = "y", features: Sequence[str] | None = None, weight: str | None = None
+    ) -> Self:
+        """Learn from a data frame where it is, eager or lazy; what was learned before is forgotten.
+
+        Parameters
+        ----------
+        frame : data frame
+            Any frame narwhals knows: pandas, Polars, pyarrow, DuckDB, Ibis, Dask, PySpark.
+        label, features, weight
+            Names of columns, as for :meth:`Summary.of_frame`.
+
+        Returns
+        -------
+        self : SEFRClassifier
+            The trained model, unchanged if an error was raised.
+        """
+        self._check_params()
+        if self.passes > 1:
+            raise ValueError(
+                f"passes={self.passes}: an engine adds up one pass; use passes=1 here, or fit or fit_batches"
+            )
+        summary = Summary.of_frame(frame, label, features, weight, missing=self.missing)
+        if len(summary.classes) < 2:
+            raise ValueError(
+                f"SEFR needs at least two classes, but column {label!r} has one class only: {summary.classes[0]!r}."
+            )
+        self._learned(summary)
         self._closed = False
-        self._learned(total, first, refined)
-        self._remember_scores(Labelled(sampled.matrix, classes, sampled.codes, sampled.weights))
+        self.feature_names_in_ = np.array(summary.feature_names, dtype=object)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -500,6 +526,19 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         names = feature_names_of(X)
         return Summary.of_matrix(*rows, names, missing=self.missing, n_threads=n_threads), rows
 
+    def _learned_in_passes(
+        self, summary: Summary, rows: Callable[[], Iterable[Labelled]], sampled: Table, first: Any = None
+    ) -> Self:
+        """Take a Summary, the first pass, and make the others over batches of its rows."""
+        classes = summary.classes
+        refined = None
+        if self.passes > 1:
+            refined = self._refine_tables(summary, lambda: (part.over(classes) for part in rows()), sampled)
+        self._closed = False
+        self._learned(summary, first, refined)
+        self._remember_scores(Labelled(sampled.matrix, classes, sampled.codes, sampled.weights))
+        return self
+
     def _refine(
         self, summary: Summary, rows: Labelled, before: SEFRClassifier | None = None
     ) -> Refined | None:
@@ -576,8 +615,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _refuse_without_rows(self, verb: str) -> None:
         if self._refined is not None or self.passes > 1:
             raise ValueError(
-                f"a model of passes={self.passes} cannot {verb}: its weights were refined on rows that are no "
-                "longer at hand. Fit again, or use SEFRClassifier.from_summary(summary_) with passes=1"
+                f"a model of passes={self.passes} cannot {verb}: its weights were refined on rows that are "
+                "no longer at hand. Fit again, or use SEFRClassifier.from_summary(summary_) with passes=1"
             )
 
     def _weights_and_midpoints(self) -> tuple[Floats, Floats]:
@@ -618,7 +657,9 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Take a Summary and what follows from it, or was refined from it, all or nothing."""
         planes = solve(summary, self.scale, self.epsilon) if refined is None else refined.planes
-        if X is not None:
+        if type(X) is np.ndarray:  # what validate_data would do, without asking 30 us long what X might be
+            self.__dict__.pop("feature_names_in_", None)
+        elif X is not None:
             validate_data(self, X, reset=True, skip_check_array=True)
         elif not hasattr(self, "n_features_in_") and summary.feature_names is not None:
             self.feature_names_in_ = np.array(summary.feature_names, dtype=object)

@@ -91,22 +91,21 @@ class _Graph:
 
 
 def _scores(graph: _Graph, clf: SEFRClassifier) -> str:
-    """Add (X - low) / span @ w + b; the scaling is not folded into w, so that nothing cancels."""
+    """Add (X - low) @ coef + bias: without the lowest value, so that a large offset does not cancel.
+
+    No node scales by a single number: onnxruntime would fuse it with the product, and in float32.
+    """
     planes = clf._planes
-    span = np.where(planes.scaling.span > 0, planes.scaling.span, 1.0)
-    weights = np.where(planes.scaling.span > 0, planes.feature_scores, 0.0)
     graph.node("Sub", ["X", graph.constant("low", planes.scaling.low)], "moved")
-    graph.node("Div", ["moved", graph.constant("span", span)], "scaled")
     if clf.missing != "ignore":
-        graph.node("MatMul", ["scaled", graph.constant("weights", weights.T)], "weighed")
+        graph.node("MatMul", ["moved", graph.constant("coef", planes.coef.T)], "weighed")
         return graph.node("Add", ["weighed", graph.constant("bias", planes.bias)], "raw")
-    _w, midpoints = clf._weights_and_midpoints()
+    weights, midpoints = clf._weights_and_midpoints()
     graph.node("IsNaN", ["X"], "missing")
-    graph.node("Where", ["missing", graph.constant("nothing", np.zeros(1)), "scaled"], "known")
+    graph.node("Where", ["missing", graph.constant("nothing", np.zeros(1)), "moved"], "known")
     graph.node("Where", ["missing", "nothing", graph.constant("one", np.ones(1))], "present")
-    graph.node("MatMul", ["known", graph.constant("weights", weights.T)], "weighed")
-    middle = graph.constant("middle", (planes.feature_scores * midpoints).T)
-    graph.node("MatMul", ["present", middle], "threshold")
+    graph.node("MatMul", ["known", graph.constant("coef", planes.coef.T)], "weighed")
+    graph.node("MatMul", ["present", graph.constant("middle", (weights * midpoints).T)], "threshold")
     graph.node("Sub", ["weighed", "threshold"], "balance")
     unseen = np.where(np.isfinite(planes.bias), 0.0, planes.bias)
     return graph.node("Add", ["balance", graph.constant("unseen", unseen)], "raw")

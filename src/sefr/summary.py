@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .intake import checked_weights, complain_of_sums, describe_feature, feature_names_of
 from .labels import encode
 from .matrix import Codes, Dense, Matrix, Raw, matrix_of
+from .summary_bytes import packed, unpacked
 from .threads import thread_count
 from .twofold import Twofold
 
@@ -200,6 +201,67 @@ class Summary:
         )
 
     @classmethod
+    def of_frame(
+        cls,
+        frame: Any,
+        label: str = "y",
+        features: Sequence[str] | None = None,
+        weight: str | None = None,
+        *,
+        missing: str = "error",
+    ) -> Summary:
+        """Summarise a data frame where it is: eager or lazy, on this machine, in a database or on a cluster.
+
+        Any frame narwhals knows: pandas, Polars, pyarrow, DuckDB, Ibis, Dask, PySpark. A lazy one is added up by
+        its engine, and only the Summary comes back; see :mod:`sefr.engines.frames`.
+
+        Parameters
+        ----------
+        frame : data frame
+            The rows.
+        label : str, default="y"
+            The column of labels.
+        features : list of str, default=None
+            The columns to learn from; None is all but label and weight.
+        weight : str, default=None
+            The column that says how often each row counts.
+        missing : {"error", "ignore"}
+            What NaN and null mean.
+        """
+        from .engines.frames import summary_of_frame
+
+        return summary_of_frame(frame, label, features, weight, missing=missing)
+
+    @classmethod
+    def of_query(cls, result: Any, *, missing: str = "error") -> Summary:
+        """Read a Summary back from the result of the query that ``sefr sql`` prints.
+
+        Parameters
+        ----------
+        result : DB-API cursor, DuckDB relation, or data frame
+            What the query gave, with its column names; also read back from a CSV file.
+        missing : {"error", "ignore"}
+            What NULL and NaN mean.
+        """
+        from .engines.sql import summary_of_result
+
+        return summary_of_result(result, missing=missing)
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Summary:
+        """Read what ``to_bytes`` wrote; anything else, also in part or damaged, raises ``ValueError``."""
+        return cls.from_parts(**unpacked(data))
+
+    def to_bytes(self) -> bytes:
+        """Return this Summary as bytes, versioned and checksummed: see :mod:`sefr.summary_bytes`.
+
+        >>> s = Summary.of([[1, 8], [3, 6]], ["dry", "wet"])
+        >>> len(s.to_bytes()), Summary.from_bytes(s.to_bytes()) == s
+        (41, True)
+        """
+        return packed(self)
+
+    @classmethod
     def _from(
         cls,
         classes: NDArray[Any],
@@ -320,7 +382,7 @@ class Summary:
         if (short := counts < -slack).any():
             k = int(np.argmax(short))
             raise ValueError(
-                f"cannot take away {b._counts[k]:g} rows of class {a._classes[k]!r}: "
+                f"cannot take away {b._counts[k]:g} rows of class {a._classes[k]}: "
                 f"only {a._counts[k]:g} were learned"
             )
         counts[counts <= slack] = 0
@@ -329,7 +391,7 @@ class Summary:
             if (present < -slack[:, None]).any():
                 k, j = np.argwhere(present < -slack[:, None])[0]
                 raise ValueError(
-                    f"cannot take away more values of {self._name(j)}, class {a._classes[k]!r}, "
+                    f"cannot take away more values of {self._name(j)}, class {a._classes[k]}, "
                     "than were learned"
                 )
             present[present <= slack[:, None]] = 0
@@ -381,17 +443,25 @@ class Summary:
     def __repr__(self) -> str:
         return f"<Summary: {self.n_rows:g} rows, {self.n_features} features, {len(self._classes)} classes>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (
-            self._classes,
-            self._counts,
-            self._sums.head,
-            self._sums.tail,
-            self._present,
-            self._low,
-            self._high,
-            self._feature_names,
-        )
+    def __getstate__(self) -> dict[str, Any]:
+        """Return plain parts, for pickle and for skops."""
+        return {
+            "classes": self._classes,
+            "counts": self._counts,
+            "head": self._sums.head,
+            "tail": self._sums.tail,
+            "present": self._present,
+            "low": self._low,
+            "high": self._high,
+            "feature_names": self._feature_names,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parts = dict(state)
+        sums = Twofold(parts.pop("head"), parts.pop("tail"))
+        other = self._from(sums=sums, **parts)
+        for name in self.__slots__:
+            setattr(self, name, getattr(other, name))
 
     def _name(self, feature: int) -> str:
         return describe_feature(feature, self._feature_names)
@@ -431,19 +501,6 @@ class Summary:
             )
         classes = np.unique(np.concatenate([self._classes, other._classes]))
         return self.over(classes), other.over(classes)
-
-
-def _rebuilt(
-    classes: NDArray[Any],
-    counts: Floats,
-    head: Floats,
-    tail: Floats | None,
-    present: Floats | None,
-    low: Floats,
-    high: Floats,
-    feature_names: tuple[str, ...] | None,
-) -> Summary:
-    return Summary._from(classes, counts, Twofold(head, tail), present, low, high, feature_names)
 
 
 def _filled(part: Any) -> Any:

@@ -94,10 +94,26 @@ def test_bytes_are_rounded_and_clipped():
 
 
 def test_byte_data_is_the_byte_model(data):
-    rows = [
-        bytes_claim.run(Key("bytes", "x", "sefr", variant, 10, 0, -1), data) for variant in ("float", "uint8")
-    ]
-    assert rows[0].accuracy == pytest.approx(rows[1].accuracy, abs=3)
+    keys = [Key("bytes", "x", "sefr", variant, 10, 0, -1) for variant in bytes_claim.VARIANTS]
+    floats, bytes_, device = (bytes_claim.run(key, data).accuracy for key in keys)
+    assert floats > 60
+    assert bytes_ == pytest.approx(floats, abs=3)
+    assert device == pytest.approx(bytes_, abs=3)
+
+
+def test_the_device_model_is_the_device_librarys_own(data, monkeypatch):
+    class Contrary:
+        def __init__(self, model, weights):
+            assert weights == "int8"
+
+        def predict(self, X):
+            assert X.dtype == np.uint8
+            return np.full(len(X), 7)
+
+    monkeypatch.setattr(bytes_claim, "_twin", lambda: Contrary)
+    assert bytes_claim.run(Key("bytes", "x", "sefr", "int8", 10, 0, -1), data).accuracy == 0
+    monkeypatch.setattr(bytes_claim, "_twin", lambda: None)
+    assert {key.variant for key in bytes_claim.plan(("sonar",), 10)} == {"float", "uint8"}
 
 
 def test_protocol_variants_say_where_they_mean_nothing(data):
@@ -166,9 +182,12 @@ def test_methods_take_turns_within_a_fold(tmp_path):
 
 
 def test_a_quick_plan_has_the_slow_methods_last_and_once(tmp_path):
-    keys = plan(Settings(tmp_path, parts=("accuracy", "protocol"), quick=True), ("sonar",))
+    parts = ("accuracy", "protocol", "scalability")
+    keys = plan(Settings(tmp_path, parts=parts, quick=True), ("semeion", "sonar"))
     slow = [not METHODS[key.method].quick for key in keys]
     assert slow == sorted(slow)
+    assert keys[0].dataset == "sonar"
+    keys = [key for key in keys if key.dataset == "sonar"]
     assert sum(key.method == "svm" for key in keys) == 1
     assert sum(key.method == "sefr" and key.experiment == "folds" for key in keys) == 10
 

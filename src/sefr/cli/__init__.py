@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 try:
+    import jinja2  # noqa: F401
+    import pyarrow  # noqa: F401
+    import rich  # noqa: F401
     import typer
-    from rich.console import Console
 except ModuleNotFoundError as error:  # the extra is not installed
     sys.exit(f"sefr: the command needs {error.name}: pip install 'sefr-learn[cli]'")
 
 from .. import __version__
-from . import demo, evaluate, explain, export, forget, merge, paper, predict, simulate, train, update
+from . import demo, evaluate, explain, export, forget, merge, paper, predict, simulate, sql, train, update
+from .interrupt import Interrupted, interruptible, leave, say
 
 EPILOG = "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. NO_COLOR=1 turns colours off."
 
@@ -53,17 +55,18 @@ app.command("forget")(forget.forget)
 app.command("explain")(explain.explain)
 app.command("export")(export.export)
 app.command("simulate")(simulate.simulate)
+app.command("sql")(sql.sql)
 app.command("paper")(paper.paper)
 app.command("demo")(demo.demo)
 
 
 def main() -> None:
     """Run the command line; every failure is one line on standard error and an exit code."""
-    signal.signal(signal.SIGTERM, _terminated)
     try:
-        app()
-    except KeyboardInterrupt:
-        _fail("interrupted; nothing was written", 130)
+        with interruptible():
+            app()
+    except (Interrupted, KeyboardInterrupt):
+        leave()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
@@ -77,15 +80,6 @@ def main() -> None:
         _fail(str(error))
 
 
-def _terminated(number: int, frame: Any) -> NoReturn:
-    raise KeyboardInterrupt
-
-
-def _fail(message: str, code: int = 1) -> NoReturn:
-    line = " ".join(message.splitlines())
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]sefr:[/] {_escaped(line)}")
-    sys.exit(code)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("[", r"\[")
+def _fail(message: str) -> NoReturn:
+    say(message)
+    sys.exit(1)

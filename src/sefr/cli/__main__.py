@@ -1,5 +1,5 @@
 """``python -m sefr.cli``: the ``sefr`` command."""
 
-from sefr.cli import app
+from sefr.cli import main
 
-app(prog_name="sefr")
+main()

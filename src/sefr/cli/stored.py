@@ -44,7 +44,8 @@ def fitted_recipe(
     for part in table.parts:
         missing = [column for column in recipe.columns if column not in part.columns]
         if missing and not part.absent_means_zero():
-            raise SourceError(f"{part.name}: {_listed(missing)} of the model missing in the file")
+            them = "them" if len(missing) > 1 else "it"
+            raise SourceError(f"{part.name}: {_listed(missing)} missing; the model needs {them}")
         text = [
             c for c in recipe.columns if c not in recipe.categories and part.columns.get(c, NUMBER) != NUMBER
         ]

@@ -1,17 +1,22 @@
-"""``sefr train``: a model from files, in one pass."""
+"""``sefr train``: a model from files, in one pass or a few."""
 
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.text import Text
 
 from .. import model_file
+from ..batches import Gatherer
 from ..classifier import SEFRClassifier
 from ..sources import open_table
-from ..sources.learning import learn
+from ..sources.learning import learn, refine
+from ..sources.recipe import Recipe
+from ..summary import Summary
 from . import options
 from .screen import Screen, bar, grid, seconds
 
@@ -26,6 +31,8 @@ def train(
     missing: options.MissingValues = options.Missing.error,
     scale: options.Scale = "minmax",
     epsilon: options.Epsilon = 1e-7,
+    passes: options.Passes = 1,
+    engine: options.Engine = options.Engines.sefr,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
@@ -41,21 +48,42 @@ def train(
       sefr train 'logs/*.parquet' --label fault --drop id,time -o fault.sefr
 
       zcat big.csv.gz | sefr train - --label y -o big.sefr
+
+      sefr train 'year/*.parquet' --label y --engine duckdb
+
+      sefr train iris.csv --label species --passes 10
     """
     screen = Screen(quiet=quiet, as_json=json)
     path = output or "model.sefr"
     options.check_writable(path)
-    settings = {"missing": missing.value, "scale": options.scale_of(scale), "epsilon": epsilon}
+    settings = {
+        "missing": missing.value,
+        "scale": options.scale_of(scale),
+        "epsilon": epsilon,
+        "passes": passes,
+    }
     SEFRClassifier(**settings)._check_params()
     started = time.perf_counter()
-    table = open_table(data, again=bool(categories), **options.reading(format, delimiter, no_header))
+    table = open_table(
+        data, again=bool(categories) or passes > 1, **options.reading(format, delimiter, no_header)
+    )
     recipe = table.recipe(
         table.label_name(label), options.names(features), options.names(drop), options.names(categories)
     )
-    with screen.progress(table, "learning") as tick:
-        summary = learn(table, recipe, missing=missing.value, tick=tick)
-    clf = model_file.with_table(SEFRClassifier.from_summary(summary, **settings), recipe.member())
-    model_file.save(clf, path)
+    gatherer = None
+    if engine is options.Engines.duckdb:
+        if passes > 1:
+            raise typer.BadParameter("--engine duckdb adds up one pass: leave out --passes or --engine")
+        summary = _learned_by_duckdb(screen, data, recipe, missing.value, format or delimiter or no_header)
+    else:
+        gatherer = Gatherer()
+        with screen.progress(table, "learning") as tick:
+            summary = learn(table, recipe, missing=missing.value, gatherer=gatherer, tick=tick)
+    clf = SEFRClassifier.from_summary(summary, **(settings | {"passes": 1}))
+    if gatherer is not None:
+        with screen.progress(table, "refining") as tick:
+            clf = refine(table, recipe, SEFRClassifier(**settings), summary, gatherer, tick)
+    model_file.save(model_file.with_table(clf, recipe.member()), path)
     elapsed = time.perf_counter() - started
     screen.line(
         f"{path}: {summary.n_rows:,.0f} rows, {len(clf.classes_)} classes, {clf.n_features_in_:,} features, "
@@ -73,9 +101,25 @@ def train(
                 for c, n in zip(clf.classes_.tolist(), summary.counts.tolist(), strict=True)
             ],
             "seconds": elapsed,
+            "passes": clf.n_passes_,
             "strongest": strongest(clf, 10),
         }
     )
+
+
+def _learned_by_duckdb(
+    screen: Screen, data: list[str], recipe: Recipe, missing: str, reading: Any
+) -> Summary:
+    """Let DuckDB add up the rows: out of memory, on all cores."""
+    if recipe.categories or reading or recipe.label is None:
+        raise typer.BadParameter(
+            "--engine duckdb takes no --categories, --format, --delimiter or --no-header"
+        )
+    from ..engines.duckdb import summary_of_files
+
+    hidden = screen.quiet or screen.as_json or not screen.err.is_terminal
+    with nullcontext() if hidden else screen.err.status("learning, in DuckDB"):
+        return summary_of_files(data, recipe.label, recipe.columns, missing=missing)
 
 
 def strongest(clf: SEFRClassifier, count: int) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import stat
 import tempfile
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from sefr.atomic_file import atomic_file
 from sefr.datasets.catalogue import NAMES, Entry, entry
 
 _ROWS_PER_BLOCK = 256  # of float64: 10 MB for the widest dataset
@@ -195,19 +195,9 @@ def _write_npz(item: Entry, X: Any, y: npt.NDArray[Any], url: str, target: Path)
         parts |= {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": shape}
     else:
         parts["X"] = X
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **parts)
     final = target / f"{item.name}.npz"
-    handle, temporary = tempfile.mkstemp(prefix=f".{item.name}-", dir=target)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(buffer.getbuffer())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, final)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with atomic_file(final) as file:
+        np.savez_compressed(file, **parts)
     return final
 
 

@@ -108,7 +108,7 @@ _ALL = (
     Method("lightgbm", "LightGBM", _lightgbm, ("lightgbm",), "lightgbm", quick=False),
     Method("xgboost", "XGBoost", _xgboost, ("xgboost-cpu", "xgboost"), "xgboost", quick=False),
     Method("catboost", "CatBoost", _catboost, ("catboost",), "catboost", quick=False),
-    Method("decision_tree", "Decision Tree", _decision_tree, _SKLEARN, "decision_tree"),
+    Method("decision_tree", "Decision Tree", _decision_tree, _SKLEARN, "decision_tree", quick=False),
     Method("random_forest", "Random Forest", _random_forest, _SKLEARN, "random_forest", quick=False),
     Method("naive_bayes", "Naive Bayes", _naive_bayes, _SKLEARN, "naive_bayes"),
     Method("svm", "SVM", _svm, _SKLEARN, "svm", quick=False),

@@ -17,7 +17,7 @@ from sefr.paper import figures, gisette_shape, protocol_study, published, uno
 from sefr.paper.findings import findings
 from sefr.paper.methods import METHODS
 from sefr.paper.protocol import prepare
-from sefr.paper.run import Outcome, write_atomically
+from sefr.paper.run import Outcome, write_text
 from sefr.paper.tables import CLOSE, busy, byte_cells, fold_cells, protocol_spreads, signed
 
 # How the paper's figures 1 and 2 and ours are called in the Markdown's folder.
@@ -31,13 +31,13 @@ def write(outcome: Outcome) -> tuple[Path, Path]:
     for name, svg in context["figures"].items():
         if svg:
             standalone = svg.replace("<svg ", '<svg color="#444" font-family="sans-serif" ', 1)
-            write_atomically(output / _FIGURES / f"{name}.svg", standalone)
+            write_text(output / _FIGURES / f"{name}.svg", standalone)
     if context["weights"] is not None:
-        write_atomically(output / "semeion_weights.csv", _weights_csv(context["weights"]))
+        write_text(output / "semeion_weights.csv", _weights_csv(context["weights"]))
     html, markdown = output / "report.html", output / "report.md"
     environment = _environment()
-    write_atomically(html, environment.get_template("report.html.jinja").render(context))
-    write_atomically(markdown, environment.get_template("report.md.jinja").render(context))
+    write_text(html, environment.get_template("report.html.jinja").render(context))
+    write_text(markdown, environment.get_template("report.md.jinja").render(context))
     return html, markdown
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sefr import datasets
+from sefr.atomic_file import atomic_file
 from sefr.energy import Meter
 from sefr.paper import gisette_shape
 from sefr.paper.journal import Journal, Key
@@ -25,7 +24,7 @@ from sefr.paper.settings import Settings
 from sefr.paper.tasks import Bench, plan
 
 # After this long a quick run begins no further measurement, so that it ends within two minutes everywhere.
-QUICK_SECONDS = 90.0
+QUICK_SECONDS = 80.0
 
 RESULTS = "results.csv"
 CIRCUMSTANCES = "run.json"
@@ -100,18 +99,11 @@ def find(settings: Settings) -> tuple[tuple[str, ...], dict[str, str]]:
     return tuple(at_hand), missing
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file that is there whole or not at all."""
+def write_text(path: Path, text: str) -> None:
+    """Write a file of the run, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with atomic_file(path) as file:
+        file.write(text.encode())
 
 
 def _circumstances(settings: Settings, meter: Meter) -> dict[str, Any]:
@@ -135,7 +127,7 @@ def _circumstances(settings: Settings, meter: Meter) -> dict[str, Any]:
     circumstances["energy"] = meter.kind
     circumstances["energy_reason"] = meter.reason
     circumstances["idle_watts"] = meter.calibrate()
-    write_atomically(path, json.dumps(circumstances, indent=1) + "\n")
+    write_text(path, json.dumps(circumstances, indent=1) + "\n")
     return circumstances
 
 

@@ -11,7 +11,7 @@ from pyarrow import ipc
 
 from .part import Part, SourceError, as_wanted, checked_names, kind_of
 
-ROWS = 1 << 14
+ROWS = 1 << 13
 
 
 class ArrowPart(Part):
@@ -57,7 +57,7 @@ class ArrowPart(Part):
 
     def _slices(self) -> Iterator[tuple[pa.RecordBatch, float]]:
         reader = self._open()
-        step = max(1, min(ROWS, (1 << 20) // max(1, len(self.columns))))
+        step = max(1, min(ROWS, (1 << 19) // max(1, len(self.columns))))
         whole = reader.num_record_batches if self._is_file else None
         batches = (reader.get_batch(i) for i in range(whole)) if whole is not None else iter(reader)
         for number, batch in enumerate(batches):

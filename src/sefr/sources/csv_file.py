@@ -17,8 +17,8 @@ from .stream import Stream, name_of
 
 HEAD = 1 << 19
 LONGEST_LINE = 1 << 26
-# Arrow reads ahead: 512 KB keep it below 60 MB.
-BLOCK = 1 << 19
+# Arrow reads some blocks ahead, and each takes several times its size.
+BLOCK = 1 << 18
 DELIMITERS = ",;\t|"
 MISSING = [*arrow_csv.ConvertOptions().null_values, "?"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import os
 import shutil
 import tempfile
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from .part import NUMBER, OTHER, TEXT, Part, SourceError, checked_names
 
-CELLS = 1 << 20
+CELLS = 1 << 19
 NAMES = ("feature_names", "columns", "names")
 
 
@@ -160,11 +161,11 @@ class _Array:
 
     def blocks(self, file: IO[bytes], step: int) -> Iterator[NDArray[Any]]:
         """Yield blocks of rows."""
-        with file:
-            if self.by_columns:
-                yield from self._mapped(file, step)
-                return
+        with _seekable(file) if self.by_columns else file as file:
             _Array.at(self.member, file)
+            if self.by_columns:
+                yield from self._by_columns(file, step)
+                return
             row_bytes = self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=int))
             for start in range(0, self.shape[0], step):
                 rows = min(step, self.shape[0] - start)
@@ -173,14 +174,31 @@ class _Array:
                     raise EOFError("too few bytes")
                 yield np.frombuffer(data, dtype=self.dtype).reshape(rows, *self.shape[1:])
 
-    def _mapped(self, file: IO[bytes], step: int) -> Iterator[NDArray[Any]]:
-        """Yield rows of an array stored column by column, from a plain copy of it on disk."""
-        with tempfile.NamedTemporaryFile(prefix="sefr-", suffix=".npy") as copy:
-            shutil.copyfileobj(file, copy, 1 << 20)
-            copy.flush()
-            table = np.load(copy.name, mmap_mode="r", allow_pickle=False)
-            for start in range(0, self.shape[0], step):
-                yield np.array(table[start : start + step])
+    def _by_columns(self, file: IO[bytes], step: int) -> Iterator[NDArray[Any]]:
+        """Yield rows of an array stored column by column: a piece of each column at a time."""
+        start = file.tell()
+        height, width = self.shape
+        for first in range(0, height, step):
+            rows = min(step, height - first)
+            block = np.empty((rows, width), dtype=self.dtype, order="F")
+            for j in range(width):
+                file.seek(start + (j * height + first) * self.dtype.itemsize)
+                data = file.read(rows * self.dtype.itemsize)
+                if len(data) != rows * self.dtype.itemsize:
+                    raise EOFError("too few bytes")
+                block[:, j] = np.frombuffer(data, dtype=self.dtype)
+            yield block
+
+
+def _seekable(file: IO[bytes]) -> IO[bytes]:
+    """Return a file whose parts can be read in any order: a copy on disk if it is compressed."""
+    if isinstance(file, io.BufferedReader):
+        return file
+    copy = tempfile.TemporaryFile(prefix="sefr-")  # noqa: SIM115
+    with file:
+        shutil.copyfileobj(file, copy, 1 << 18)
+    copy.seek(0)
+    return copy
 
 
 def _header_3_0(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -9,7 +9,7 @@ from pyarrow import parquet
 
 from .part import Part, SourceError, as_wanted, checked_names, kind_of
 
-ROWS = 1 << 14
+ROWS = 1 << 13
 
 
 class ParquetPart(Part):
@@ -20,7 +20,7 @@ class ParquetPart(Part):
         self.name = name or path
         try:
             # A buffered stream reads pages as they are needed, not whole row groups.
-            self._file = parquet.ParquetFile(path, buffer_size=1 << 18, pre_buffer=False)
+            self._file = parquet.ParquetFile(path, buffer_size=1 << 16, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
             raise SourceError(
                 f"{self.name}: not a Parquet file, or a damaged one: {_first_line(error)}"
@@ -42,7 +42,8 @@ class ParquetPart(Part):
         self._seen = 0
         names = list(wanted) or list(self.columns)[:1]
         try:
-            for batch in self._file.iter_batches(max(1, min(ROWS, (1 << 20) // len(names))), columns=names):
+            rows = max(1, min(ROWS, (1 << 19) // len(names)))
+            for batch in self._file.iter_batches(rows, columns=names, use_threads=False):
                 self._seen += batch.num_rows
                 yield as_wanted(batch, wanted)
         except (pa.ArrowException, OSError) as error:

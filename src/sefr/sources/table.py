@@ -21,7 +21,7 @@ from . import label_column
 from .part import NUMBER, OTHER, TEXT, Part, SourceError
 from .recipe import Recipe
 
-CELLS = 1 << 20
+CELLS = 1 << 19
 MOST_ROWS = 1 << 16
 MOST_CATEGORIES = 1_000
 
@@ -190,12 +190,12 @@ class Table:
 
 
 def batch_rows(n_columns: int) -> int:
-    """Return the rows of a batch: 2**20 cells, and not above 65,536.
+    """Return the rows of a batch: 2**19 cells, and not above 65,536.
 
     Examples
     --------
     >>> batch_rows(10), batch_rows(100), batch_rows(5_000_000)
-    (65536, 10485, 1)
+    (52428, 5242, 1)
     """
     return int(max(1, min(MOST_ROWS, CELLS // max(1, n_columns))))
 

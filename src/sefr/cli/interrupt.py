@@ -1,0 +1,68 @@
+"""Ctrl-C and SIGTERM: the command says so and ends at once, also while it waits for data that do not come."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from rich.console import Console
+from rich.text import Text
+
+from ..atomic_file import discard_unfinished
+
+PATIENCE = 1.0  # seconds that the main thread has to end by itself
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(BaseException):
+    """The user or the system wants the command to end: not KeyboardInterrupt, which typer keeps to itself."""
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Raise ``Interrupted`` in the main thread on a signal; where that waits in C, end all the same."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = [signal.signal(number, _interrupt) for number in SIGNALS]
+    old = signal.set_wakeup_fd(writer)
+    watcher = threading.Thread(target=_watch, args=(reader,), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(old)
+        os.close(writer)
+        for number, handler in zip(SIGNALS, before, strict=True):
+            signal.signal(number, handler)
+
+
+def leave() -> NoReturn:
+    """End without waiting for threads that still read ahead."""
+    say("interrupted; nothing was written")
+    discard_unfinished()
+    atexit._run_exitfuncs()
+    os._exit(130)
+
+
+def say(message: str) -> None:
+    """Say what went wrong, in one line."""
+    line = Text.assemble(("sefr: ", "bold red"), " ".join(message.splitlines()))
+    Console(stderr=True, highlight=False, soft_wrap=True).print(line)
+
+
+def _interrupt(number: int, frame: Any) -> NoReturn:
+    raise Interrupted
+
+
+def _watch(reader: int) -> None:
+    with os.fdopen(reader, "rb", buffering=0) as signals:
+        while number := signals.read(1):
+            if number[0] in SIGNALS:
+                time.sleep(PATIENCE)
+                leave()

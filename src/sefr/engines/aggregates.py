@@ -1,0 +1,287 @@
+"""A Summary from aggregates that a lazy engine computes, through narwhals: count, sum, min and max per class.
+
+One pass over the rows suffices for ordinary data. A feature whose plain sum is not enough is asked for again:
+one with NaN, which engines treat each in their own way, with NaN turned into null; one far from zero (a
+timestamp), measured from its lowest value, exactly as ``Summary.of`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from ..intake import describe_feature
+from ..labels import encode
+from ..summary import DELICATE, Summary
+from ..twofold import Twofold
+from .columns import Columns
+from .error import EngineError, spoken_by
+
+Floats = NDArray[np.float64]
+
+
+def summary_of_lazy(frame: Any, columns: Columns, schema: Any, *, missing: str, at_once: int) -> Summary:
+    """Return the Summary of a narwhals LazyFrame's rows, asking for some features ``at_once``."""
+    question = _Question(frame, columns, schema)
+    m = len(columns.features)
+    answer = question.ask(range(min(m, at_once)))
+    if not len(answer.rows):
+        raise EngineError(f"{columns.engine}: the table has no rows")
+    classes, order = distinct_labels(answer.labels, columns.label, columns.engine)
+    answer = answer.ordered(order)
+    for start in range(at_once, m, at_once):
+        more = question.ask(range(start, min(m, start + at_once))).matched(classes, columns)
+        answer.refuse_other_rows(more, columns)
+        answer.append(more)
+    undefined = [j for j in np.flatnonzero(~np.isfinite(answer.sums).all(axis=0)) if schema[columns.features[j]].is_float()]
+    if undefined:
+        again = question.ask(undefined, without_nan=True)
+        answer = answer.with_features(undefined, again.matched(classes, columns))
+    table = Table(columns, classes, answer.counts, answer.present, answer.gaps, answer.sums, answer.low, answer.high)
+    table.refuse(missing)
+    sums = Twofold(table.sums)
+    inexact = columns.weight is not None or any(schema[name] == nw.Float64 for name in columns.features)
+    if inexact and len(delicate := table.delicate()):
+        low = table.low.min(axis=0)[delicate]
+        moved = question.ask(delicate, origin=low).matched(classes, columns)
+        answer.refuse_other_rows(moved, columns)
+        sums = table.moved(delicate, low, moved.sums)
+    return table.summary(sums)
+
+
+def distinct_labels(labels: Sequence[Any], column: str, engine: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the labels of the groups sorted, and the order that sorts them."""
+    if any(label is None or label != label for label in labels):
+        raise EngineError(f"{engine}: label column {column!r} has rows without a label (null or NaN)")
+    array = np.array(labels)
+    if array.dtype.kind == "f" and (array != np.floor(array)).any():
+        raise EngineError(f"{engine}: label column {column!r} is continuous, not a class: {array[array % 1 != 0][0]}")
+    try:
+        classes, codes = encode(array)
+    except ValueError as error:
+        raise EngineError(f"{engine}: label column {column!r}: {error}") from None
+    return classes, np.argsort(codes)
+
+
+class Answer:
+    """What an engine says of some features, a row a class."""
+
+    def __init__(self, labels: list[Any], rows: Floats, counts: Floats, features: Sequence[Floats]) -> None:
+        self.labels = labels
+        self.rows = rows  # rows of weight above 0
+        self.counts = counts  # rows by weight
+        self.gaps, self.present, self.sums, self.low, self.high = features
+
+    def ordered(self, order: NDArray[np.intp]) -> Answer:
+        features = [part[order] for part in (self.gaps, self.present, self.sums, self.low, self.high)]
+        return Answer([self.labels[i] for i in order], self.rows[order], self.counts[order], features)
+
+    def matched(self, classes: NDArray[Any], columns: Columns) -> Answer:
+        """Return the answer in the order of the classes that an earlier one had."""
+        again, order = distinct_labels(self.labels, columns.label, columns.engine)
+        if not np.array_equal(again, classes):
+            raise EngineError(f"{columns.engine}: the rows changed between two passes over the table")
+        return self.ordered(order)
+
+    def refuse_other_rows(self, other: Answer, columns: Columns) -> None:
+        """Raise an error where another pass saw other rows: a table that is written to, or made up as it is read."""
+        if not np.array_equal(self.rows, other.rows):
+            raise EngineError(f"{columns.engine}: the rows changed between two passes over the table")
+
+    def append(self, other: Answer) -> None:
+        """Take over further features."""
+        for name in ("gaps", "present", "sums", "low", "high"):
+            setattr(self, name, np.concatenate([getattr(self, name), getattr(other, name)], axis=1))
+
+    def with_features(self, features: Sequence[int], other: Answer) -> Answer:
+        """Return this answer with another's in the place of some features."""
+        for name in ("gaps", "present", "sums", "low", "high"):
+            getattr(self, name)[:, features] = getattr(other, name)
+        return self
+
+
+class _Question:
+    """Asks an engine for aggregates of features, each a float64 before it is added up."""
+
+    def __init__(self, frame: Any, columns: Columns, schema: Any) -> None:
+        self.frame = frame
+        self.columns = columns
+        self.schema = schema
+
+    def ask(self, features: Sequence[int], *, without_nan: bool = False, origin: Floats | None = None) -> Answer:
+        label, weight = self.columns.label, self.columns.weight
+        values = [self._value(self.columns.features[j], without_nan).alias(f"f{i}") for i, j in enumerate(features)]
+        if origin is not None:
+            values = [(value - float(low)).alias(f"f{i}") for i, (value, low) in enumerate(zip(values, origin, strict=True))]
+        key = nw.col(label)
+        if self.schema[label] in (nw.Categorical, nw.Enum):
+            key = key.cast(nw.String)
+        with spoken_by(self.columns.engine, "add up the rows"):
+            if weight is None:
+                table = self.frame.select(key.alias("label"), *values)
+                aggregates = _plain(len(features))
+            else:
+                table = self._weighted(key, weight, values)
+                aggregates = _weighted(len(features))
+            result = _collected(table.group_by("label").agg(*aggregates))
+        return self._read(result, len(features))
+
+    def _value(self, name: str, without_nan: bool) -> Any:
+        if self.schema[name] == nw.Boolean:  # DuckDB would push a cast into its CSV reader, which then fails on "true"
+            yes = nw.col(name)
+            return nw.when(yes).then(nw.lit(1.0)).otherwise(nw.when(~yes).then(nw.lit(0.0)))
+        value = nw.col(name).cast(nw.Float64)
+        if without_nan and self.schema[name].is_float():
+            return nw.when(~value.is_nan()).then(value)
+        return value
+
+    def _weighted(self, key: Any, weight: str, values: list[Any]) -> Any:
+        table = self.frame.select(key.alias("label"), nw.col(weight).cast(nw.Float64).alias("w"), *values)
+        counted = [nw.when(nw.col("w") > 0).then(nw.col(f"f{i}")).alias(f"f{i}") for i in range(len(values))]
+        table = table.select("label", "w", *counted)
+        products = [
+            part
+            for i in range(len(values))
+            for part in (
+                (nw.col(f"f{i}") * nw.col("w")).alias(f"p{i}"),
+                nw.when(~nw.col(f"f{i}").is_null()).then(nw.col("w")).alias(f"v{i}"),
+            )
+        ]
+        used = nw.when(nw.col("w") > 0).then(nw.lit(1.0)).alias("used")
+        return table.with_columns(used, *products)
+
+    def _read(self, result: Any, n: int) -> Answer:
+        def column(name: str, empty: float) -> Floats:
+            return np.array([empty if v is None else float(v) for v in result[name].to_list()], dtype=np.float64)
+
+        def block(prefix: str, empty: float) -> Floats:
+            k = result.shape[0]
+            return np.stack([column(f"{prefix}{i}", empty) for i in range(n)], axis=1) if k else np.empty((0, n))
+
+        labels = result["label"].to_list()
+        rows = column("rows", 0.0)
+        present = block("n", 0.0)
+        if self.columns.weight is None:
+            counts, gaps, weights = rows, rows[:, None] - present, present
+        else:
+            counts, gaps, weights = column("w", 0.0), rows[:, None] - present, block("v", 0.0)
+            self._check_weights(labels, column("all", 0.0), column("wn", 0.0), column("wl", 0.0), counts)
+        return Answer(labels, rows, counts, [gaps, weights, block("s", 0.0), block("l", np.inf), block("h", -np.inf)])
+
+    def _check_weights(self, labels: list[Any], rows: Floats, filled: Floats, low: Floats, counts: Floats) -> None:
+        bad = (filled < rows) | (low < 0) | ~np.isfinite(counts)
+        if bad.any():
+            raise EngineError(
+                f"{self.columns.engine}: weight column {self.columns.weight!r} must be finite and not negative; "
+                f"rows of class {labels[int(np.argmax(bad))]!r} are not"
+            )
+
+
+def _plain(n: int) -> list[Any]:
+    return [nw.len().alias("rows")] + [
+        part
+        for i in range(n)
+        for f in [nw.col(f"f{i}")]
+        for part in (f.count().alias(f"n{i}"), f.sum().alias(f"s{i}"), f.min().alias(f"l{i}"), f.max().alias(f"h{i}"))
+    ]
+
+
+def _weighted(n: int) -> list[Any]:
+    w = nw.col("w")
+    parts = [
+        nw.len().alias("all"),
+        nw.col("used").count().alias("rows"),
+        w.count().alias("wn"),
+        w.min().alias("wl"),
+        w.sum().alias("w"),
+    ]
+    for i in range(n):
+        f = nw.col(f"f{i}")
+        parts += [f.count().alias(f"n{i}"), nw.col(f"v{i}").sum().alias(f"v{i}"), nw.col(f"p{i}").sum().alias(f"s{i}")]
+        parts += [f.min().alias(f"l{i}"), f.max().alias(f"h{i}")]
+    return parts
+
+
+def _collected(result: Any) -> Any:
+    if result.implementation.is_polars():
+        return result.collect(engine="streaming")
+    return result.collect()
+
+
+class Table:
+    """Aggregates of every class (row) and feature (column), checked, on their way to a Summary."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        classes: NDArray[Any],
+        counts: Floats,
+        present: Floats,
+        gaps: Floats,
+        sums: Floats,
+        low: Floats,
+        high: Floats,
+    ) -> None:
+        self.columns, self.classes, self.counts = columns, classes, counts
+        self.present, self.gaps, self.sums, self.low, self.high = present, gaps, sums, low, high
+
+    def refuse(self, missing: str) -> None:
+        """Raise an error for what ``Summary.of`` would not take either."""
+        if not self.counts.any():
+            raise EngineError(f"{self.columns.engine}: weight is zero for every row: there is nothing to learn from")
+        if missing == "error" and (bad := self.gaps.any(axis=0)).any():
+            j = int(np.argmax(bad))
+            raise EngineError(
+                f"{self.columns.engine}: Input X contains NaN or null: {self.gaps[:, j].sum():g} values of "
+                f"{self._name(j)}. missing='ignore' leaves such values out."
+            )
+        self._refuse_features(
+            ((self.low == -np.inf) | (self.high == np.inf)).any(axis=0), "Input X contains infinity: {}."
+        )
+        self._refuse_features(
+            ~np.isfinite(self.sums).all(axis=0), "the values of {} are too large to be summed in float64"
+        )
+
+    def _refuse_features(self, bad: NDArray[np.bool_], words: str) -> None:
+        if bad.any():
+            raise EngineError(f"{self.columns.engine}: {words.format(self._name(int(np.argmax(bad))))}")
+
+    def _name(self, feature: int) -> str:
+        return describe_feature(feature, self.columns.features)
+
+    def delicate(self) -> NDArray[np.intp]:
+        """Return the features whose plain sum keeps too few bits: ``Summary.of`` asks the same."""
+        total = self.present.sum(axis=0)
+        low = self.low.min(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            distance = self.sums.sum(axis=0) / total - low
+            return np.flatnonzero((np.abs(low) > DELICATE * distance) & (total > 0))
+
+    def moved(self, features: NDArray[np.intp], origin: Floats, distances: Floats) -> Twofold:
+        """Return the sums, those of some features from their distances to an origin."""
+        careful = Twofold(np.ascontiguousarray(self.present[:, features])) * origin + Twofold(distances)
+        head, tail = self.sums.copy(), np.zeros_like(self.sums)
+        head[:, features] = careful.head
+        if careful.tail is not None:
+            tail[:, features] = careful.tail
+        return Twofold(head, tail if tail.any() else None)
+
+    def summary(self, sums: Twofold) -> Summary:
+        """Return the Summary."""
+        whole = not self.gaps.any()
+        return Summary.from_parts(
+            classes=self.classes,
+            counts=self.counts,
+            sums=sums.head,
+            tails=sums.tail,
+            present=None if whole else self.present,
+            low=self.low.min(axis=0),
+            high=self.high.max(axis=0),
+            feature_names=self.columns.features,
+        ).without_empty_classes()
+
+

@@ -1,0 +1,145 @@
+"""A Summary from Arrow batches, added up by our own kernel: for wide tables, in the process that holds them.
+
+The batches come from DuckDB, Polars or Ibis in this process, or from Spark in an executor's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..intake import checked_weights
+from ..labels import encode
+from ..matrix import Columns as ColumnMatrix
+from ..matrix import KERNEL_TYPES, Dense, Matrix, Sparse
+from ..summary import Summary
+from .columns import Columns
+from .error import EngineError
+
+# Cells of one batch: 32 MB as float64, enough to make the cost of a batch small.
+BATCH_CELLS = 4_000_000
+
+
+def batch_rows(n_features: int) -> int:
+    """Return how many rows a batch should have."""
+    return max(1, BATCH_CELLS // max(1, n_features))
+
+
+def summary_of_batches(
+    batches: Iterable[pa.RecordBatch], columns: Columns, *, missing: str, where: str = ""
+) -> Summary | None:
+    """Return the Summary of all batches, None if they have no rows; errors name engine, batch and column."""
+    total: Summary | None = None
+    for number, batch in enumerate(batches):
+        if batch.num_rows == 0:
+            continue
+        try:
+            summary = _summary_of_batch(batch, columns, missing)
+        except ValueError as error:
+            raise EngineError(f"{columns.engine}: {where}batch {number}: {error}") from None
+        if summary is not None:
+            total = summary if total is None else total + summary
+    return total
+
+
+def _summary_of_batch(batch: pa.RecordBatch, columns: Columns, missing: str) -> Summary | None:
+    absent = [name for name in columns.all if name not in batch.schema.names]
+    if absent:
+        raise ValueError(f"there is no column {absent[0]!r}; the columns are {batch.schema.names}")
+    weights = None
+    if columns.weight is not None:
+        values = batch.column(columns.weight).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        if not values.any():
+            return None
+        try:
+            weights = checked_weights(values, batch.num_rows)
+        except ValueError as error:
+            raise ValueError(f"weight column {columns.weight!r}: {error}") from None
+    try:
+        classes, codes = encode(labels_of(batch.column(columns.label)))
+    except ValueError as error:
+        raise ValueError(f"label column {columns.label!r}: {error}") from None
+    first = batch.column(columns.features[0])
+    names: tuple[str, ...] | None = columns.features
+    if len(columns.features) == 1 and not _is_number(first.type):
+        matrix, names = matrix_of_vectors(first, columns.features[0]), None
+    else:
+        matrix = ColumnMatrix([_numbers(batch.column(name), name) for name in columns.features], batch.num_rows)
+    return Summary.of_matrix(matrix, classes, codes, weights, names, missing=missing)
+
+
+def labels_of(column: pa.Array) -> Any:
+    """Return a column of labels as numpy has it; a missing one as None or NaN."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    types = pa.types
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
+
+
+def _numbers(column: pa.Array, name: str) -> Any:
+    if not _is_number(column.type):
+        raise ValueError(f"column {name!r} is {column.type}, not a number")
+    return _as_floats(column)
+
+
+def matrix_of_vectors(column: pa.Array, name: str) -> Matrix:
+    """Return a column of arrays, or of Spark's vectors as structs, as a matrix: a row an array."""
+    if column.null_count:
+        raise ValueError(f"column {name!r} has rows without a vector (null)")
+    kind = column.type
+    if pa.types.is_struct(kind) and {f.name for f in kind} == {"type", "size", "indices", "values"}:
+        return _matrix_of_structs(column, name)
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        raise ValueError(f"column {name!r} is {kind}, neither a number nor a vector")
+    if pa.types.is_fixed_size_list(kind):
+        width, flat = kind.list_size, column.flatten()
+    else:
+        widths = np.diff(column.offsets.to_numpy())
+        width, flat = _one_width(widths, name), column.flatten()
+    if not _is_number(flat.type):
+        raise ValueError(f"column {name!r} holds {flat.type}, not numbers")
+    return Dense(_as_floats(flat).reshape(len(column), width))
+
+
+def _as_floats(flat: pa.Array) -> Any:
+    """Return numbers as numpy has them, in place where Arrow and numpy agree; null as NaN."""
+    if flat.null_count or pa.types.is_decimal(flat.type):
+        flat = flat.cast(pa.float64())
+    values = flat.to_numpy(zero_copy_only=False)
+    return values if values.dtype in KERNEL_TYPES else values.astype(np.float64)
+
+
+def _one_width(widths: Any, name: str) -> int:
+    if (widths != widths[0]).any():
+        row = int(np.argmax(widths != widths[0]))
+        raise ValueError(f"column {name!r} holds vectors of {widths[0]} and, in row {row}, of {widths[row]} values")
+    if widths[0] == 0:
+        raise ValueError(f"column {name!r} holds vectors of no values")
+    return int(widths[0])
+
+
+def _matrix_of_structs(column: pa.Array, name: str) -> Matrix:
+    """Spark's vectors: type 1 has all values, type 0 the size and the values at some indices."""
+    dense = column.field("type").to_numpy() == 1
+    values, indices = column.field("values"), column.field("indices")
+    lengths = np.diff(values.offsets.to_numpy())
+    sizes = column.field("size").to_numpy(zero_copy_only=False)
+    width = _one_width(np.where(dense, lengths, np.nan_to_num(sizes)).astype(np.int64), name)
+    data = _as_floats(values.flatten())
+    if dense.all():
+        return Dense(data.reshape(len(column), width))
+    from scipy import sparse
+
+    at = np.empty(len(data), dtype=np.int32)
+    of_dense = np.repeat(dense, lengths)
+    at[of_dense] = np.tile(np.arange(width, dtype=np.int32), int(dense.sum()))
+    at[~of_dense] = indices.flatten().to_numpy()
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    return Sparse(sparse.csr_matrix((data, at, start), shape=(len(column), width)))

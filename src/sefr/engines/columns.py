@@ -1,0 +1,65 @@
+"""Which columns of a table are label, weight and features, and whether they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from .error import EngineError, counted
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns to learn from, of a table that an engine holds."""
+
+    engine: str
+    label: str
+    features: tuple[str, ...]
+    weight: str | None
+
+    @property
+    def all(self) -> list[str]:
+        """Label, weight if there is one, features."""
+        return [self.label, *([self.weight] if self.weight else []), *self.features]
+
+
+def chosen(
+    engine: str,
+    names: Sequence[str],
+    label: str,
+    features: Sequence[str] | None,
+    weight: str | None,
+) -> Columns:
+    """Return the columns; None for features is all but label and weight. A column that is not there is an error."""
+    if isinstance(features, str):
+        features = [features]
+    special = [label] if weight is None else [label, weight]
+    wanted = [*special, *(features or [])]
+    if absent := [name for name in wanted if name not in set(names)]:
+        what = "label column" if absent[0] == label else "weight column" if absent[0] == weight else "feature column"
+        raise EngineError(f"{engine}: there is no {what} {absent[0]!r}; the columns are {counted(list(names), 20)}")
+    if features is None:
+        features = [name for name in names if name not in special]
+    if not features:
+        raise EngineError(f"{engine}: there is no feature column beside {counted(special)}")
+    if len(set(wanted)) < len(wanted) or len(special) > len(set(special)):
+        twice = next(name for name in wanted if wanted.count(name) > 1)
+        raise EngineError(f"{engine}: column {twice!r} is named twice among label, weight and features")
+    return Columns(engine, label, tuple(features), weight)
+
+
+def is_number(dtype: Any) -> bool:
+    """Say whether a narwhals dtype can be a feature; Python objects may be, and are looked at one by one later."""
+    return bool(dtype.is_numeric() or dtype == nw.Boolean or dtype == nw.Object)
+
+
+def refuse_what_is_no_number(columns: Columns, schema: Mapping[str, Any]) -> None:
+    """Raise an error that names the first feature or weight that is not a column of numbers."""
+    for name in columns.all[1:]:
+        if not is_number(schema[name]):
+            raise EngineError(
+                f"{columns.engine}: column {name!r} is {schema[name]}, not a number; drop or encode it first"
+            )

@@ -1,0 +1,182 @@
+"""SEFR on a stream, with river's interface: a row at a time, features by name, constant memory."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from river import base
+from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series
+
+from ..labels import encode
+from ..matrix import matrix_of
+from ..summary import Summary
+from .tally import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
+    """The SEFR classifier for streams.
+
+    Exact: after any number of rows it equals a ``SEFRClassifier`` fitted on all of them. A feature that a row
+    lacks, or that is None or NaN, votes for no class.
+
+    Parameters
+    ----------
+    scale : "minmax", (low, high) or None
+        How features are brought to [0, 1]: by the extremes seen so far, by a known range of all features, or not.
+    epsilon : float
+        Keeps eq. 5 of the paper from dividing by zero.
+    half_life : float or None
+        Rows after which a row counts half; None never forgets. The extremes of "minmax" are not forgotten, so
+        give a known range where they drift. A class or feature not seen for 50 half-lives is dropped.
+    drift_detector : river.drift detector or None
+        Is told of every row whether it was predicted wrongly, before it is learned.
+    on_drift : "reset" or "decay"
+        What happens when it detects a drift: everything learned is dropped, or counts ``drift_factor`` times.
+    drift_factor : float
+        See ``on_drift``.
+
+    Notes
+    -----
+    ``predict_proba_one`` is the logistic function of the score (softmax for more classes): it orders rows as the
+    score does and is not calibrated.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from sefr.engines.river import SEFRStream
+    >>> evaluate.progressive_val_score(datasets.Phishing(), SEFRStream(), metrics.Accuracy())
+    Accuracy: 87.03%
+    """
+
+    def __init__(
+        self,
+        scale: Any = "minmax",
+        epsilon: float = 1e-7,
+        half_life: float | None = None,
+        drift_detector: Any = None,
+        on_drift: str = "reset",
+        drift_factor: float = 0.1,
+    ) -> None:
+        if half_life is not None and not half_life > 0:
+            raise ValueError(f"half_life must be a number of rows above 0, not {half_life!r}")
+        if on_drift not in ("reset", "decay"):
+            raise ValueError(f"on_drift must be 'reset' or 'decay', not {on_drift!r}")
+        if not 0 < drift_factor <= 1:
+            raise ValueError(f"drift_factor must be above 0 and up to 1, not {drift_factor!r}")
+        self.scale = scale
+        self.epsilon = epsilon
+        self.half_life = half_life
+        self.drift_detector = drift_detector
+        self.on_drift = on_drift
+        self.drift_factor = drift_factor
+        self.n_drifts = 0
+        self._tally = Tally(scale, epsilon, half_life)
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn a row; ``w`` is how often it counts."""
+        if self.drift_detector is not None:
+            self._look_for_drift(x, y)
+        self._tally.learn(x, y, w)
+
+    def _look_for_drift(self, x: dict[Any, Any], y: Any) -> None:
+        answer = self.predict_one(x)
+        if answer is None:
+            return
+        self.drift_detector.update(int(answer != y))
+        if self.drift_detector.drift_detected:
+            self.n_drifts += 1
+            if self.on_drift == "reset":
+                self._tally.clear()
+            else:
+                self._tally.decay(self.drift_factor)
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """Return the label of a row; None before any row was learned."""
+        order = self._tally.order
+        if len(order) < 2:
+            return order[0][0] if order else None
+        scores = self._tally.scores(x)
+        return order[scores.index(max(scores))][0] if len(order) > 2 else order[scores[1] > 0][0]
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Return a number in [0, 1] for each label seen; they add up to 1."""
+        order = self._tally.order
+        if len(order) < 2:
+            return {label: 1.0 for label, _ in order}
+        scores = self._tally.scores(x)
+        if len(order) == 2:
+            scores = [0.0, scores[1]]
+        highest = max(scores)
+        powers = [exp(score - highest) for score in scores]
+        total = sum(powers)
+        return {label: power / total for (label, _), power in zip(order, powers, strict=True)}
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn a data frame's rows: equal to ``learn_one`` of each in turn, and faster."""
+        frame, labels = into_frame(X), into_series(y)
+        if not frame.shape[0]:
+            return
+        if self.drift_detector is not None:
+            for x, label in zip(frame.iter_rows(named=True), labels.to_list(), strict=True):
+                self.learn_one(x, label)
+            return
+        tally = self._tally
+        n = frame.shape[0]
+        weights = None
+        if self.half_life is not None:
+            weights = np.power(tally.growth, np.arange(n) - float(n - 1))
+            tally.age(n - 1)
+        classes, codes = encode(labels.to_numpy())
+        summary = Summary.of_matrix(matrix_of(X), classes, codes, weights, missing="ignore")
+        tally.absorb(summary, frame.columns)
+        tally.age(1)
+
+    def predict_many(self, X: Any) -> Any:
+        """Return the labels of a data frame's rows."""
+        frame = into_frame(X)
+        scores, labels = self._scores_of_many(frame)
+        answers = [labels[k] for k in scores.argmax(axis=1)] if len(labels) else [None] * frame.shape[0]
+        return to_native_series(np.array(answers), name=None, like=frame)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Return a column of numbers in [0, 1] for each label seen."""
+        frame = into_frame(X)
+        scores, labels = self._scores_of_many(frame)
+        if len(labels) == 2:
+            scores = scores * [0.0, 1.0]
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True)) if len(labels) else scores
+        shares = powers / powers.sum(axis=1, keepdims=True)
+        return to_native_frame({label: shares[:, k] for k, label in enumerate(labels)}, like=frame)
+
+    def _scores_of_many(self, frame: Any) -> tuple[Any, Sequence[Any]]:
+        labels = [label for label, _ in self._tally.order]
+        n = frame.shape[0]
+        if len(labels) < 2:
+            return np.zeros((n, len(labels))), labels
+        X = np.empty(frame.shape)
+        for rows, block in matrix_of(frame.to_native()).blocks():
+            X[rows] = block
+        scores = self._tally.solved().scores(X, frame.columns)
+        return (np.concatenate([-scores, scores], axis=1) if len(labels) == 2 else scores), labels
+
+    def summary(self, features: Sequence[str] | None = None) -> Summary:
+        """Return what was learned, to be added to other Summaries, saved or sent.
+
+        ``features`` gives their order, that of their appearance if None; Summaries add where the order is the same.
+        """
+        if not self._tally.order:
+            raise ValueError("river: nothing was learned yet")
+        return self._tally.summary(features)
+
+    def learn_summary(self, summary: Summary, features: Sequence[str] | None = None) -> None:
+        """Add what was learned elsewhere; ``features`` are the names of its features if it has none."""
+        self._tally.absorb(summary, features)

@@ -1,0 +1,178 @@
+"""A Summary as bytes: small enough to send, safe to receive.
+
+Little-endian throughout::
+
+    8   "SEFRsum" and the version, 1
+    .   K, then m: counts of classes and features (LEB128)
+    1   flags: 1 tails, 2 present, 4 feature names
+    .   classes: a kind, then numbers of that kind, or K strings (LEB128 length, bytes)
+    .   counts (K), sums (K·m), tails (K·m), present (K·m), low (m), high (m): each a kind, then the numbers
+    .   feature names: m strings
+    4   CRC-32 of everything before it
+
+A kind is one byte, an index into ``KINDS``. Each array takes the smallest kind that holds every value exactly, so
+sums of small integers need 2 bytes each instead of 8. The same Summary always gives the same bytes. The checksum
+finds damage, not forgery: sign or encrypt the bytes where someone may want to change them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .summary import Summary
+
+MAGIC = b"SEFRsum"
+VERSION = 1
+TAILS, PRESENT, NAMES = 1, 2, 4
+
+# Positions are part of the format: append only.
+KINDS = ["u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8", "u8", "i8", "b1", "text", "text objects", "bytes", "bytes objects"]
+# From small to large; 8-byte integers hold nothing that a float64 of the same size does not.
+ARRAY_KINDS = KINDS[:8]
+
+
+def packed(summary: Summary) -> bytes:
+    """Return the Summary as bytes."""
+    names = summary.feature_names
+    flags = TAILS * (summary.tails is not None) | PRESENT * (summary.present is not None) | NAMES * (names is not None)
+    parts = [
+        MAGIC,
+        bytes([VERSION]),
+        _length(len(summary.classes)),
+        _length(summary.n_features),
+        bytes([flags]),
+        _packed_labels(summary.classes),
+    ]
+    arrays = (summary.counts, summary.sums, summary.tails, summary.present, summary.low, summary.high)
+    parts += [_packed_array(array) for array in arrays if array is not None]
+    parts += [_packed_string(name.encode()) for name in names or ()]
+    body = b"".join(parts)
+    return body + zlib.crc32(body).to_bytes(4, "little")
+
+
+def unpacked(data: bytes | bytearray | memoryview) -> dict[str, Any]:
+    """Return the parts of a Summary; raise ``ValueError`` for anything but the bytes of one, whole and undamaged."""
+    data = bytes(data)
+    if len(data) < len(MAGIC) + 5 or not data.startswith(MAGIC):
+        raise ValueError("not a Summary: the bytes do not start as those of one do")
+    if data[len(MAGIC)] != VERSION:
+        raise ValueError(f"this Summary has format version {data[len(MAGIC)]}; this sefr reads version {VERSION}")
+    if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:], "little"):
+        raise ValueError("the bytes of this Summary are damaged: the checksum does not agree")
+    reader = _Reader(data[len(MAGIC) + 1 : -4])
+    n_classes, n_features = reader.length(), reader.length()
+    flags = reader.take(1)[0]
+    if flags & ~(TAILS | PRESENT | NAMES):
+        raise ValueError(f"the bytes of this Summary have unknown flags {flags}")
+    cells = (n_classes, n_features)
+    parts: dict[str, Any] = {"classes": reader.labels(n_classes)}
+    parts["counts"] = reader.array((n_classes,))
+    parts["sums"] = reader.array(cells)
+    parts["tails"] = reader.array(cells) if flags & TAILS else None
+    parts["present"] = reader.array(cells) if flags & PRESENT else None
+    parts["low"], parts["high"] = reader.array((n_features,)), reader.array((n_features,))
+    parts["feature_names"] = reader.texts(n_features) if flags & NAMES else None
+    reader.end()
+    return parts
+
+
+def _length(n: int) -> bytes:
+    out = bytearray()
+    while n > 127:
+        out.append(n & 127 | 128)
+        n >>= 7
+    out.append(n)
+    return bytes(out)
+
+
+def _packed_string(raw: bytes) -> bytes:
+    return _length(len(raw)) + raw
+
+
+def _packed_array(array: NDArray[np.float64]) -> bytes:
+    bits = array.view(np.int64)
+    for kind in ARRAY_KINDS:
+        with np.errstate(invalid="ignore", over="ignore"):
+            narrow = array.astype("<" + kind)
+        if np.array_equal(narrow.astype(np.float64).view(np.int64), bits):
+            return bytes([KINDS.index(kind)]) + narrow.tobytes()
+    raise AssertionError("float64 holds itself")
+
+
+def _packed_labels(classes: NDArray[Any]) -> bytes:
+    kind = classes.dtype.kind
+    if kind in "iufb":
+        name = f"{kind}{classes.dtype.itemsize}"
+        if name not in KINDS:
+            raise ValueError(f"labels of dtype {classes.dtype} have no place in the bytes of a Summary")
+        return bytes([KINDS.index(name)]) + classes.astype("<" + name).tobytes()
+    values = classes.tolist()
+    for kinds, wanted in (("UO", str), ("SO", bytes)):
+        if kind in kinds and all(isinstance(value, wanted) for value in values):
+            name = ("text" if wanted is str else "bytes") + (" objects" if kind == "O" else "")
+            raw = [value.encode() if isinstance(value, str) else value for value in values]
+            return bytes([KINDS.index(name)]) + b"".join(map(_packed_string, raw))
+    raise ValueError(f"labels such as {values[0]!r} have no place in the bytes of a Summary; use numbers or strings")
+
+
+class _Reader:
+    """Takes bytes from the front and never more than there are, so that a lie about a length allocates nothing."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def take(self, n: int) -> bytes:
+        if n > len(self.data) - self.at:
+            raise ValueError("the bytes of this Summary end too early")
+        self.at += n
+        return self.data[self.at - n : self.at]
+
+    def length(self) -> int:
+        n = 0
+        for shift in range(0, 63, 7):
+            byte = self.take(1)[0]
+            n |= (byte & 127) << shift
+            if byte < 128:
+                return n
+        raise ValueError("the bytes of this Summary hold a length that has no end")
+
+    def kind(self, allowed: list[str]) -> str:
+        index = self.take(1)[0]
+        if index >= len(KINDS) or KINDS[index] not in allowed:
+            raise ValueError(f"the bytes of this Summary hold numbers of unknown kind {index}")
+        return KINDS[index]
+
+    def numbers(self, n: int, kind: str) -> NDArray[Any]:
+        return np.frombuffer(self.take(n * int(kind[1:])), dtype="<" + kind)
+
+    def array(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        n = shape[0] * shape[1] if len(shape) == 2 else shape[0]
+        return self.numbers(n, self.kind(ARRAY_KINDS)).astype(np.float64).reshape(shape)
+
+    def labels(self, n: int) -> NDArray[Any]:
+        kind = self.kind(KINDS)
+        if kind in {"text", "text objects"}:
+            return np.array(self.texts(n), dtype=str if kind == "text" else object)
+        if kind in {"bytes", "bytes objects"}:
+            return np.array(self.strings(n), dtype=bytes if kind == "bytes" else object)
+        values = self.numbers(n, kind)
+        return values.astype(values.dtype.newbyteorder("="))
+
+    def strings(self, n: int) -> list[bytes]:
+        return [self.take(self.length()) for _ in range(n)]
+
+    def texts(self, n: int) -> list[str]:
+        try:
+            return [raw.decode() for raw in self.strings(n)]
+        except UnicodeDecodeError:
+            raise ValueError("the bytes of this Summary hold a name that is not UTF-8") from None
+
+    def end(self) -> None:
+        if self.at != len(self.data):
+            raise ValueError("the bytes of this Summary go on after its end")

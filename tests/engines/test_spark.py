@@ -1,0 +1,173 @@
+"""spark.ml's Estimator and Model, wide vectors, and an executor that dies in mid-job."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sefr import SEFRClassifier, Summary
+from sefr.engines.error import EngineError
+
+pytestmark = pytest.mark.slow
+cloudpickle = pytest.importorskip("pyspark.cloudpickle")
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors cannot import this file
+
+
+def whole_numbers(start, stop, width):
+    """Return rows start..stop of a table that anyone can make: features of whole numbers, and labels."""
+    i, j = np.arange(start, stop)[:, None], np.arange(width)[None, :]
+    return (i * 7919 + j * 104729 + i * j) % 1009 - 300, np.arange(start, stop) % 3
+
+
+def vectors(spark, n, width, partitions, before=lambda number: None):
+    """Return a data frame of arrays, made in the executors."""
+
+    def make(batches):
+        from pyspark import TaskContext
+
+        before(TaskContext.get().partitionId())
+        for batch in batches:
+            ids = batch.column("id").to_numpy()
+            X, y = whole_numbers(ids[0], ids[-1] + 1, width)
+            features = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel().astype(np.float64)), width)
+            features = features.cast(pa.list_(pa.float64()))
+            yield pa.RecordBatch.from_arrays([features, pa.array(y.astype(np.float64))], ["features", "label"])
+
+    return spark.range(0, n, 1, partitions).mapInArrow(make, "features array<double>, label double")
+
+
+def test_five_thousand_features(spark):
+    from sefr.engines.spark import SEFR
+
+    model = SEFR().fit(vectors(spark, 600, 5000, 3))
+    assert model.summary == Summary.of(*whole_numbers(0, 600, 5000))
+    assert (model.numFeatures, model.numClasses) == (5000, 3)
+
+
+def test_an_executor_that_is_killed_in_mid_job_changes_nothing(spark, tmp_path):
+    from sefr.engines.spark import SEFR
+
+    note = str(tmp_path / "executor")
+
+    def linger(number):
+        """The first attempt at partition 2 says in which JVM it runs, and waits to be killed with it."""
+        if number != 2 or os.path.exists(note):
+            return
+        pid = os.getpid()
+        while open(f"/proc/{pid}/comm").read().strip() != "java":
+            pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+        with open(note + ".new", "w") as file:
+            file.write(str(pid))
+        os.rename(note + ".new", note)
+        time.sleep(300)
+        raise RuntimeError("nobody killed this executor")
+
+    killed = []
+
+    def killer():
+        for _ in range(2400):
+            if os.path.exists(note):
+                pid = int(open(note).read())
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+                return
+            time.sleep(0.1)
+
+    thread = threading.Thread(target=killer)
+    thread.start()
+    model = SEFR().fit(vectors(spark, 4000, 8, 8, linger))
+    thread.join()
+    assert len(killed) == 1
+    assert model.summary == Summary.of(*whole_numbers(0, 4000, 8))
+
+
+def test_dense_and_sparse_vectors_and_weights(spark, rng):
+    from pyspark.ml.linalg import Vectors
+
+    from sefr.engines.spark import SEFR
+
+    X = rng.integers(0, 3, (90, 6)).astype(float)
+    y, w = rng.integers(0, 2, 90), rng.integers(0, 4, 90)
+    rows = []
+    for i, x in enumerate(X):
+        at = np.flatnonzero(x)
+        vector = Vectors.sparse(6, at.tolist(), x[at].tolist()) if i % 2 else Vectors.dense(x)
+        rows.append((vector, float(y[i]), int(w[i])))
+    frame = spark.createDataFrame(rows, ["v", "l", "w"])
+    model = SEFR(featuresCol="v", labelCol="l", weightCol="w").fit(frame)
+    assert model.summary == Summary.of(X, y.astype(float), w)
+    expected = SEFRClassifier().fit(X, y, w)
+    answers = model.transform(frame).toPandas()
+    assert (answers["prediction"] == expected.predict(X)).all()
+    scores = np.array([v.toArray() for v in answers["rawPrediction"]])
+    np.testing.assert_allclose(scores[:, 1], expected.decision_function(X), rtol=1e-12, atol=1e-12)
+
+
+def test_a_pipeline_is_saved_and_loaded(as_frame, tmp_path, mixed):
+    from pyspark.ml import Pipeline, PipelineModel
+    from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+    from pyspark.ml.feature import StringIndexer, VectorAssembler
+
+    from sefr.engines.spark import SEFR, SEFRModel
+
+    names = ["count", "bytes", "weight"]
+    frame = as_frame("pyspark", mixed.select(["species", *names]))
+    assembler = VectorAssembler(inputCols=names, outputCol="features")
+    pipeline = Pipeline(stages=[assembler, StringIndexer(inputCol="species", outputCol="label"), SEFR(epsilon=1e-6)])
+    pipeline.write().overwrite().save(str(tmp_path / "pipeline"))
+    model = Pipeline.load(str(tmp_path / "pipeline")).fit(frame)
+    model.write().overwrite().save(str(tmp_path / "model"))
+    loaded = PipelineModel.load(str(tmp_path / "model"))
+    assert isinstance(loaded.stages[-1], SEFRModel)
+    assert loaded.stages[-1].summary == model.stages[-1].summary
+    assert loaded.stages[-1].getOrDefault("epsilon") == 1e-6
+    answers = loaded.transform(frame)
+    score = MulticlassClassificationEvaluator(metricName="accuracy").evaluate(answers)
+    X = np.stack([mixed[name].to_numpy() for name in names], axis=1)
+    indexed = np.array(answers.select("label").toPandas()["label"])
+    assert score == SEFRClassifier(epsilon=1e-6).fit(X, indexed).score(X, indexed)
+
+
+def test_labels_that_are_text(as_frame, mixed):
+    from sefr.engines.spark import SEFR
+
+    frame = as_frame("pyspark", mixed.select(["species", "count", "bytes"]))
+    frame = frame.selectExpr("array(count, bytes) as features", "species as label")
+    answers = SEFR().fit(frame).transform(frame).select("prediction").toPandas()["prediction"]
+    X = np.stack([mixed["count"].to_numpy(), mixed["bytes"].to_numpy()], axis=1)
+    expected = SEFRClassifier().fit(X, np.array(mixed["species"].to_pylist()))
+    assert (answers == expected.predict(X)).all()
+
+
+def test_what_is_wrong_is_said_without_a_stack_trace(spark):
+    from sefr.engines.spark import SEFR
+
+    good = vectors(spark, 12, 3, 2)
+    cases = [
+        (good, {"featuresCol": "x"}, "no feature column 'x'"),
+        (good, {"labelCol": "y"}, "no label column 'y'"),
+        (good.selectExpr("'a' as features", "label"), {}, "'features' is string"),
+        (good.selectExpr("array('a') as features", "label"), {}, r"'features' is array<string>"),
+        (good.selectExpr("if(label = 1, null, features) as features", "label"), {}, "'features'.*null"),
+        (good.selectExpr("if(label = 1, array(1D), features) as features", "label"), {}, "vectors of 3 and, in row 1, of 1"),
+        (good.selectExpr("array(1D, double('NaN')) as features", "label"), {}, "partition 0.*NaN"),
+        (good.selectExpr("features", "cast(null as string) as label"), {}, "label column 'label'.*NaN"),
+        (good.selectExpr("features", "label", "-1 as w"), {"weightCol": "w"}, "weight column 'w'.*not negative"),
+        (good.where("label > 5"), {}, "no rows"),
+        (good.where("label = 1"), {}, "two classes"),
+    ]
+    for frame, how, words in cases:
+        with pytest.raises(ValueError, match=words) as caught:
+            SEFR(**how).fit(frame)
+        assert "Traceback" not in str(caught.value)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(EngineError, match="partition 2: cannot add Summaries of 3 and 2 features"):
+        SEFR().fit(good.union(vectors(spark, 12, 2, 1)))
+    model = SEFR().fit(good)
+    with pytest.raises(Exception, match="column 'features' has a row that is not 3 finite numbers"):
+        model.transform(good.selectExpr("array(1D, double('NaN'), 2D) as features")).collect()

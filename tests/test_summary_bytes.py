@@ -1,0 +1,123 @@
+"""A Summary as bytes: everything comes back, nothing else is taken."""
+
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.datasets import load_digits
+
+from sefr import Summary
+
+LABELS = [
+    np.array([0, 1, 2], dtype=np.int8),
+    np.array([-5, 0, 2**40]),
+    np.array([3, 4, 5], dtype=np.uint16),
+    np.array([0.0, 1.0, 7.0]),
+    np.array([False, True]),
+    np.array(["", "grün", "z"]),
+    np.array(["a", "b", "c"], dtype=object),
+    np.array([b"x", b"y"]),
+]
+
+
+def summary_of(classes, m=3, names=None, seed=0, **more):
+    rng = np.random.default_rng(seed)
+    parts = {
+        "classes": classes,
+        "counts": rng.integers(0, 99, len(classes)),
+        "sums": rng.normal(size=(len(classes), m)),
+        "low": np.full(m, -1.5),
+        "high": np.full(m, 2.0**70),
+        "feature_names": names,
+    }
+    return Summary.from_parts(**(parts | more))
+
+
+@pytest.mark.parametrize("classes", LABELS, ids=lambda a: f"{a.dtype}")
+def test_labels_of_every_kind_come_back(classes):
+    summary = summary_of(classes)
+    back = Summary.from_bytes(summary.to_bytes())
+    assert back == summary
+    assert back.classes.dtype == classes.dtype
+    assert back.to_bytes() == summary.to_bytes()
+
+
+floats = hnp.arrays(np.float64, (2, 4), elements=st.floats(allow_nan=False, allow_infinity=False))
+
+
+@given(floats, floats, st.booleans())
+def test_every_bit_of_the_sums_comes_back(sums, tails, named):
+    summary = summary_of(np.array(["a", "b"]), 4, list("wxyz") if named else None, sums=sums, tails=tails)
+    back = Summary.from_bytes(bytearray(summary.to_bytes()))
+    assert back.sums.tobytes() == summary.sums.tobytes()
+    assert back.tails.tobytes() == summary.tails.tobytes()
+    assert back.feature_names == summary.feature_names
+
+
+def test_missing_values_and_unseen_features_come_back():
+    X = np.array([[1, np.nan, np.nan], [2, 5, np.nan]])
+    summary = Summary.of(X, ["a", "b"], missing="ignore")
+    assert summary.present is not None
+    assert Summary.from_bytes(summary.to_bytes()) == summary
+
+
+def test_small_whole_numbers_take_two_bytes():
+    X, y = load_digits(return_X_y=True)
+    data = Summary.of(X, y).to_bytes()
+    assert len(data) < 10 * 64 * 2 + 64 * 2 + 150
+    assert Summary.from_bytes(data) == Summary.of(X, y)
+
+
+def test_every_flipped_bit_is_found():
+    data = summary_of(np.array([0, 1]), 2, ["a", "b"]).to_bytes()
+    for i in range(len(data)):
+        for bit in range(8):
+            broken = bytearray(data)
+            broken[i] ^= 1 << bit
+            with pytest.raises(ValueError, match="Summary"):
+                Summary.from_bytes(broken)
+
+
+def test_every_cut_and_any_addition_is_found():
+    data = summary_of(np.array([0, 1]), 2).to_bytes()
+    for i in range(len(data)):
+        with pytest.raises(ValueError, match="Summary"):
+            Summary.from_bytes(data[:i])
+    with pytest.raises(ValueError, match="damaged"):
+        Summary.from_bytes(data + b"\0")
+
+
+def sealed(body):
+    return body + zlib.crc32(body).to_bytes(4, "little")
+
+
+def test_a_lie_with_a_right_checksum_is_refused_and_allocates_nothing():
+    head = b"SEFRsum\x01"
+    huge = b"\xff\xff\xff\xff\xff\xff\xff\x7f"
+    lies = {
+        "end too early": [head + huge + huge + b"\0\x09", head + b"\x02\x02\0", head + b"\x01" + huge + b"\0\x00a\x00b"],
+        "no end": [head + b"\xff" * 12],
+        "unknown flags": [head + b"\x01\x01\x08"],
+        "unknown kind": [head + b"\x01\x01\x00\x63\x00", head + b"\x01\x01\x00\x00\x01\x0b\x01"],
+        "go on after": [summary_of(np.array([0, 1]), 1).to_bytes()[:-4] + b"\0"],
+        "UTF-8": [head + b"\x01\x01\x00\x0b\x01\xff"],
+        "version 2": [b"SEFRsum\x02" + b"\0" * 20],
+        "do not start": [b"\x80\x04pickle.................", b"SEFR"],
+    }
+    for words, bodies in lies.items():
+        for body in bodies:
+            with pytest.raises(ValueError, match=words):
+                Summary.from_bytes(sealed(body))
+    good = summary_of(np.array([3, 4], dtype=np.int8), 1).to_bytes()[:-4]
+    assert good.count(b"\x01\x03\x04") == 1
+    with pytest.raises(ValueError, match="sorted"):
+        Summary.from_bytes(sealed(good.replace(b"\x01\x03\x04", b"\x01\x04\x03")))
+
+
+def test_labels_that_cannot_travel():
+    days = np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")
+    with pytest.raises(ValueError, match="no place"):
+        summary_of(days).to_bytes()
