@@ -151,7 +151,7 @@ class Matrix:
         return loss
 
     def as_used(self, values: Floats) -> Floats:
-        """Return centres or scales as ``sweep`` will use them: rounded to float32 where it calculates in that."""
+        """Return centres or scales as ``sweep`` will use them: in float32 where it calculates in that."""
         return values
 
     def take(self, rows: Rows) -> Matrix:

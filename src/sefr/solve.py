@@ -45,9 +45,9 @@ class Scaling:
 class Hyperplanes:
     """One hyperplane for two classes, one a class for more, in scikit-learn's sign: the higher score wins.
 
-    ``feature_scores`` (R, m) are the weights for scaled features, ``bias`` (R,) goes with them (eq. 5 and 9, or
-    what further passes made of them); ``coef`` and ``intercept`` do the same for raw features. ``far`` lists the features that need care, None if there
-    are none. A class that was never seen scores -inf.
+    ``feature_scores`` (R, m) are the weights for scaled features, ``bias`` (R,) goes with them (eq. 5 and 9,
+    or what further passes made of them); ``coef`` and ``intercept`` do the same for raw features. ``far``
+    lists the features that need care, None if there are none. A class that was never seen scores -inf.
     """
 
     scaling: Scaling

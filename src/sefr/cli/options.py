@@ -83,6 +83,9 @@ Engine = Annotated[
     Engines,
     typer.Option("--engine", help="What adds up the rows; duckdb uses all cores: Parquet, CSV and JSON."),
 ]
+Passes = Annotated[
+    int, typer.Option("--passes", help="Read the data so often: 1 is SEFR, 10 about a linear SVM.", min=1)
+]
 Out = Annotated[str | None, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON on standard output.")]

@@ -135,6 +135,11 @@ def export(
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     if target == "arduino":
+        if learn and clf._refined is not None:
+            raise ValueError(
+                "a board that goes on learning solves its weights from sums, which would undo further passes: "
+                "export with learn=False, or train with passes=1"
+            )
         return _write_sketch(q, context, directory / name, learn, sum_bits)
     if target == "generated":
         context |= _terms(q)

@@ -147,7 +147,10 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
         low, high = low.astype(np.float32), high.astype(np.float32)
     counts, sums, factor = _byte_sums(clf, kind, low, high)
     weight_bits = WEIGHT_BITS[weights]
-    matrix, bias = solve_bytes(weight_bits, counts, sums, ranges)
+    if clf._refined is None:
+        matrix, bias = solve_bytes(weight_bits, counts, sums, ranges)
+    else:
+        matrix, bias = _refined_bytes(clf, weight_bits, kind, low, high)
     return Quantised(
         clf.classes_,
         summary.feature_names,
@@ -241,6 +244,25 @@ def solve_bytes(
     if weight_bits == 8 and features > MAX_NARROW:
         return weights, tuple(_long_bias(weights, counts, sums))
     return weights, tuple(int(value) for value in bias)
+
+
+def _refined_bytes(
+    clf: SEFRClassifier, weight_bits: int, kind: str, low: NDArray[Any], high: NDArray[Any]
+) -> tuple[NDArray[Any], tuple[int, ...]]:
+    """Return weights and bias of a model that further passes refined: its own, for bytes, the largest being ONE.
+
+    A byte is the value itself, or 255 (x - low) / (high - low).
+    """
+    weights, bias = clf.coef_, clf.intercept_
+    if kind != "uint8":
+        weights = clf.coef_ * (high.astype(np.float64) - low) / 255
+        bias = clf.intercept_ + clf.coef_ @ low.astype(np.float64)
+    one, dtype = (127, np.int8) if weight_bits == 8 else (32767, np.int16)
+    unit = one / max(float(np.abs(weights).max()), 1e-300)
+    lowest = -(1 << 31) if weight_bits == 8 and weights.shape[1] <= MAX_NARROW else -(1 << 63)
+    whole = np.floor if len(clf.classes_) == 2 else np.ceil
+    biases = (int(-whole(-b * unit)) if np.isfinite(b) else lowest for b in bias)
+    return np.rint(weights * unit).astype(dtype), tuple(biases)
 
 
 def _long_bias(weights: NDArray[Any], counts: NDArray[np.uint32], sums: NDArray[np.uint32]) -> list[int]:

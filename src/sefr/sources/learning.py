@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..batches import Gatherer
 from ..classifier import SEFRClassifier
 from ..labels import Codes
-from ..matrix import Columns
+from ..matrix import Columns, Matrix
+from ..refine import Labelled
 from ..summary import Summary
 from .label_column import Roll, like_the_model, relabelled
 from .part import SourceError
@@ -28,19 +30,45 @@ def learn(
     *,
     missing: str = "error",
     known: NDArray[Any] | None = None,
+    gatherer: Gatherer | None = None,
     tick: Tick = lambda rows: None,
 ) -> Summary:
-    """Summarise all rows; ``known`` are the labels of a model that the new ones must be like."""
+    """Summarise all rows; ``known`` are the labels of a model that the new ones must be like.
+
+    ``gatherer`` keeps a sample of the rows, for further passes.
+    """
     roll = Roll(_label(recipe))
     total: Summary | None = None
     for batch, matrix, classes, codes in _labelled(table, recipe, known):
         roll.add(classes, codes, batch.origin, matrix.shape[1])
         (summary,) = summarise(batch, matrix, classes, codes, recipe, missing)
+        if gatherer is not None:
+            gatherer.add(Labelled(matrix, classes, codes, None))
         total = summary if total is None else total + summary
         tick(len(batch))
     if total is None:
         raise SourceError(f"{table.parts[0].name}: there are no rows")
     return total if known is not None else relabelled(total, roll.settled(total, typed=table.typed))
+
+
+def refine(
+    table: Table, recipe: Recipe, clf: SEFRClassifier, summary: Summary, gatherer: Gatherer, tick: Tick
+) -> SEFRClassifier:
+    """Make the further passes of ``clf.passes`` over rows that were learned, reading the files again for each."""
+    classes = summary.classes
+
+    def labelled(labels: NDArray[Any], codes: Codes, matrix: Matrix) -> Labelled:
+        like = like_the_model(labels, classes, _label(recipe), typed=table.typed)
+        distinct, places = np.unique(like, return_inverse=True)
+        return Labelled(matrix, distinct, places.astype(np.int32)[codes], None)
+
+    def rows() -> Iterator[Labelled]:
+        for batch, matrix, labels, codes in _labelled(table, recipe, classes):
+            yield Labelled(matrix, labels, codes, None)
+            tick(len(batch))
+
+    sampled = gatherer.sample(classes, lambda part: labelled(part.classes, part.codes, part.matrix))
+    return clf._learned_in_passes(summary, rows, sampled)
 
 
 def learn_folds(table: Table, recipe: Recipe, n_folds: int, *, missing: str, tick: Tick) -> list[Summary]:
@@ -131,6 +159,20 @@ class Confusion:
             ],
             "confusion": counts.tolist(),
         }
+
+
+def labelled_rows(
+    table: Table, recipe: Recipe, missing: str, tick: Tick
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Return all rows and their labels, in memory."""
+    rows, labels = [], []
+    for batch, matrix, classes, codes in _labelled(table, recipe, None):
+        rows.append(checked_rows(batch, matrix, recipe, missing))
+        labels.append(classes[codes])
+        tick(len(batch))
+    if not rows:
+        raise SourceError(f"{table.parts[0].name}: there are no rows")
+    return np.concatenate(rows), np.concatenate(labels)
 
 
 def judge(
