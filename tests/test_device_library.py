@@ -86,6 +86,11 @@ def edges(features, classes, kind, weight_bits, sum_bits):
         one_each.solve()
     one_each.classify(full)
     yield one_each
+    halves = new()  # 127 * 2 / 508 is one half: rounded away from 0
+    for values, label in (([255, 253], 1), ([253, 255], 0)):
+        halves.learn([values[j % 2] for j in range(features)], label)
+    halves.solve()
+    yield halves
     nothing = new()  # all zero, and an empty class
     nothing.classify(zero)
     nothing.solve()

@@ -199,20 +199,24 @@ def test_names_become_identifiers():
     assert distinct(["a", "a", "a_2", "a"]) == ["a", "a_2", "a_2_2", "a_3"]
 
 
+def trained_on_sums(m, k, rng):
+    sums = rng.integers(0, 255 * 3, (k, m)) * (rng.random((k, m)) < 0.02)
+    low, high = np.zeros(m), np.full(m, 255.0)
+    summary = Summary.from_parts(classes=np.arange(k), counts=np.full(k, 3.0), sums=sums, low=low, high=high)
+    return SEFRClassifier.from_summary(summary, scale=(0, 255)), (sums[:5] // 3).astype(float)
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_features_and_a_hundred_classes(tmp_path, rng):
-    """The generator's work is proportional to the numbers it writes; the twin still agrees with the host."""
-    m, k = 100_000, 100
-    sums = rng.integers(0, 255 * 3, (k, m)) * (rng.random((k, m)) < 0.02)
-    summary = Summary.from_parts(
-        classes=np.arange(k), counts=np.full(k, 3.0), sums=sums, low=np.zeros(m), high=np.full(m, 255.0)
-    )
-    clf = SEFRClassifier.from_summary(summary, scale=(0, 255))
+    clf, _ = trained_on_sums(100_000, 100, rng)
     path = export(clf, "c", tmp_path, name="large")
-    assert path.read_text().count(",") >= m * k
+    assert path.read_text().count(",") >= 100_000 * 100
     path = export(clf, "generated", tmp_path, name="straight")
     assert "straight_part_99_99968" in path.read_text()
-    X = (sums[:5] // 3).astype(float)
+
+
+def test_a_hundred_thousand_features_in_the_twin(tmp_path, rng):
+    clf, X = trained_on_sums(100_000, 5, rng)
     assert (Twin(clf, "int16").predict(X) == clf.predict(X)).all()
     assert (Twin(clf).predict(X) == clf.predict(X)).all()
     with pytest.raises(ValueError, match="32767 features"):

@@ -108,6 +108,14 @@ def test_kernels_equal_the_portable_code(features, rng):
     measure(X, y, STREAM, kernels=False)
 
 
+@needs_tools
+def test_kernels_round_halves_away_from_zero():
+    X = np.array([[253, 255, 0, 255], [255, 253, 255, 0]])
+    for mode in (STREAM, BATCH):
+        measure(X, np.array([0, 1]), mode)
+    assert taught(X, np.array([0, 1])).weights[0] == [1, -1, 127, -127]
+
+
 @pytest.mark.parametrize("counts", [(128, 128), (200, 100), (256, 256), (300, 290), (600, 20)])
 @needs_tools
 def test_kernels_at_the_guard(counts, rng):
