@@ -257,7 +257,7 @@ class Summary:
 
         >>> s = Summary.of([[1, 8], [3, 6]], ["dry", "wet"])
         >>> len(s.to_bytes()), Summary.from_bytes(s.to_bytes()) == s
-        (41, True)
+        (38, True)
         """
         return packed(self)
 

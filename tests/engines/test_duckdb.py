@@ -66,7 +66,9 @@ import resource, duckdb
 from sefr.engines.duckdb import summary_of_files
 path = {str(tmp_path / "big.parquet")!r}
 columns = ", ".join(f"(i * {{j + 7919}}) % 1009 AS c{{j}}" for j in range(16))
-duckdb.connect(config=dict(memory_limit="300MB", threads=1, enable_progress_bar=False)).execute(
+maker = duckdb.connect(config=dict(memory_limit="300MB", threads=1))
+maker.execute("SET enable_progress_bar = false")
+maker.execute(
     f"COPY (SELECT {{columns}}, i % 2 AS y FROM range(5_000_000) t(i)) TO '{{path}}'"
 )
 s = summary_of_files(path, "y", memory_limit="300MB", threads=1)

@@ -36,9 +36,10 @@ class Query:
     """What to add up: names of a table and its columns.
 
     ``features`` None takes every column but label and weight, and the query finds out which they are: DuckDB
-    and PostgreSQL only, slower, and PostgreSQL keeps 9 digits of a column of type real. ``booleans`` are features of that type, which PostgreSQL does not turn into numbers by itself.
-    ``origins`` gives a number near the values of a feature that lies far from zero, such as a timestamp; its
-    distances from it are then added up, which loses no bits.
+    and PostgreSQL only, slower, and PostgreSQL keeps 9 digits of a column of type real. ``booleans`` are
+    features of that type, which PostgreSQL does not turn into numbers by itself. ``origins`` gives a number
+    near the values of a feature that lies far from zero, such as a timestamp; its distances from it are then
+    added up, which loses no bits.
     """
 
     table: str
