@@ -22,7 +22,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick lint types paper clean headers
-.PHONY: bench bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools
+.PHONY: bench bench-accuracy bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -72,6 +72,10 @@ paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick:
 bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/results/ (ten minutes)
 	$(BIN)/pip install --quiet --no-build-isolation --editable ".[bench]"
 	$(BIN)/python -m benchmarks.host $(BENCH)
+
+bench-accuracy: $(TEST_READY) ## macro F1 and fit time of the passes beside other methods, into benchmarks/accuracy/results/ (30 minutes)
+	$(BIN)/pip install --quiet --no-build-isolation --editable ".[bench]"
+	$(BIN)/python -m benchmarks.accuracy $(BENCH)
 
 bench-device: $(READY) device-tools ## Tables 4 and 5 of the paper on a simulated Uno
 	$(BIN)/python -m benchmarks.device

@@ -16,7 +16,9 @@ FOLDS = StratifiedKFold(10, shuffle=True, random_state=0)
 
 def macro_f1(X, y, passes):
     folds = [
-        f1_score(y[test], SEFRClassifier(passes=passes).fit(X[train], y[train]).predict(X[test]), average="macro")
+        f1_score(
+            y[test], SEFRClassifier(passes=passes).fit(X[train], y[train]).predict(X[test]), average="macro"
+        )
         for train, test in FOLDS.split(X, y)
     ]
     return 100 * np.mean(folds)
@@ -110,7 +112,9 @@ def test_every_layout_and_type_gives_the_same_weights(rng, dtype, classes):
     import pandas as pd
 
     y = rng.integers(0, classes, 2500)
-    X = np.where(rng.random((2500, 70)) < 0.4, rng.integers(1, 60, (2500, 70)) + 9 * y[:, None], 0).astype(dtype)
+    X = np.where(rng.random((2500, 70)) < 0.4, rng.integers(1, 60, (2500, 70)) + 9 * y[:, None], 0).astype(
+        dtype
+    )
     expected = SEFRClassifier(passes=5).fit(X.astype(float), y)
     frame = pd.DataFrame({f"x{j}": X[:, j] for j in range(70)})
     frame["x0"] = frame["x0"].astype("f8")
@@ -118,7 +122,9 @@ def test_every_layout_and_type_gives_the_same_weights(rng, dtype, classes):
     for other in others:
         found = SEFRClassifier(passes=5).fit(other, y)
         unit = np.abs(expected.coef_).max()
-        np.testing.assert_allclose(found.coef_ / unit, expected.coef_ / unit, atol=2e-3, err_msg=type(other).__name__)
+        np.testing.assert_allclose(
+            found.coef_ / unit, expected.coef_ / unit, atol=2e-3, err_msg=type(other).__name__
+        )
 
 
 def test_a_large_offset_changes_next_to_nothing(problem):
@@ -205,7 +211,9 @@ def test_batches_are_read_once_a_pass_and_equal_one_fit(problem):
         clf = SEFRClassifier(passes=passes).fit_batches(batches)
         assert len(reads) == clf.n_passes_ == passes
         whole = SEFRClassifier(passes=passes).fit(X, y)
-        np.testing.assert_allclose(clf.coef_, whole.coef_, atol=(1e-12, 0.1)[passes > 1] * np.abs(whole.coef_).max())
+        np.testing.assert_allclose(
+            clf.coef_, whole.coef_, atol=(1e-12, 0.1)[passes > 1] * np.abs(whole.coef_).max()
+        )
     with pytest.raises(TypeError, match="read once only"):
         SEFRClassifier(passes=2).fit_batches(batches())
 

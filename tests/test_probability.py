@@ -89,7 +89,9 @@ def test_batches_and_merging_keep_probabilities(rng):
     merged = SEFRClassifier().fit(X[:450], y[:450]).merge(SEFRClassifier().fit(X[450:], y[450:]))
     whole = SEFRClassifier().fit(X, y)
     for clf in (parts, merged):
-        assert log_loss(y, clf.predict_proba(X)) == pytest.approx(log_loss(y, whole.predict_proba(X)), rel=0.05)
+        assert log_loss(y, clf.predict_proba(X)) == pytest.approx(
+            log_loss(y, whole.predict_proba(X)), rel=0.05
+        )
 
 
 def test_cross_validation_scores_probabilities_as_scikit_learn_does(rng):

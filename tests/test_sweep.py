@@ -7,7 +7,21 @@ from scipy.special import logsumexp
 
 from sefr import _native
 
-from .kernel_oracle import DTYPES, layouts
+DTYPES = ["f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"]
+
+
+def layouts(X):
+    """Yield the same values in other places of memory."""
+    n, m = X.shape
+    yield "C", X
+    yield "F", np.asfortranarray(X)
+    yield "reversed", np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1]
+    wide = np.zeros((2 * n + 1, 3 * m + 2), X.dtype)
+    wide[1 : 2 * n + 1 : 2, 2 : 3 * m + 2 : 3] = X
+    yield "strided", wide[1 : 2 * n + 1 : 2, 2 : 3 * m + 2 : 3]
+    odd = np.ndarray((n, m), X.dtype, np.zeros(X.nbytes + 16, np.uint8), 1)
+    odd[:] = X
+    yield "unaligned", odd
 
 
 def sweep(x, codes, weights, class_weights, coef, intercept):
@@ -30,7 +44,11 @@ def problem(rng, n, m, n_classes, dtype):
     X = (rng.normal(size=(n, m)) * 20 + 50).clip(0, 120).astype(dtype)
     codes = rng.integers(-1, n_classes, n).astype(np.int32)
     weights = rng.integers(0, 3, n).astype(float)
-    model = (rng.random(n_classes) + 0.5, rng.normal(size=(n_scores, m)) / np.sqrt(m), rng.normal(size=n_scores))
+    model = (
+        rng.random(n_classes) + 0.5,
+        rng.normal(size=(n_scores, m)) / np.sqrt(m),
+        rng.normal(size=n_scores),
+    )
     return X, codes, weights, model
 
 
@@ -62,7 +80,9 @@ def test_dense_layouts(rng, dtype, n_classes):
             assert_close(found, expected, n + 1, f"{name} {n}x{m}")
             threads = run(_native.sweep, (array, centre, scale), codes, weights, model, m, 3)
             assert all(np.array_equal(a, b) for a, b in zip(found, threads, strict=True)), name
-        assert_close(run(_native.sweep, (X, centre, scale), codes, None, model, m), unweighted, n + 1, "unweighted")
+        assert_close(
+            run(_native.sweep, (X, centre, scale), codes, None, model, m), unweighted, n + 1, "unweighted"
+        )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 11])
@@ -89,7 +109,9 @@ def test_what_is_not_finite_counts_as_the_centre_and_rows_left_out_are_not_read(
     centre, scale = np.full(9, 40.0), np.full(9, 0.1)
     expected = sweep((filled - centre) * scale, codes, weights, *model)
     for array in (X, np.asfortranarray(X)):
-        assert_close(run(_native.sweep, (array, centre, scale), codes, weights, model, 9), expected, 51, "nan")
+        assert_close(
+            run(_native.sweep, (array, centre, scale), codes, weights, model, 9), expected, 51, "nan"
+        )
 
 
 def test_scores_far_from_zero_neither_overflow_nor_vanish():
