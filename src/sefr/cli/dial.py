@@ -55,9 +55,7 @@ def compare(
             bar(max(0.02, length)),
         )
     screen.print(shown)
-    screen.note(
-        f"{n_folds} folds, {len(y):,} rows; time to train once; bars from {low:.4f} to {high:.4f}"
-    )
+    screen.note(f"{n_folds} folds, {len(y):,} rows; time to train once; bars from {low:.4f} to {high:.4f}")
     if plot:
         _draw(lines, plot)
         screen.note(f"{plot}: macro F1 against the time to train")

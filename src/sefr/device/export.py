@@ -137,7 +137,7 @@ def export(
     if target == "arduino":
         if learn and clf._refined is not None:
             raise ValueError(
-                "a board that goes on learning solves its weights from sums, which would undo further passes: "
+                "a board that goes on learning solves its weights from sums, which would undo passes > 1: "
                 "export with learn=False, or train with passes=1"
             )
         return _write_sketch(q, context, directory / name, learn, sum_bits)

@@ -249,7 +249,7 @@ def solve_bytes(
 def _refined_bytes(
     clf: SEFRClassifier, weight_bits: int, kind: str, low: NDArray[Any], high: NDArray[Any]
 ) -> tuple[NDArray[Any], tuple[int, ...]]:
-    """Return weights and bias of a model that further passes refined: its own, for bytes, the largest being ONE.
+    """Return weights and bias of a refined model: its own, for bytes, the largest being ONE.
 
     A byte is the value itself, or 255 (x - low) / (high - low).
     """

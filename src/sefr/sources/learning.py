@@ -54,7 +54,7 @@ def learn(
 def refine(
     table: Table, recipe: Recipe, clf: SEFRClassifier, summary: Summary, gatherer: Gatherer, tick: Tick
 ) -> SEFRClassifier:
-    """Make the further passes of ``clf.passes`` over rows that were learned, reading the files again for each."""
+    """Make the further passes of ``clf.passes`` over rows that were learned; each reads the files again."""
     classes = summary.classes
 
     def labelled(labels: NDArray[Any], codes: Codes, matrix: Matrix) -> Labelled:
