@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from device_reference import NOT_READY, OK, Reference
+
 from sefr.device import BOARDS, ToolMissingError, library
 
 HERE = Path(__file__).parent / "device"

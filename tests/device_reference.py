@@ -1,4 +1,5 @@
-"""The definition in device/src/sefr.h with Python's unbounded integers, one line an equation: what every board must equal."""
+"""The definition in device/src/sefr.h with Python's unbounded integers, one line an equation: what every
+board must equal."""
 
 import struct
 import zlib
@@ -19,7 +20,13 @@ class Reference:
     """A model of the device library."""
 
     def __init__(self, features, classes, weight_bits=8, sum_bits=16, ranged=False):
-        self.m, self.k, self.weight_bits, self.sum_bits, self.ranged = features, classes, weight_bits, sum_bits, ranged
+        self.m, self.k, self.weight_bits, self.sum_bits, self.ranged = (
+            features,
+            classes,
+            weight_bits,
+            sum_bits,
+            ranged,
+        )
         self.reset()
 
     def reset(self):
@@ -115,11 +122,29 @@ class Reference:
         scores = self.scores(record)
         return int(scores[0] > 0) if self.k == 2 else scores.index(max(scores))
 
+    def correct(self, record, label):
+        if label >= self.k:
+            return BAD_LABEL
+        if self.weights is None:
+            return NOT_READY
+        answer = self.classify(record)
+        if answer != label:
+            steps = [(x + 16) >> 5 if self.weight_bits == 8 else 8 * x for x in record]
+            bias = 255 * (8 if self.weight_bits == 8 else 8 * 255)
+            rows = [(0, 1 if label else -1)] if self.k == 2 else [(label, 1), (answer, -1)]
+            for row, sign in rows:
+                one = ONE[self.weight_bits]
+                moved = (w + sign * d for w, d in zip(self.weights[row], steps, strict=True))
+                self.weights[row] = [max(-one, min(one, w)) for w in moved]
+                self.bias[row] += sign * bias
+        return OK
+
     def state(self, sequence=0):
-        body = struct.pack(
-            "<4sBBBBII", b"SEFR", 1, self.sum_bits, self.k, int(self.ranged), self.m, sequence
-        )
+        body = struct.pack("<4sBBBBII", b"SEFR", 1, self.sum_bits, self.k, int(self.ranged), self.m, sequence)
         body += struct.pack(f"<{self.k}I", *self.n)
-        body += struct.pack(f"<{self.k * self.m}{'H' if self.sum_bits == 16 else 'I'}", *sum(self.s, []))
+        body += struct.pack(
+            f"<{self.k * self.m}{'H' if self.sum_bits == 16 else 'I'}",
+            *(value for row in self.s for value in row),
+        )
         body += bytes(self.low + self.high) if self.ranged else b""
         return body + struct.pack("<I", zlib.crc32(body))

@@ -1,4 +1,5 @@
-"""The device library on every board against the big-integer reference: results, errors, state and power loss."""
+"""The device library on every board against the big-integer reference: results, errors, state and power
+loss."""
 
 import functools
 import itertools
@@ -10,7 +11,8 @@ from device_program import EVERYWHERE, Conversation, needs_tools
 from device_reference import BAD_SHAPE, BAD_STATE, BAD_VERSION, NOT_READY, OK
 
 KINDS = ("SEFR_MODEL", "SEFR_RANGE_MODEL", "SEFR_LEAN_MODEL")
-# features, classes, bits of a weight, bits of a sum, kind: each setting and both numbers of classes with each other
+# features, classes, bits of a weight, bits of a sum, kind: each setting and both numbers of classes with
+# each other
 SHAPES = [
     (7, 2, 8, 16, "SEFR_MODEL"),
     (9, 2, 8, 16, "SEFR_LEAN_MODEL"),
@@ -84,6 +86,11 @@ def edges(features, classes, kind, weight_bits, sum_bits):
         one_each.solve()
     one_each.classify(full)
     yield one_each
+    halves = new()  # 127 * 2 / 508 is one half: rounded away from 0
+    for values, label in (([255, 253], 1), ([253, 255], 0)):
+        halves.learn([values[j % 2] for j in range(features)], label)
+    halves.solve()
+    yield halves
     nothing = new()  # all zero, and an empty class
     nothing.classify(zero)
     nothing.solve()
@@ -125,7 +132,9 @@ def edges(features, classes, kind, weight_bits, sum_bits):
 
 @boards
 @pytest.mark.parametrize("bits", [(8, 16), (16, 32)], ids=str)
-@pytest.mark.parametrize(("classes", "kind"), [(2, KINDS[0]), (3, KINDS[0]), (2, KINDS[1]), (3, KINDS[2])], ids=str)
+@pytest.mark.parametrize(
+    ("classes", "kind"), [(2, KINDS[0]), (3, KINDS[0]), (2, KINDS[1]), (3, KINDS[2])], ids=str
+)
 @needs_tools
 def test_edges(board, classes, kind, bits):
     functools.reduce(Conversation.then, edges(6, classes, kind, *bits)).run(board)
@@ -134,7 +143,8 @@ def test_edges(board, classes, kind, bits):
 @pytest.mark.parametrize("bits", [(8, 16), (16, 16), (8, 32), (16, 32)], ids=str)
 @needs_tools
 def test_widest_bounds_on_the_host(bits):
-    """The largest features and counts together, where a sum that is too narrow would overflow: UBSan watches."""
+    """The largest features and counts together, where a sum that is too narrow would overflow: UBSan
+    watches."""
     classes = 43 if bits[1] == 16 else 254
     for features, n_classes in ((300, 2), (40, classes)):
         talk = Conversation(features, n_classes, *bits)
@@ -219,7 +229,8 @@ def _take(model, state):
 @boards
 @needs_tools
 def test_any_flipped_byte_is_refused(board, rng):
-    """A damaged newest state gives way to the older one; with both damaged nothing is taken and nothing changes."""
+    """A damaged newest state gives way to the older one; with both damaged nothing is taken and nothing
+    changes."""
     shape = (3, 2, 8, 16, "SEFR_MODEL")
     talk, states = saved(shape, rng)
     size = len(states[0][0])
@@ -234,7 +245,14 @@ def test_any_flipped_byte_is_refused(board, rng):
         talk.say("k", data=struct.pack("<I", size + at) + bytes([byte]))
     talk.say("g", OK)
     _take(talk.model, states[1][0])
-    for at, status in ((0, BAD_STATE), (4, BAD_VERSION), (5, BAD_SHAPE), (6, BAD_SHAPE), (8, BAD_SHAPE), (20, BAD_STATE)):
+    for at, status in (
+        (0, BAD_STATE),
+        (4, BAD_VERSION),
+        (5, BAD_SHAPE),
+        (6, BAD_SHAPE),
+        (8, BAD_SHAPE),
+        (20, BAD_STATE),
+    ):
         for slot in (0, size):
             talk.say("k", data=struct.pack("<I", slot + at) + bytes([states[slot > 0][0][at] ^ 0x40]))
         talk.say("g", status)

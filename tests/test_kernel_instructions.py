@@ -1,7 +1,7 @@
 """Instructions per value of the main kernels, counted: a slow change is caught on a noisy machine too.
 
-The bounds are about a tenth above what gcc 12 makes for x86-64-v3. Where the processor, the compiler or valgrind
-is another, the test skips.
+The bounds are about a tenth above what gcc 12 makes for x86-64-v3. On another
+processor, with an older compiler or without valgrind the test skips.
 """
 
 import platform
@@ -80,6 +80,7 @@ def count(tmp_path_factory):
     return instructions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BOUNDS, ids=lambda case: "-".join(map(str, case)))
 def test_instructions_per_value_are_bounded(count, case):
     kernel, *rest = case

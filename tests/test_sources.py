@@ -15,7 +15,7 @@ from pyarrow import feather, ipc, parquet
 
 from sefr import SEFRClassifier, Summary
 from sefr.sources import SourceError, open_table, table
-from sefr.sources.learning import Confusion, Dealer, learn
+from sefr.sources.learning import Confusion, Dealer, learn, nameless
 
 NAMES = [f"x{j}" for j in range(1, 6)]
 
@@ -410,6 +410,15 @@ def test_the_figures_are_those_of_scikit_learn(rng):
     assert (confusion.matrix() == confusion_matrix(truth, answers)).all()
     for line in report["classes"]:
         assert line["recall"] == pytest.approx(oracle[str(line["label"])]["recall"])
+
+
+def test_a_model_without_names_answers_alike_also_after_further_passes(rng):
+    frame = frame_of(rng, 200)
+    for passes in (1, 4):
+        clf = SEFRClassifier(passes=passes).fit(frame[NAMES], frame["label"])
+        scores = nameless(clf).decision_function(frame[NAMES].to_numpy())
+        np.testing.assert_allclose(scores, clf.decision_function(frame[NAMES]), rtol=1e-12, atol=1e-12)
+        assert hasattr(clf, "feature_names_in_")
 
 
 def test_pyarrow_equality_is_what_the_categories_rely_on():

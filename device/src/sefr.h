@@ -2,7 +2,7 @@
  * globals: the caller owns every byte.
  *
  *     #include <sefr.h>
- *     SEFR_MODEL(model, 100, 2)                  // 100 features, 2 classes: 526 bytes of RAM
+ *     SEFR_MODEL(model, 100, 2)                  // 100 features, 2 classes: 524 bytes of RAM
  *     sefr_reset(&model);
  *     sefr_learn(&model, record, label);         // record: 100 bytes; label: 0 or 1
  *     sefr_solve(&model);
@@ -61,7 +61,8 @@
 #endif
 #endif
 /* SEFR_STACK_BYTES: RAM in bytes kept free for the stack and the rest of the program. The deepest call of the
- *   library on AVR takes less than 100 (device/README.md). Default 256: an Arduino sketch with Serial needs 200. */
+ *   library on AVR takes 100 for two classes with int8 weights and 16-bit sums, 230 more in sefr_learn_batch_P.
+ *   Default 256: an Arduino sketch with Serial needs 200. */
 #ifndef SEFR_STACK_BYTES
 #define SEFR_STACK_BYTES 256UL
 #endif
@@ -225,6 +226,7 @@ extern "C" {
 #define sefr_classify SEFR_NAME(classify)
 #define sefr_classify_each SEFR_NAME(classify_each)
 #define sefr_classify_fixed SEFR_NAME(classify_fixed)
+#define sefr_correct SEFR_NAME(correct)
 #define sefr_scores SEFR_NAME(scores)
 #define sefr_scores_fixed SEFR_NAME(scores_fixed)
 #define sefr_state_bytes SEFR_NAME(state_bytes)
@@ -262,6 +264,14 @@ sefr_status sefr_classify_fixed(const sefr_fixed *model, const uint8_t *record, 
 /* Writes the score (binary: one, above 0 means class 1) or the score of each class (highest wins). */
 sefr_status sefr_scores(const sefr_model *model, const uint8_t *record, sefr_score *scores);
 sefr_status sefr_scores_fixed(const sefr_fixed *model, const uint8_t *record, sefr_score *scores);
+
+/* Tells a solved model what the class of a record is. Nothing changes if it would have said so. Otherwise, with
+ * d[j] = x[j] times a sixteenth of ONE over 255, rounded (int8: (x[j] + 16) >> 5, int16: 8 x[j]), the weights of the
+ * right class gain d and those of the wrong answer lose it (binary: the one row gains or loses it), kept within
+ * -ONE .. ONE; the bias moves as the weight of a value that is always 255. The sums stay as they are, so sefr_solve
+ * undoes corrections; call sefr_learn as well to make the record count there.
+ * SEFR_BAD_SHAPE: a lean model, which has no stored weights. SEFR_NOT_READY: not solved yet. */
+sefr_status sefr_correct(sefr_model *model, const uint8_t *record, uint8_t label);
 
 /* The same calls for records (and labels) in the flash of an AVR (PROGMEM). */
 #ifdef __AVR__

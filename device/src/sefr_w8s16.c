@@ -9,4 +9,5 @@
 #include "body/learn.h"
 #include "body/solve.h"
 #include "body/classify.h"
+#include "body/correct.h"
 #include "body/state.h"

@@ -101,14 +101,14 @@ def sweep(
 ) -> float:
     """Score rows and add them up again, weighted by how wrong the scores are. Returns the loss.
 
-    ``X``, ``codes`` and ``weights`` as in ``summarise``, one fold. ``class_weights``: float64 (K,); a row counts
-    weight * class weight. The model is of x' = (x - centre) * scale, both float64 (m,), and x' = 0 where that is
-    not finite. ``coef``: float64 (R, m), ``intercept``: float64 (R,), with R = 1 for two classes (logistic loss,
-    code 1 is the positive side), else R = K (softmax).
+    ``X``, ``codes`` and ``weights`` as in ``summarise``, one fold. ``class_weights``: float64 (K,); a row
+    counts weight * class weight. The model is of x' = (x - centre) * scale, both float64 (m,), and x' = 0
+    where that is not finite. ``coef``: float64 (R, m), ``intercept``: float64 (R,), with R = 1 for two
+    classes (logistic loss, code 1 is the positive side), else R = K (softmax).
     ``slope`` and ``intercept_slope``: float64 like coef and intercept, the derivatives of the loss.
 
-    A row is worked on in float32, all that is added up over rows is float64. float32, (u)int8 and (u)int16 are
-    moved and scaled in float32, so ``centre`` and ``scale`` should be of that; other types in float64.
+    A row is worked on in float32, all that is added up over rows is float64. float32, (u)int8 and (u)int16
+    are moved and scaled in float32, so ``centre`` and ``scale`` should be of that; other types in float64.
     """
 
 def sweep_csr(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -11,16 +11,24 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .batches import Gatherer, again
+from .calibrate import HeldOut, fit_sharpness, probabilities, unseen_by_sefr
 from .intake import checked_weights, complain_of_bad_cell, feature_names_of
 from .labels import encode
 from .matrix import Matrix, matrix_of
 from .progress import Progress
-from .refine import Labelled, Refined, base_loss, refine_rows, sample_of
+from .refine import Labelled, Refined, Table, base_loss, refine_rows, sample_of
 from .solve import Hyperplanes, solve, weights_and_midpoints
 from .summary import Summary
 from .threads import thread_count
 
 Floats = NDArray[np.float64]
+
+
+# Rows whose scores are kept for probabilities after one pass: few enough to cost next to nothing.
+SCORED_ROWS = 256
+FEWEST_SCORED = 64
+SCORED_CELLS = 1 << 18
 
 
 class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -87,6 +95,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     <Summary: 150 rows, 4 features, 3 classes>
     """
 
+    _calibration: Floats | None
+
     def __init__(
         self,
         *,
@@ -129,7 +139,46 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         refined = self._refine(summary, table) if self.passes > 1 else None
         self._closed = False
-        return self._learned(summary, X, refined)
+        self._learned(summary, X, refined)
+        self._remember_scores(table)
+        return self
+
+    def fit_batches(self, batches: Any) -> Self:
+        """Learn from rows that do not fit in memory; what was learned before is forgotten.
+
+        Parameters
+        ----------
+        batches : callable or collection
+            Yields ``(X, y)`` or ``(X, y, sample_weight)``, as for ``fit``. It is started anew for every pass
+            and must bring the same rows in the same order: a function that opens a file, a list.
+
+        Returns
+        -------
+        self : SEFRClassifier
+            The trained model. After one pass it equals ``fit`` on all rows; after more it differs by the
+            sample of rows that chooses the steps.
+        """
+        self._check_params()
+        start, gatherer = again(batches), Gatherer()
+        total: Summary | None = None
+        first = None
+        for number, batch in enumerate(start()):
+            summary, rows = self._summarise(*_three(batch, number), reset=True)
+            first = batch[0] if total is None else first
+            total = summary if total is None else total + summary
+            gatherer.add(rows)
+        if total is None:
+            raise ValueError("there are no batches to learn from")
+        if len(total.classes) < 2:
+            raise ValueError(
+                f"SEFR needs at least two classes, but the batches have one only: {total.classes[0]!r}"
+            )
+
+        def labelled() -> Iterator[Labelled]:
+            for number, batch in enumerate(start()):
+                yield self._labelled(*_three(batch, number), reset=True)
+
+        return self._learned_in_passes(total, labelled, gatherer.sample(total.classes), first)
 
     def fit_frame(
         self, frame: Any, label: str = "y", features: Sequence[str] | None = None, weight: str | None = None
@@ -149,6 +198,10 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The trained model, unchanged if an error was raised.
         """
         self._check_params()
+        if self.passes > 1:
+            raise ValueError(
+                f"passes={self.passes}: an engine adds up one pass; use passes=1 here, or fit or fit_batches"
+            )
         summary = Summary.of_frame(frame, label, features, weight, missing=self.missing)
         if len(summary.classes) < 2:
             raise ValueError(
@@ -204,7 +257,10 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         refined = self._refine(total, table, None if first else self) if self.passes > 1 else None
         self._closed = closed
-        return self._learned(total, X if first else None, refined)
+        before = None if first else self._held_out_over(total.classes)
+        self._learned(total, X if first else None, refined)
+        self._remember_scores(table, before)
+        return self
 
     def merge(self, other: SEFRClassifier | Summary) -> Self:
         """Add what another model or Summary has learned: equal to having fitted the rows of both.
@@ -226,19 +282,24 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(other, SEFRClassifier):
             check_is_fitted(other)
             other._refuse_without_rows("be merged")
+            classes = (self.summary_ + other.summary_).classes
+            both = _joined(self._held_out_over(classes), other._held_out_over(classes))
             other = other.summary_
+        else:
+            both = self._held_out
         if not isinstance(other, Summary):
             raise TypeError(
                 f"a SEFRClassifier merges with another or with a Summary, not with {type(other).__name__}"
             )
         if getattr(self, "_closed", False):
             other = self._within(other, self.classes_)
-        return self._learned(self.summary_ + other)
+        return self._learned(self.summary_ + other, held_out=both)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take rows back: equal to never having seen them.
 
-        With ``scale="minmax"`` the lowest and highest values stay those of all rows ever seen. Not after further
+        With ``scale="minmax"`` the lowest and highest values stay those of all rows ever seen. Not after
+        further
         passes (``passes > 1``): refined weights would still know the rows.
 
         Parameters
@@ -257,7 +318,7 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         unknown = [label for label in summary.classes if label not in self.classes_]
         if unknown:
             raise ValueError(f"cannot forget rows of class {unknown[0]!r}: none was learned")
-        return self._learned(self.summary_ - summary)
+        return self._learned(self.summary_ - summary, held_out=self._held_out)
 
     def decay(self, factor: float) -> Self:
         """Make all rows learned so far count ``factor`` times, 0 < factor <= 1, beside those to come.
@@ -270,7 +331,7 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if not isinstance(factor, Real) or not 0 < factor <= 1:
             raise ValueError(f"decay takes a factor above 0 and up to 1, not {factor!r}")
-        return self._learned(self.summary_ * float(factor), refined=self._refined)
+        return self._learned(self.summary_ * float(factor), refined=self._refined, held_out=self._held_out)
 
     @classmethod
     def from_summary(cls, summary: Summary, **params: Any) -> Self:
@@ -291,7 +352,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_params()
         if self.passes > 1:
             raise ValueError(
-                f"passes={self.passes}: a Summary has no rows to make further passes over; use passes=1, or fit"
+                f"passes={self.passes}: a Summary has no rows to make further passes over; "
+                "use passes=1, or fit"
             )
         self._closed = False
         return self._learned(summary)
@@ -318,6 +380,59 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self._scores(X)
         codes = (scores.ravel() > 0).view(np.int8) if len(self.classes_) == 2 else scores.argmax(axis=1)
         return np.asarray(self.classes_[codes])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of every class, (n, K), in the order of ``classes_``.
+
+        They are calibrated on scores of up to a thousand training rows, corrected as if the model had not
+        seen them. The most likely class is the one that ``predict`` gives.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n, m)
+            The rows.
+        """
+        scores = self._scores(X)
+        return probabilities(scores, self._sharpness())
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n, m)
+            The rows.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the probabilities to rows that the model has not learned from; its answers stay as they are.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for ``fit``; the labels must be among ``classes_``.
+
+        Returns
+        -------
+        self : SEFRClassifier
+            The model.
+        """
+        scores = self._scores(X)
+        classes, codes = encode(y)
+        if len(codes) != len(scores):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: {[len(scores), len(codes)]}"
+            )
+        unknown = [label for label in classes if label not in self.classes_]
+        if unknown:
+            raise ValueError(f"cannot calibrate with class {unknown[0]!r}: it was not learned")
+        weights = checked_weights(sample_weight, len(codes))
+        place = np.searchsorted(self.classes_, classes).astype(np.int32)
+        held_out = HeldOut(scores, place[codes], np.ones(len(codes)) if weights is None else weights)
+        self._calibration = fit_sharpness(held_out, len(self.classes_))
+        return self
 
     def contributions(self, X: Any) -> Floats:
         """Split every score over the features, exactly: the parts of a row add up to its score.
@@ -348,7 +463,7 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_scores_(self) -> Floats:
-        """The weights of scaled features, in [-1, 1]: the paper's, or after further passes, by the largest."""
+        """The weights of scaled features, in [-1, 1]: the paper's, or refined ones by the largest."""
         check_is_fitted(self)
         scores = self._planes.feature_scores
         if self._refined is None:
@@ -391,8 +506,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_jobs is not None and not isinstance(self.n_jobs, Integral):
             raise ValueError(f"n_jobs must be None or an integer, not {self.n_jobs!r}")
 
-    def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Summary, Labelled]:
-        self._check_params()
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Labelled:
+        """Return the rows, checked."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
@@ -403,43 +518,106 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: {[matrix.shape[0], len(codes)]}"
             )
-        weights = checked_weights(sample_weight, len(codes))
-        summary = Summary.of_matrix(
-            matrix,
-            classes,
-            codes,
-            weights,
-            feature_names_of(X),
-            missing=self.missing,
-            n_threads=thread_count(self.n_jobs),
-        )
-        return summary, Labelled(matrix, classes, codes, weights)
+        return Labelled(matrix, classes, codes, checked_weights(sample_weight, len(codes)))
+
+    def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Summary, Labelled]:
+        self._check_params()
+        rows = self._labelled(X, y, sample_weight, reset=reset)
+        n_threads = thread_count(self.n_jobs)
+        names = feature_names_of(X)
+        return Summary.of_matrix(*rows, names, missing=self.missing, n_threads=n_threads), rows
+
+    def _learned_in_passes(
+        self, summary: Summary, rows: Callable[[], Iterable[Labelled]], sampled: Table, first: Any = None
+    ) -> Self:
+        """Take a Summary, the first pass, and make the others over batches of its rows."""
+        classes = summary.classes
+        refined = None
+        if self.passes > 1:
+            refined = self._refine_tables(summary, lambda: (part.over(classes) for part in rows()), sampled)
+        self._closed = False
+        self._learned(summary, first, refined)
+        self._remember_scores(Labelled(sampled.matrix, classes, sampled.codes, sampled.weights))
+        return self
 
     def _refine(
         self, summary: Summary, rows: Labelled, before: SEFRClassifier | None = None
     ) -> Refined | None:
         """Make further passes over rows that the Summary contains; ``before`` knows the others."""
-        n_before, start = 0.0, None
-        if before is not None and before._refined is not None:
-            n_before, start = before.summary_.n_rows, before._refined
+        table = rows.over(summary.classes)
+        return self._refine_tables(summary, lambda: [table], sample_of(table, len(summary.classes)), before)
+
+    def _refine_tables(
+        self,
+        summary: Summary,
+        tables: Callable[[], Iterable[Table]],
+        sampled: Table,
+        before: SEFRClassifier | None = None,
+    ) -> Refined | None:
+        start = None if before is None else before._refined
         return refine_rows(
             summary,
             solve(summary, self.scale, self.epsilon),
-            lambda: [rows.over(summary.classes)],
-            sample_of(rows.over(summary.classes), len(summary.classes)),
+            tables,
+            sampled,
             int(self.passes),
             n_threads=thread_count(self.n_jobs),
             start=start,
             start_classes=None if before is None else before.classes_,
-            n_before=n_before,
+            n_before=0.0 if before is None or start is None else before.summary_.n_rows,
             watch=Progress(int(self.passes)) if self.verbose else None,
         )
+
+    @property
+    def _can_be_sure(self) -> bool:
+        return self._calibration is not None or (self._held_out is not None and len(self._held_out.codes) > 0)
+
+    def _sharpness(self) -> Floats:
+        """Return what turns scores into probabilities; it is fitted when it is first asked for."""
+        if self._calibration is not None:
+            return self._calibration
+        if not self._can_be_sure or self._held_out is None:
+            raise ValueError(
+                "probabilities need rows to be fitted to, and this model comes from a Summary, which holds "
+                "none: call calibrate(X, y) first"
+            )
+        seen = self._held_out
+        if "sharpness" not in seen.fitted:
+            unseen = seen if self._refined is not None else unseen_by_sefr(seen, self.summary_, self._planes)
+            seen.fitted["sharpness"] = fit_sharpness(unseen, len(self.classes_))
+        return seen.fitted["sharpness"]
+
+    def _remember_scores(self, rows: Labelled, before: HeldOut | None = None) -> None:
+        """Keep the scores of a few rows that were just learned, and of those before, for probabilities."""
+        if self._refined is not None:
+            self._held_out = _joined(before, self._refined.held_out)
+            return
+        n_rows, n_features = rows.matrix.shape
+        step = max(1, n_rows // min(SCORED_ROWS, max(FEWEST_SCORED, SCORED_CELLS // n_features)))
+        some = np.arange(step // 2, n_rows, step)
+        weights = np.ones(len(some)) if rows.weights is None else rows.weights[some]
+        if rows.weights is not None:
+            some, weights = some[weights > 0], weights[weights > 0]
+        scores = self._planes.scores(rows.matrix.take(some))
+        codes = rows.codes[some]
+        if len(rows.classes) != len(self.classes_):
+            codes = np.searchsorted(self.classes_, rows.classes).astype(np.int32)[codes]
+        if self.missing == "ignore":
+            known = ~np.isnan(scores).any(axis=1)
+            scores, codes, weights = scores[known], codes[known], weights[known]
+        self._held_out = _joined(before, HeldOut(scores, codes, weights))
+
+    def _held_out_over(self, classes: NDArray[Any]) -> HeldOut | None:
+        """Return the scores kept so far, coded by more classes."""
+        if self._held_out is None:
+            return None
+        return self._held_out.over(np.searchsorted(classes, self.classes_), len(classes))
 
     def _refuse_without_rows(self, verb: str) -> None:
         if self._refined is not None or self.passes > 1:
             raise ValueError(
-                f"a model of passes={self.passes} cannot {verb}: its weights were refined on rows that are no longer "
-                "at hand. Fit again, or use SEFRClassifier.from_summary(summary_), which is passes=1"
+                f"a model of passes={self.passes} cannot {verb}: its weights were refined on rows that are "
+                "no longer at hand. Fit again, or use SEFRClassifier.from_summary(summary_) with passes=1"
             )
 
     def _weights_and_midpoints(self) -> tuple[Floats, Floats]:
@@ -471,10 +649,18 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"unknown class {unknown[0]!r}: classes was given as {list(classes)}")
         return summary.over(classes)
 
-    def _learned(self, summary: Summary, X: Any = None, refined: Refined | None = None) -> Self:
+    def _learned(
+        self,
+        summary: Summary,
+        X: Any = None,
+        refined: Refined | None = None,
+        held_out: HeldOut | None = None,
+    ) -> Self:
         """Take a Summary and what follows from it, or was refined from it, all or nothing."""
         planes = solve(summary, self.scale, self.epsilon) if refined is None else refined.planes
-        if X is not None:
+        if type(X) is np.ndarray:  # what validate_data would do, without asking 30 us long what X might be
+            self.__dict__.pop("feature_names_in_", None)
+        elif X is not None:
             validate_data(self, X, reset=True, skip_check_array=True)
         elif not hasattr(self, "n_features_in_") and summary.feature_names is not None:
             self.feature_names_in_ = np.array(summary.feature_names, dtype=object)
@@ -483,6 +669,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = summary.classes
         self._planes: Hyperplanes = planes
         self._refined = refined
+        self._calibration = None
+        self._held_out = held_out
         self.coef_ = planes.coef
         self.intercept_ = planes.intercept
         return self
@@ -512,3 +700,14 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 scores[where.start + some] = (
                     np.where(here, x, 0) @ weights.T - here @ (weights * midpoints).T + constant
                 )
+
+
+def _joined(before: HeldOut | None, after: HeldOut | None) -> HeldOut | None:
+    return before if after is None else after.joined(before)
+
+
+def _three(batch: Any, number: int) -> tuple[Any, Any, Any]:
+    """Return X, y and weights of a batch."""
+    if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+        raise TypeError(f"batch {number} is not (X, y) or (X, y, sample_weight)")
+    return batch[0], batch[1], batch[2] if len(batch) == 3 else None

@@ -6,6 +6,7 @@ copies X; a type that the kernels do not know (float16, another byte order) is c
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
+from threadpoolctl import ThreadpoolController
 
 from . import _native
 
@@ -27,6 +29,10 @@ KERNEL_TYPES = frozenset(
     np.dtype(t) for t in ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
 )
 BLOCK_BYTES = 8 << 20
+# With more hyperplanes than this, BLAS on blocks of rows is faster than the kernel.
+MANY = 16
+# Such a block stays in the cache between its conversion and its product.
+PRODUCT_BYTES = 4 << 20
 
 
 class Raw(NamedTuple):
@@ -145,7 +151,7 @@ class Matrix:
         return loss
 
     def as_used(self, values: Floats) -> Floats:
-        """Return centres or scales as ``sweep`` will use them: rounded to float32 where it calculates in that."""
+        """Return centres or scales as ``sweep`` will use them: in float32 where it calculates in that."""
         return values
 
     def take(self, rows: Rows) -> Matrix:
@@ -248,7 +254,16 @@ class Dense(Matrix):
         if not self.known:
             return self._blockwise_scores(coef, intercept, rows, n_threads)
         out = np.empty((self.shape[0] if rows is None else len(rows), len(coef)))
-        _native.scores(self.array, coef, intercept, rows, out, n_threads)
+        if len(coef) <= MANY:
+            _native.scores(self.array, coef, intercept, rows, out, n_threads)
+            return out
+        step = max(64, PRODUCT_BYTES // (8 * self.shape[1]))
+        with _threads().limit(limits=n_threads, user_api="blas"):
+            for start in range(0, len(out), step):
+                place = slice(start, start + step)
+                x = np.asarray(self.array[place if rows is None else rows[place]], dtype=np.float64)
+                np.matmul(x, coef.T, out=out[place])
+                out[place] += intercept
         return out
 
     def _sweep(self, centre: Floats, scale: Floats, *arguments: Any) -> float:
@@ -395,6 +410,12 @@ class Selected(Matrix):
 
     def _block(self, rows: Index, columns: Index) -> Floats:
         return self.matrix._block(self.rows[rows], columns)
+
+
+@functools.cache
+def _threads() -> Any:
+    """Return what sets the number of BLAS threads: left alone, they are as many as the cores."""
+    return ThreadpoolController()
 
 
 def matrix_of(X: Any) -> Matrix:

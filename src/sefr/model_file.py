@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from .atomic_file import atomic_file
 from .classifier import SEFRClassifier
+from .refine import Refined
+from .solve import Scaling, planes_of
 from .summary import Summary
 
 SCHEMA = 1
@@ -33,8 +35,12 @@ SEAL = b'  "checksum": "sha256:'
 CLOSING = b'"\n}\n'
 DIGITS = 64
 
-MEMBERS = ("format", "schema", "made_by", "settings", "classes", "features", "summary", "table", "checksum")
+MEMBERS = (
+    *("format", "schema", "made_by", "settings", "classes", "features", "summary"),
+    *("refined", "sharpness", "table", "checksum"),
+)
 SUMMARY_MEMBERS = ("counts", "low", "high", "sums", "tails", "present")
+REFINED_MEMBERS = ("weights", "bias", "midpoints", "low", "span", "loss_curve")
 LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))])
 LABEL_TYPES |= {"float16", "float32", "float64"}
 EXACT = 2.0**53  # integers below it are written without a decimal point
@@ -134,6 +140,8 @@ def dump(clf: SEFRClassifier) -> bytes:
             summary.n_features if summary.feature_names is None else list(summary.feature_names)
         ),
         "summary": _summary_text(summary),
+        "refined": _refined_text(clf),
+        "sharpness": _numbers(clf._sharpness() if clf._can_be_sure else None),
         "table": _line(table_of(clf)),
     }
     text = "".join(f'  "{name}": {value},\n' for name, value in members.items())
@@ -149,7 +157,11 @@ def parse(content: bytes) -> SEFRClassifier:
         found = _check_members(members, MEMBERS, "the model")
         summary = _summary(found)
         with np.errstate(all="ignore"):  # forged numbers may overflow
-            clf = SEFRClassifier.from_summary(summary, **_params(found["settings"], summary.n_features))
+            params = _params(found["settings"], summary.n_features)
+            clf = SEFRClassifier.from_summary(summary, **(params | {"passes": 1}))
+            _take_refined(clf, found["refined"], params.get("passes", 1))
+        if found["sharpness"] is not None:
+            clf._calibration = _array(found["sharpness"], "sharpness", (len(summary.classes),))
         closed = found["classes"]["closed"]
         if not isinstance(closed, bool):
             raise ModelFileError("classes: closed must be true or false")
@@ -194,6 +206,7 @@ def _settings(clf: SEFRClassifier) -> dict[str, Any]:
             side if isinstance(side, int) else np.asarray(side, float).tolist() for side in scale
         ]
     settings["epsilon"] = float(settings["epsilon"])
+    settings["passes"], settings["verbose"] = int(settings["passes"]), int(settings["verbose"])
     if settings["n_jobs"] is not None:
         settings["n_jobs"] = int(settings["n_jobs"])
     return settings
@@ -257,6 +270,44 @@ def _classes(member: Any) -> NDArray[Any]:
 def _summary_text(summary: Summary) -> str:
     lines = [f'    "{name}": {_numbers(getattr(summary, name))}' for name in SUMMARY_MEMBERS]
     return "{\n" + ",\n".join(lines) + "\n  }"
+
+
+def _refined_text(clf: SEFRClassifier) -> str:
+    """Return what further passes found: weights and biases of scaled features, and how it went."""
+    if clf._refined is None:
+        return "null"
+    refined = clf._refined
+    parts = {
+        "weights": refined.planes.feature_scores,
+        "bias": refined.planes.bias,
+        "midpoints": refined.midpoints,
+        "low": refined.planes.scaling.low,
+        "span": refined.planes.scaling.span,
+        "loss_curve": np.array(refined.loss_curve),
+    }
+    return "{\n" + ",\n".join(f'    "{name}": {_numbers(part)}' for name, part in parts.items()) + "\n  }"
+
+
+def _take_refined(clf: SEFRClassifier, member: Any, passes: Any) -> None:
+    """Give a model of one pass the weights that further ones found."""
+    clf.passes = passes
+    clf._check_params()
+    if member is None:
+        return
+    parts = _check_members(member, REFINED_MEMBERS, "refined")
+    n_classes, m = clf.summary_.sums.shape
+    n_scores = 1 if n_classes == 2 else n_classes
+    low, span = (_array(parts[name], name, (m,)) for name in ("low", "span"))
+    if (span < 0).any():
+        raise ModelFileError("refined: span must not be negative")
+    curve = parts["loss_curve"]
+    if not isinstance(curve, list) or len(curve) < 2:
+        raise ModelFileError("refined: loss_curve must be a list of two or more")
+    bias = _array(parts["bias"], "bias", (n_scores,), unseen=-np.inf)
+    planes = planes_of(Scaling(low, span), _array(parts["weights"], "weights", (n_scores, m)), bias)
+    midpoints = _array(parts["midpoints"], "midpoints", (n_scores, m))
+    refined = Refined(planes, midpoints, tuple(_array(curve, "loss_curve", (len(curve),)).tolist()))
+    clf._learned(clf.summary_, refined=refined)
 
 
 def _numbers(array: Floats | None) -> str:

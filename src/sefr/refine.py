@@ -1,19 +1,20 @@
 """Further passes: from SEFR's weights towards those of a linear SVM, one sweep over the rows at a time.
 
-SEFR is the first pass, in which every row weighs the same. In each further one a row weighs as much as the model is
-still wrong about it: that is the gradient of the logistic (softmax) loss, and L-BFGS makes the most of it. Features
-are standardised in passing, never in memory. The result is linear as before.
+SEFR is the first pass, in which every row weighs the same. In each further one a row weighs as much as the
+model is still wrong about it: that is the gradient of the logistic (softmax) loss, and L-BFGS makes the most
+of it. Features are standardised in passing, never in memory. The result is linear as before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .calibrate import HeldOut, unseen_by_loss
 from .matrix import Codes, Matrix
 from .search import Sample, best_step
 from .solve import Hyperplanes, Scaling, means, planes_of
@@ -28,8 +29,9 @@ SAMPLE_SCORES = 1 << 13
 SAMPLE_CELLS = 1 << 23
 # So few values are kept standardised in float64, and the passes made over these.
 FEW_CELLS = 1 << 17
-# A row of a class weighs share**-0.5: halfway between every row and every class counting the same. Macro F1 is best
-# there: with 0 rare classes are given up, with 1 they are overrated (docs/passes.md has the figures).
+GRAM_ROWS = 128
+# A row of a class weighs share**-0.5: halfway between every row and every class counting the same. Macro F1
+# is best there: with 0 rare classes are given up, with 1 they are overrated (docs/passes.md has the figures).
 RARITY = 0.5
 # The score of a typical row is expected to have this variance before any row is seen: the l2 penalty.
 PRIOR_VARIANCE = 10.0
@@ -75,6 +77,7 @@ class Refined:
     planes: Hyperplanes
     midpoints: Floats
     loss_curve: tuple[float, ...]
+    held_out: HeldOut | None = None
 
     @property
     def n_passes(self) -> int:
@@ -86,8 +89,8 @@ class Refined:
 class _Space:
     """Where the search happens: features x' of ``scaling``, moved by ``mean`` and divided by ``spread``.
 
-    A point is a vector of weights (R, m) and intercepts (R,), flat. ``unit`` shrinks all features so that a typical
-    row has length 1, that of the intercept's own feature.
+    A point is a vector of weights (R, m) and intercepts (R,), flat. ``unit`` shrinks all features so that a
+    typical row has length 1, that of the intercept's own feature.
     """
 
     scaling: Scaling
@@ -211,8 +214,8 @@ def refine(
     n_threads : int
         Threads; the result does not depend on them.
     start : Hyperplanes, default=None
-        Refined weights of ``n_before`` rows that are not in ``tables``: they are the start, and hold on as strongly
-        as those rows would.
+        Refined weights of ``n_before`` rows that are not in ``tables``: they are the start, and hold on as
+        strongly as those rows would.
     watch : callable, default=None
         Told the number of each pass and the loss after it.
     """
@@ -243,7 +246,39 @@ def refine(
         best = _descend(objective, sample, anchor[0], np.inf, gradient, anchor[0], curve, passes, watch)
     weights, biases = space.for_scaled(best)
     planes = planes_of(sefr.scaling, weights, biases)
-    return Refined(planes, _midpoints(space, best, weights), tuple(curve))
+    held_out = _held_out(space, sample, best, sampled, class_weights, objective.penalty)
+    return Refined(planes, _midpoints(space, best, weights), tuple(curve), held_out)
+
+
+def _held_out(
+    space: _Space, sample: Sample, point: Floats, sampled: Table, class_weights: Floats, penalty: float
+) -> HeldOut:
+    """Return the sample's scores as if each row had been left out.
+
+    How far one row can have moved the weights depends on how many directions the rows share: for rows of
+    length 1 that is the inverse of their mean squared product. Along each, the loss is as curved as its mean
+    over the directions.
+    """
+    scores = sample.scores(space.weights(point) * space.unit) + space.intercepts(point)
+    rows = np.linspace(0, len(scores) - 1, min(len(scores), GRAM_ROWS)).astype(int)
+    few = sample.rows[rows]
+    few = np.asarray(few.toarray() if hasattr(few, "toarray") else few, dtype=np.float64)
+    few = (few if sample.shift is None else few - sample.shift) * space.unit
+    weights = np.ones(len(scores)) if sampled.weights is None else sampled.weights
+    share, gram = weights[rows], few @ few.T
+    lengths = np.diag(gram)
+    # over pairs of different rows, where a row of weight 2 is two
+    alike = max(0.0, float(share @ (gram * gram) @ share - share @ lengths**2))
+    shared = alike / max(1e-300, float((share @ lengths) ** 2 - share @ lengths**2))
+    directions = 1 / max(shared, 1 / max(1, space.n_features))
+    squares = (
+        sample.rows.multiply(sample.rows) if hasattr(sample.rows, "multiply") else sample.rows * sample.rows
+    )
+    all_lengths = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+    if sample.shift is not None:
+        all_lengths += sample.shift @ sample.shift - 2 * np.asarray(sample.rows @ sample.shift).ravel()
+    push = class_weights[sample.codes] * all_lengths * space.unit**2
+    return unseen_by_loss(scores, sample.codes, weights, push, directions, penalty)
 
 
 def base_loss(counts: Floats) -> float:
@@ -318,7 +353,7 @@ def _step(
     gradient: Floats,
     directions: list[Floats],
 ) -> Floats:
-    """Return the point to try next: the best in the span of where we are, where to go and where we came from."""
+    """Return the point to try next: the best by where we are, where to go and where we came from."""
     basis = [at, *directions]
     springs = np.array([objective.springs(point)[1] for point in basis])
     if (
@@ -390,7 +425,9 @@ def _space_of(
         if (scaling.span != 1).any() or (scaling.low != 0).any()
         else np.abs(mean)
     )
-    complete = sampled.weights is not None
+    complete = sampled.weights is not None and float(sampled.weights.sum()) >= 0.999 * (
+        summary.n_rows - n_before
+    )
     all_rows = complete and not n_before
     spread = np.sqrt(_variances(sampled.matrix, scaling, weights, mean, bound, all_rows=all_rows))
     spread[(scaling.span <= 0) | ~(spread > 0)] = 0
@@ -437,7 +474,7 @@ def _midpoints(space: _Space, point: Floats, weights: Floats) -> Floats:
     share = (
         np.divide(power, total, out=np.zeros_like(power), where=total > 0) * space.intercepts(point)[:, None]
     )
-    return space.mean - np.divide(share, weights, out=np.zeros_like(share), where=weights != 0)
+    return np.asarray(space.mean - np.divide(share, weights, out=np.zeros_like(share), where=weights != 0))
 
 
 def sample_size(n_classes: int, n_features: int) -> int:
@@ -529,7 +566,12 @@ def _spread(refined: Refined, seen: NDArray[np.intp], n_classes: int) -> Refined
     weights, midpoints = np.zeros((2, n_classes, len(scaling.low)))
     bias = np.full(n_classes, -np.inf)
     weights[seen], midpoints[seen], bias[seen] = own, t, own_bias
-    return Refined(planes_of(scaling, weights, bias), midpoints, refined.loss_curve)
+    held_out = refined.held_out
+    if held_out is not None:
+        if len(seen) == 2:
+            held_out = replace(held_out, scores=np.hstack([-held_out.scores, held_out.scores]) / 2)
+        held_out = held_out.over(seen, n_classes)
+    return Refined(planes_of(scaling, weights, bias), midpoints, refined.loss_curve, held_out)
 
 
 def _carried_over(

@@ -1,7 +1,7 @@
 """How far to go: the best step along a few directions, judged on a sample of the rows.
 
-A step is a handful of numbers, so that a thousand rows are enough to choose it; the pass over all rows then says
-what it was worth.
+A step is a handful of numbers, so that a thousand rows are enough to choose it; the pass over all rows then
+says what it was worth.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ENOUGH = 1e-4  # of the loss; the pass over all rows corrects what is left
 
 @dataclass(frozen=True)
 class Sample:
-    """Some rows, standardised: ``rows`` (S, m) dense or sparse, to be moved by ``shift`` (m,) after a product.
+    """Some rows, standardised: ``rows`` (S, m), dense or sparse, whose products are moved by ``shift`` (m,).
 
     ``weights`` add up to 1. A sample that is ``whole`` has all rows, so few that float64 costs nothing.
     """
@@ -68,8 +68,8 @@ def best_step(
 ) -> Floats:
     """Return the combination a that minimises the loss of sum_i a_i scores_i + a·spring·a / 2 on the sample.
 
-    ``scores`` (q, S, R). ``spring`` (q, q). With ``slope`` (q,), the exact derivative at ``start`` over all rows,
-    the sample is trusted for the curvature alone: its own derivative is replaced.
+    ``scores`` (q, S, R). ``spring`` (q, q). With ``slope`` (q,), the exact derivative at ``start`` over all
+    rows, the sample is trusted for the curvature alone: its own derivative is replaced.
     """
     unit = 1 / (np.sqrt(np.einsum("isr,isr->i", scores, scores) / len(sample.codes)) + 1e-300)
     scores = scores * unit[:, None, None]
@@ -78,7 +78,9 @@ def best_step(
     value, gradient, curvature = _derivatives(scores, sample, a)
     bend = np.zeros(len(a)) if slope is None else slope * unit - gradient - spring @ a
 
-    def with_springs(at: Floats, loss: float, gradient: Floats, curvature: Floats) -> tuple[float, Floats, Floats]:
+    def with_springs(
+        at: Floats, loss: float, gradient: Floats, curvature: Floats
+    ) -> tuple[float, Floats, Floats]:
         value = loss + at @ spring @ at / 2 + bend @ (at - begin)
         return float(value), gradient + spring @ at + bend, curvature + spring
 

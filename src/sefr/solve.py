@@ -45,9 +45,9 @@ class Scaling:
 class Hyperplanes:
     """One hyperplane for two classes, one a class for more, in scikit-learn's sign: the higher score wins.
 
-    ``feature_scores`` (R, m) are the weights for scaled features, ``bias`` (R,) goes with them (eq. 5 and 9, or
-    what further passes made of them); ``coef`` and ``intercept`` do the same for raw features. ``far`` lists the features that need care, None if there
-    are none. A class that was never seen scores -inf.
+    ``feature_scores`` (R, m) are the weights for scaled features, ``bias`` (R,) goes with them (eq. 5 and 9,
+    or what further passes made of them); ``coef`` and ``intercept`` do the same for raw features. ``far``
+    lists the features that need care, None if there are none. A class that was never seen scores -inf.
     """
 
     scaling: Scaling
@@ -164,7 +164,7 @@ def solve(summary: Summary, scale: Any = "minmax", epsilon: float = 1e-7) -> Hyp
         raise ValueError("there are no rows to learn from")
     scaling = scaling_of(summary, scale)
     weights, midpoints = weights_and_midpoints(summary, scaling, epsilon)
-    bias = -np.einsum("ij,ij->i", weights, midpoints) + _unseen(summary.counts)
+    bias = _unseen(summary.counts) - (weights * midpoints).sum(axis=1)
     return planes_of(scaling, weights, bias)
 
 
@@ -180,8 +180,10 @@ def planes_of(scaling: Scaling, weights: Floats, bias: Floats) -> Hyperplanes:
             )
     far = (np.maximum(np.abs(scaling.low), np.abs(scaling.low + span)) > FAR * span) & (span > 0)
     far |= (span < NARROW) & (span > 0)
-    coef = np.nan_to_num(coef, copy=False)
-    intercept = bias - coef @ scaling.low
+    if not np.isfinite(coef).all():
+        coef = np.nan_to_num(coef, copy=False)
+    # not coef @ low: waking the threads of BLAS can cost more than the rest of a fit
+    intercept = bias - (coef * scaling.low).sum(axis=1)
     return Hyperplanes(scaling, weights, bias, coef, intercept, np.flatnonzero(far) if far.any() else None)
 
 

@@ -22,6 +22,7 @@ from .classifier import SEFRClassifier
 from .intake import checked_weights, feature_names_of
 from .labels import encode
 from .matrix import Matrix, Selected, matrix_of
+from .refine import Labelled
 from .summary import Summary
 from .threads import thread_count
 
@@ -51,9 +52,9 @@ def cross_validate(
     """Evaluate by cross-validation: ``sklearn.model_selection.cross_validate``, from one pass over the data.
 
     Takes the same arguments and returns the same dictionary. One pass is enough when the estimator is a
-    :class:`SEFRClassifier` of ``passes=1`` and the test folds do not overlap while each training fold is all the rest
-    (``KFold``, ``StratifiedKFold``, ``GroupKFold``, ``LeaveOneOut``, ``PredefinedSplit`` and the like).
-    Otherwise, and for any other estimator, scikit-learn does it the ordinary way.
+    :class:`SEFRClassifier` of ``passes=1`` and the test folds do not overlap while each training fold is all
+    the rest (``KFold``, ``StratifiedKFold``, ``GroupKFold``, ``LeaveOneOut``, ``PredefinedSplit`` and the
+    like). Otherwise, and for any other estimator, scikit-learn does it the ordinary way.
 
     Parameters
     ----------
@@ -231,7 +232,16 @@ class _FoldModel(SEFRClassifier):
         summary = self._folds.rest_of(int(self._folds.fold_of[outside])).without_empty_classes()
         if len(summary.classes) < 2:
             raise ValueError(f"SEFR needs at least two classes, but y has one class only: {summary.classes}")
+        self._rows = X
         return self._learned(summary)
+
+    def _sharpness(self) -> NDArray[np.float64]:
+        """Look at some rows of the training fold, as fit does, once a scorer asks for probabilities."""
+        if self._held_out is None:
+            folds, rows = self._folds, np.ascontiguousarray(self._rows, dtype=np.int64)
+            weights = None if folds.weights is None else folds.weights[rows]
+            self._remember_scores(Labelled(self._matrix(rows), folds.classes, folds.codes[rows], weights))
+        return super()._sharpness()
 
     def score(self, X: Rows, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy: accuracy_score without its checks, which cost more than a fold does."""
@@ -241,7 +251,9 @@ class _FoldModel(SEFRClassifier):
         return Selected(self._folds.matrix, np.ascontiguousarray(X, dtype=np.int64))
 
     def _real(self) -> SEFRClassifier:
-        return SEFRClassifier.from_summary(self.summary_, **self.get_params(deep=False))
+        real = SEFRClassifier.from_summary(self.summary_, **self.get_params(deep=False))
+        real._calibration = self._sharpness()
+        return real
 
     def __sklearn_clone__(self) -> _FoldModel:
         twin = _FoldModel(**self.get_params(deep=False))

@@ -57,9 +57,14 @@ static int send_byte(void *context, uint8_t value) {
     return 0;
 }
 
-/* Puts a class where it would be after many records. */
+/* Puts a class where it would be after many records; never where no records could bring it, so that any bytes may be
+ * commands. */
 static void fill(uint8_t label, uint32_t count, uint32_t sum) {
     sefr_index j;
+    label = (uint8_t)(label % CLASSES);
+    if (SEFR_SUM_BITS == 16 && count > 256) count = 256;
+    if (SEFR_SUM_BITS == 32 && count > (1UL << 24) / CLASSES) count = (1UL << 24) / CLASSES;
+    if (sum > 255 * count) sum = 255 * count;
     model.counts[label] = (sefr_count)count;
     for (j = 0; j < FEATURES; j++) model.sums[label * FEATURES + j] = (sefr_sum)sum;
 }
@@ -123,7 +128,7 @@ static uint8_t run(uint8_t command) {
         low = get_word();
         board_put(sefr_byte((int32_t)at, (int32_t)low, (int32_t)get_word()));
         break;
-    default: return 0;
+    default: return command != 'q' && command != 0; /* 0: the end of the input */
     }
     return 1;
 }

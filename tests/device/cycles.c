@@ -1,4 +1,5 @@
-/* What learning and classifying cost, from flash: marks around each step, then the weights, the bias and the answers.
+/* What learning and classifying cost, from flash: marks around each step, then the weights, the bias and the answers
+ * with record in flash, both in RAM, weights in flash.
  * ROWS x FEATURES and the data come from data.h, which the test writes; MODE says how to learn. */
 #include "board.h"
 #include "data.h"
@@ -49,6 +50,11 @@ int main(void) {
     board_mark();
     for (i = 0; i < ROWS; i++) {
         sefr_classify_P(&model, rows[i], &label);
+        board_put(label);
+        for (j = 0; j < FEATURES; j++) record[j] = FLASH_BYTE(&rows[i][j]);
+        sefr_classify(&model, record, &label);
+        board_put(label);
+        sefr_classify_fixed(&fixed, record, &label);
         board_put(label);
     }
     return 0;

@@ -2,18 +2,23 @@
 
 #if SEFR_SUM_BITS == 16
 typedef uint32_t sefr_wide; /* u + v, see SEFR_MAX_CLASSES */
+typedef uint16_t sefr_side; /* records of one side: at most 42 * 256 */
 #else
 typedef uint64_t sefr_wide;
+typedef uint32_t sefr_side;
 #endif
 #if SEFR_SUM_BITS == 16 && SEFR_WEIGHT_BITS == 8
-typedef int32_t sefr_product; /* a weight times the sums of up to CHUNK features, see chunk_of */
+typedef int32_t sefr_product; /* weights times the sums of a chunk of features, see chunk_of; and the means */
+typedef uint32_t sefr_natural;
+#define SEFR_PAIRS 1
 #else
 typedef int64_t sefr_product;
+typedef uint64_t sefr_natural;
 #endif
 
 /* floor(ONE r / d + 1/2) for r <= d: since ONE is all ones in binary, Horner's rule needs no product, only
  * 2 remainder + r < 3 d. */
-static sefr_weight divide(sefr_wide r, sefr_wide d) {
+SEFR_APART sefr_weight divide(sefr_wide r, sefr_wide d) {
     sefr_wide remainder = 0;
     uint16_t quotient = 0;
     uint8_t bit = SEFR_WEIGHT_BITS - 1;
@@ -64,8 +69,8 @@ typedef struct {
     const sefr_sum *positive;
     uint8_t row;        /* the classifier: 0 (binary) or the class */
     uint8_t gap;        /* G, the smallest range above 0; 0 without ranges */
-    uint32_t n_positive;
-    uint32_t n_negative;
+    sefr_side n_positive;
+    sefr_side n_negative;
 } sides;
 
 static uint8_t smallest_gap(const sefr_model *model) {
@@ -78,14 +83,14 @@ static uint8_t smallest_gap(const sefr_model *model) {
     return gap;
 }
 
-static void choose_sides(sides *s, const sefr_model *model, uint8_t row) {
+SEFR_APART void choose_sides(sides *s, const sefr_model *model, uint8_t row) {
     uint8_t positive = model->classes == 2 ? 1 : row;
     s->model = model;
     s->positive = sums_of(model, positive);
     s->row = row;
     s->gap = model->ranges ? smallest_gap(model) : 0;
     s->n_positive = model->counts[positive];
-    s->n_negative = model->classes == 2 ? model->counts[0] : total_count(model) - s->n_positive;
+    s->n_negative = model->classes == 2 ? model->counts[0] : (sefr_side)(total_count(model) - s->n_positive);
 }
 
 /* S[q][j]; at most 255 * 256 * 42 (16-bit sums) or 255 * 2^24: 32 bits hold it. */
@@ -101,7 +106,7 @@ static uint32_t negative_sum(const sides *s, sefr_index j) {
     return rest;
 }
 
-static sefr_weight weigh_ranged(const sides *s, sefr_index j, uint32_t positive, uint32_t negative) {
+SEFR_APART sefr_weight weigh_ranged(const sides *s, sefr_index j, uint32_t positive, uint32_t negative) {
     uint8_t low = s->model->ranges[j], high = s->model->ranges[s->model->features + j];
     uint64_t u = (uint64_t)positive * s->n_negative, v = (uint64_t)negative * s->n_positive;
     uint64_t floor_ = (uint64_t)s->n_positive * s->n_negative * 2U * low, d;
@@ -113,71 +118,6 @@ static sefr_weight weigh_ranged(const sides *s, sefr_index j, uint32_t positive,
     if (r > d) r = d;
     weight = divide_long(r * s->gap, d * (uint8_t)(high - low));
     return (sefr_weight)(u >= v ? weight : -weight);
-}
-
-/* The weight of feature j. 16-bit sums: 16 x 16 -> 32 bit products for two classes, which AVR does in a few cycles. */
-static sefr_weight weigh(const sides *s, sefr_index j, uint32_t positive, uint32_t negative) {
-    sefr_wide u = (sefr_wide)positive * s->n_negative, v = (sefr_wide)negative * s->n_positive, r;
-    sefr_weight weight;
-    if (s->gap) return weigh_ranged(s, j, positive, negative);
-    if (u == v) return 0;
-    r = u > v ? u - v : v - u;
-    weight = divide(r, u + v);
-    return (sefr_weight)(u > v ? weight : -weight);
-}
-
-/* floor(theta) without the plain fraction, which would need more than 100 bits. With tau = q + f (floor and fraction):
- *   theta = (tau_p n_q + tau_q n_p) / N = q_q + ((q_p - q_q) n_q + f_p n_q + f_q n_p) / N.
- * 64 bits: 0 <= tau_p - tau_q <= 32767 * 255 * 65534, as w[j] has the sign of the difference of means; times
- * n_q <= 2^24 that is below 2^63. f n < 2^24, so all other products are below 2^48.
- * 32 bits, for int8 weights, two classes of 256 records and 255 features: 127 * 255 * 255 * 256 < 2^31, and the
- * remainders times a count are at most 255 * 256 < 2^16. */
-#define DEFINE_THETA(name, divide_name, integer, natural, part)                                                         \
-    static integer divide_name(integer a, natural b, natural *remainder) {                                          \
-        natural size = a < 0 ? (natural)-a : (natural)a, quotient = size / b, left = size - quotient * b;           \
-        *remainder = left;                                                                                          \
-        if (a >= 0) return (integer)quotient;                                                                       \
-        if (left == 0) return -(integer)quotient;                                                                   \
-        *remainder = b - left;                                                                                      \
-        return -(integer)quotient - 1;                                                                              \
-    }                                                                                                               \
-    static integer name(integer t_p, integer t_q, natural n_p, natural n_q) {                                       \
-        natural r_p, r_q, r, total = n_p + n_q;                                                                     \
-        part f_p, f_q, whole_p, whole_q;                                                                            \
-        integer q_p = divide_name(t_p, n_p, &r_p), q_q = divide_name(t_q, n_q, &r_q);                               \
-        integer result = q_q + divide_name((q_p - q_q) * (integer)n_q, total, &r);                                  \
-        f_p = (part)(r_p * n_q);                                                                                    \
-        f_q = (part)(r_q * n_p);                                                                                    \
-        whole_p = (part)(f_p / (part)n_p);                                                                          \
-        whole_q = (part)(f_q / (part)n_q);                                                                          \
-        f_p = (part)(f_p - whole_p * (part)n_p);                                                                    \
-        f_q = (part)(f_q - whole_q * (part)n_q);                                                                    \
-        r += (natural)whole_p + whole_q + ((natural)f_p * n_q + (natural)f_q * n_p >= n_p * n_q);                   \
-        return r >= total ? result + 1 : result;                                                                    \
-    }
-DEFINE_THETA(floor_theta, floor_divide, int64_t, uint64_t, uint64_t)
-#if SEFR_SUM_BITS == 16 && SEFR_WEIGHT_BITS == 8
-#define SEFR_PAIRS 1
-DEFINE_THETA(floor_theta_short, floor_divide_short, int32_t, uint32_t, uint16_t)
-#endif
-
-/* Features whose products add up within 32 bits: 127 * 65280 * (classes - 1) * chunk <= 127 * 65280 * 256 < 2^31. */
-static uint8_t chunk_of(const sefr_model *model) {
-    uint8_t others = (uint8_t)(model->classes - 1);
-    return (uint8_t)(others == 1 ? 255 : 256 / others);
-}
-
-/* The weights of features begin .. end-1 of one classifier, stored if wanted, and their products with the sums. */
-static void solve_chunk(const sides *s, sefr_index begin, sefr_index end, sefr_weight *weights, sefr_product *totals) {
-    sefr_index j;
-    totals[0] = totals[1] = 0;
-    for (j = begin; j < end; j++) {
-        uint32_t positive = s->positive[j], negative = negative_sum(s, j);
-        sefr_weight weight = weigh(s, j, positive, negative);
-        if (weights) weights[j] = weight;
-        totals[0] += (sefr_product)weight * (sefr_product)negative;
-        totals[1] += (sefr_product)weight * (sefr_product)positive;
-    }
 }
 
 #ifdef SEFR_PAIRS
@@ -207,64 +147,186 @@ SEFR_APART uint8_t divide_pair(uint32_t r, uint32_t d) {
 SEFR_INLINE int8_t weigh_pair(uint32_t u, uint32_t v) {
     return u > v ? (int8_t)divide_pair(u - v, u + v) : (int8_t)-divide_pair(v - u, u + v);
 }
+#endif
 
-static void solve_pairs(const sefr_sum *negative, const sefr_sum *positive, sefr_weight *weights, uint8_t n,
-                        uint16_t n_q, uint16_t n_p, int32_t *totals) {
-    totals[0] = totals[1] = 0;
+/* The weight of feature j. */
+SEFR_APART sefr_weight weigh(const sides *s, sefr_index j, uint32_t positive, uint32_t negative) {
+    sefr_wide u, v;
+    if (s->gap) return weigh_ranged(s, j, positive, negative);
+    u = (sefr_wide)positive * s->n_negative;
+    v = (sefr_wide)negative * s->n_positive;
+    if (u == v) return 0;
+#ifdef SEFR_PAIRS
+    if (s->model->classes == 2) return weigh_pair(u, v);
+#endif
+    return (sefr_weight)(u > v ? divide(u - v, u + v) : -divide(v - u, u + v));
+}
+
+/* A mean score tau = T / n as a whole number and a remainder of n. T itself may need more bits than its parts. */
+typedef struct {
+    sefr_product whole;
+    sefr_side left;
+} mean;
+
+/* The work on one classifier, in one place and passed around by its address: solving then takes less than 100 bytes of
+ * stack on AVR, which is what 480 features leave of 2 KB. */
+typedef struct {
+    sides s;
+    sefr_weight *weights; /* of this classifier; 0: not stored */
+    sefr_index begin;     /* the features before it are done */
+    uint8_t n;            /* features of the next chunk */
+    mean p, q;            /* of the positive side, of the negative side */
+    sefr_product totals[2];
+} solver;
+
+/* On AVR a division of 16 bits takes a third of the time. */
+static sefr_natural quotient_of(sefr_natural a, sefr_natural b) {
+    if ((a | b) <= 0xFFFF) return (sefr_natural)((uint16_t)a / (uint16_t)b);
+    return a / b;
+}
+
+SEFR_APART void add_to_mean(mean *tau, sefr_product total, sefr_side n) {
+    sefr_natural size = total < 0 ? (sefr_natural)-total : (sefr_natural)total;
+    sefr_natural quotient = size / n;
+    sefr_side left = (sefr_side)(size - quotient * n);
+    if (total < 0) {
+        quotient = (sefr_natural)0 - quotient;
+        if (left) {
+            quotient--;
+            left = (sefr_side)(n - left);
+        }
+    }
+    if (left >= (sefr_side)(n - tau->left)) { /* together a whole */
+        left = (sefr_side)(left - n);
+        quotient++;
+    }
+    tau->left = (sefr_side)(tau->left + left);
+    tau->whole += (sefr_product)quotient;
+}
+
+/* f n / own as a whole number, returned, and what is left of it, put into *rest. */
+SEFR_APART sefr_natural share(sefr_side left, sefr_side other, sefr_side own, sefr_product *rest) {
+    sefr_natural whole;
+    *rest = (sefr_product)((sefr_natural)left * other);
+    whole = quotient_of((sefr_natural)*rest, own);
+    *rest -= (sefr_product)(whole * own);
+    return whole;
+}
+
+/* floor(theta) = floor((tau_p n_q + tau_q n_p) / N) without the plain fraction, which would need more than 100 bits:
+ *   theta = q + ((p - q) n_q + f_p n_q + f_q n_p) / N,  tau_p = p + f_p, tau_q = q + f_q.
+ * p >= q, as w[j] has the sign of the difference of means. Every product here is of two counts, below 2^27 with 16-bit
+ * sums (256 * 43 records) and below 2^48 with 32-bit sums. */
+SEFR_APART sefr_product floor_theta(solver *work) {
+    sefr_side total = (sefr_side)(work->s.n_positive + work->s.n_negative);
+    work->p.whole -= work->q.whole; /* then the parts of N that are over */
+    work->totals[0] = (sefr_product)((sefr_natural)work->p.whole / total);
+    work->q.whole += work->totals[0] * work->s.n_negative;
+    work->p.whole -= work->totals[0] * total;
+    work->q.whole += (sefr_product)share((sefr_side)work->p.whole, work->s.n_negative, total, &work->p.whole);
+    work->p.whole += (sefr_product)share(work->p.left, work->s.n_negative, work->s.n_positive, work->totals);
+    work->p.whole += (sefr_product)share(work->q.left, work->s.n_positive, work->s.n_negative, work->totals + 1);
+    work->totals[0] *= work->s.n_negative;
+    work->totals[0] += work->totals[1] * work->s.n_positive;
+    if (work->totals[0] >= (sefr_product)work->s.n_positive * work->s.n_negative) work->p.whole++;
+    return work->p.whole >= (sefr_product)total ? work->q.whole + 1 : work->q.whole;
+}
+
+/* Makes the positive side the negative one. Field by field: copying a structure may call memcpy, which a board without a
+ * C library lacks. */
+SEFR_APART void swap_sides(solver *work) {
+    sefr_product whole = work->p.whole;
+    sefr_side left = work->p.left, n = work->s.n_positive;
+    work->p.whole = work->q.whole;
+    work->p.left = work->q.left;
+    work->s.n_positive = work->s.n_negative;
+    work->q.whole = whole;
+    work->q.left = left;
+    work->s.n_negative = n;
+}
+
+/* Features whose products add up within 32 bits: 127 * 65280 * (classes - 1) * chunk <= 127 * 65280 * 256 < 2^31. */
+static uint8_t chunk_of(const sefr_model *model, sefr_index begin) {
+    sefr_index chunk = model->classes == 2 ? 255U : 256U / (model->classes - 1U), left = model->features - begin;
+    return (uint8_t)(left > chunk ? chunk : left);
+}
+
+/* The weights of the next n features, stored if wanted, and their products with the sums: negative, positive. With more
+ * than two classes with the sign turned, as the paper has it. */
+SEFR_APART void solve_chunk(solver *work) {
+    const sides *s = &work->s;
+    sefr_index j;
+    uint8_t n = work->n;
+    work->totals[0] = work->totals[1] = 0;
+    for (j = work->begin; n; n--, j++) {
+        uint32_t positive = s->positive[j], negative = negative_sum(s, j);
+        sefr_weight weight = weigh(s, j, positive, negative);
+        if (work->weights) work->weights[j] = weight;
+        if (s->model->classes > 2) weight = (sefr_weight)-weight;
+        work->totals[0] += (sefr_product)weight * (sefr_product)negative;
+        work->totals[1] += (sefr_product)weight * (sefr_product)positive;
+    }
+}
+
+#ifdef SEFR_PAIRS
+SEFR_APART void solve_pairs(solver *work) {
+    const sefr_sum *negative = work->s.model->sums + work->begin, *positive = work->s.positive + work->begin;
+    sefr_weight *weights = work->weights ? work->weights + work->begin : 0;
+    uint8_t n = work->n;
+    work->totals[0] = work->totals[1] = 0;
     do {
         uint16_t s_q = *negative++, s_p = *positive++;
-        uint32_t u = (uint32_t)s_p * n_q, v = (uint32_t)s_q * n_p;
+        uint32_t u = (uint32_t)s_p * work->s.n_negative, v = (uint32_t)s_q * work->s.n_positive;
         int8_t weight = 0;
         if (u != v) weight = s_q == 0 ? 127 : s_p == 0 ? -127 : weigh_pair(u, v);
-        totals[0] += (int32_t)(int16_t)weight * s_q;
-        totals[1] += (int32_t)(int16_t)weight * s_p;
+        work->totals[0] += (int32_t)(int16_t)weight * s_q;
+        work->totals[1] += (int32_t)(int16_t)weight * s_p;
         if (weights) *weights++ = weight;
     } while (--n);
 }
 
-static int64_t solve_binary(const sides *s, sefr_weight *weights) {
-    const sefr_sum *negative = s->model->sums, *positive = s->positive;
-    sefr_index left = s->model->features;
-    uint16_t n_q = (uint16_t)s->n_negative, n_p = (uint16_t)s->n_positive;
-    int64_t t_q = 0, t_p = 0;
-    int32_t totals[2];
-    for (;;) {
-        uint8_t n = (uint8_t)(left > 255 ? 255 : left);
+/* The next n features of a binary model, by the kernel where its 24 bits hold them: 510 * 16448 < 2^23. */
+SEFR_APART void solve_some(solver *work) {
 #ifdef SEFR_KERNELS
-        if (weights && n_q < 256 && n_p < 256 && n_q * n_p <= 16448) { /* 510 * 16448 < 2^23 */
-            sefr_avr_weigh(negative, positive, weights, n, (uint8_t)n_q, (uint8_t)n_p, totals);
-        } else
-#endif
-            solve_pairs(negative, positive, weights, n, n_q, n_p, totals);
-        if (left == s->model->features && left == n) return -floor_theta_short(totals[1], totals[0], n_p, n_q);
-        t_q += totals[0];
-        t_p += totals[1];
-        left -= n;
-        if (left == 0) return -floor_theta(t_p, t_q, n_p, n_q);
-        negative += n;
-        positive += n;
-        if (weights) weights += n;
+    const sides *s = &work->s;
+    if (work->weights && s->n_negative < 256 && s->n_positive < 256 && s->n_negative * s->n_positive <= 16448) {
+        sefr_avr_weigh(s->model->sums + work->begin, s->positive + work->begin, work->weights + work->begin, work->n,
+                       (uint8_t)s->n_negative, (uint8_t)s->n_positive, work->totals);
+        return;
     }
+#endif
+    solve_pairs(work);
 }
 #endif
 
-static int64_t solve_row(const sides *s, sefr_weight *weights) {
-    const sefr_model *model = s->model;
-    int64_t t_q = 0, t_p = 0;
-    sefr_index begin, end, chunk = chunk_of(model);
+SEFR_APART void add_features(solver *work) {
+    do {
+        work->n = chunk_of(work->s.model, work->begin);
 #ifdef SEFR_PAIRS
-    if (model->classes == 2 && !s->gap) return solve_binary(s, weights);
+        if (work->s.model->classes == 2 && !work->s.gap) {
+            solve_some(work);
+        } else
 #endif
-    for (begin = 0; begin < model->features; begin = end) {
-        sefr_product totals[2];
-        end = model->features - begin > chunk ? begin + chunk : model->features;
-        solve_chunk(s, begin, end, weights, totals);
-        t_q += totals[0];
-        t_p += totals[1];
-    }
-    /* More classes: the paper's theta is that of the turned weights, so bias = -ceil(theta) = floor(-theta). */
-    if (model->classes == 2) return -floor_theta(t_p, t_q, s->n_positive, s->n_negative);
-    return floor_theta(-t_q, -t_p, s->n_negative, s->n_positive);
+            solve_chunk(work);
+        add_to_mean(&work->q, work->totals[0], work->s.n_negative);
+        add_to_mean(&work->p, work->totals[1], work->s.n_positive);
+        work->begin += work->n;
+    } while (work->begin < work->s.model->features);
+}
+
+/* One classifier: its bias; the weights go to `weights` unless that is 0. */
+SEFR_APART sefr_product solve_row(const sefr_model *model, uint8_t row, sefr_weight *weights) {
+    solver work;
+    choose_sides(&work.s, model, row);
+    work.weights = weights;
+    work.begin = 0;
+    work.p.whole = work.q.whole = 0;
+    work.p.left = work.q.left = 0;
+    add_features(&work);
+    if (work.s.model->classes == 2) return -floor_theta(&work);
+    /* The paper's weights are these, turned, and its positive side is the rest; bias = floor(its theta) = -ceil(theta). */
+    swap_sides(&work);
+    return floor_theta(&work);
 }
 
 /* A class that has no records: weights 0, and a score below every other. */
@@ -280,21 +342,33 @@ static void silence(sefr_model *model, uint8_t row) {
 #endif
 }
 
-sefr_status sefr_solve(sefr_model *model) {
-    uint8_t row, seen = 0;
-    sides s;
-    for (row = 0; row < model->classes; row++) {
-        if (model->counts[row]) seen = (uint8_t)(seen + 1);
+static uint8_t classes_seen(const sefr_model *model) {
+    uint8_t c, seen = 0;
+    for (c = 0; c < model->classes; c++) {
+        if (model->counts[c]) seen++;
     }
-    if (seen < 2) return SEFR_NOT_READY;
-    for (row = 0; row < rows_of(model->classes); row++) {
-        choose_sides(&s, model, row);
-        if (s.n_positive == 0) {
-            silence(model, row);
+    return seen;
+}
+
+SEFR_APART void solve_all(sefr_model *model) {
+    sefr_weight *weights = model->weights;
+    uint8_t row;
+    for (row = 0; row < model->classes; row++) {
+        if (model->counts[row]) {
+            model->bias[row] = (sefr_score)solve_row(model, row, weights);
         } else {
-            sefr_weight *weights = model->weights ? model->weights + (sefr_index)row * model->features : 0;
-            model->bias[row] = (sefr_score)solve_row(&s, weights);
+            silence(model, row);
         }
+        if (weights) weights += model->features;
+    }
+}
+
+sefr_status sefr_solve(sefr_model *model) {
+    if (classes_seen(model) < 2) return SEFR_NOT_READY;
+    if (model->classes == 2) {
+        model->bias[0] = (sefr_score)solve_row(model, 0, model->weights);
+    } else {
+        solve_all(model);
     }
     model->solved = 1;
     model->fresh = 1;

@@ -67,7 +67,7 @@ def demo(
     cv_seconds = time.perf_counter() - started
     screen.step(
         3,
-        f"[bold]{accuracy:.1%}[/] are told right, by ten-fold cross-validation, which takes "
+        f"[bold]{100 * accuracy:.1f} %[/] are told right, by ten-fold cross-validation, which takes "
         f"{seconds(cv_seconds)} since one pass over the data is enough. Guessing would give 10 %.",
     )
 

@@ -12,6 +12,7 @@ from ..classifier import SEFRClassifier
 from ..sources import open_table
 from ..sources.learning import Confusion, judge, judge_folds, learn, learn_folds
 from . import options
+from .dial import compare, counts_of
 from .screen import Screen, grid, seconds
 from .stored import fitted_recipe, read_model
 
@@ -32,6 +33,13 @@ def evaluate(
     missing: options.MissingValues = options.Missing.error,
     scale: options.Scale = "minmax",
     epsilon: options.Epsilon = 1e-7,
+    passes: Annotated[
+        str, typer.Option(help="Read the training data so often; 1,3,10 compares, by folds and in memory.")
+    ] = "1",
+    plot: Annotated[
+        str | None,
+        typer.Option(help="With several --passes: draw accuracy against time.", show_default=False),
+    ] = None,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
@@ -50,13 +58,22 @@ def evaluate(
       sefr evaluate train.csv --label y --test test.csv
 
       sefr evaluate new.csv --model iris.sefr --json
+
+      sefr evaluate iris.csv --label species --passes 1,3,10 --plot dial.png
     """
     screen = Screen(quiet=quiet, as_json=json)
     if model and test:
         raise typer.BadParameter("--model and --test exclude each other")
     if not model and not label:
         raise typer.BadParameter("--label is needed to train")
-    settings = {"missing": missing.value, "scale": options.scale_of(scale), "epsilon": epsilon}
+    settings: dict[str, Any] = {
+        "missing": missing.value,
+        "scale": options.scale_of(scale),
+        "epsilon": epsilon,
+    }
+    counts = counts_of(passes)
+    if (plot or counts != [1]) and (model or test):
+        raise typer.BadParameter("--passes and --plot go with folds, not with --model or --test")
     SEFRClassifier(**settings)._check_params()
     reading = options.reading(format, delimiter, no_header)
     started = time.perf_counter()
@@ -80,6 +97,9 @@ def evaluate(
                 confusion = judge(other, recipe, clf, tick=tick)
             how = f"trained on {', '.join(data)}, tested on {test}"
         else:
+            if counts != [1]:
+                compare(screen, table, recipe, folds, settings, counts, plot)
+                return
             confusion = _by_folds(screen, table, recipe, folds, settings)
             how = f"{folds} folds of {', '.join(data)}"
     elapsed = time.perf_counter() - started

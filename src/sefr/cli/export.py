@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..atomic_file import atomic_file
+from ..classifier import SEFRClassifier
 from . import options
 from .screen import Screen
 from .stored import device_library, read_model
@@ -17,11 +18,20 @@ TARGETS = ("onnx", "c", "arduino", "generated")
 
 def export(
     model: options.OneModel,
-    to: Annotated[str, typer.Option("--to", help=f"What to make: {', '.join(TARGETS)}.", metavar="TARGET")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", help=f"What to make: {', '.join(TARGETS)}.", metavar="TARGET", show_default=False
+        ),
+    ],
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", help="The .onnx file, or the folder for code.", show_default=False),
     ] = None,
+    weights: options.Weights = options.WeightType.int8,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Arduino: a sketch that goes on learning on the board.")
+    ] = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -31,22 +41,30 @@ def export(
 
       sefr export iris.sefr --to onnx
 
-      sefr export iris.sefr --to arduino -o sketch/
+      sefr export iris.sefr --to c -o firmware/
+
+      sefr export iris.sefr --to arduino --learn -o sketch/
     """
     if to not in TARGETS:
         raise typer.BadParameter(f"--to takes {', '.join(TARGETS)}, not {to!r}")
     screen = Screen(quiet=quiet, as_json=json)
     clf, _recipe = read_model(model)
     if to == "onnx":
-        from ..onnx_model import to_onnx
-
-        path = output or str(Path(model).with_suffix(".onnx"))
-        options.check_writable(path)
-        content = to_onnx(clf)
-        with atomic_file(path) as file:
-            file.write(content)
+        path = _onnx(clf, output or str(Path(model).with_suffix(".onnx")))
     else:
-        path = output or Path(model).stem
-        device_library().export(clf, to, path)
+        name = "".join(char if char.isalnum() else "_" for char in Path(model).stem)
+        path = device_library().export(
+            clf, to, output or ".", name=f"sefr_{name}", weights=weights.value, learn=learn
+        )
     screen.line(f"{path}: {to}")
-    screen.json({"model": model, "target": to, "output": path})
+    screen.json({"model": model, "target": to, "output": str(path)})
+
+
+def _onnx(clf: SEFRClassifier, path: str) -> str:
+    from ..onnx_model import to_onnx  # its library is an extra
+
+    options.check_writable(path)
+    content = to_onnx(clf)
+    with atomic_file(path) as file:
+        file.write(content)
+    return path

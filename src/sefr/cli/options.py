@@ -20,6 +20,13 @@ class Missing(StrEnum):
     ignore = "ignore"
 
 
+class WeightType(StrEnum):
+    """How a board keeps its weights."""
+
+    int8 = "int8"
+    int16 = "int16"
+
+
 class Engines(StrEnum):
     """What reads the files."""
 
@@ -71,9 +78,13 @@ Scale = Annotated[
     ),
 ]
 Epsilon = Annotated[float, typer.Option("--epsilon", help="Keeps equation 5 from dividing by zero.", min=0)]
+Weights = Annotated[WeightType, typer.Option("--weights", help="How a board keeps its weights.")]
 Engine = Annotated[
     Engines,
     typer.Option("--engine", help="What adds up the rows; duckdb uses all cores: Parquet, CSV and JSON."),
+]
+Passes = Annotated[
+    int, typer.Option("--passes", help="Read the data so often: 1 is SEFR, 10 about a linear SVM.", min=1)
 ]
 Out = Annotated[str | None, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.text import Text
 
 from ..sources import open_table
 from ..sources.learning import checked_rows, nameless
 from . import options
-from .screen import Screen, grid
+from .screen import Screen
 from .stored import device_library, fitted_recipe, read_model
 
 
@@ -23,6 +22,7 @@ def simulate(
         str, typer.Option(help="uno, cortex-m0, cortex-m3, cortex-m4 or riscv32.", metavar="BOARD")
     ] = "uno",
     rows: Annotated[int, typer.Option(help="How many rows to classify.", min=1)] = 100,
+    weights: options.Weights = options.WeightType.int8,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
@@ -44,15 +44,16 @@ def simulate(
         raise ValueError(f"{data[0]}: there are no rows")
     X = checked_rows(batch, recipe.matrix(batch.rows.slice(0, rows)), recipe, clf.missing)
     scorer = nameless(clf)
-    run = device_library().simulate(scorer, X, board=board)
+    device = device_library()
+    try:
+        run = device.simulate(scorer, X, board=board, weights=weights.value)
+    except (device.ToolMissingError, device.BuildError) as error:
+        raise ValueError(f"{board}: {error}") from None
     facts = _facts(run)
     agree = float(np.mean(np.asarray(run.predictions) == scorer.predict(X)))
-    shown = grid("on the board", "", right=[""])
-    lines = {"board": board, "records": len(X), "same answer as here": f"{agree:.1%}"} | facts
-    for name, value in lines.items():
-        shown.add_row(name.replace("_", " "), Text(f"{value:,}" if isinstance(value, int) else str(value)))
-    screen.print(shown)
-    screen.json({"model": model, "board": board, "records": len(X), "agreement": agree, **facts})
+    screen.line(str(run))
+    screen.line(f"{agree:.1%} of {len(X)} records get the same label as on this computer")
+    screen.json({"model": model, "records": len(X), "agreement": agree, **facts})
 
 
 def _facts(run: Any) -> dict[str, Any]:

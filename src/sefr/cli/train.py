@@ -1,4 +1,4 @@
-"""``sefr train``: a model from files, in one pass."""
+"""``sefr train``: a model from files, in one pass or a few."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import typer
 from rich.text import Text
 
 from .. import model_file
+from ..batches import Gatherer
 from ..classifier import SEFRClassifier
 from ..sources import open_table
-from ..sources.learning import learn
+from ..sources.learning import learn, refine
 from ..sources.recipe import Recipe
 from ..summary import Summary
 from . import options
@@ -30,6 +31,7 @@ def train(
     missing: options.MissingValues = options.Missing.error,
     scale: options.Scale = "minmax",
     epsilon: options.Epsilon = 1e-7,
+    passes: options.Passes = 1,
     engine: options.Engine = options.Engines.sefr,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
@@ -48,24 +50,40 @@ def train(
       zcat big.csv.gz | sefr train - --label y -o big.sefr
 
       sefr train 'year/*.parquet' --label y --engine duckdb
+
+      sefr train iris.csv --label species --passes 10
     """
     screen = Screen(quiet=quiet, as_json=json)
     path = output or "model.sefr"
     options.check_writable(path)
-    settings = {"missing": missing.value, "scale": options.scale_of(scale), "epsilon": epsilon}
+    settings = {
+        "missing": missing.value,
+        "scale": options.scale_of(scale),
+        "epsilon": epsilon,
+        "passes": passes,
+    }
     SEFRClassifier(**settings)._check_params()
     started = time.perf_counter()
-    table = open_table(data, again=bool(categories), **options.reading(format, delimiter, no_header))
+    table = open_table(
+        data, again=bool(categories) or passes > 1, **options.reading(format, delimiter, no_header)
+    )
     recipe = table.recipe(
         table.label_name(label), options.names(features), options.names(drop), options.names(categories)
     )
+    gatherer = None
     if engine is options.Engines.duckdb:
+        if passes > 1:
+            raise typer.BadParameter("--engine duckdb adds up one pass: leave out --passes or --engine")
         summary = _learned_by_duckdb(screen, data, recipe, missing.value, format or delimiter or no_header)
     else:
+        gatherer = Gatherer()
         with screen.progress(table, "learning") as tick:
-            summary = learn(table, recipe, missing=missing.value, tick=tick)
-    clf = model_file.with_table(SEFRClassifier.from_summary(summary, **settings), recipe.member())
-    model_file.save(clf, path)
+            summary = learn(table, recipe, missing=missing.value, gatherer=gatherer, tick=tick)
+    clf = SEFRClassifier.from_summary(summary, **(settings | {"passes": 1}))
+    if gatherer is not None:
+        with screen.progress(table, "refining") as tick:
+            clf = refine(table, recipe, SEFRClassifier(**settings), summary, gatherer, tick)
+    model_file.save(model_file.with_table(clf, recipe.member()), path)
     elapsed = time.perf_counter() - started
     screen.line(
         f"{path}: {summary.n_rows:,.0f} rows, {len(clf.classes_)} classes, {clf.n_features_in_:,} features, "
@@ -83,6 +101,7 @@ def train(
                 for c, n in zip(clf.classes_.tolist(), summary.counts.tolist(), strict=True)
             ],
             "seconds": elapsed,
+            "passes": clf.n_passes_,
             "strongest": strongest(clf, 10),
         }
     )

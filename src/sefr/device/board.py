@@ -1,6 +1,7 @@
 """Boards on the desk: build a C program for a microcontroller and run it in a simulator.
 
-A board is a compiler with flags and a runner. AVR runs in simavr, which counts cycles exactly; Cortex-M and RISC-V
+A board is a compiler with flags and a runner. AVR runs in simavr, which counts cycles exactly; Cortex-M and
+RISC-V
 run in QEMU, which counts instructions but knows nothing of cycles.
 """
 
@@ -31,7 +32,7 @@ class BuildError(RuntimeError):
 
 @dataclass(frozen=True)
 class Image:
-    """A program built for a board: its file, and what it takes of flash and of RAM before the stack, in bytes."""
+    """A program built for a board: its file, and the bytes it takes of flash and of RAM before the stack."""
 
     path: Path
     flash: int
@@ -40,7 +41,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Run:
-    """What a program did: bytes written, the counter at each mark, and the most RAM it ever touched, in bytes."""
+    """What a program did: bytes written, the counter at each mark, the most bytes of RAM ever touched."""
 
     output: bytes
     marks: tuple[int, ...]
@@ -89,7 +90,14 @@ class Board:
         """Compile and link sources, with the board's own start-up code, into ``directory/program.elf``."""
         image = directory / "program.elf"
         command = [self.tool("gcc"), *self.flags, optimise, *self.language, "-g0", "-I", str(HERE)]
-        command += ["-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections", "-Wall", "-Wextra", "-Werror"]
+        command += [
+            "-ffunction-sections",
+            "-fdata-sections",
+            "-Wl,--gc-sections",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+        ]
         command += [f"-D{define}" for define in (*defines, *(() if kernels else ("SEFR_PORTABLE",)))]
         command += [argument for folder in includes for argument in ("-I", str(folder))]
         command += [str(HERE / name) for name in self.sources] + [str(source) for source in sources]
@@ -117,7 +125,9 @@ class Board:
                 [str(image.path)], input=data, capture_output=True, timeout=WALL_LIMIT, check=False
             )
             if done.returncode:
-                raise RuntimeError(f"the program failed on the host: {done.stderr.decode(errors='replace')[-2000:]}")
+                raise RuntimeError(
+                    f"the program failed on the host: {done.stderr.decode(errors='replace')[-2000:]}"
+                )
             return Run(done.stdout, (), 0)
 
     def _simavr(self, image: Image, directory: Path) -> Run:
@@ -130,7 +140,15 @@ class Board:
 
     def _qemu(self, image: Image, directory: Path) -> Run:
         program, machine = self.machine.split(":")
-        command = [_find(program, self.packages), "-M", *machine.split(), "-nographic", "-monitor", "none", "-serial"]
+        command = [
+            _find(program, self.packages),
+            "-M",
+            *machine.split(),
+            "-nographic",
+            "-monitor",
+            "none",
+            "-serial",
+        ]
         command += ["none", "-semihosting-config", "enable=on,target=native"]
         _check([*command, "-kernel", str(image.path)], f"running {self.name} in QEMU", directory)
         words = (directory / "report").read_bytes()
@@ -221,8 +239,13 @@ BOARDS: dict[str, Board] = {
         Board(
             name="riscv32",
             prefix="riscv64-unknown-elf-",
-            flags=("-misa-spec=2.2", "-march=rv32imac", "-mabi=ilp32", "-ffreestanding")
-            + ("-fno-tree-loop-distribute-patterns",),
+            flags=(
+                "-misa-spec=2.2",
+                "-march=rv32imac",
+                "-mabi=ilp32",
+                "-ffreestanding",
+                "-fno-tree-loop-distribute-patterns",
+            ),
             machine="qemu-system-riscv32:virt -bios none -icount shift=0",
             ram=4 << 20,
             flash=4 << 20,

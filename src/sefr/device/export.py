@@ -1,6 +1,7 @@
 """Write a trained model as C: a header, a complete Arduino sketch, or code with the weights in it.
 
-Model -> Quantised -> text. The text holds integers, and floats that read back to the same bits; nothing is rounded on
+Model -> Quantised -> text. The text holds integers, and floats that read back to the same bits; nothing is
+rounded on
 the way.
 """
 
@@ -29,9 +30,53 @@ TEMPLATES = Path(__file__).parent / "templates"
 WINDOW = 64  # features that one displacement of an AVR load reaches
 ON_A_LINE = 20
 KEYWORDS = frozenset(
-    "auto bool break case char class const continue default delete do double else enum extern false float for goto if "
-    "inline int long namespace new private public register return short signed sizeof static struct switch template "
-    "this true typedef union unsigned virtual void volatile while".split()
+    [
+        "auto",
+        "bool",
+        "break",
+        "case",
+        "char",
+        "class",
+        "const",
+        "continue",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "namespace",
+        "new",
+        "private",
+        "public",
+        "register",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "template",
+        "this",
+        "true",
+        "typedef",
+        "union",
+        "unsigned",
+        "virtual",
+        "void",
+        "volatile",
+        "while",
+    ]
 )
 VALUE_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "float": "float"}
 
@@ -49,7 +94,7 @@ def export(
     *,
     name: str = "sefr_model",
     weights: str = "int8",
-    input: str | None = None,  # noqa: A002
+    input: str | None = None,
     learn: bool = False,
     sum_bits: int = 16,
 ) -> Path:
@@ -62,9 +107,9 @@ def export(
     clf : SEFRClassifier
         Trained.
     target : {"c", "arduino", "generated"}
-        "c": one header, complete by itself, that classifies. "arduino": a sketch folder with the library, that
-        classifies, or with ``learn=True`` goes on learning from the model's Summary. "generated": one header with the
-        weights as literals in the code, zeros left out; the quickest.
+        "c": one header, complete by itself, that classifies. "arduino": a sketch folder with the library,
+        that classifies, or with ``learn=True`` goes on learning from the model's Summary. "generated": one
+        header with the weights as literals in the code, zeros left out; the quickest.
     directory : path
         Where to write; made if need be. An existing file or sketch of that name is replaced as a whole.
     name : str
@@ -90,6 +135,11 @@ def export(
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     if target == "arduino":
+        if learn and clf._refined is not None:
+            raise ValueError(
+                "a board that goes on learning solves its weights from sums, which would undo further passes: "
+                "export with learn=False, or train with passes=1"
+            )
         return _write_sketch(q, context, directory / name, learn, sum_bits)
     if target == "generated":
         context |= _terms(q)
@@ -142,7 +192,9 @@ def _context(q: Quantised, name: str) -> dict[str, Any]:
 
 def _comment(label: object) -> str:
     """Text that cannot end a C comment or a line of it."""
-    return re.sub(r"[^\x20-\x7e]", "?", str(label)).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
+    return (
+        re.sub(r"[^\x20-\x7e]", "?", str(label)).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
+    )
 
 
 def _literal(value: int, wide: bool) -> str:
@@ -170,7 +222,7 @@ def _lines(texts: Iterable[str]) -> str:
 
 def _terms(q: Quantised) -> dict[str, Any]:
     """Cut each row into windows of features and keep the weights that are not 0."""
-    chunks = []
+    chunks: list[dict[str, Any]] = []
     for row, weights in enumerate(q.weights):
         for at in range(0, q.n_features, WINDOW):
             window = weights[at : at + WINDOW]
@@ -219,7 +271,9 @@ def _write_file(path: Path, template: str, context: dict[str, Any]) -> Path:
 def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool, sum_bits: int) -> Path:
     limit = MAX_NARROW if q.weight_bits == 8 else MAX_WIDE
     if q.n_features > limit:
-        raise ValueError(f"the device library takes {limit} features with int{q.weight_bits} weights, not {q.n_features}")
+        raise ValueError(
+            f"the device library takes {limit} features with int{q.weight_bits} weights, not {q.n_features}"
+        )
     if learn:
         if sum_bits == 16 and len(q.classes) > 43:
             raise ValueError(f"16-bit sums take 43 classes, not {len(q.classes)}: use sum_bits=32")
@@ -231,9 +285,15 @@ def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool
         _render("learning.h.j2" if learn else "fixed.h.j2", context, fresh / f"{name}.h")
         _render("learn.ino.j2" if learn else "classify.ino.j2", context, fresh / f"{name}.ino")
         _copy_library(fresh / "src" / "sefr", q.weight_bits, sum_bits if learn else 16)
-        about = {"name": name, "input": q.input, "features": q.n_features, "classes": q.classes.tolist(), "learn": learn}
+        about = {
+            "name": name,
+            "input": q.input,
+            "features": q.n_features,
+            "classes": q.classes.tolist(),
+            "learn": learn,
+        }
         (fresh / "model.json").write_text(json.dumps(about, indent=1, default=str) + "\n")
-        os.chmod(fresh, 0o755)
+        os.chmod(fresh, 0o755)  # noqa: S103 - as a folder made by hand
         _replace_folder(fresh, path)
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -263,7 +323,7 @@ def _copy_library(folder: Path, weight_bits: int, sum_bits: int) -> None:
 
 
 def _state(q: Quantised, sum_bits: int) -> tuple[bytes, str]:
-    """What was learned, as a board would have it; older records count less where there are too many."""
+    """Return what was learned as a board would have it; with too many records, older ones count less."""
     counts, sums = q.counts / q.factor, q.sums / q.factor
     most = counts.max() if sum_bits == 16 else counts.sum() + len(counts)
     share = min(1.0, MAX_RECORDS[sum_bits] / most)

@@ -1,7 +1,9 @@
 """A trained model in the board's integers: bytes in, int8 or int16 weights, an integer bias.
 
-The weights are not computed here but by the device library itself (``_twin.solve``), from the model's Summary turned
-into sums of bytes; so a model trained on the host and one trained on a board follow one definition, that of sefr.h.
+The weights are not computed here but by the device library itself (``_twin.solve``), from the model's
+Summary turned
+into sums of bytes; so a model trained on the host and one trained on a board follow one definition, that of
+sefr.h.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ class Quantised:
     ----------
     classes : labels, in the order of the board's numbers 0, 1, ...
     input : type of the raw values, one of ``INPUTS``.
-    low, high : the range of each feature that becomes 0..255; the values themselves are the bytes for "uint8".
+    low, high : the range of each feature that becomes 0..255; the values themselves are the bytes for
+    "uint8".
     ranges : low and high of each feature as bytes (2, m) where scaling is folded into the weights; else None.
     counts, sums : what was learned, in bytes, times a power of two.
     factor : that power.
@@ -79,11 +82,11 @@ class Quantised:
             raise ValueError(f"X has {X.shape[1]} features, but the model has {self.n_features}")
         out = np.empty(X.shape, np.uint8)
         if self.input == "float":
-            values = np.ascontiguousarray(X, np.float32)
-            _twin.bytes_of_floats(self.n_features, values, self.low, self.high, self.halves, out)
+            floats = np.ascontiguousarray(X, np.float32)
+            _twin.bytes_of_floats(self.n_features, floats, self.low, self.high, self.halves, out)
             return out
         limits = np.iinfo(np.dtype(self.input))
-        bad = (X != np.floor(X)) | (limits.min > X) | (limits.max < X)
+        bad = (np.floor(X) != X) | (limits.min > X) | (limits.max < X)
         if bad.any():
             row, column = np.argwhere(bad)[0]
             raise ValueError(
@@ -91,9 +94,10 @@ class Quantised:
                 f"{self.input} ({limits.min} to {limits.max}); choose another with input=..."
             )
         if self.input == "uint8":
-            return X.astype(np.uint8)
-        whole = [np.ascontiguousarray(part, np.int32) for part in (X, self.low, self.high)]
-        _twin.bytes_of_integers(self.n_features, *whole, out)
+            out[:] = X
+            return out
+        values, low, high = (np.ascontiguousarray(part, np.int32) for part in (X, self.low, self.high))
+        _twin.bytes_of_integers(self.n_features, values, low, high, out)
         return out
 
     def raw_of(self, X: Any) -> NDArray[Any]:
@@ -104,7 +108,7 @@ class Quantised:
 _CODES = {"uint8": "u1", "int16": "i2", "int32": "i4"}
 
 
-def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = None) -> Quantised:  # noqa: A002
+def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = None) -> Quantised:
     """Turn a trained classifier into the board's integers.
 
     Parameters
@@ -114,7 +118,8 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
     weights : {"int8", "int16"}
         Size of a weight.
     input : {"uint8", "int16", "int32", "float"}, default=None
-        Type of the raw values on the board. None chooses the smallest integer type if everything learned is whole,
+        Type of the raw values on the board. None chooses the smallest integer type if everything learned is
+        whole,
         else float.
     """
     check_is_fitted(clf)
@@ -123,7 +128,9 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
     if input is not None and input not in INPUTS:
         raise ValueError(f"input must be one of {list(INPUTS)}, not {input!r}")
     if clf.epsilon > MAX_EPSILON:
-        raise ValueError(f"a board has no epsilon; at most {MAX_EPSILON:g} can be neglected, not {clf.epsilon:g}")
+        raise ValueError(
+            f"a board has no epsilon; at most {MAX_EPSILON:g} can be neglected, not {clf.epsilon:g}"
+        )
     summary = clf.summary_
     if not 2 <= len(clf.classes_) <= MAX_CLASSES:
         raise ValueError(f"a board knows 2 to {MAX_CLASSES} classes, not {len(clf.classes_)}")
@@ -140,9 +147,23 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
         low, high = low.astype(np.float32), high.astype(np.float32)
     counts, sums, factor = _byte_sums(clf, kind, low, high)
     weight_bits = WEIGHT_BITS[weights]
-    matrix, bias = solve_bytes(weight_bits, counts, sums, ranges)
+    if clf._refined is None:
+        matrix, bias = solve_bytes(weight_bits, counts, sums, ranges)
+    else:
+        matrix, bias = _refined_bytes(clf, weight_bits, kind, low, high)
     return Quantised(
-        clf.classes_, summary.feature_names, kind, low, high, ranges, counts, sums, factor, weight_bits, matrix, bias
+        clf.classes_,
+        summary.feature_names,
+        kind,
+        low,
+        high,
+        ranges,
+        counts,
+        sums,
+        factor,
+        weight_bits,
+        matrix,
+        bias,
     )
 
 
@@ -172,7 +193,9 @@ def _smallest_input(clf: SEFRClassifier, low: NDArray[Any], high: NDArray[Any]) 
 def _check_bytes(clf: SEFRClassifier) -> None:
     low, high = clf.summary_.low.min(), clf.summary_.high.max()
     if low < 0 or high > 255:
-        raise ValueError(f"input='uint8' takes values from 0 to 255, but the model learned from {low:g} to {high:g}")
+        raise ValueError(
+            f"input='uint8' takes values from 0 to 255, but the model learned from {low:g} to {high:g}"
+        )
 
 
 def _whole_range(low: NDArray[Any], high: NDArray[Any], kind: str) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -223,8 +246,27 @@ def solve_bytes(
     return weights, tuple(int(value) for value in bias)
 
 
+def _refined_bytes(
+    clf: SEFRClassifier, weight_bits: int, kind: str, low: NDArray[Any], high: NDArray[Any]
+) -> tuple[NDArray[Any], tuple[int, ...]]:
+    """Return weights and bias of a model that further passes refined: its own, for bytes, the largest being ONE.
+
+    A byte is the value itself, or 255 (x - low) / (high - low).
+    """
+    weights, bias = clf.coef_, clf.intercept_
+    if kind != "uint8":
+        weights = clf.coef_ * (high.astype(np.float64) - low) / 255
+        bias = clf.intercept_ + clf.coef_ @ low.astype(np.float64)
+    one, dtype = (127, np.int8) if weight_bits == 8 else (32767, np.int16)
+    unit = one / max(float(np.abs(weights).max()), 1e-300)
+    lowest = -(1 << 31) if weight_bits == 8 and weights.shape[1] <= MAX_NARROW else -(1 << 63)
+    whole = np.floor if len(clf.classes_) == 2 else np.ceil
+    biases = (int(-whole(-b * unit)) if np.isfinite(b) else lowest for b in bias)
+    return np.rint(weights * unit).astype(dtype), tuple(biases)
+
+
 def _long_bias(weights: NDArray[Any], counts: NDArray[np.uint32], sums: NDArray[np.uint32]) -> list[int]:
-    """The bias by the definition in sefr.h, where 32 bits may not hold it."""
+    """Return the bias by the definition in sefr.h, where 32 bits may not hold it."""
     binary = len(counts) == 2
     total, n_all = sums.astype(np.int64).sum(axis=0), int(counts.sum(dtype=np.int64))
     result = []

@@ -29,7 +29,8 @@ class Simulation:
     counter : "cycles" (exact, AVR) or "instructions" (QEMU).
     per_record : the mean count for classifying one record, reading it not included.
     seconds : that time, from the clock of the board; None where only instructions are known.
-    joules : seconds times the power of the board. Arithmetic, not a measurement; None where no power is published.
+    joules : seconds times the power of the board. Arithmetic, not a measurement; None where no power is
+    published.
     flash, sram : bytes of the whole program, and the most SRAM ever in use.
     """
 
@@ -57,7 +58,7 @@ def simulate(
     board: str = "uno",
     *,
     weights: str = "int8",
-    input: str | None = None,  # noqa: A002
+    input: str | None = None,
     target: str = "arduino",
 ) -> Simulation:
     """Classify rows on a simulated board.
@@ -84,7 +85,9 @@ def simulate(
     if not isinstance(clf_or_sketch, SEFRClassifier):
         sketch = Path(clf_or_sketch)
         if not (sketch / "model.json").exists():
-            raise FileNotFoundError(f"{sketch} is not the folder of an exported sketch: model.json is missing")
+            raise FileNotFoundError(
+                f"{sketch} is not the folder of an exported sketch: model.json is missing"
+            )
         about = json.loads((sketch / "model.json").read_text())
         records = _records(X, about["input"], about["features"])
         return _run(chosen, sketch, about["name"], records, np.array(about["classes"]), about["learn"])

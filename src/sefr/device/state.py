@@ -1,4 +1,7 @@
-"""What a board remembers, as bytes: read into a Summary, or written for a board. The format is that of sefr.h."""
+"""What a board remembers, as bytes: read into a Summary, or written for a board.
+
+The format is that of sefr.h.
+"""
 
 from __future__ import annotations
 
@@ -35,20 +38,22 @@ def read_state(
     Parameters
     ----------
     data : bytes
-        A state as ``sefr_send`` wrote it, or an image of a storage with the two slots of ``sefr_save``; the newest
+        A state as ``sefr_send`` wrote it, or an image of a storage with the two slots of ``sefr_save``; the
+        newest
         good state counts.
     classes : sequence of labels, default=None
         What the board's classes 0, 1, ... mean, in sorted order. None: the numbers themselves.
     low, high : number or one for each feature
-        The raw values that byte 0 and byte 255 stand for. By default the bytes are the values; sums are then exact,
+        The raw values that byte 0 and byte 255 stand for. By default the bytes are the values; sums are then
+        exact,
         so adding the Summaries of many boards equals training on all their records.
     feature_names : sequence of str, default=None
         Names of the features.
 
     Notes
     -----
-    Where the board learned the ranges, they are the Summary's low and high; else those are the ``low`` and ``high``
-    given, so that ``SEFRClassifier.from_summary(summary, scale=(0, 255))`` and ``scale="minmax"`` agree with the board.
+    Where the board learned the ranges, they are the Summary's low and high; else those are the ``low`` and
+    ``high`` given, so that a model with ``scale=(0, 255)`` or "minmax" agrees with the board.
     """
     found = [_parse(data, at) for at in _places(data)]
     good = [state for state in found if isinstance(state, tuple)]
@@ -89,12 +94,15 @@ def write_state(
 ) -> bytes:
     """Turn a Summary into the state of a board, the inverse of ``read_state``.
 
-    Counts and sums must be whole numbers that fit: 256 records a class with 16-bit sums, 2**24 in all with 32-bit
+    Counts and sums must be whole numbers that fit: 256 records a class with 16-bit sums, 2**24 in all with
+    32-bit
     sums. ``summary * factor`` makes older records count less; sums that are then not whole are rounded down.
     """
     if sum_bits not in MAX_RECORDS:
         raise ValueError(f"sum_bits must be 16 or 32, not {sum_bits!r}")
-    lowest, highest = (np.broadcast_to(np.asarray(side, np.float64), (summary.n_features,)) for side in (low, high))
+    lowest, highest = (
+        np.broadcast_to(np.asarray(side, np.float64), (summary.n_features,)) for side in (low, high)
+    )
     span = highest - lowest
     counts = np.floor(summary.counts + 0.5)
     sums = (summary.sums - summary.counts[:, None] * lowest) * np.divide(
@@ -118,7 +126,11 @@ def write_state(
 
 
 def pack_state(
-    counts: NDArray[Any], sums: NDArray[Any], ranges: NDArray[np.uint8] | None, sum_bits: int, sequence: int = 0
+    counts: NDArray[Any],
+    sums: NDArray[Any],
+    ranges: NDArray[np.uint8] | None,
+    sum_bits: int,
+    sequence: int = 0,
 ) -> bytes:
     """Lay out counts (K,), sums (K, m) and ranges (2, m) as a state."""
     head = HEAD.pack(MAGIC, VERSION, sum_bits, len(counts), int(ranges is not None), sums.shape[1], sequence)
@@ -154,7 +166,9 @@ def _parse(data: bytes, at: int) -> State | StateError:
     sizes = (4 * n_classes, n_classes * m * bits // 8, 2 * m * has_ranges)
     end = at + HEAD.size + sum(sizes)
     if len(data) < end + 4:
-        return StateError(f"the state at byte {at} is cut off: {end + 4 - at} bytes expected, {len(data) - at} there")
+        return StateError(
+            f"the state at byte {at} is cut off: {end + 4 - at} bytes expected, {len(data) - at} there"
+        )
     if zlib.crc32(data[at:end]) != int.from_bytes(data[end : end + 4], "little"):
         return StateError(f"the state at byte {at} is damaged: its checksum does not match")
     at += HEAD.size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +34,10 @@ class UnoTable:
 
 
 def tables(path: Path | None) -> list[UnoTable]:
-    """Return Tables 4 and 5; ``path`` is the device benchmark's CSV (columns ``COLUMNS``), or None."""
+    """Return Tables 4 and 5; ``path`` is the device benchmark's CSV (columns ``COLUMNS``), or None.
+
+    Of several ways to do the same job the fastest counts.
+    """
     found = {} if path is None else _read(path)
     result = []
     for phase, name in PHASES.items():
@@ -52,11 +56,12 @@ def _read(path: Path) -> dict[tuple[str, int, int], float]:
     lacking = set(COLUMNS) - set(reader.fieldnames or ())
     if lacking:
         raise UnoError(f"{path} lacks the column {sorted(lacking)[0]!r}")
-    found = {}
+    found: dict[tuple[str, int, int], float] = {}
     for number, row in enumerate(reader, start=2):
         try:
             phase, records, features, milliseconds = (row[name] for name in COLUMNS)
-            found[phase, int(records), int(features)] = float(milliseconds)
+            place = phase, int(records), int(features)
+            found[place] = min(float(milliseconds), found.get(place, math.inf))
         except (TypeError, ValueError) as error:
             raise UnoError(f"{path}, line {number}: {error}") from error
     return found

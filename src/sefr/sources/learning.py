@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..batches import Gatherer
 from ..classifier import SEFRClassifier
 from ..labels import Codes
-from ..matrix import Columns
+from ..matrix import Columns, Matrix
+from ..refine import Labelled
 from ..summary import Summary
 from .label_column import Roll, like_the_model, relabelled
 from .part import SourceError
@@ -27,19 +30,45 @@ def learn(
     *,
     missing: str = "error",
     known: NDArray[Any] | None = None,
+    gatherer: Gatherer | None = None,
     tick: Tick = lambda rows: None,
 ) -> Summary:
-    """Summarise all rows; ``known`` are the labels of a model that the new ones must be like."""
+    """Summarise all rows; ``known`` are the labels of a model that the new ones must be like.
+
+    ``gatherer`` keeps a sample of the rows, for further passes.
+    """
     roll = Roll(_label(recipe))
     total: Summary | None = None
     for batch, matrix, classes, codes in _labelled(table, recipe, known):
         roll.add(classes, codes, batch.origin, matrix.shape[1])
         (summary,) = summarise(batch, matrix, classes, codes, recipe, missing)
+        if gatherer is not None:
+            gatherer.add(Labelled(matrix, classes, codes, None))
         total = summary if total is None else total + summary
         tick(len(batch))
     if total is None:
         raise SourceError(f"{table.parts[0].name}: there are no rows")
     return total if known is not None else relabelled(total, roll.settled(total, typed=table.typed))
+
+
+def refine(
+    table: Table, recipe: Recipe, clf: SEFRClassifier, summary: Summary, gatherer: Gatherer, tick: Tick
+) -> SEFRClassifier:
+    """Make the further passes of ``clf.passes`` over rows that were learned, reading the files again for each."""
+    classes = summary.classes
+
+    def labelled(labels: NDArray[Any], codes: Codes, matrix: Matrix) -> Labelled:
+        like = like_the_model(labels, classes, _label(recipe), typed=table.typed)
+        distinct, places = np.unique(like, return_inverse=True)
+        return Labelled(matrix, distinct, places.astype(np.int32)[codes], None)
+
+    def rows() -> Iterator[Labelled]:
+        for batch, matrix, labels, codes in _labelled(table, recipe, classes):
+            yield Labelled(matrix, labels, codes, None)
+            tick(len(batch))
+
+    sampled = gatherer.sample(classes, lambda part: labelled(part.classes, part.codes, part.matrix))
+    return clf._learned_in_passes(summary, rows, sampled)
 
 
 def learn_folds(table: Table, recipe: Recipe, n_folds: int, *, missing: str, tick: Tick) -> list[Summary]:
@@ -132,6 +161,20 @@ class Confusion:
         }
 
 
+def labelled_rows(
+    table: Table, recipe: Recipe, missing: str, tick: Tick
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Return all rows and their labels, in memory."""
+    rows, labels = [], []
+    for batch, matrix, classes, codes in _labelled(table, recipe, None):
+        rows.append(checked_rows(batch, matrix, recipe, missing))
+        labels.append(classes[codes])
+        tick(len(batch))
+    if not rows:
+        raise SourceError(f"{table.parts[0].name}: there are no rows")
+    return np.concatenate(rows), np.concatenate(labels)
+
+
 def judge(
     table: Table,
     recipe: Recipe,
@@ -176,17 +219,9 @@ def checked_rows(batch: Batch, matrix: Columns, recipe: Recipe, missing: str) ->
 
 def nameless(clf: SEFRClassifier) -> SEFRClassifier:
     """Return the same model for rows without names: a table has matched its columns by name already."""
-    s = clf.summary_
-    summary = Summary.from_parts(
-        classes=s.classes,
-        counts=s.counts,
-        sums=s.sums,
-        low=s.low,
-        high=s.high,
-        tails=s.tails,
-        present=s.present,
-    )
-    return SEFRClassifier.from_summary(summary, **clf.get_params(deep=False))
+    twin = copy(clf)
+    twin.__dict__.pop("feature_names_in_", None)
+    return twin
 
 
 def _label(recipe: Recipe) -> str:

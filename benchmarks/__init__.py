@@ -1,0 +1,1 @@
+"""Speed on a host, the published results, speed on a board."""

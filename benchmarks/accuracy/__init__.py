@@ -1,0 +1,1 @@
+"""Accuracy against time: the passes of SEFR beside the methods people use instead."""

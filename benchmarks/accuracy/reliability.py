@@ -1,0 +1,36 @@
+"""How often answers that are so sure are right: reliability curves and Brier scores of held-out rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+from sefr import SEFRClassifier
+
+EDGES = np.linspace(0, 1, 11)
+
+
+def reliability(X: Any, y: Any, passes: tuple[int, ...] = (1, 3, 10)) -> dict[str, Any]:
+    """Return, for each number of passes, the curve of the answer's probability and the Brier score."""
+    found: dict[str, Any] = {}
+    for n in passes:
+        probability, base = np.empty((len(y), len(np.unique(y)))), np.empty((len(y), len(np.unique(y))))
+        for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+            probability[test] = SEFRClassifier(passes=n).fit(X[train], y[train]).predict_proba(X[test])
+            base[test] = np.bincount(y[train]) / len(train)
+        truth = np.eye(probability.shape[1])[y]
+        sure, right = probability.max(axis=1), probability.argmax(axis=1) == y
+        place = np.clip(np.digitize(sure, EDGES) - 1, 0, 9)
+        curve = [
+            [float(sure[place == k].mean()), float(right[place == k].mean()), int((place == k).sum())]
+            for k in range(10)
+            if (place == k).sum() >= 10
+        ]
+        found[str(n)] = {
+            "brier": float(((probability - truth) ** 2).sum(axis=1).mean()),
+            "base": float(((base - truth) ** 2).sum(axis=1).mean()),
+            "curve": curve,
+        }
+    return found

@@ -1,0 +1,44 @@
+"""``python -m benchmarks.host``: measure everything, show progress, write CSV, Markdown and pictures."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from . import files, folds, growth, peers, report, shapes
+
+SECTIONS = {"shapes": shapes, "peers": peers, "folds": folds, "files": files, "growth": growth}
+
+
+def main() -> None:
+    """Run the sections that were asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.host", description=__doc__)
+    parser.add_argument(
+        "--only", nargs="+", choices=SECTIONS, default=list(SECTIONS), help="which sections to run"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).with_name("results"), help="folder for the results"
+    )
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    start = time.perf_counter()
+    for name in options.only:
+        for row in SECTIONS[name].measure():
+            rows.append(row)
+            print(f"{time.perf_counter() - start:6.0f} s  {_line(row)}", flush=True)
+    report.write_csv(rows, options.out / "results.csv")
+    (options.out / "results.md").write_text(report.markdown(rows))
+    for path in report.draw(rows, options.out):
+        print(f"wrote {path}")
+    print(f"wrote {options.out / 'results.csv'} and results.md")
+
+
+def _line(row: dict[str, Any]) -> str:
+    return "  ".join(f"{k} {v:.3g}" if isinstance(v, float) else str(v) for k, v in row.items())
+
+
+if __name__ == "__main__":
+    main()

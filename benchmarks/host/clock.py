@@ -1,0 +1,33 @@
+"""Times measured side by side: functions take turns, so that a noisy machine disturbs all of them alike."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+Times = dict[str, list[float]]
+
+
+def interleaved(functions: dict[str, Callable[[], object]], turns: int, *, seconds: float = 20.0) -> Times:
+    """Call each function once a turn; stop early when ``seconds`` are over (after two turns)."""
+    times: Times = {name: [] for name in functions}
+    end = time.perf_counter() + seconds
+    for turn in range(turns):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            times[name].append(time.perf_counter() - start)
+        if turn >= 1 and time.perf_counter() > end:
+            break
+    return times
+
+
+def ratio(times: Times, above: str, below: str) -> float:
+    """Return the median over the turns of ``above`` / ``below``."""
+    return statistics.median(a / b for a, b in zip(times[above], times[below], strict=True))
+
+
+def typical(times: Times, name: str) -> float:
+    """Return the median time in seconds."""
+    return statistics.median(times[name])

@@ -1,0 +1,41 @@
+"""Ten-fold cross-validation: from one pass, against one fit plus one predict, and against scikit-learn's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sklearn.model_selection import cross_val_score
+
+from sefr import SEFRClassifier, cross_validate
+
+from .clock import interleaved, ratio, typical
+from .peers import rows_of
+
+
+def measure() -> Iterator[dict[str, Any]]:
+    """Yield the cost of ten folds at two shapes."""
+    for n, m in ((7000, 5000), (200_000, 40)):
+        X, y = rows_of(n, m)
+        model = SEFRClassifier().fit(X, y)
+
+        def once(model: Any = model, X: Any = X, y: Any = y) -> None:
+            model.fit(X, y)
+            model.predict(X)
+
+        times = interleaved(
+            {
+                "once": once,
+                "folds": lambda X=X, y=y: cross_validate(SEFRClassifier(), X, y, cv=10),
+                "sklearn": lambda X=X, y=y: cross_val_score(SEFRClassifier(), X, y, cv=10),
+            },
+            5,
+            seconds=8.0,
+        )
+        yield {
+            "section": "folds",
+            "shape": f"{n}x{m}",
+            "over_fit_and_predict": ratio(times, "folds", "once"),
+            "times_faster_than_sklearn": ratio(times, "sklearn", "folds"),
+            "ms": typical(times, "folds") * 1e3,
+        }

@@ -1,0 +1,174 @@
+"""Peers on the same rows: how many times longer they take to fit.
+
+PyPI's ``sefr`` shares our import name, so it is installed in a folder of its own and run by itself.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sefr import SEFRClassifier
+
+from .clock import interleaved, ratio, typical
+
+SHAPES = ((7000, 5000), (200_000, 40))
+# A peer whose fit would take longer than half of this is measured on fewer rows and its time multiplied as if
+# it were linear; "rows_measured" says on how many.
+LONGEST = 12.0
+
+
+def two_pass(X: Any, y: Any) -> tuple[Any, float]:
+    """Do what the paper says in numpy: scale, then means, weights and intercept, then the scores' means."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    scaled = (X - low) / np.where(high > low, high - low, 1)
+    positive, negative = scaled[y == 1], scaled[y == 0]
+    a, b = positive.mean(axis=0), negative.mean(axis=0)
+    w = (a - b) / (a + b + 1e-7)
+    over, under = (positive @ w).mean(), (negative @ w).mean()
+    return w, -(over * len(negative) + under * len(positive)) / len(y)
+
+
+def _peers() -> dict[str, Callable[[Any, Any], object]]:
+    from catboost import CatBoostClassifier
+    from lightgbm import LGBMClassifier
+    from linearboost import LinearBoostClassifier
+    from sklearn.linear_model import LogisticRegression, SGDClassifier
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neighbors import NearestCentroid
+    from sklearn.svm import LinearSVC
+    from sklearn.tree import DecisionTreeClassifier
+    from xgboost import XGBClassifier
+
+    return {
+        "two passes in numpy": two_pass,
+        "GaussianNB": lambda X, y: GaussianNB().fit(X, y),
+        "NearestCentroid": lambda X, y: NearestCentroid().fit(X, y),
+        "SGDClassifier": lambda X, y: SGDClassifier(max_iter=20).fit(X, y),
+        "LogisticRegression": lambda X, y: LogisticRegression(max_iter=100).fit(X, y),
+        "LinearSVC": lambda X, y: LinearSVC().fit(X, y),
+        "DecisionTree": lambda X, y: DecisionTreeClassifier().fit(X, y),
+        "LightGBM": lambda X, y: LGBMClassifier(n_jobs=1, verbose=-1).fit(X, y),
+        "XGBoost": lambda X, y: XGBClassifier(n_jobs=1).fit(X, y),
+        "CatBoost": lambda X, y: CatBoostClassifier(verbose=0, thread_count=1).fit(X, y),
+        "linearboost": lambda X, y: LinearBoostClassifier(n_estimators=10).fit(X, y),
+    }
+
+
+def rows_of(n: int, m: int) -> tuple[Any, Any]:
+    """Return float32 rows of two classes that overlap."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, m)).astype(np.float32)
+    X[:, : m // 10] += 0.3 * y[:, None].astype(np.float32)
+    return X, y
+
+
+def measure() -> Iterator[dict[str, Any]]:
+    """Yield how many times longer than ours each peer's fit takes, one thread each."""
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    warnings.simplefilter("ignore", UserWarning)
+    for n, m in SHAPES:
+        X, y = rows_of(n, m)
+        ours = SEFRClassifier()
+        ours.fit(X, y)
+        for name, fit in _peers().items():
+            part = _affordable(fit, X, y)
+            times = interleaved(
+                {
+                    "ours": partial(ours.fit, X, y),
+                    "peer": partial(fit, X[:part], y[:part]),
+                },
+                5,
+                seconds=4.0,
+            )
+            yield _row(
+                n, m, name, ratio(times, "peer", "ours") * n / part, typical(times, "peer") * n / part, part
+            )
+        seconds = _published_package(X[:2000], y[:2000])
+        if seconds is not None:
+            mine = typical(interleaved({"ours": partial(ours.fit, X[:2000], y[:2000])}, 9), "ours")
+            yield _row(n, m, "sefr on PyPI", seconds / mine, seconds * n / 2000, 2000)
+
+
+def _row(n: int, m: int, name: str, slower: float, seconds: float, part: int) -> dict[str, Any]:
+    return {
+        "section": "peers",
+        "shape": f"{n}x{m}",
+        "name": name,
+        "times_ours": slower,
+        "fit_ms": seconds * 1e3,
+        "rows_measured": part,
+    }
+
+
+def _affordable(fit: Callable[[Any, Any], object], X: Any, y: Any) -> int:
+    """Return how many rows the peer fits in about ``LONGEST`` / 2 seconds, going up by fours."""
+    part = min(len(X), 400)
+    while True:
+        start = time.perf_counter()
+        fit(X[:part], y[:part])
+        took = time.perf_counter() - start
+        if part == len(X) or took * 4 > LONGEST / 2:
+            return part
+        part = min(len(X), part * 4)
+
+
+PUBLISHED = """
+import sys, time
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+from sefr import SEFR
+data = np.load(sys.argv[2])
+X, y = data["X"], data["y"]
+best = 1e9
+for _ in range(3):
+    start = time.perf_counter()
+    SEFR().fit(X, y)
+    best = min(best, time.perf_counter() - start)
+print(best)
+"""
+
+
+def _published_package(X: Any, y: Any) -> float | None:
+    """Return the seconds of PyPI's sefr, or None where it cannot be had."""
+    folder = Path(tempfile.mkdtemp(prefix="sefr-bench-"))
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--target",
+        str(folder / "sefr"),
+        "sefr",
+    ]
+    if subprocess.run(pip, capture_output=True).returncode:
+        return None
+    np.savez(folder / "rows.npz", X=X - X.min(axis=0), y=y)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-S",
+            "-c",
+            "import site; site.main()\n" + PUBLISHED,
+            str(folder / "sefr"),
+            str(folder / "rows.npz"),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    return float(done.stdout) if done.returncode == 0 else None

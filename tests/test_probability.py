@@ -1,0 +1,104 @@
+"""Probabilities: better than the base rates, honest about doubt, and of one mind with predict."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
+
+from sefr import SEFRClassifier, cross_validate
+
+LOADERS = [load_digits, load_breast_cancer, load_wine, load_iris]
+PAPER = ["sonar", "semeion", "waveform_5000", "cnae_9"]
+
+
+def brier(probability, y, classes):
+    return ((probability - (y[:, None] == classes)) ** 2).sum(axis=1).mean()
+
+
+def assert_better_than_base_rates(X, y, passes):
+    ours, base = [], []
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        clf = SEFRClassifier(passes=passes).fit(X[train], y[train])
+        probability = clf.predict_proba(X[test])
+        np.testing.assert_allclose(probability.sum(axis=1), 1)
+        assert (clf.classes_[probability.argmax(axis=1)] == clf.predict(X[test])).all()
+        share = np.bincount(np.searchsorted(clf.classes_, y[train])) / len(train)
+        ours.append(brier(probability, y[test], clf.classes_))
+        base.append(brier(np.broadcast_to(share, probability.shape), y[test], clf.classes_))
+    assert np.mean(ours) < np.mean(base)
+
+
+@pytest.mark.parametrize("passes", [1, 3, 10])
+@pytest.mark.parametrize("loader", LOADERS, ids=lambda loader: loader.__name__)
+def test_scikit_learns_sets(loader, passes):
+    assert_better_than_base_rates(*loader(return_X_y=True), passes)
+
+
+@pytest.mark.parametrize("passes", [1, 3, 10])
+@pytest.mark.parametrize("name", PAPER)
+def test_the_papers_sets(paper_data, name, passes):
+    data = paper_data(name)
+    assert_better_than_base_rates(data["X"], data["y"], passes)
+
+
+@pytest.mark.parametrize("passes", [1, 10])
+def test_a_rare_class_is_no_reason_to_be_worse_than_the_base_rates(rng, passes):
+    y = (rng.random(4000) < 0.04).astype(int)
+    assert_better_than_base_rates(rng.normal(size=(4000, 12)) + 0.9 * y[:, None], y, passes)
+
+
+@pytest.mark.parametrize("passes", [1, 10])
+def test_noise_is_not_taken_for_certainty(rng, passes):
+    X, y = rng.normal(size=(200, 400)), rng.integers(0, 2, 200)
+    clf = SEFRClassifier(passes=passes).fit(X, y)
+    probability = clf.predict_proba(rng.normal(size=(500, 400)))
+    assert np.abs(probability - 0.5).mean() < 0.2
+
+
+@pytest.mark.parametrize("passes", [1, 10])
+def test_what_is_said_to_be_70_percent_sure_is_right_in_about_70_percent(rng, passes):
+    y = rng.integers(0, 3, 12_000)
+    X = rng.normal(size=(12_000, 10)) + rng.normal(size=(3, 10))[y] * 0.6
+    clf = SEFRClassifier(passes=passes).fit(X[:6000], y[:6000])
+    sure = clf.predict_proba(X[6000:]).max(axis=1)
+    right = clf.predict(X[6000:]) == y[6000:]
+    for low, high in [(0.4, 0.55), (0.55, 0.7), (0.7, 0.85), (0.85, 1.0)]:
+        some = (sure >= low) & (sure < high)
+        if some.sum() > 200:
+            assert abs(sure[some].mean() - right[some].mean()) < 0.08
+
+
+def test_a_model_from_a_summary_asks_for_rows_and_takes_them(rng):
+    y = rng.integers(0, 2, 800)
+    X = rng.normal(size=(800, 5)) + y[:, None]
+    clf = SEFRClassifier.from_summary(SEFRClassifier().fit(X[:400], y[:400]).summary_)
+    with pytest.raises(ValueError, match="call calibrate"):
+        clf.predict_proba(X)
+    answers = clf.predict(X)
+    assert log_loss(y[400:], clf.calibrate(X[400:], y[400:]).predict_proba(X[400:])) < 0.4
+    assert (clf.predict(X) == answers).all()
+    with pytest.raises(ValueError, match="it was not learned"):
+        clf.calibrate(X, y + 5)
+
+
+def test_batches_and_merging_keep_probabilities(rng):
+    y = rng.integers(0, 3, 900)
+    X = rng.normal(size=(900, 6)) + y[:, None]
+    parts = SEFRClassifier().partial_fit(X[:450], y[:450]).partial_fit(X[450:], y[450:])
+    merged = SEFRClassifier().fit(X[:450], y[:450]).merge(SEFRClassifier().fit(X[450:], y[450:]))
+    whole = SEFRClassifier().fit(X, y)
+    for clf in (parts, merged):
+        assert log_loss(y, clf.predict_proba(X)) == pytest.approx(
+            log_loss(y, whole.predict_proba(X)), rel=0.05
+        )
+
+
+def test_cross_validation_scores_probabilities_as_scikit_learn_does(rng):
+    from sklearn.model_selection import cross_val_score
+
+    y = rng.integers(0, 3, 600)
+    X = rng.normal(size=(600, 6)) + y[:, None]
+    expected = cross_val_score(SEFRClassifier(), X, y, cv=4, scoring="neg_log_loss")
+    found = cross_validate(SEFRClassifier(), X, y, cv=4, scoring="neg_log_loss")["test_score"]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

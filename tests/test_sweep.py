@@ -1,0 +1,163 @@
+"""The further pass in C against plain numpy: every type, layout and shape."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import logsumexp
+
+from sefr import _native
+
+DTYPES = ["f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"]
+
+
+def layouts(X):
+    """Yield the same values in other places of memory."""
+    n, m = X.shape
+    yield "C", X
+    yield "F", np.asfortranarray(X)
+    yield "reversed", np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1]
+    wide = np.zeros((2 * n + 1, 3 * m + 2), X.dtype)
+    wide[1 : 2 * n + 1 : 2, 2 : 3 * m + 2 : 3] = X
+    yield "strided", wide[1 : 2 * n + 1 : 2, 2 : 3 * m + 2 : 3]
+    odd = np.ndarray((n, m), X.dtype, np.zeros(X.nbytes + 16, np.uint8), 1)
+    odd[:] = X
+    yield "unaligned", odd
+
+
+def sweep(x, codes, weights, class_weights, coef, intercept):
+    """Return the loss and its derivatives in float64, all rows at once."""
+    weight = (np.ones(len(x)) if weights is None else weights) * np.where(codes < 0, 0, class_weights[codes])
+    kept = weight > 0
+    x, codes, weight = x[kept], codes[kept], weight[kept]
+    z = x @ coef.T + intercept
+    z = np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z
+    log_total = logsumexp(z, axis=1)
+    pull = np.exp(z - log_total[:, None])
+    pull[np.arange(len(codes)), codes] -= 1
+    pull = pull[:, -len(coef) :] * weight[:, None]
+    loss = weight @ (log_total - z[np.arange(len(codes)), codes])
+    return loss, pull.T @ x, pull.sum(axis=0)
+
+
+def problem(rng, n, m, n_classes, dtype):
+    n_scores = 1 if n_classes == 2 else n_classes
+    X = (rng.normal(size=(n, m)) * 20 + 50).clip(0, 120).astype(dtype)
+    codes = rng.integers(-1, n_classes, n).astype(np.int32)
+    weights = rng.integers(0, 3, n).astype(float)
+    model = (
+        rng.random(n_classes) + 0.5,
+        rng.normal(size=(n_scores, m)) / np.sqrt(m),
+        rng.normal(size=n_scores),
+    )
+    return X, codes, weights, model
+
+
+def run(kernel, first, codes, weights, model, m, n_threads=1):
+    class_weights, coef, intercept = model
+    slope, sums = np.full(coef.shape, 9.0), np.full(len(coef), 9.0)
+    loss = kernel(*first, codes, weights, class_weights, coef, intercept, slope, sums, n_threads)
+    return loss, slope, sums
+
+
+def assert_close(found, expected, size, label):
+    assert found[0] == pytest.approx(expected[0], rel=1e-5, abs=1e-5), label
+    np.testing.assert_allclose(found[1], expected[1], atol=4e-6 * size, err_msg=label)
+    np.testing.assert_allclose(found[2], expected[2], atol=4e-6 * size, err_msg=label)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 7, 11])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dense_layouts(rng, dtype, n_classes):
+    for n, m in [(1, 1), (5, 3), (37, 17), (300, 70), (2100, 33), (20, 1500)]:
+        X, codes, weights, model = problem(rng, n, m, n_classes, dtype)
+        centre = X.astype(float).mean(axis=0).astype(np.float32).astype(float)
+        scale = np.full(m, np.float32(0.05)).astype(float)
+        expected = sweep((X.astype(float) - centre) * scale, codes, weights, *model)
+        unweighted = sweep((X.astype(float) - centre) * scale, codes, None, *model)
+        named = [*layouts(X), ("columns", [np.ascontiguousarray(X[:, j]) for j in range(m)])]
+        for name, array in named:
+            found = run(_native.sweep, (array, centre, scale), codes, weights, model, m)
+            assert_close(found, expected, n + 1, f"{name} {n}x{m}")
+            threads = run(_native.sweep, (array, centre, scale), codes, weights, model, m, 3)
+            assert all(np.array_equal(a, b) for a, b in zip(found, threads, strict=True)), name
+        assert_close(
+            run(_native.sweep, (X, centre, scale), codes, None, model, m), unweighted, n + 1, "unweighted"
+        )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 11])
+@pytest.mark.parametrize("dtype", DTYPES[:-1])
+@pytest.mark.parametrize("index", ["i4", "i8"])
+def test_csr(rng, dtype, n_classes, index):
+    for n, m in [(1, 1), (37, 17), (3000, 40)]:
+        X, codes, weights, (class_weights, coef, intercept) = problem(rng, n, m, n_classes, dtype)
+        matrix = sparse.csr_matrix(np.where(rng.random((n, m)) < 0.3, X, 0).astype(dtype))
+        model = (class_weights, coef * 0.02, intercept)
+        first = (matrix.data, matrix.indices.astype(index), matrix.indptr.astype(index), np.zeros(m))
+        expected = sweep(matrix.toarray().astype(float), codes, weights, *model)
+        found = run(_native.sweep_csr, first, codes, weights, model, m, 2)
+        assert_close(found, expected, 120 * (n + 1), f"{n}x{m}")
+
+
+def test_what_is_not_finite_counts_as_the_centre_and_rows_left_out_are_not_read(rng):
+    X, codes, weights, model = problem(rng, 50, 9, 3, "f8")
+    codes[:] = np.abs(codes)
+    X[3, 4], X[7, 0] = np.nan, np.inf
+    codes[7] = -1
+    filled = X.copy()
+    filled[3, 4], filled[7, 0] = 40.0, 0.0
+    centre, scale = np.full(9, 40.0), np.full(9, 0.1)
+    expected = sweep((filled - centre) * scale, codes, weights, *model)
+    for array in (X, np.asfortranarray(X)):
+        assert_close(
+            run(_native.sweep, (array, centre, scale), codes, weights, model, 9), expected, 51, "nan"
+        )
+
+
+def test_scores_far_from_zero_neither_overflow_nor_vanish():
+    X = np.array([[1000.0], [-1000.0], [1000.0], [-1000.0]])
+    codes = np.array([1, 1, 0, 0], dtype=np.int32)
+    zero, one = np.zeros(1), np.ones(1)
+    model = (np.ones(2), np.ones((1, 1)), zero)
+    loss, slope, sums = run(_native.sweep, (X, zero, one), codes, None, model, 1)
+    assert loss == pytest.approx(2000)
+    assert slope[0, 0] == pytest.approx(2000)
+    assert sums[0] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"codes": np.array([0, 2, 1], dtype=np.int32)}, "a code is not below 2"),
+        ({"codes": np.array([0, 1], dtype=np.int32)}, "codes has length 2, not 3"),
+        ({"coef": np.zeros((2, 2))}, "2 scores for 2 classes"),
+        ({"coef": np.zeros((1, 3))}, "coef has shape"),
+        ({"centre": np.zeros(3)}, "centre has length 3, not 2"),
+        ({"weights": np.zeros(2)}, "weights has length 2, not 3"),
+    ],
+)
+def test_bad_arguments_are_refused(change, message):
+    arguments = {
+        "X": np.zeros((3, 2)),
+        "centre": np.zeros(2),
+        "scale": np.ones(2),
+        "codes": np.array([0, 1, 1], dtype=np.int32),
+        "weights": None,
+        "class_weights": np.ones(2),
+        "coef": np.zeros((1, 2)),
+        "intercept": np.zeros(1),
+        "slope": np.zeros((1, 2)),
+        "intercept_slope": np.zeros(1),
+        "n_threads": 1,
+    }
+    with pytest.raises(ValueError, match=message):
+        _native.sweep(**(arguments | change))
+
+
+def test_bad_indices_are_refused():
+    codes, two = np.array([0, 1], dtype=np.int32), np.ones(2)
+    rest = (np.zeros(2), codes, None, two, np.zeros((1, 2)), np.zeros(1), np.zeros((1, 2)), np.zeros(1), 1)
+    with pytest.raises(ValueError, match="outside the matrix"):
+        _native.sweep_csr(two, np.array([0, 2], dtype=np.int32), np.array([0, 1, 2], dtype=np.int32), *rest)
+    with pytest.raises(ValueError, match="not ascending"):
+        _native.sweep_csr(two, np.array([0, 1], dtype=np.int32), np.array([0, 5, 2], dtype=np.int32), *rest)
