@@ -239,3 +239,11 @@ def test_the_command_prints_the_query(table, tmp_path, postgres):
     assert command("--table", "t", "--drop", "a").exit_code != 0
     assert command("--table", "t", "--database", str(tmp_path / "x.csv")).exit_code != 0
     assert "json_each_text" in command("--table", "t", "--dialect", "postgresql")
+
+
+def test_sqlite_sums_that_no_integer_holds():
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE t (y INTEGER, a INTEGER)")
+    connection.executemany("INSERT INTO t VALUES (?, ?)", [(0, 2**62), (0, 2**62), (0, 2**62), (1, 1)])
+    summary = Summary.of_query(connection.execute(Query("t", "y", ["a"]).sql("sqlite")))
+    assert summary.sums[0, 0] == 3 * 2.0**62
