@@ -60,10 +60,10 @@ demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a mo
 	$(BIN)/sefr demo
 
 test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools ## run the whole suite
-	$(BIN)/pytest
+	$(BIN)/python -m pytest
 
 test-quick: $(TEST_READY) ## run what takes less than two minutes
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow"
 
 paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick: two minutes)
 	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper \

@@ -193,11 +193,13 @@ def test_estimators_and_indices_come_back(iris):
 def test_a_fold_that_holds_a_whole_class(iris):
     X, y = iris
     order = np.argsort(y, kind="stable")
-    kwargs = {"cv": KFold(3)}
-    assert_same_results(
-        cross_validate(SEFRClassifier(), X[order], y[order], **kwargs),
-        sklearn_cross_validate(SEFRClassifier(), X[order], y[order], **kwargs),
-    )
+    kwargs = {"cv": KFold(3), "return_estimator": True}
+    ours = cross_validate(SEFRClassifier(), X[order], y[order], **kwargs)
+    theirs = sklearn_cross_validate(SEFRClassifier(), X[order], y[order], **kwargs)
+    assert_same_results(ours, theirs)
+    for mine, other in zip(ours["estimator"], theirs["estimator"], strict=True):
+        assert mine.classes_.tolist() == other.classes_.tolist()
+        assert len(mine.classes_) == 2
 
 
 @pytest.mark.filterwarnings(
@@ -227,9 +229,13 @@ def test_any_other_estimator(iris):
 def test_folds_beyond_the_memory_limit_take_a_pass_a_batch(iris, passes, monkeypatch):
     X, y = iris
     monkeypatch.setattr(sefr.validation, "FOLD_BYTES", 8 * 3 * 4 * 40)
-    ours = cross_validate(SEFRClassifier(), X, y, cv=LeaveOneOut())
+    ours = cross_validate(SEFRClassifier(), X, y, cv=LeaveOneOut(), return_estimator=True)
     assert len(passes) == 4  # 150 folds, 40 at a time
-    assert_same_results(ours, sklearn_cross_validate(SEFRClassifier(), X, y, cv=LeaveOneOut()))
+    theirs = sklearn_cross_validate(SEFRClassifier(), X, y, cv=LeaveOneOut(), return_estimator=True)
+    assert_same_results(ours, theirs)
+    for mine, other in zip(ours["estimator"], theirs["estimator"], strict=True):
+        assert (mine.summary_.counts == other.summary_.counts).all()
+        np.testing.assert_allclose(mine.summary_.sums, other.summary_.sums, rtol=1e-13)
 
 
 @pytest.mark.slow
