@@ -104,10 +104,7 @@ def test_cycles_on_the_uno(uno_sample):
     spent = np.diff(found.marks)
     each = spent[2::2][: len(y)] - spent[0]
     right, moved = each[~np.array(wrong)], each[np.array(wrong)]
-    print(
-        f"{X.shape[1]} features: a right answer {np.median(right):.0f} cycles, "
-        f"a correction {np.median(moved):.0f}"
-    )
+    print(f"a right answer {np.median(right):.0f} cycles, a correction {np.median(moved):.0f}")
     assert np.median(right) < 1_600
     assert np.median(moved) < 5_000
     assert found.sram < 2048

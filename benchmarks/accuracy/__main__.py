@@ -1,4 +1,4 @@
-"""Measure macro F1 (10-fold, stratified, shuffled, seed 0) and fit time; write tables and a plot.
+"""Measure macro F1 (10-fold, stratified, shuffled, seed 0) and fit time; write results, pictures and a table.
 
     python -m benchmarks.accuracy [--quick] [--out FOLDER] [--budget SECONDS]
 

@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 
 # Rows whose scores are kept for probabilities after one pass: few enough to cost next to nothing.
 SCORED_ROWS = 256
-FEWEST_SCORED = 64
-SCORED_CELLS = 1 << 18
+FEWEST_SCORED = 32
+SCORED_CELLS = 1 << 17
 
 
 class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -598,7 +598,11 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = np.ones(len(some)) if rows.weights is None else rows.weights[some]
         if rows.weights is not None:
             some, weights = some[weights > 0], weights[weights > 0]
-        scores = self._planes.scores(rows.matrix.take(some))
+        planes = self._planes
+        if planes.far is None:
+            scores = rows.matrix.scores(planes.coef, planes.intercept, some)
+        else:
+            scores = planes.scores(rows.matrix.take(some))
         codes = rows.codes[some]
         if len(rows.classes) != len(self.classes_):
             codes = np.searchsorted(self.classes_, rows.classes).astype(np.int32)[codes]
