@@ -51,7 +51,7 @@ def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path):
             time.sleep(0.1)
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         Client(cluster),
     ):
         frame = dd.from_map(lingering, range(8), note=note, meta=rows(0).iloc[:0])
