@@ -307,16 +307,17 @@ static bool prepare(struct sweep_plan *plan) {
     return true;
 }
 
-/* Rows of more than 1024 values with one score need no tile, unless values are such that their unscaled sums could
-   leave float32's range. */
+/* Rows of more than 1024 floats with one score need no tile, unless values are such that their unscaled sums could
+   leave float32's range. Integers would be converted twice, which costs more than the tile. */
 static bool prepare_long(struct sweep_plan *plan) {
     const struct table *x = plan->x;
     if (plan->by_columns || plan->model->n_scores > 1 || x->m <= 1024 || !is_direct(x)) return true;
+    if (x->type != F32 && x->type != F64) return true;
     for (ptrdiff_t j = 0; j < x->m; j++) {
         const double scale = plan->scale[j];
         if (scale != 0.0 && !(scale > 1e-25 && scale < 1e25)) return true;
     }
-    const bool in_float = x->type == F32 || dtype_size(x->type) < 4;
+    const bool in_float = x->type == F32;
     plan->scaled = aligned(x->m, in_float ? sizeof(float) : sizeof(double));
     if (!plan->scaled) return false;
     for (ptrdiff_t j = 0; j < x->m; j++) {
