@@ -14,6 +14,8 @@
    2048 rows. FLUSH lines are added in float32 before they go to the float64 sums. */
 enum { TILE_FLOATS = 8192, FEWEST_ROWS = 8, MOST_ROWS = 128, COLUMN_LINES = 8, COLUMN_ROWS = 2048, FLUSH = 128 };
 
+#define FINITE_OR_0(a) ((a) - (a) == 0 ? (a) : 0)
+
 #define T float
 #define TAG F32
 #define A float
@@ -57,12 +59,18 @@ enum { TILE_FLOATS = 8192, FEWEST_ROWS = 8, MOST_ROWS = 128, COLUMN_LINES = 8, C
 
 typedef void fill_rows_function(const struct table *, const ptrdiff_t *, ptrdiff_t, const void *, const void *,
                                 float *, ptrdiff_t, void *);
+typedef void score_long_function(const struct table *, const ptrdiff_t *, ptrdiff_t, const void *, const void *,
+                                 double *);
+typedef void add_long_function(const struct table *, const ptrdiff_t *, ptrdiff_t, const void *, const float *,
+                               float *);
 typedef void fill_line_function(const char *, ptrdiff_t, ptrdiff_t, double, double, float *, void *);
 
 #define EACH(name)                                                                                             \
     {name##_F32, name##_F64, name##_I8, name##_U8, name##_I16, name##_U16, name##_I32, name##_U32, name##_I64, \
      name##_U64}
 static fill_rows_function *const fill_rows[N_DTYPES] = EACH(fill_rows);
+static score_long_function *const score_long[N_DTYPES] = EACH(score_long);
+static add_long_function *const add_long[N_DTYPES] = EACH(add_long);
 static fill_line_function *const fill_line[N_DTYPES] = EACH(fill_line);
 
 /* The work, cut by the shape alone, so that the result is the same for any number of threads. */
@@ -76,6 +84,7 @@ struct sweep_plan {
     /* Softmax depends on differences of scores alone: products with the last class, and its slope, which is minus
        the sum of the others', are spared. */
     ptrdiff_t n_products;
+    void *scaled; /* where rows are long and the score is one: coef times scale, in the type to calculate in */
     ptrdiff_t width, n_chunks, part_size;
     double *parts; /* a chunk's slope: n_scores x m, n_scores, loss */
     bool by_columns;
@@ -185,12 +194,21 @@ static void sweep_rows(void *context, ptrdiff_t task, int worker) {
             bench.weight[n++] = bench.weight[i];
         }
         if (n == 0) continue;
-        fill_rows[x->type](x, bench.rows, n, centre, scale, bench.tile, plan->width, bench.scratch);
-        multiply_lines(bench.tile, n, plan->width, plan->coef, n_products, bench.score, pulls);
+        if (plan->scaled) {
+            score_long[x->type](x, bench.rows, n, centre, plan->scaled, bench.score);
+        } else {
+            fill_rows[x->type](x, bench.rows, n, centre, scale, bench.tile, plan->width, bench.scratch);
+            multiply_lines(bench.tile, n, plan->width, plan->coef, n_products, bench.score, pulls);
+        }
         finish_scores(plan, bench.score, n, pulls);
         struct answers answers = {n, pulls, n_scores, bench.code, bench.weight, bench.score};
         *loss += weigh_answers(&answers, bench.pull, sums);
-        add_lines(bench.tile, n, plan->width, bench.pull, pulls, n_products, bench.sum);
+        if (plan->scaled) {
+            for (ptrdiff_t i = n; i < padded(n); i++) bench.pull[i] = 0.0f;
+            add_long[x->type](x, bench.rows, n, centre, bench.pull, bench.sum);
+        } else {
+            add_lines(bench.tile, n, plan->width, bench.pull, pulls, n_products, bench.sum);
+        }
         if ((waiting += n) >= FLUSH) flush_lines(bench.sum, plan->width, x->m, n_products, slope, x->m), waiting = 0;
     }
     flush_lines(bench.sum, plan->width, x->m, n_products, slope, x->m);
@@ -289,6 +307,30 @@ static bool prepare(struct sweep_plan *plan) {
     return true;
 }
 
+/* Rows of more than 1024 floats with one score need no tile, unless values are such that their unscaled sums could
+   leave float32's range. Integers would be converted twice, which costs more than the tile. */
+static bool prepare_long(struct sweep_plan *plan) {
+    const struct table *x = plan->x;
+    if (plan->by_columns || plan->model->n_scores > 1 || x->m <= 1024 || !is_direct(x)) return true;
+    if (x->type != F32 && x->type != F64) return true;
+    for (ptrdiff_t j = 0; j < x->m; j++) {
+        const double scale = plan->scale[j];
+        if (scale != 0.0 && !(scale > 1e-25 && scale < 1e25)) return true;
+    }
+    const bool in_float = x->type == F32;
+    plan->scaled = aligned(x->m, in_float ? sizeof(float) : sizeof(double));
+    if (!plan->scaled) return false;
+    for (ptrdiff_t j = 0; j < x->m; j++) {
+        const double weight = plan->model->coef[j] * plan->scale[j];
+        if (in_float) {
+            ((float *)plan->scaled)[j] = (float)weight;
+        } else {
+            ((double *)plan->scaled)[j] = weight;
+        }
+    }
+    return true;
+}
+
 static void combine(const struct sweep_plan *plan, const struct slope *out) {
     const ptrdiff_t m = plan->x->m, n_scores = plan->model->n_scores;
     memset(out->coef, 0, (size_t)(n_scores * m) * sizeof(double));
@@ -300,6 +342,7 @@ static void combine(const struct sweep_plan *plan, const struct slope *out) {
         for (ptrdiff_t k = 0; k < n_scores; k++) out->intercept[k] += part[n_scores * m + k];
         *out->loss += part[n_scores * m + n_scores];
     }
+    for (ptrdiff_t j = 0; plan->scaled && j < m; j++) out->coef[j] *= plan->scale[j];
     for (ptrdiff_t k = 0; plan->n_products < n_scores && k < plan->n_products; k++) {
         for (ptrdiff_t j = 0; j < m; j++) out->coef[plan->n_products * m + j] -= out->coef[k * m + j];
     }
@@ -320,12 +363,13 @@ enum outcome sweep(const struct table *x, const struct grouping *by, const doubl
     plan.n_chunks = chunks < 1 ? 1 : chunks > 16 ? 16 : chunks;
     plan.part_size = model->n_scores * x->m + model->n_scores + 1;
     enum outcome outcome = NO_MEMORY;
-    if (prepare(&plan)) {
+    if (prepare(&plan) && prepare_long(&plan)) {
         run_tasks(plan.by_columns ? sweep_columns : sweep_rows, &plan, plan.n_chunks, n_threads);
         outcome = (enum outcome)atomic_load(&plan.error);
         if (outcome == FINITE) combine(&plan, out);
     }
     free(plan.coef);
+    free(plan.scaled);
     free(plan.narrow_centre);
     free(plan.narrow_scale);
     free(plan.parts);

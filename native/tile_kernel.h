@@ -54,6 +54,75 @@ static void JOIN(fill_rows, TAG)(const struct table *x, const ptrdiff_t *rows, p
     }
 }
 
+/* Four rows scored without a tile, for one score and rows too long for the first-level cache: what a tile saves there
+   is less than what it costs to write. `weights` have the scale in them. */
+CLONES static void JOIN(score_four, TAG)(const T *restrict a, const T *restrict b, const T *restrict c,
+                                         const T *restrict d, ptrdiff_t m, const A *restrict centre,
+                                         const A *restrict weights, double *restrict out) {
+    A sum[4][16] = {{0}};
+    ptrdiff_t j = 0;
+    for (; j + 16 <= m; j += 16) {
+        for (int u = 0; u < 16; u++) {
+            const A w = weights[j + u], t = centre[j + u];
+            sum[0][u] += FINITE_OR_0((A)a[j + u] - t) * w;
+            sum[1][u] += FINITE_OR_0((A)b[j + u] - t) * w;
+            sum[2][u] += FINITE_OR_0((A)c[j + u] - t) * w;
+            sum[3][u] += FINITE_OR_0((A)d[j + u] - t) * w;
+        }
+    }
+    for (; j < m; j++) {
+        sum[0][0] += FINITE_OR_0((A)a[j] - centre[j]) * weights[j];
+        sum[1][0] += FINITE_OR_0((A)b[j] - centre[j]) * weights[j];
+        sum[2][0] += FINITE_OR_0((A)c[j] - centre[j]) * weights[j];
+        sum[3][0] += FINITE_OR_0((A)d[j] - centre[j]) * weights[j];
+    }
+    for (int i = 0; i < 4; i++) {
+        out[i] = 0.0;
+        for (int u = 0; u < 16; u++) out[i] += (double)sum[i][u];
+    }
+}
+
+CLONES static void JOIN(add_four, TAG)(const T *restrict a, const T *restrict b, const T *restrict c,
+                                       const T *restrict d, ptrdiff_t m, const A *restrict centre, const float *pull,
+                                       float *restrict sum) {
+    const A p = (A)pull[0], q = (A)pull[1], r = (A)pull[2], s = (A)pull[3];
+    for (ptrdiff_t j = 0; j < m; j++) {
+        const A t = centre[j];
+        sum[j] += (float)((FINITE_OR_0((A)a[j] - t) * p + FINITE_OR_0((A)b[j] - t) * q) +
+                          (FINITE_OR_0((A)c[j] - t) * r + FINITE_OR_0((A)d[j] - t) * s));
+    }
+}
+
+/* n rows, their number rounded up to four by rows without weight. */
+static void JOIN(score_long, TAG)(const struct table *x, const ptrdiff_t *rows, ptrdiff_t n, const void *centre,
+                                  const void *weights, double *out) {
+    const ptrdiff_t ahead = rows[n - 1] + 1 - rows[0], bytes = x->m * (ptrdiff_t)sizeof(T);
+    for (ptrdiff_t i = 0; i < n; i += 4) {
+        const char *row[4];
+        for (int k = 0; k < 4; k++) {
+            row[k] = x->data + rows[i + k < n ? i + k : n - 1] * x->row_stride;
+            if (i + k < n && rows[i + k] + ahead < x->n) { /* the next rows come while these are worked on */
+                const char *next = row[k] + ahead * x->row_stride;
+                for (ptrdiff_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(next + byte, 0, 2);
+            }
+        }
+        JOIN(score_four, TAG)((const T *)(const void *)row[0], (const T *)(const void *)row[1],
+                              (const T *)(const void *)row[2], (const T *)(const void *)row[3], x->m, centre, weights,
+                              out + i);
+    }
+}
+
+static void JOIN(add_long, TAG)(const struct table *x, const ptrdiff_t *rows, ptrdiff_t n, const void *centre,
+                                const float *pull, float *sum) {
+    for (ptrdiff_t i = 0; i < n; i += 4) {
+        const char *row[4];
+        for (int k = 0; k < 4; k++) row[k] = x->data + rows[i + k < n ? i + k : n - 1] * x->row_stride;
+        JOIN(add_four, TAG)((const T *)(const void *)row[0], (const T *)(const void *)row[1],
+                            (const T *)(const void *)row[2], (const T *)(const void *)row[3], x->m, centre, pull + i,
+                            sum);
+    }
+}
+
 #undef T
 #undef TAG
 #undef A

@@ -114,6 +114,20 @@ def test_what_is_not_finite_counts_as_the_centre_and_rows_left_out_are_not_read(
         )
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i4"])
+@pytest.mark.parametrize("unit", [1.0, 1e-30, 1e30])
+def test_long_rows_of_any_size_of_values(rng, dtype, unit):
+    if np.dtype(dtype).kind != "f" and unit != 1:
+        pytest.skip("integers have one unit")
+    X = (rng.integers(0, 100, (23, 1700)) * unit).astype(dtype)
+    codes, weights = rng.integers(-1, 2, 23).astype(np.int32), rng.integers(0, 3, 23).astype(float)
+    centre = (np.full(1700, 50.0) * unit).astype(np.float32).astype(float)
+    scale = (np.full(1700, 0.04) / unit).astype(np.float32).astype(float)
+    model = (np.array([0.7, 1.3]), rng.normal(size=(1, 1700)) / 40, np.array([0.3]))
+    expected = sweep((X.astype(float) - centre) * scale, codes, weights, *model)
+    assert_close(run(_native.sweep, (X, centre, scale), codes, weights, model, 1700), expected, 24, "long")
+
+
 def test_scores_far_from_zero_neither_overflow_nor_vanish():
     X = np.array([[1000.0], [-1000.0], [1000.0], [-1000.0]])
     codes = np.array([1, 1, 0, 0], dtype=np.int32)

@@ -1,4 +1,4 @@
-"""The methods that are compared, each with its default settings; features scaled to [0, 1] for linear ones."""
+"""The methods that are compared, by default settings; features are scaled to [0, 1] for the linear ones."""
 
 from __future__ import annotations
 
