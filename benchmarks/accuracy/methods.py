@@ -1,4 +1,4 @@
-"""The methods that are compared, by default settings; features are scaled to [0, 1] for the linear ones."""
+"""The methods that are compared, with their default settings; features in [0, 1] for linear ones."""
 
 from __future__ import annotations
 
