@@ -54,9 +54,24 @@ def small(spark, n, width):
 def test_five_thousand_features(spark):
     from sefr.engines.spark import SEFR
 
+    setting = "spark.sql.execution.arrow.maxBytesPerBatch"
+    before = spark.conf.get(setting, None)
     model = SEFR().fit(vectors(spark, 600, 5000, 3))
+    assert spark.conf.get(setting, None) == before
     assert model.summary == Summary.of(*whole_numbers(0, 600, 5000))
     assert (model.numFeatures, model.numClasses) == (5000, 3)
+
+
+def test_wide_rows_come_in_small_batches(spark):
+    """A partition of 60 MB arrives in more than one batch, so that no executor has to hold a large one."""
+    from sefr.engines.spark import SEFR
+
+    rows = vectors(spark, 1500, 5000, 1).selectExpr(
+        "transform(features, x -> if(label = 2, double('NaN'), x)) f", "label"
+    )
+    rows = rows.orderBy("label")  # the bad rows come last
+    with pytest.raises(EngineError, match=r"batch [1-9]: Input X contains NaN"):
+        SEFR(featuresCol="f").fit(rows)
 
 
 def test_an_executor_that_is_killed_in_mid_job_changes_nothing(spark, tmp_path):

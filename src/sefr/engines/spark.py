@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -48,15 +49,32 @@ from .partitions import whole
 
 ENGINE = "pyspark"
 PART = "partition int, summary binary, fault string"
+BATCH_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"
+BATCH_BYTES = 32 << 20
 
 
 def summary_of_spark(frame: Any, columns: Columns, *, missing: str = "error") -> Summary:
     """Return the Summary of a Spark DataFrame's rows, added up by our kernel in the executors."""
     _refuse_types(frame, columns)
-    with spoken_by(columns.engine, "add up the rows"):
+    with spoken_by(columns.engine, "add up the rows"), _small_batches(frame.sparkSession):
         wanted = [_unwrapped(frame, name) for name in columns.all]
         parts = frame.select(*wanted).mapInArrow(_partition_summary(columns, missing), PART).collect()
     return whole(((row.partition, _bytes(row.summary), row.fault) for row in parts), columns.engine)
+
+
+@contextmanager
+def _small_batches(session: Any) -> Iterator[None]:
+    """Let Spark cut batches by size too: 10,000 rows of 5,000 features would be 400 MB in every executor."""
+    before = session.conf.get(BATCH_SETTING, None)
+    if before is None or not 0 < int(before.rstrip("bB")) <= BATCH_BYTES:
+        session.conf.set(BATCH_SETTING, str(BATCH_BYTES))
+    try:
+        yield
+    finally:
+        if before is None:
+            session.conf.unset(BATCH_SETTING)
+        else:
+            session.conf.set(BATCH_SETTING, before)
 
 
 def _bytes(data: Any) -> bytes | None:
