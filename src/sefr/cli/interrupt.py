@@ -19,6 +19,8 @@ from ..atomic_file import discard_unfinished
 PATIENCE = 1.0  # seconds that the main thread has to end by itself
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
+_parting = "interrupted; nothing was written"
+
 
 class Interrupted(BaseException):
     """The user or the system wants the command to end: not KeyboardInterrupt, which typer keeps to itself."""
@@ -42,9 +44,15 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def part_with(message: str) -> None:
+    """Set what is said when the command is interrupted."""
+    global _parting
+    _parting = message
+
+
 def leave() -> NoReturn:
     """End without waiting for threads that still read ahead."""
-    say("interrupted; nothing was written")
+    say(_parting)
     discard_unfinished()
     atexit._run_exitfuncs()
     os._exit(130)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .interrupt import part_with
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -93,15 +95,13 @@ def _carry_out(settings: Settings, fresh: bool, console: Console) -> None:
     from sefr.paper.run import RunError
     from sefr.paper.uno import UnoError
 
+    part_with(f"interrupted; the same command goes on where it ended; so far: {settings.output}")
     try:
         outcome = _measure(settings, fresh, console)
         html, markdown = write(outcome)
     except (RunError, JournalError, UnoError) as error:
         console.print(f"sefr paper: {error}", style="red", highlight=False)
         raise typer.Exit(1) from error
-    except KeyboardInterrupt:
-        console.print(f"Interrupted. The same command goes on where it ended; so far: {settings.output}")
-        raise typer.Exit(130) from None
     for name, reason in outcome.missing.items():
         console.print(f"left out {name}: {reason}", highlight=False)
     typer.echo(f"{len(outcome.journal)} rows in {outcome.journal.path}")
