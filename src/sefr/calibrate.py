@@ -105,8 +105,8 @@ def probabilities(scores: Floats, sharpness: Floats) -> Floats:
 def unseen_by_sefr(seen: HeldOut, summary: Summary, planes: Hyperplanes) -> HeldOut:
     """Return SEFR's scores of rows it has learned as if it had not: less what a row does to its class's mean.
 
-    The mean a of N rows moves by (x - a) / N, and w = (a - b) / (a + b) with it by 2 b / (a + b)^2 of that, so
-    the row's own score is too high by the variance times that, added up over the features.
+    The mean a of N rows moves by (x - a) / N, and w = (a - b) / (a + b) with it by 2 b / (a + b)^2 of that
+    so the row's own score is too high by the variance times that, added up over the features.
     """
     counts = summary.counts
     own = np.nan_to_num(means(summary, planes.scaling))
