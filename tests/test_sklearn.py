@@ -21,16 +21,10 @@ from sefr import SEFRClassifier
         SEFRClassifier(),
         SEFRClassifier(missing="ignore"),
         SEFRClassifier(scale=(-1e6, 1e6)),
-        SEFRClassifier(scale=None),
         SEFRClassifier(n_jobs=2),
         SEFRClassifier(passes=3),
         SEFRClassifier(passes=3, missing="ignore", scale=(-1e6, 1e6)),
     ],
-    expected_failed_checks=lambda estimator: (
-        {"check_decision_proba_consistency": "it passes negative values, which scale=None refuses"}
-        if estimator.scale is None
-        else {}
-    ),
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
