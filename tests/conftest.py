@@ -15,6 +15,16 @@ settings.register_profile(
 settings.load_profile("sefr")
 
 
+# Boards, engines and instrumented builds: minutes in all, though each test is short.
+SLOW_FILES = ("test_device_", "test_kernel_sanitizers", "test_kernel_instructions", "engines/")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if any(part in item.path.as_posix() for part in SLOW_FILES) and item.path.suffix == ".py":
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(20)
