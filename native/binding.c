@@ -142,3 +142,16 @@ bool get_int(PyObject *object, const char *name, int lowest, int highest, int *v
     *value = (int)number;
     return true;
 }
+
+PyObject *refuse(enum outcome outcome, int32_t n_groups) {
+    switch (outcome) {
+    case BAD_CODE:
+        return PyErr_Format(PyExc_ValueError, "codes: a code is not below %d", (int)n_groups);
+    case BAD_INDEX:
+        return PyErr_Format(PyExc_ValueError, "indices: an index is outside the matrix");
+    case BAD_POINTER:
+        return PyErr_Format(PyExc_ValueError, "indptr: not ascending from 0 to the number of entries");
+    default:
+        return PyErr_NoMemory();
+    }
+}

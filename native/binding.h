@@ -39,6 +39,9 @@ bool get_int(PyObject *object, const char *name, int lowest, int highest, int *v
 
 #define FASTCALL PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames
 
+/* Raise what a kernel found wrong with its input; returns NULL. */
+PyObject *refuse(enum outcome outcome, int32_t n_groups);
+
 PyObject *py_summarise(FASTCALL);
 PyObject *py_summarise_csr(FASTCALL);
 PyObject *py_summarise_csc(FASTCALL);

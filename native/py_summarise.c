@@ -65,17 +65,8 @@ static PyObject *answer(enum outcome outcome, const struct pass *pass) {
         return PyBool_FromLong(1);
     case NOT_FINITE:
         return PyBool_FromLong(0);
-    case BAD_CODE:
-        PyErr_Format(PyExc_ValueError, "codes: a code is not below %d", (int)pass->by.n_groups);
-        return NULL;
-    case BAD_INDEX:
-        PyErr_SetString(PyExc_ValueError, "indices: an index is outside the matrix");
-        return NULL;
-    case BAD_POINTER:
-        PyErr_SetString(PyExc_ValueError, "indptr: not ascending from 0 to the number of entries");
-        return NULL;
     default:
-        return PyErr_NoMemory();
+        return refuse(outcome, pass->by.n_groups);
     }
 }
 

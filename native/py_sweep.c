@@ -58,17 +58,8 @@ static PyObject *answer(enum outcome outcome, const struct further_pass *pass) {
     switch (outcome) {
     case FINITE:
         return PyFloat_FromDouble(pass->loss);
-    case BAD_CODE:
-        PyErr_Format(PyExc_ValueError, "codes: a code is not below %d", (int)pass->by.n_groups);
-        return NULL;
-    case BAD_INDEX:
-        PyErr_SetString(PyExc_ValueError, "indices: an index is outside the matrix");
-        return NULL;
-    case BAD_POINTER:
-        PyErr_SetString(PyExc_ValueError, "indptr: not ascending from 0 to the number of entries");
-        return NULL;
     default:
-        return PyErr_NoMemory();
+        return refuse(outcome, pass->by.n_groups);
     }
 }
 
