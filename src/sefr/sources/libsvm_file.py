@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.datasets import load_svmlight_file
 
 from .part import NUMBER, Part, SourceError
 from .stream import Stream, name_of
@@ -93,6 +92,8 @@ class LibsvmPart(Part):
                 self._read = stream.position
 
     def _parsed(self, lines: list[bytes], first: int) -> tuple[Any, Any]:
+        from sklearn.datasets import load_svmlight_file  # here, because no other format needs it
+
         try:
             return load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=True)  # type: ignore[no-any-return]
         except (ValueError, OverflowError) as error:

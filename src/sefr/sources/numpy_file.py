@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .part import NUMBER, OTHER, TEXT, Part, SourceError, checked_names
 
-CELLS = 1 << 19
+CELLS = 1 << 18
 NAMES = ("feature_names", "columns", "names")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
-from pyarrow import parquet
 
 from .part import Part, SourceError, as_wanted, checked_names, kind_of
 
@@ -16,6 +15,8 @@ class ParquetPart(Part):
     """A Parquet file."""
 
     def __init__(self, path: str, name: str | None = None) -> None:
+        from pyarrow import parquet  # here, because it takes 8 MB that no other format needs
+
         self.path = path
         self.name = name or path
         try:

@@ -21,7 +21,7 @@ from . import label_column
 from .part import NUMBER, OTHER, TEXT, Part, SourceError
 from .recipe import Recipe
 
-CELLS = 1 << 19
+CELLS = 1 << 18
 MOST_ROWS = 1 << 16
 MOST_CATEGORIES = 1_000
 
