@@ -8,6 +8,10 @@
 
 enum { ROW_BLOCK = 256 };
 
+/* gcc unrolls a loop of a known length up to this before it looks for vectors, and then finds none. */
+enum { SHORT_LOOP = 16 };
+#define KEEP_LOOP _Pragma("GCC unroll 1")
+
 #define KERNEL "rows_kernel.h"
 #include "each_dtype.h"
 
