@@ -36,6 +36,8 @@ enum outcome end_pass(struct pass *pass, const struct totals *out);
 
 /* -0.0 becomes 0.0, since which of the two comes first would depend on the order of the rows. */
 void settle_zeros(double *values, ptrdiff_t n);
+/* Integers only: sums without weights are finite. */
+static inline bool whole_numbers(const struct table *x) { return !x->columns && x->type != F32 && x->type != F64; }
 enum outcome check_finite(const struct totals *out, ptrdiff_t n_groups, ptrdiff_t m);
 
 /* Rows of at least this many bytes are read several at a time, sorted by group. */

@@ -6,47 +6,38 @@
 #include "parts.h"
 #include "threads.h"
 
+/* Four float64 at any address of a float64, and four integers on their way there. */
+typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int32_t four __attribute__((vector_size(16)));
+
+INLINE double sum_quad(quad v) { return (v[0] + v[1]) + (v[2] + v[3]); }
+
+/* Four values as float64. They are named one by one, and bytes and words go through unsigned ones, because of that
+   gcc 12 makes one conversion, and of __builtin_convertvector or of signed ones several. */
+#define WIDEN(x) ((quad){(double)(x)[0], (double)(x)[1], (double)(x)[2], (double)(x)[3]})
+#define INTEGERS(T, x) ((four){(T)(x)[0], (T)(x)[1], (T)(x)[2], (T)(x)[3]})
+#define SIGNED(x, sign) (((x) ^ (sign)) - (sign))
+#define QUAD_F32(x) WIDEN(x)
+#define QUAD_F64(x) (*(const quad *)(x))
+#define QUAD_I8(x) WIDEN(SIGNED(INTEGERS(uint8_t, x), 0x80))
+#define QUAD_U8(x) WIDEN(INTEGERS(uint8_t, x))
+#define QUAD_I16(x) WIDEN(SIGNED(INTEGERS(uint16_t, x), 0x8000))
+#define QUAD_U16(x) WIDEN(INTEGERS(uint16_t, x))
+#define QUAD_I32(x) WIDEN(x)
+#define QUAD_U32(x) WIDEN(x)
+#define QUAD_I64(x) WIDEN(x)
+#define QUAD_U64(x) WIDEN(x)
+
 #define KERNEL "predict_kernel.h"
 #include "each_dtype.h"
 
 typedef void to_double_function(const char *, ptrdiff_t, ptrdiff_t, double *);
 static to_double_function *const to_double[N_DTYPES] = OF_EACH_DTYPE(to_double);
+typedef void multiply_function(const char *const *, const double *, ptrdiff_t, double *);
+static multiply_function *const multiply_4x1[N_DTYPES] = OF_EACH_DTYPE(multiply_4x1);
 
 /* ROWS rows of TILE columns are scored for all classes while they are in the L1 cache (16 KB). */
 enum { ROWS = 8, TILE = 256 };
-
-/* Four float64 at any address of a float64. */
-typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
-
-INLINE double sum_quad(quad v) { return (v[0] + v[1]) + (v[2] + v[3]); }
-
-/* Four rows times one class; two accumulators a row hide the latency of the multiply-add. Values are named one by
-   one, because gcc 12 makes one conversion of that, and two of __builtin_convertvector. */
-#define WIDEN(x) ((quad){(double)(x)[0], (double)(x)[1], (double)(x)[2], (double)(x)[3]})
-#define DEFINE_MULTIPLY_4X1(name, T)                                                                 \
-    CLONES static void name(const T *const *x, const double *w, ptrdiff_t n, double *sums) {         \
-        const T *p = x[0], *q = x[1], *r = x[2], *s = x[3];                                          \
-        quad a = {0}, b = {0}, c = {0}, d = {0}, e = {0}, f = {0}, g = {0}, h = {0};                 \
-        ptrdiff_t j = 0;                                                                             \
-        for (; j + 8 <= n; j += 8) {                                                                 \
-            const quad u = *(const quad *)(w + j), v = *(const quad *)(w + j + 4);                   \
-            a += WIDEN(p + j) * u;                                                                   \
-            b += WIDEN(q + j) * u;                                                                   \
-            c += WIDEN(r + j) * u;                                                                   \
-            d += WIDEN(s + j) * u;                                                                   \
-            e += WIDEN(p + j + 4) * v;                                                               \
-            f += WIDEN(q + j + 4) * v;                                                               \
-            g += WIDEN(r + j + 4) * v;                                                               \
-            h += WIDEN(s + j + 4) * v;                                                               \
-        }                                                                                            \
-        sums[0] = sum_quad(a + e), sums[1] = sum_quad(b + f);                                        \
-        sums[2] = sum_quad(c + g), sums[3] = sum_quad(d + h);                                        \
-        for (; j < n; j++) {                                                                         \
-            for (int i = 0; i < 4; i++) sums[i] += (double)x[i][j] * w[j];                           \
-        }                                                                                            \
-    }
-DEFINE_MULTIPLY_4X1(multiply_4x1, double)
-DEFINE_MULTIPLY_4X1(multiply_4x1_float, float)
 
 /* Four rows times two classes. */
 CLONES static void multiply_4x2(const double *const *x, const double *w, const double *z, ptrdiff_t n, double *sums) {
@@ -89,20 +80,11 @@ struct batch {
     int n;
 };
 
-/* One class, float32 or float64 read in place. */
+/* One class, values read in place. */
 static void score_in_place(const struct score_plan *plan, const struct batch *batch) {
-    const ptrdiff_t m = plan->x->m;
     for (int r = 0; r < batch->n; r += 4) {
         double sums[4];
-        if (plan->x->type == F64) {
-            const double *x[4];
-            for (int i = 0; i < 4; i++) x[i] = (const double *)(const void *)batch->data[r + i];
-            multiply_4x1(x, plan->coef, m, sums);
-        } else {
-            const float *x[4];
-            for (int i = 0; i < 4; i++) x[i] = (const float *)(const void *)batch->data[r + i];
-            multiply_4x1_float(x, plan->coef, m, sums);
-        }
+        multiply_4x1[plan->x->type](batch->data + r, plan->coef, plan->x->m, sums);
         for (int i = 0; i < 4 && r + i < batch->n; i++) *batch->out[r + i] = sums[i] + plan->intercept[0];
     }
 }
@@ -118,7 +100,7 @@ static void score_tile(const struct score_plan *plan, const struct batch *batch,
                 multiply_4x2(x + r, w, w + m, n, sums);
                 for (int i = 0; i < 4 && r + i < batch->n; i++) batch->out[r + i][c + 1] += sums[4 + i];
             } else {
-                multiply_4x1(x + r, w, n, sums);
+                multiply_4x1[F64]((const char *const *)(const void *)(x + r), w, n, sums);
             }
             for (int i = 0; i < 4 && r + i < batch->n; i++) batch->out[r + i][c] += sums[i];
         }
@@ -149,7 +131,7 @@ static void run_scores(void *context, ptrdiff_t task, int worker) {
     /* All rows: eight streams, one a row, since memory answers several faster than one. */
     const ptrdiff_t stream = plan->rows ? 1 : (last - first + ROWS - 1) / ROWS, step = plan->rows ? ROWS : 1;
     const ptrdiff_t n_batches = (last - first + ROWS - 1) / ROWS;
-    const bool binary = plan->direct && plan->k == 1 && (x->type == F32 || x->type == F64);
+    const bool binary = plan->direct && plan->k == 1;
     double tile[ROWS][TILE];
     (void)worker;
     for (ptrdiff_t b = 0; b < n_batches; b++) {

@@ -86,7 +86,7 @@ enum outcome end_pass(struct pass *pass, const struct totals *out) {
         memcpy(out->low, part.low, n_folds * m * sizeof(double));
         memcpy(out->high, part.high, n_folds * m * sizeof(double));
         if (out->present) memcpy(out->present, part.present, n_groups * m * sizeof(double));
-        outcome = check_finite(out, pass->by->n_groups, pass->x->m);
+        if (!whole_numbers(pass->x) || pass->by->weights) outcome = check_finite(out, pass->by->n_groups, pass->x->m);
     }
     free(pass->memory);
     return outcome;

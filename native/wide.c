@@ -213,7 +213,7 @@ enum outcome summarise_wide(const struct table *x, const struct grouping *by, co
             run_tasks(run_segment, &wide, n_tasks, wide.n_desks);
             add_segments(&wide);
             join_ranges(&wide);
-            outcome = check_finite(out, by->n_groups, x->m);
+            if (!whole_numbers(x)) outcome = check_finite(out, by->n_groups, x->m);
         } else {
             outcome = NO_MEMORY;
         }
