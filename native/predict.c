@@ -34,34 +34,39 @@ INLINE double sum_quad(quad v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 typedef void to_double_function(const char *, ptrdiff_t, ptrdiff_t, double *);
 static to_double_function *const to_double[N_DTYPES] = OF_EACH_DTYPE(to_double);
 typedef void multiply_function(const char *const *, const double *, ptrdiff_t, double *);
-static multiply_function *const multiply_4x1[N_DTYPES] = OF_EACH_DTYPE(multiply_4x1);
+static multiply_function *const multiply_four[N_DTYPES] = OF_EACH_DTYPE(multiply_four);
 
 /* ROWS rows of TILE columns are scored for all classes while they are in the L1 cache (16 KB). */
 enum { ROWS = 8, TILE = 256 };
 
-/* Four rows times two classes. */
-CLONES static void multiply_4x2(const double *const *x, const double *w, const double *z, ptrdiff_t n, double *sums) {
-    quad a = {0}, b = {0}, c = {0}, d = {0}, e = {0}, f = {0}, g = {0}, h = {0};
-    ptrdiff_t j = 0;
-    for (; j + 4 <= n; j += 4) {
-        const quad u = *(const quad *)(w + j), v = *(const quad *)(z + j);
-        const quad p = *(const quad *)(x[0] + j), q = *(const quad *)(x[1] + j);
-        const quad r = *(const quad *)(x[2] + j), s = *(const quad *)(x[3] + j);
-        a += p * u;
-        b += q * u;
-        c += r * u;
-        d += s * u;
-        e += p * v;
-        f += q * v;
-        g += r * v;
-        h += s * v;
+/* Four rows times CLASSES classes, their sums in registers. */
+#define DEFINE_MULTIPLY(CLASSES)                                                                                  \
+    CLONES static void multiply_4x##CLASSES(const double *const *rows, const double *weights, ptrdiff_t stride,   \
+                                            ptrdiff_t n, double (*sums)[4]) {                                     \
+        const double *p = rows[0], *q = rows[1], *r = rows[2], *s = rows[3], *w[CLASSES];                         \
+        quad total[CLASSES][4] = {{{0}}};                                                                         \
+        ptrdiff_t j = 0;                                                                                          \
+        for (int c = 0; c < CLASSES; c++) w[c] = weights + c * stride;                                            \
+        for (; j + 4 <= n; j += 4) {                                                                              \
+            const quad a = *(const quad *)(p + j), b = *(const quad *)(q + j);                                    \
+            const quad c = *(const quad *)(r + j), d = *(const quad *)(s + j);                                    \
+            for (int k = 0; k < CLASSES; k++) {                                                                   \
+                const quad u = *(const quad *)(w[k] + j);                                                         \
+                total[k][0] += a * u, total[k][1] += b * u, total[k][2] += c * u, total[k][3] += d * u;           \
+            }                                                                                                     \
+        }                                                                                                         \
+        for (int k = 0; k < CLASSES; k++) {                                                                       \
+            for (int i = 0; i < 4; i++) sums[k][i] = sum_quad(total[k][i]);                                       \
+        }                                                                                                         \
+        for (; j < n; j++) {                                                                                      \
+            for (int k = 0; k < CLASSES; k++) {                                                                   \
+                for (int i = 0; i < 4; i++) sums[k][i] += rows[i][j] * w[k][j];                                   \
+            }                                                                                                     \
+        }                                                                                                         \
     }
-    const quad totals[8] = {a, b, c, d, e, f, g, h};
-    for (int i = 0; i < 8; i++) sums[i] = sum_quad(totals[i]);
-    for (; j < n; j++) {
-        for (int i = 0; i < 4; i++) sums[i] += x[i][j] * w[j], sums[4 + i] += x[i][j] * z[j];
-    }
-}
+DEFINE_MULTIPLY(1)
+DEFINE_MULTIPLY(2)
+DEFINE_MULTIPLY(3)
 
 struct score_plan {
     const struct table *x;
@@ -84,7 +89,7 @@ struct batch {
 static void score_in_place(const struct score_plan *plan, const struct batch *batch) {
     for (int r = 0; r < batch->n; r += 4) {
         double sums[4];
-        multiply_4x1[plan->x->type](batch->data + r, plan->coef, plan->x->m, sums);
+        multiply_four[plan->x->type](batch->data + r, plan->coef, plan->x->m, sums);
         for (int i = 0; i < 4 && r + i < batch->n; i++) *batch->out[r + i] = sums[i] + plan->intercept[0];
     }
 }
@@ -92,17 +97,18 @@ static void score_in_place(const struct score_plan *plan, const struct batch *ba
 static void score_tile(const struct score_plan *plan, const struct batch *batch, const double *const *x,
                        ptrdiff_t first, ptrdiff_t n) {
     const ptrdiff_t m = plan->x->m;
-    double sums[8];
+    double sums[3][4];
     for (int r = 0; r < batch->n; r += 4) {
-        for (ptrdiff_t c = 0; c < plan->k; c += 2) {
+        for (ptrdiff_t c = 0, step; c < plan->k; c += step) {
             const double *w = plan->coef + c * m + first;
-            if (c + 1 < plan->k) {
-                multiply_4x2(x + r, w, w + m, n, sums);
-                for (int i = 0; i < 4 && r + i < batch->n; i++) batch->out[r + i][c + 1] += sums[4 + i];
-            } else {
-                multiply_4x1[F64]((const char *const *)(const void *)(x + r), w, n, sums);
+            const ptrdiff_t left = plan->k - c;
+            step = left == 4 ? 2 : smaller(3, left);
+            if (step == 3) multiply_4x3(x + r, w, m, n, sums);
+            if (step == 2) multiply_4x2(x + r, w, m, n, sums);
+            if (step == 1) multiply_4x1(x + r, w, m, n, sums);
+            for (int i = 0; i < 4 && r + i < batch->n; i++) {
+                for (ptrdiff_t k = 0; k < step; k++) batch->out[r + i][c + k] += sums[k][i];
             }
-            for (int i = 0; i < 4 && r + i < batch->n; i++) batch->out[r + i][c] += sums[i];
         }
     }
 }

@@ -14,7 +14,7 @@ CLONES static void JOIN(to_double, TAG)(const char *data, ptrdiff_t stride, ptrd
 }
 
 /* Four rows times one class; two sums a row hide the latency of the multiply-add. */
-CLONES static void JOIN(multiply_4x1, TAG)(const char *const *rows, const double *w, ptrdiff_t n, double *sums) {
+CLONES static void JOIN(multiply_four, TAG)(const char *const *rows, const double *w, ptrdiff_t n, double *sums) {
     const T *p = (const T *)(const void *)rows[0], *q = (const T *)(const void *)rows[1];
     const T *r = (const T *)(const void *)rows[2], *s = (const T *)(const void *)rows[3];
     quad a = {0}, b = {0}, c = {0}, d = {0}, e = {0}, f = {0}, g = {0}, h = {0};
