@@ -21,9 +21,12 @@ from sefr import SEFRClassifier
 from .clock import interleaved, ratio, typical
 
 SHAPES = ((7000, 5000), (200_000, 40))
-# A peer whose fit would take longer than half of this is measured on fewer rows and its time multiplied as if
-# it were linear; "rows_measured" says on how many.
-LONGEST = 12.0
+# A peer whose fit would take longer than this many seconds is measured on fewer rows and its time multiplied as
+# if it were linear; "rows_measured" says on how many. A fit longer than LONG is measured once.
+LONGEST = 9.0
+LONG = 1.0
+FEWEST_ROWS = 100
+BOOSTS = 50  # iterations of the boosting methods, as in the paper
 
 
 def two_pass(X: Any, y: Any) -> tuple[Any, float]:
@@ -56,10 +59,10 @@ def _peers() -> dict[str, Callable[[Any, Any], object]]:
         "LogisticRegression": lambda X, y: LogisticRegression(max_iter=100).fit(X, y),
         "LinearSVC": lambda X, y: LinearSVC().fit(X, y),
         "DecisionTree": lambda X, y: DecisionTreeClassifier().fit(X, y),
-        "LightGBM": lambda X, y: LGBMClassifier(n_jobs=1, verbose=-1).fit(X, y),
-        "XGBoost": lambda X, y: XGBClassifier(n_jobs=1).fit(X, y),
-        "CatBoost": lambda X, y: CatBoostClassifier(verbose=0, thread_count=1).fit(X, y),
-        "linearboost": lambda X, y: LinearBoostClassifier(n_estimators=10).fit(X, y),
+        "LightGBM": lambda X, y: LGBMClassifier(n_estimators=BOOSTS, n_jobs=1, verbose=-1).fit(X, y),
+        "XGBoost": lambda X, y: XGBClassifier(n_estimators=BOOSTS, n_jobs=1).fit(X, y),
+        "CatBoost": lambda X, y: CatBoostClassifier(BOOSTS, verbose=0, thread_count=1).fit(X, y),
+        "linearboost": lambda X, y: LinearBoostClassifier(n_estimators=BOOSTS).fit(X, y),
     }
 
 
@@ -85,22 +88,18 @@ def measure() -> Iterator[dict[str, Any]]:
         ours = SEFRClassifier()
         ours.fit(X, y)
         for name, fit in _peers().items():
-            part = _affordable(fit, X, y)
-            times = interleaved(
-                {
-                    "ours": partial(ours.fit, X, y),
-                    "peer": partial(fit, X[:part], y[:part]),
-                },
-                5,
-                seconds=4.0,
-            )
+            part, seconds = _affordable(fit, X, y)
+            peers = {} if seconds > LONG else {"peer": partial(fit, X[:part], y[:part])}
+            times = interleaved({"ours": partial(ours.fit, X, y), **peers}, 5, seconds=2.0)
+            times.setdefault("peer", [seconds] * len(times["ours"]))
             yield _row(
                 n, m, name, ratio(times, "peer", "ours") * n / part, typical(times, "peer") * n / part, part
             )
-        seconds = _published_package(X[:2000], y[:2000])
-        if seconds is not None:
+        seconds_of_published = _published_package(X[:2000], y[:2000])
+        if seconds_of_published is not None:
             mine = typical(interleaved({"ours": partial(ours.fit, X[:2000], y[:2000])}, 9), "ours")
-            yield _row(n, m, "sefr on PyPI", seconds / mine, seconds * n / 2000, 2000)
+            slower = seconds_of_published / mine
+            yield _row(n, m, "sefr on PyPI", slower, seconds_of_published * n / 2000, 2000)
 
 
 def _row(n: int, m: int, name: str, slower: float, seconds: float, part: int) -> dict[str, Any]:
@@ -114,16 +113,17 @@ def _row(n: int, m: int, name: str, slower: float, seconds: float, part: int) ->
     }
 
 
-def _affordable(fit: Callable[[Any, Any], object], X: Any, y: Any) -> int:
-    """Return how many rows the peer fits in about ``LONGEST`` / 2 seconds, going up by fours."""
-    part = min(len(X), 400)
+def _affordable(fit: Callable[[Any, Any], object], X: Any, y: Any) -> tuple[int, float]:
+    """Return how many rows the peer fits within ``LONGEST`` seconds, going up by fours, and its time for them."""
+    part = min(len(X), FEWEST_ROWS)
     while True:
         start = time.perf_counter()
         fit(X[:part], y[:part])
         took = time.perf_counter() - start
-        if part == len(X) or took * 4 > LONGEST / 2:
-            return part
-        part = min(len(X), part * 4)
+        more = min(len(X), part * 4)
+        if part == len(X) or took * more / part > LONGEST:
+            return part, took
+        part = more
 
 
 PUBLISHED = """
