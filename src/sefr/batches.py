@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .matrix import Dense, Matrix, Sparse
-from .refine import Labelled, Table, sample_size
+from .rows import Labelled, Table, sample_size
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +27,13 @@ def again(batches: Any) -> Callable[[], Iterator[Any]]:
             "since every pass reads the batches again"
         )
     return lambda: iter(batches)
+
+
+def three(batch: Any, number: int) -> tuple[Any, Any, Any]:
+    """Return X, y and weights of a batch."""
+    if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+        raise TypeError(f"batch {number} is not (X, y) or (X, y, sample_weight)")
+    return batch[0], batch[1], batch[2] if len(batch) == 3 else None
 
 
 class Gathered(Dense):

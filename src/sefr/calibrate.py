@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .rows import Labelled
 from .solve import Hyperplanes, means
 from .summary import Summary
 
@@ -23,6 +24,10 @@ GRID = np.geomspace(1e-3, 1e3, 121)
 # How many rows a class's own sharpness needs to weigh as much as that of all classes together.
 DOUBT = 10.0
 MOST_ROWS = 1024
+# Rows whose scores are kept for probabilities after one pass: few enough to cost next to nothing.
+SCORED_ROWS = 256
+FEWEST_SCORED = 32
+SCORED_CELLS = 1 << 17
 # The variance of a value in [0, 1] is at most mean (1 - mean), and a third of it if values are spread evenly.
 EVEN = 1 / 3
 
@@ -55,6 +60,30 @@ class HeldOut:
         scores = np.full((len(self.scores), n_classes), -np.inf)
         scores[:, at] = self.scores
         return HeldOut(scores, np.asarray(at, dtype=np.int32)[self.codes], self.weights)
+
+
+def joined(before: HeldOut | None, after: HeldOut | None) -> HeldOut | None:
+    """Return what is kept of both."""
+    return before if after is None else after.joined(before)
+
+
+def some_scores(rows: Labelled, planes: Hyperplanes, classes: NDArray[Any]) -> HeldOut:
+    """Return the scores of a few rows that the model has learned, coded by its classes."""
+    n_rows, n_features = rows.matrix.shape
+    step = max(1, n_rows // min(SCORED_ROWS, max(FEWEST_SCORED, SCORED_CELLS // n_features)))
+    some = np.arange(step // 2, n_rows, step)
+    weights = np.ones(len(some)) if rows.weights is None else rows.weights[some]
+    if rows.weights is not None:
+        some, weights = some[weights > 0], weights[weights > 0]
+    if planes.far is None:
+        scores = rows.matrix.scores(planes.coef, planes.intercept, some)
+    else:
+        scores = planes.scores(rows.matrix.take(some))
+    codes = rows.over(classes).codes[some]
+    if np.isnan(scores).any():  # rows with missing values
+        known = ~np.isnan(scores).any(axis=1)
+        scores, codes, weights = scores[known], codes[known], weights[known]
+    return HeldOut(scores, codes, weights)
 
 
 def gaps_of(scores: Floats) -> tuple[Floats, NDArray[np.intp]]:

@@ -11,11 +11,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.utils import check_array
 from threadpoolctl import ThreadpoolController
 
 from . import _native
@@ -221,31 +218,14 @@ class Dense(Matrix):
         self.known = array.dtype in KERNEL_TYPES
         self.exact = array.dtype.kind in "iub" or array.dtype.itemsize <= 4
 
-    def summarise(
-        self,
-        codes: Codes,
-        weights: Floats | None,
-        n_classes: int,
-        n_folds: int = 1,
-        *,
-        missing: bool = False,
-        n_threads: int = 1,
-    ) -> Raw:
-        if not self.known:
-            return _joined(
-                [
-                    Dense(block).summarise(
-                        codes[rows],
-                        None if weights is None else weights[rows],
-                        n_classes,
-                        n_folds,
-                        missing=missing,
-                        n_threads=n_threads,
-                    )
-                    for rows, block in self.blocks()
-                ]
-            )
-        return super().summarise(codes, weights, n_classes, n_folds, missing=missing, n_threads=n_threads)
+    def summarise(self, codes: Codes, weights: Floats | None, *groups: int, **options: Any) -> Raw:
+        if self.known:
+            return super().summarise(codes, weights, *groups, **options)
+        parts = [
+            Dense(block).summarise(codes[at], None if weights is None else weights[at], *groups, **options)
+            for at, block in self.blocks()
+        ]
+        return _joined(parts)
 
     def _add_up(self, *arguments: Any) -> bool:
         return _native.summarise(self.array, *arguments)
@@ -416,88 +396,3 @@ class Selected(Matrix):
 def _threads() -> Any:
     """Return what sets the number of BLAS threads: left alone, they are as many as the cores."""
     return ThreadpoolController()
-
-
-def matrix_of(X: Any) -> Matrix:
-    """Return ``X`` as a matrix that the kernels can read, without copying it.
-
-    Raises what scikit-learn raises for what is not a table of numbers; NaN and infinity are left to the sums.
-    """
-    if type(X) is np.ndarray and X.ndim == 2 and X.dtype in KERNEL_TYPES and X.size:
-        return Dense(X)
-    if sparse.issparse(X):
-        return _sparse(X)
-    if (
-        hasattr(X, "__arrow_c_stream__")
-        or hasattr(X, "__dataframe__")
-        or nw.dependencies.is_into_dataframe(X)
-    ):
-        return _frame(X)
-    return Dense(_array(X))
-
-
-def _array(X: Any) -> NDArray[Any]:
-    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2 and X.size:
-        return np.asarray(X)
-    return np.asarray(check_array(X, dtype="numeric", ensure_all_finite=False, copy=False))
-
-
-def _sparse(X: Any) -> Sparse:
-    X = check_array(
-        X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, accept_large_sparse=True
-    )
-    if X.dtype not in KERNEL_TYPES:
-        X = X.astype(np.float64)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return Sparse(X)
-
-
-def _frame(X: Any) -> Matrix:
-    frame = nw.from_native(X, eager_only=True)
-    if frame.shape[0] == 0 or frame.shape[1] == 0:
-        check_array(np.empty(frame.shape))  # raises scikit-learn's own words
-    text = [n for n, dtype in frame.schema.items() if not (dtype.is_numeric() or dtype == nw.Boolean)]
-    converted = _numbers_in_disguise(frame, text)
-    if left := [name for name in text if name not in converted]:
-        kinds = ", ".join(f"{name!r} ({frame.schema[name]})" for name in left[:5])
-        more = f" and {len(left) - 5} more" if len(left) > 5 else ""
-        raise ValueError(
-            f"could not convert string to float: columns of X that are not numbers: {kinds}{more}; "
-            "drop or encode them first"
-        )
-    whole = _one_block(X)
-    if whole is not None and not converted:
-        return Dense(whole)
-    columns = [converted[name] if name in converted else _column(frame[name]) for name in frame.columns]
-    return Columns(columns, frame.shape[0])
-
-
-def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, NDArray[Any]]:
-    """Return the columns of Python objects that are all numbers."""
-    found = {}
-    for name in names:
-        if frame.schema[name] == nw.Object:
-            try:
-                found[name] = frame[name].to_numpy().astype(np.float64)
-            except (TypeError, ValueError):
-                continue
-    return found
-
-
-def _one_block(X: Any) -> NDArray[Any] | None:
-    """Return the array behind a pandas frame of one numpy type: a view, not a copy."""
-    if not nw.dependencies.is_pandas_dataframe(X):
-        return None
-    kinds = set(X.dtypes)
-    if len(kinds) == 1 and isinstance(kind := kinds.pop(), np.dtype) and kind in KERNEL_TYPES:
-        return np.asarray(X.to_numpy(copy=False))
-    return None
-
-
-def _column(series: Any) -> NDArray[Any]:
-    if series.null_count() or series.dtype.is_decimal():
-        series = series.cast(nw.Float64)
-    values = np.asarray(series.to_numpy())
-    return values if values.dtype in KERNEL_TYPES else values.astype(np.float64)

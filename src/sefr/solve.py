@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from .intake import describe_feature
 from .matrix import Matrix
-from .summary import Summary, delicate
+from .summary import Summary
+from .sums import delicate
 from .twofold import Twofold
 
 Floats = NDArray[np.float64]
