@@ -27,8 +27,6 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     missing: str
     n_jobs: int | None
     classes_: NDArray[Any]
-    coef_: Floats
-    intercept_: Floats
     summary_: Summary
     n_features_in_: int
     _planes: Hyperplanes
@@ -133,6 +131,18 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.missing == "ignore":
             np.nan_to_num(parts, copy=False, nan=0.0)
         return parts[:, 0, :] if len(self.classes_) == 2 else parts
+
+    @property
+    def coef_(self) -> Floats:
+        """The weights for the features as they come: (1, m) for two classes, else (K, m)."""
+        check_is_fitted(self)
+        return self._planes.coef
+
+    @property
+    def intercept_(self) -> Floats:
+        """What goes with ``coef_``, (1,) or (K,)."""
+        check_is_fitted(self)
+        return self._planes.intercept
 
     @property
     def feature_scores_(self) -> Floats:

@@ -458,6 +458,4 @@ class SEFRClassifier(Answers):
         self._refined = refined
         self._calibration = None
         self._held_out = held_out
-        self.coef_ = planes.coef
-        self.intercept_ = planes.intercept
         return self

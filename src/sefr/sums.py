@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _native
 from .intake import complain_of_sums
 from .matrix import Codes, Dense, Matrix, Raw
 from .twofold import Twofold
@@ -34,7 +35,10 @@ def added_up(
         raw = matrix.summarise(codes, weights, n_classes, n_folds, missing=True, n_threads=n_threads)
     if not raw.finite:
         complain_of_sums(matrix, codes, weights, raw, feature_names, missing)
-    if weights is None and matrix.exact:
+    exact = weights is None and matrix.exact
+    if exact or (
+        raw.present is None and n_folds == 1 and not _native.is_delicate(raw.sums, raw.counts, raw.low[0])
+    ):
         return raw, Twofold(raw.sums)
     return raw, _with_care(matrix, codes, weights, raw, n_classes, n_threads)
 

@@ -1,0 +1,27 @@
+/* From sums to weights: equations 3 to 9 of the paper where they need no care. */
+#ifndef SEFR_SOLVE_H
+#define SEFR_SOLVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Counts (k), sums (k x m), and the ranges that features are scaled by (m). */
+struct learned {
+    ptrdiff_t k, m;
+    const double *counts, *sums, *low, *high;
+};
+
+/* For two classes one hyperplane, else k: weights (k x m) of scaled features, and a bias that goes with them; the
+   intercept goes with weights of features as they are. Span (m) is high - low. */
+struct planes {
+    double *span, *weights, *bias, *intercept;
+};
+
+/* False: what was written is not to be used, since a class has no rows, a range is not finite or turned round, or plain
+   float64 would lose too much. */
+bool solve(const struct learned *from, double epsilon, const struct planes *to);
+
+/* True if a feature lies so far from zero that its plain sum loses what distinguishes its values; see sums.py. */
+bool is_delicate(const struct learned *from);
+
+#endif
