@@ -1,10 +1,9 @@
 #include "binding.h"
 #include "solve.h"
 
-enum { SUMS, COUNTS, LOW, HIGH, EPSILON, SPAN, WEIGHTS, BIAS, INTERCEPT, N_ARGUMENTS };
+enum { SUMS, COUNTS, LOW, HIGH, EPSILON, SPAN, WEIGHTS, BIAS, N_ARGUMENTS };
 
-static const char *const names[] = {"sums", "counts", "low",  "high",     "epsilon",
-                                    "span", "weights", "bias", "intercept"};
+static const char *const names[] = {"sums", "counts", "low", "high", "epsilon", "span", "weights", "bias"};
 
 static bool hold_learned(struct array *arrays, PyObject *const *values, Py_ssize_t n_ranges, struct learned *from) {
     if (!hold_exact(&arrays[SUMS], values[SUMS], "sums", 2, F64, false)) return false;
@@ -29,8 +28,7 @@ static bool hold_planes(struct array *arrays, PyObject *const *values, const str
             return false;
         }
     }
-    *to = (struct planes){arrays[SPAN].view.buf, arrays[WEIGHTS].view.buf, arrays[BIAS].view.buf,
-                          arrays[INTERCEPT].view.buf};
+    *to = (struct planes){arrays[SPAN].view.buf, arrays[WEIGHTS].view.buf, arrays[BIAS].view.buf};
     return true;
 }
 

@@ -5,6 +5,8 @@
 /* Features are worked on in blocks that stay in the first cache: ten arrays of this many doubles. */
 enum { BLOCK = 512 };
 
+/* There are no branches in the loops below: a division in one would not be done for several features at a time. */
+
 /* As in sums.py and solve.py. */
 #define DELICATE 256.0
 #define FAR 256.0
@@ -29,42 +31,44 @@ INLINE void add_up(const struct learned *from, ptrdiff_t first, ptrdiff_t n, dou
 /* Write the spans of n features and their inverses, 0 for a constant; true if a feature needs care. */
 INLINE bool measure(const double *restrict low, const double *restrict high, const double *restrict total,
                     ptrdiff_t n, double n_rows, double *restrict span, double *restrict inverse) {
+    const double per_row = 1 / n_rows;
     int64_t care = 0;
     for (ptrdiff_t j = 0; j < n; j++) {
-        const double wide = high[j] - low[j], most = fabs(low[j]) > fabs(high[j]) ? fabs(low[j]) : fabs(high[j]);
-        const bool flat = wide == 0, fine = wide >= NARROW && wide < HUGE_VAL && most <= FAR * wide &&
-                                            fabs(low[j]) <= DELICATE * (total[j] / n_rows - low[j]);
-        care |= !(flat | fine);
+        const double wide = high[j] - low[j], above = total[j] * per_row - low[j];
+        const double flat = wide == 0;
+        const int64_t fine = (wide >= NARROW) & (wide < HUGE_VAL) & (fabs(low[j]) <= FAR * wide) &
+                             (fabs(high[j]) <= FAR * wide) & (fabs(low[j]) <= DELICATE * above);
+        care |= !(fine | (wide == 0));
         span[j] = wide;
-        inverse[j] = flat ? 0 : 1 / (flat ? 1 : wide);
+        inverse[j] = (1 - flat) / (wide + flat);
     }
     return care;
 }
 
 /* One hyperplane over n features: what the class's sums and those of the rest are above the low ends, times the other
-   side's count, takes the place of the means, so that one division a weight is enough. The two terms of a feature are
-   added up in `midway` (weight times midpoint) and `moved` (weight of the raw value times low). */
-INLINE void weigh(const double *restrict own, const double *restrict rest, const double *restrict low,
-                  const double *restrict span, const double *restrict inverse, ptrdiff_t n, double n_own, double n_rest, double epsilon,
-                  double *restrict weights, double *restrict midway, double *restrict moved) {
+   side's count, takes the place of the means, so that one division a weight is enough. Returns the sum of weight times
+   midpoint. */
+INLINE double weigh(const double *restrict own, const double *restrict rest, const double *restrict low,
+                    const double *restrict span, const double *restrict inverse, ptrdiff_t n, double n_own, double n_rest, double epsilon,
+                    double *restrict weights) {
+    double midway[BLOCK];
     const double n_rows = n_own + n_rest, little = epsilon * n_own * n_rest;
     const double own_share = n_rest / (n_own * n_rows), rest_share = n_own / (n_rest * n_rows);
     for (ptrdiff_t j = 0; j < n; j++) {
         const double a = own[j] - n_own * low[j], b = rest[j] - n_rest * low[j];
-        const double divisor = a * n_rest + b * n_own + little * span[j];
-        const bool known = span[j] > 0 && divisor != 0;
-        const double weight = known ? (a * n_rest - b * n_own) / (known ? divisor : 1) : 0;
-        const double raw = weight * inverse[j];
+        const double top = a * n_rest - b * n_own, bottom = a * n_rest + b * n_own + little * span[j];
+        const double none = bottom == 0, live = span[j] != 0;
+        const double weight = top / (bottom + none) * (live - live * none);
         weights[j] = weight;
-        midway[j] = raw * (a * own_share + b * rest_share);
-        moved[j] = raw * low[j];
+        midway[j] = weight * inverse[j] * (a * own_share + b * rest_share);
     }
-    for (ptrdiff_t j = n; j < BLOCK; j++) midway[j] = moved[j] = 0;
+    for (ptrdiff_t j = n; j < BLOCK; j++) midway[j] = 0;
+    return folded(midway);
 }
 
 CLONES static bool solve_block(const struct learned *from, ptrdiff_t first, ptrdiff_t n, double n_rows, double epsilon,
                                const struct planes *to) {
-    double total[BLOCK], inverse[BLOCK], rest[BLOCK], midway[BLOCK], moved[BLOCK];
+    double total[BLOCK], inverse[BLOCK], rest[BLOCK];
     const double *low = from->low + first, *span = to->span + first;
     const ptrdiff_t m = from->m, skipped = from->k == 2;
     add_up(from, first, n, total);
@@ -75,11 +79,8 @@ CLONES static bool solve_block(const struct learned *from, ptrdiff_t first, ptrd
             for (ptrdiff_t j = 0; j < n; j++) rest[j] = total[j] - own[j];
         }
         const ptrdiff_t row = k - skipped;
-        weigh(own, others, low, span, inverse, n, from->counts[k], n_rows - from->counts[k], epsilon,
-              to->weights + row * m + first, midway, moved);
-        const double bias = folded(midway);
-        to->bias[row] -= bias;
-        to->intercept[row] -= bias + folded(moved);
+        to->bias[row] -= weigh(own, others, low, span, inverse, n, from->counts[k], n_rows - from->counts[k], epsilon,
+                               to->weights + row * m + first);
     }
     return true;
 }
@@ -92,13 +93,13 @@ bool solve(const struct learned *from, double epsilon, const struct planes *to) 
         if (!(from->counts[k] > 0)) return false;
         n_rows += from->counts[k];
     }
-    for (ptrdiff_t k = 0; k < n_planes; k++) to->bias[k] = to->intercept[k] = 0;
+    for (ptrdiff_t k = 0; k < n_planes; k++) to->bias[k] = 0;
     for (ptrdiff_t first = 0; first < from->m; first += BLOCK) {
         const ptrdiff_t left = from->m - first;
         if (!solve_block(from, first, left < BLOCK ? left : BLOCK, n_rows, epsilon, to)) return false;
     }
     bool finite = true;
-    for (ptrdiff_t k = 0; k < n_planes; k++) finite &= isfinite(to->bias[k]) && isfinite(to->intercept[k]);
+    for (ptrdiff_t k = 0; k < n_planes; k++) finite &= isfinite(to->bias[k]);
     return finite;
 }
 

@@ -11,10 +11,10 @@ struct learned {
     const double *counts, *sums, *low, *high;
 };
 
-/* For two classes one hyperplane, else k: weights (k x m) of scaled features, and a bias that goes with them; the
-   intercept goes with weights of features as they are. Span (m) is high - low. */
+/* For two classes one hyperplane, else k: weights (k x m) of scaled features, and the biases that go with them. Span (m)
+   is high - low. */
 struct planes {
-    double *span, *weights, *bias, *intercept;
+    double *span, *weights, *bias;
 };
 
 /* False: what was written is not to be used, since a class has no rows, a range is not finite or turned round, or plain

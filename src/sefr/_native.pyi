@@ -136,13 +136,12 @@ def solve(
     span: Buffer,
     weights: Buffer,
     bias: Buffer,
-    intercept: Buffer,
 ) -> bool:
     """Write the hyperplanes that sums define; False, and nothing of use, where that needs care.
 
     ``sums``: float64 (K, m). ``counts``: float64 (K,). ``low``, ``high``: float64 (m,), what features are
     scaled by. ``span``: float64 (m,), high - low. ``weights``: float64 (R, m), of scaled features, with R = 1
-    for two classes, else K. ``bias`` goes with these, ``intercept`` with weights / span; both float64 (R,).
+    for two classes, else K. ``bias``: float64 (R,), goes with these.
     It needs care where a class has no rows, or a value is so far from zero that float64 loses too much.
     """
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .matrix import Matrix, Rows, every_run
 from .rows import Labelled
-from .solve import Hyperplanes, means
+from .solve import Hyperplanes, Scaling, means, solve_within
 from .summary import Summary
 
 Floats = NDArray[np.float64]
@@ -24,10 +25,15 @@ GRID = np.geomspace(1e-3, 1e3, 121)
 # How many rows a class's own sharpness needs to weigh as much as that of all classes together.
 DOUBT = 10.0
 MOST_ROWS = 1024
-# Rows whose scores are kept for probabilities after one pass: few enough to cost next to nothing.
+# Rows whose scores are kept for probabilities after one pass, and the multiplications that these may take:
+# so many, and a part of the values that the pass reads.
 SCORED_ROWS = 256
-FEWEST_SCORED = 32
-SCORED_CELLS = 1 << 17
+FEWEST_SCORED = 64
+SCORED_PRODUCTS = 1 << 20
+SCORED_PART = 16
+MOST_CELLS = 1 << 18
+# Where a row is too wide, some of its features stand for all: better more rows of these than few whole ones.
+FEWEST_FEATURES = 512
 # The variance of a value in [0, 1] is at most mean (1 - mean), and a third of it if values are spread evenly.
 EVEN = 1 / 3
 
@@ -67,23 +73,46 @@ def joined(before: HeldOut | None, after: HeldOut | None) -> HeldOut | None:
     return before if after is None else after.joined(before)
 
 
-def some_scores(rows: Labelled, planes: Hyperplanes, classes: NDArray[Any]) -> HeldOut:
-    """Return the scores of a few rows that the model has learned, coded by its classes."""
-    n_rows, n_features = rows.matrix.shape
-    step = max(1, n_rows // min(SCORED_ROWS, max(FEWEST_SCORED, SCORED_CELLS // n_features)))
-    some = np.arange(step // 2, n_rows, step)
+def some_scores(rows: Labelled, summary: Summary, planes: Hyperplanes, epsilon: float) -> HeldOut:
+    """Return the scores of a few of the rows behind a Summary, coded by its classes.
+
+    Wide rows are scored by some of their features: by hyperplanes that know no others, times their number.
+    """
+    matrix = rows.matrix
+    n_rows, n_features = matrix.shape
+    most, step = _share(n_rows, n_features, len(planes.bias), sparse=matrix.sparse)
+    some = np.arange(n_rows // most // 2, n_rows, n_rows // most)
     weights = np.ones(len(some)) if rows.weights is None else rows.weights[some]
     if rows.weights is not None:
         some, weights = some[weights > 0], weights[weights > 0]
-    if planes.far is None:
-        scores = rows.matrix.scores(planes.coef, planes.intercept, some)
+    if step > 1:
+        scores = _scores_by_some_features(matrix, some, step, summary, planes, epsilon)
+    elif planes.far is None:
+        scores = matrix.scores(planes.coef, planes.intercept, some)
     else:
-        scores = planes.scores(rows.matrix.take(some))
-    codes = rows.over(classes).codes[some]
-    if np.isnan(scores).any():  # rows with missing values
-        known = ~np.isnan(scores).any(axis=1)
+        scores = planes.scores(matrix.take(some))
+    codes = rows.over(summary.classes).codes[some]
+    known = ~np.isnan(scores[:, -1])
+    if not known.all():  # rows with missing values
         scores, codes, weights = scores[known], codes[known], weights[known]
     return HeldOut(scores, codes, weights)
+
+
+def _share(n_rows: int, n_features: int, n_planes: int, *, sparse: bool) -> tuple[int, int]:
+    """Return how many rows are scored, by every how many-th run of their features."""
+    cells = min(MOST_CELLS, (SCORED_PRODUCTS + n_rows * n_features // SCORED_PART) // n_planes)
+    if sparse:
+        return min(n_rows, SCORED_ROWS), 1
+    most = min(SCORED_ROWS, max(FEWEST_SCORED, cells // min(n_features, FEWEST_FEATURES)))
+    return min(n_rows, most), max(1, n_features // max(FEWEST_FEATURES, cells // most))
+
+
+def _scores_by_some_features(
+    matrix: Matrix, some: Rows, step: int, summary: Summary, planes: Hyperplanes, epsilon: float
+) -> Floats:
+    low, span = every_run(np.stack([planes.scaling.low, planes.scaling.span]), step)
+    part = solve_within(summary.every_run(step), Scaling(low, span), epsilon)
+    return part.scores(matrix.take_runs(some, step)) * (matrix.shape[1] / len(low))
 
 
 def gaps_of(scores: Floats) -> tuple[Floats, NDArray[np.intp]]:

@@ -413,7 +413,10 @@ class SEFRClassifier(Answers):
 
     def _remember_scores(self, rows: Labelled, before: HeldOut | None = None) -> None:
         """Keep the scores of a few rows that were just learned, and of those before, for probabilities."""
-        new = self._refined.held_out if self._refined else some_scores(rows, self._planes, self.classes_)
+        if self._refined is None:
+            new: HeldOut | None = some_scores(rows, self.summary_, self._planes, self.epsilon)
+        else:
+            new = self._refined.held_out
         self._held_out = joined(before, new)
 
     def _held_out_over(self, classes: NDArray[Any]) -> HeldOut | None:

@@ -28,6 +28,8 @@ KERNEL_TYPES = frozenset(
 BLOCK_BYTES = 8 << 20
 # With more hyperplanes than this, BLAS on blocks of rows is faster than the kernel.
 MANY = 16
+# Where some columns stand for all, they come in runs: these are as quick to read as whole rows.
+RUN = 64
 # Such a block stays in the cache between its conversion and its product.
 PRODUCT_BYTES = 4 << 20
 
@@ -64,10 +66,18 @@ def _joined(parts: list[Raw]) -> Raw:
     return Raw(sums, counts, low, high, present, finite)
 
 
+def every_run(array: NDArray[Any], step: int) -> NDArray[Any]:
+    """Return the columns of every ``step``-th run of ``RUN``."""
+    n_rows, n_columns = array.shape
+    runs = array[:, : n_columns // RUN * RUN].reshape(n_rows, -1, RUN)
+    return runs[:, step // 2 :: step].reshape(n_rows, -1)
+
+
 class Matrix:
     """Rows and columns of numbers; the base of the three shapes."""
 
     shape: tuple[int, int]
+    sparse = False
     exact: bool  # no value needs more than float32's 24 bits or is an integer: sums do not round
 
     def summarise(
@@ -154,6 +164,10 @@ class Matrix:
     def take(self, rows: Rows) -> Matrix:
         """Return a copy of some rows."""
         return Dense(self._block(rows, slice(None)))
+
+    def take_runs(self, rows: Rows, step: int) -> Matrix:
+        """Return a copy of some rows, of every ``step``-th run of columns."""
+        return Dense(self._block(rows, every_run(np.arange(self.shape[1])[None], step)[0]))
 
     def variances(self, weights: Floats, near: Floats, span: Floats) -> Floats:
         """Return the variance of every feature in units of its span, by weight, over what is not missing.
@@ -260,6 +274,11 @@ class Dense(Matrix):
     def take(self, rows: Rows) -> Matrix:
         return Dense(self.array[rows])
 
+    def take_runs(self, rows: Rows, step: int) -> Matrix:
+        start, pace = (rows[0], rows[1] - rows[0]) if len(rows) > 1 else (0, 0)
+        even = pace > 0 and rows[-1] == start + pace * (len(rows) - 1)
+        return Dense(every_run(self.array[slice(start, rows[-1] + 1, pace) if even else rows], step))
+
     def _block(self, rows: Index, columns: Index) -> Floats:
         return np.asarray(self.array[rows][:, columns], dtype=np.float64)
 
@@ -305,6 +324,8 @@ class Columns(Matrix):
 
 class Sparse(Matrix):
     """A CSR or CSC matrix without duplicates; what is not stored is zero."""
+
+    sparse = True
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
@@ -384,6 +405,7 @@ class Selected(Matrix):
         self.rows = rows
         self.shape = (len(rows), matrix.shape[1])
         self.exact = matrix.exact
+        self.sparse = matrix.sparse
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
         return self.matrix.scores(coef, intercept, self.rows if rows is None else self.rows[rows], n_threads)

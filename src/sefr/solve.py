@@ -56,13 +56,25 @@ class Hyperplanes:
     scaling: Scaling
     feature_scores: Floats
     bias: Floats
-    intercept: Floats
     far: NDArray[np.intp] | None = None
 
     @cached_property
     def coef(self) -> Floats:
-        """The weights for raw features, (R, m): made when they are first asked for, which fit does not."""
-        return _coef(self.scaling.span, self.feature_scores)
+        """The weights for raw features: 0 for a constant one, and the largest float where it overflows."""
+        span, weights = self.scaling.span, self.feature_scores
+        live = span > 0
+        with np.errstate(over="ignore"):
+            if live.all():
+                coef = weights / span
+            else:
+                coef = np.divide(weights, span, out=np.zeros_like(weights), where=live)
+        return coef if np.isfinite(coef).all() else np.nan_to_num(coef, copy=False)
+
+    @cached_property
+    def intercept(self) -> Floats:
+        """What goes with ``coef``."""
+        # not coef @ low: waking the threads of BLAS can cost more than the rest of a fit
+        return np.asarray(self.bias - (self.coef * self.scaling.low).sum(axis=1))
 
     def scores(self, matrix: Matrix, n_threads: int = 1) -> Floats:
         """Return the score of every row and hyperplane."""
@@ -169,28 +181,30 @@ def solve(summary: Summary, scale: Any = "minmax", epsilon: float = 1e-7) -> Hyp
     """Return the hyperplanes that the rows behind a Summary define."""
     if not (summary.counts > 0).any():
         raise ValueError("there are no rows to learn from")
-    planes = _plain(summary, scale, epsilon)
+    planes = _plain(summary, summary.low, summary.high, epsilon) if isinstance(scale, str) else None
+    return planes or solve_within(summary, scaling_of(summary, scale), epsilon)
+
+
+def solve_within(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperplanes:
+    """Return the hyperplanes where it is known how the features are scaled."""
+    low = np.ascontiguousarray(scaling.low)
+    planes = _plain(summary, low, low + scaling.span, epsilon)
     if planes is not None:
         return planes
-    scaling = scaling_of(summary, scale)
     weights, midpoints = weights_and_midpoints(summary, scaling, epsilon)
     bias = _unseen(summary.counts) - (weights * midpoints).sum(axis=1)
     return planes_of(scaling, weights, bias)
 
 
-def _plain(summary: Summary, scale: Any, epsilon: float) -> Hyperplanes | None:
+def _plain(summary: Summary, low: Floats, high: Floats, epsilon: float) -> Hyperplanes | None:
     """Return the hyperplanes where plain float64 will do, from one pass over the sums; else None."""
     if summary.tails is not None or summary.present is not None:
         return None
-    low, high = summary.low, summary.high
-    if not isinstance(scale, str):
-        scaling = scaling_of(summary, scale)
-        low, high = np.ascontiguousarray(scaling.low), scaling.low + scaling.span
     n_planes = 1 if len(summary.counts) == 2 else len(summary.counts)
     span, weights = np.empty_like(low), np.empty((n_planes, len(low)))
-    bias, intercept = np.empty(n_planes), np.empty(n_planes)
-    if _native.solve(summary.sums, summary.counts, low, high, epsilon, span, weights, bias, intercept):
-        return Hyperplanes(Scaling(low, span), weights, bias, intercept)
+    bias = np.empty(n_planes)
+    if _native.solve(summary.sums, summary.counts, low, high, epsilon, span, weights, bias):
+        return Hyperplanes(Scaling(low, span), weights, bias)
     return None
 
 
@@ -199,20 +213,7 @@ def planes_of(scaling: Scaling, weights: Floats, bias: Floats) -> Hyperplanes:
     span = scaling.span
     far = (np.maximum(np.abs(scaling.low), np.abs(scaling.low + span)) > FAR * span) & (span > 0)
     far |= (span < NARROW) & (span > 0)
-    # not coef @ low: waking the threads of BLAS can cost more than the rest of a fit
-    intercept = bias - (_coef(span, weights) * scaling.low).sum(axis=1)
-    return Hyperplanes(scaling, weights, bias, intercept, np.flatnonzero(far) if far.any() else None)
-
-
-def _coef(span: Floats, weights: Floats) -> Floats:
-    """Return weights for raw features; 0 for a constant one, and the largest float where it overflows."""
-    live = span > 0
-    with np.errstate(over="ignore"):
-        if live.all():
-            coef = weights / span
-        else:
-            coef = np.divide(weights, span, out=np.zeros_like(weights), where=live)
-    return coef if np.isfinite(coef).all() else np.nan_to_num(coef, copy=False)
+    return Hyperplanes(scaling, weights, bias, np.flatnonzero(far) if far.any() else None)
 
 
 def weights_and_midpoints(summary: Summary, scaling: Scaling, epsilon: float) -> tuple[Floats, Floats]:

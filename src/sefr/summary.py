@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .intake import describe_feature, feature_names_of, labelled, matrix_of
-from .matrix import Codes, Matrix
+from .matrix import Codes, Matrix, every_run
 from .summary_bytes import packed, unpacked
 from .sums import added_up
 from .threads import thread_count
@@ -430,6 +430,13 @@ class Summary:
         if len(seen) == len(self._counts):
             return self
         return self._each(self._classes[seen], lambda part: part[seen])
+
+    def every_run(self, step: int) -> Summary:
+        """Return the Summary of some of the features: see :func:`sefr.matrix.every_run`."""
+        low, high = every_run(np.stack([self._low, self._high]), step)
+        sums = self._sums.each(lambda part: every_run(part, step))
+        present = None if self._present is None else every_run(self._present, step)
+        return self._from(self._classes, self._counts, sums, present, low, high, None)
 
     def _each(self, classes: NDArray[Any], change: Callable[[Floats], Floats]) -> Summary:
         """Return a Summary of other classes, from these parts, each changed along its first axis."""

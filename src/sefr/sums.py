@@ -36,9 +36,7 @@ def added_up(
     if not raw.finite:
         complain_of_sums(matrix, codes, weights, raw, feature_names, missing)
     exact = weights is None and matrix.exact
-    if exact or (
-        raw.present is None and n_folds == 1 and not _native.is_delicate(raw.sums, raw.counts, raw.low[0])
-    ):
+    if exact or (raw.present is None and not _native.is_delicate(raw.sums, raw.counts, raw.low.min(axis=0))):
         return raw, Twofold(raw.sums)
     return raw, _with_care(matrix, codes, weights, raw, n_classes, n_threads)
 
