@@ -20,7 +20,7 @@ static const char sweep_csr_doc[] =
     "sweep_csr(data, indices, indptr, fill, codes, weights, class_weights, coef, intercept, slope, intercept_slope, "
     "n_threads)\n--\n\nThe same for a CSR matrix and a model of its values as they are.";
 static const char solve_doc[] =
-    "solve(sums, counts, low, high, epsilon, span, weights, bias)\n--\n\n"
+    "solve(sums, counts, low, span, epsilon, weights, bias)\n--\n\n"
     "Write the hyperplanes that sums define; False, and nothing of use, where that needs care.";
 static const char delicate_doc[] =
     "is_delicate(sums, counts, low)\n--\n\n"

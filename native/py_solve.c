@@ -1,9 +1,9 @@
 #include "binding.h"
 #include "solve.h"
 
-enum { SUMS, COUNTS, LOW, HIGH, EPSILON, SPAN, WEIGHTS, BIAS, N_ARGUMENTS };
+enum { SUMS, COUNTS, LOW, SPAN, EPSILON, WEIGHTS, BIAS, N_ARGUMENTS };
 
-static const char *const names[] = {"sums", "counts", "low", "high", "epsilon", "span", "weights", "bias"};
+static const char *const names[] = {"sums", "counts", "low", "span", "epsilon", "weights", "bias"};
 
 static bool hold_learned(struct array *arrays, PyObject *const *values, Py_ssize_t n_ranges, struct learned *from) {
     if (!hold_exact(&arrays[SUMS], values[SUMS], "sums", 2, F64, false)) return false;
@@ -15,20 +15,20 @@ static bool hold_learned(struct array *arrays, PyObject *const *values, Py_ssize
         }
     }
     *from = (struct learned){k, m, arrays[COUNTS].view.buf, arrays[SUMS].view.buf, arrays[LOW].view.buf, NULL};
-    if (n_ranges > 1) from->high = arrays[HIGH].view.buf;
+    if (n_ranges > 1) from->span = arrays[SPAN].view.buf;
     return true;
 }
 
 static bool hold_planes(struct array *arrays, PyObject *const *values, const struct learned *from, struct planes *to) {
     const Py_ssize_t n_planes = from->k == 2 ? 1 : from->k;
-    for (int i = SPAN; i < N_ARGUMENTS; i++) {
-        const bool wide = i == WEIGHTS, per_feature = i == SPAN;
+    for (int i = WEIGHTS; i < N_ARGUMENTS; i++) {
+        const bool wide = i == WEIGHTS;
         if (!hold_exact(&arrays[i], values[i], names[i], wide ? 2 : 1, F64, true) ||
-            !check_shape(&arrays[i], names[i], per_feature ? from->m : n_planes, wide ? from->m : -1)) {
+            !check_shape(&arrays[i], names[i], n_planes, wide ? from->m : -1)) {
             return false;
         }
     }
-    *to = (struct planes){arrays[SPAN].view.buf, arrays[WEIGHTS].view.buf, arrays[BIAS].view.buf};
+    *to = (struct planes){arrays[WEIGHTS].view.buf, arrays[BIAS].view.buf};
     return true;
 }
 
@@ -52,11 +52,11 @@ PyObject *py_solve(FASTCALL) {
 }
 
 PyObject *py_is_delicate(FASTCALL) {
-    PyObject *values[HIGH], *result = NULL;
-    struct array arrays[HIGH] = {{.held = false}};
+    PyObject *values[SPAN], *result = NULL;
+    struct array arrays[SPAN] = {{.held = false}};
     struct learned from;
     (void)self;
-    if (!gather_arguments("is_delicate", names, HIGH, args, n_args, kwnames, values)) return NULL;
+    if (!gather_arguments("is_delicate", names, SPAN, args, n_args, kwnames, values)) return NULL;
     if (hold_learned(arrays, values, 1, &from)) {
         bool delicate;
         Py_BEGIN_ALLOW_THREADS;
@@ -64,6 +64,6 @@ PyObject *py_is_delicate(FASTCALL) {
         Py_END_ALLOW_THREADS;
         result = PyBool_FromLong(delicate);
     }
-    for (int i = 0; i < HIGH; i++) release(&arrays[i]);
+    for (int i = 0; i < SPAN; i++) release(&arrays[i]);
     return result;
 }

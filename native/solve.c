@@ -28,18 +28,17 @@ INLINE void add_up(const struct learned *from, ptrdiff_t first, ptrdiff_t n, dou
     }
 }
 
-/* Write the spans of n features and their inverses, 0 for a constant; true if a feature needs care. */
-INLINE bool measure(const double *restrict low, const double *restrict high, const double *restrict total,
-                    ptrdiff_t n, double n_rows, double *restrict span, double *restrict inverse) {
+/* Write the inverses of n spans, 0 for a constant feature; true if a feature needs care. */
+INLINE bool measure(const double *restrict low, const double *restrict span, const double *restrict total,
+                    ptrdiff_t n, double n_rows, double *restrict inverse) {
     const double per_row = 1 / n_rows;
     int64_t care = 0;
     for (ptrdiff_t j = 0; j < n; j++) {
-        const double wide = high[j] - low[j], above = total[j] * per_row - low[j];
+        const double wide = span[j], high = low[j] + wide, above = total[j] * per_row - low[j];
         const double flat = wide == 0;
         const int64_t fine = (wide >= NARROW) & (wide < HUGE_VAL) & (fabs(low[j]) <= FAR * wide) &
-                             (fabs(high[j]) <= FAR * wide) & (fabs(low[j]) <= DELICATE * above);
+                             (fabs(high) <= FAR * wide) & (fabs(low[j]) <= DELICATE * above);
         care |= !(fine | (wide == 0));
-        span[j] = wide;
         inverse[j] = (1 - flat) / (wide + flat);
     }
     return care;
@@ -69,10 +68,10 @@ INLINE double weigh(const double *restrict own, const double *restrict rest, con
 CLONES static bool solve_block(const struct learned *from, ptrdiff_t first, ptrdiff_t n, double n_rows, double epsilon,
                                const struct planes *to) {
     double total[BLOCK], inverse[BLOCK], rest[BLOCK];
-    const double *low = from->low + first, *span = to->span + first;
+    const double *low = from->low + first, *span = from->span + first;
     const ptrdiff_t m = from->m, skipped = from->k == 2;
     add_up(from, first, n, total);
-    if (measure(low, from->high + first, total, n, n_rows, to->span + first, inverse)) return false;
+    if (measure(low, span, total, n, n_rows, inverse)) return false;
     for (ptrdiff_t k = skipped; k < from->k; k++) {
         const double *own = from->sums + k * m + first, *others = skipped ? from->sums + first : rest;
         if (!skipped) {

@@ -5,19 +5,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Counts (k), sums (k x m), and the ranges that features are scaled by (m). */
+/* Counts (k), sums (k x m), and what features are scaled by: x' = (x - low) / span (m). */
 struct learned {
     ptrdiff_t k, m;
-    const double *counts, *sums, *low, *high;
+    const double *counts, *sums, *low, *span;
 };
 
-/* For two classes one hyperplane, else k: weights (k x m) of scaled features, and the biases that go with them. Span (m)
-   is high - low. */
+/* For two classes one hyperplane, else k: weights (k x m) of scaled features, and the biases that go with them. */
 struct planes {
-    double *span, *weights, *bias;
+    double *weights, *bias;
 };
 
-/* False: what was written is not to be used, since a class has no rows, a range is not finite or turned round, or plain
+/* False: what was written is not to be used, since a class has no rows, a span is not finite or below 0, or plain
    float64 would lose too much. */
 bool solve(const struct learned *from, double epsilon, const struct planes *to);
 

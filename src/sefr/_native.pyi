@@ -131,17 +131,16 @@ def solve(
     sums: Buffer,
     counts: Buffer,
     low: Buffer,
-    high: Buffer,
-    epsilon: float,
     span: Buffer,
+    epsilon: float,
     weights: Buffer,
     bias: Buffer,
 ) -> bool:
     """Write the hyperplanes that sums define; False, and nothing of use, where that needs care.
 
-    ``sums``: float64 (K, m). ``counts``: float64 (K,). ``low``, ``high``: float64 (m,), what features are
-    scaled by. ``span``: float64 (m,), high - low. ``weights``: float64 (R, m), of scaled features, with R = 1
-    for two classes, else K. ``bias``: float64 (R,), goes with these.
+    ``sums``: float64 (K, m). ``counts``: float64 (K,). ``low``, ``span``: float64 (m,), what features are
+    scaled by. ``weights``: float64 (R, m), of scaled features, with R = 1 for two classes, else K. ``bias``:
+    float64 (R,), goes with these.
     It needs care where a class has no rows, or a value is so far from zero that float64 loses too much.
     """
 

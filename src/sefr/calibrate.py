@@ -33,7 +33,7 @@ SCORED_PRODUCTS = 1 << 20
 SCORED_PART = 16
 MOST_CELLS = 1 << 18
 # Where a row is too wide, some of its features stand for all: better more rows of these than few whole ones.
-FEWEST_FEATURES = 512
+FEWEST_FEATURES = 256
 # The variance of a value in [0, 1] is at most mean (1 - mean), and a third of it if values are spread evenly.
 EVEN = 1 / 3
 
@@ -80,7 +80,9 @@ def some_scores(rows: Labelled, summary: Summary, planes: Hyperplanes, epsilon: 
     """
     matrix = rows.matrix
     n_rows, n_features = matrix.shape
-    most, step = _share(n_rows, n_features, len(planes.bias), sparse=matrix.sparse)
+    most, step = _share(
+        n_rows, n_features, 1 if len(summary.counts) == 2 else len(summary.counts), sparse=matrix.sparse
+    )
     some = np.arange(n_rows // most // 2, n_rows, n_rows // most)
     weights = np.ones(len(some)) if rows.weights is None else rows.weights[some]
     if rows.weights is not None:
@@ -100,19 +102,22 @@ def some_scores(rows: Labelled, summary: Summary, planes: Hyperplanes, epsilon: 
 
 def _share(n_rows: int, n_features: int, n_planes: int, *, sparse: bool) -> tuple[int, int]:
     """Return how many rows are scored, by every how many-th run of their features."""
-    cells = min(MOST_CELLS, (SCORED_PRODUCTS + n_rows * n_features // SCORED_PART) // n_planes)
     if sparse:
         return min(n_rows, SCORED_ROWS), 1
-    most = min(SCORED_ROWS, max(FEWEST_SCORED, cells // min(n_features, FEWEST_FEATURES)))
-    return min(n_rows, most), max(1, n_features // max(FEWEST_FEATURES, cells // most))
+    cells = min(MOST_CELLS, (SCORED_PRODUCTS + n_rows * n_features // SCORED_PART) // n_planes)
+    most = min(SCORED_ROWS, max(FEWEST_SCORED, cells // FEWEST_FEATURES))
+    step = n_features // max(FEWEST_FEATURES, cells // most)
+    if step > 1:
+        return min(n_rows, most), step
+    return min(n_rows, SCORED_ROWS, max(FEWEST_SCORED, cells // n_features)), 1
 
 
 def _scores_by_some_features(
     matrix: Matrix, some: Rows, step: int, summary: Summary, planes: Hyperplanes, epsilon: float
 ) -> Floats:
-    low, span = every_run(np.stack([planes.scaling.low, planes.scaling.span]), step)
-    part = solve_within(summary.every_run(step), Scaling(low, span), epsilon)
-    return part.scores(matrix.take_runs(some, step)) * (matrix.shape[1] / len(low))
+    scaling = Scaling(every_run(planes.scaling.low, step), every_run(planes.scaling.span, step))
+    part = solve_within(summary.every_run(step), scaling, epsilon)
+    return part.scores(matrix.take_runs(some, step)) * (matrix.shape[1] / len(scaling.low))
 
 
 def gaps_of(scores: Floats) -> tuple[Floats, NDArray[np.intp]]:

@@ -67,10 +67,10 @@ def _joined(parts: list[Raw]) -> Raw:
 
 
 def every_run(array: NDArray[Any], step: int) -> NDArray[Any]:
-    """Return the columns of every ``step``-th run of ``RUN``."""
-    n_rows, n_columns = array.shape
-    runs = array[:, : n_columns // RUN * RUN].reshape(n_rows, -1, RUN)
-    return runs[:, step // 2 :: step].reshape(n_rows, -1)
+    """Return the columns of every ``step``-th run of ``RUN``, along the last axis."""
+    *rows, n_columns = array.shape
+    runs = array[..., : n_columns // RUN * RUN].reshape(*rows, -1, RUN)
+    return runs[..., step // 2 :: step, :].reshape(*rows, -1)
 
 
 class Matrix:
@@ -167,7 +167,7 @@ class Matrix:
 
     def take_runs(self, rows: Rows, step: int) -> Matrix:
         """Return a copy of some rows, of every ``step``-th run of columns."""
-        return Dense(self._block(rows, every_run(np.arange(self.shape[1])[None], step)[0]))
+        return Dense(self._block(rows, every_run(np.arange(self.shape[1]), step)))
 
     def variances(self, weights: Floats, near: Floats, span: Floats) -> Floats:
         """Return the variance of every feature in units of its span, by weight, over what is not missing.

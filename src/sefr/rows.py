@@ -36,7 +36,7 @@ class Labelled(NamedTuple):
 
     def over(self, classes: NDArray[Any]) -> Table:
         """Return the rows coded by other classes; rows of a class that is not among them are left out."""
-        if np.array_equal(classes, self.classes):
+        if classes is self.classes or np.array_equal(classes, self.classes):
             return Table(self.matrix, self.codes, self.weights)
         at = np.minimum(np.searchsorted(classes, self.classes), len(classes) - 1)
         place = np.where(classes[at] == self.classes, at, -1).astype(np.int32)

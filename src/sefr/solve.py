@@ -56,7 +56,7 @@ class Hyperplanes:
     scaling: Scaling
     feature_scores: Floats
     bias: Floats
-    far: NDArray[np.intp] | None = None
+    far: NDArray[np.intp] | None
 
     @cached_property
     def coef(self) -> Floats:
@@ -89,6 +89,20 @@ class Hyperplanes:
         return scores
 
 
+class Unsolved(Hyperplanes):
+    """The hyperplanes that a Summary defines, found when they are first asked for."""
+
+    def __init__(self, summary: Summary, scaling: Scaling, epsilon: float) -> None:
+        self.__dict__.update(summary=summary, scaling=scaling, epsilon=epsilon)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in {"feature_scores", "bias", "far"}:
+            raise AttributeError(name)
+        found = solve_within(self.summary, self.scaling, self.epsilon)
+        self.__dict__.update(feature_scores=found.feature_scores, bias=found.bias, far=found.far)
+        return self.__dict__[name]
+
+
 def scaling_of(summary: Summary, scale: Any) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
     m = summary.n_features
@@ -98,6 +112,10 @@ def scaling_of(summary: Summary, scale: Any) -> Scaling:
         )
         return Scaling(np.zeros(m), np.ones(m))
     if isinstance(scale, str):
+        with np.errstate(over="ignore"):
+            span = summary.high - summary.low
+        if np.isfinite(span).all():
+            return Scaling(summary.low, span)
         seen = summary.high >= summary.low
         low = np.where(seen, summary.low, 0.0)
         high = np.where(seen, summary.high, 0.0)
@@ -181,31 +199,20 @@ def solve(summary: Summary, scale: Any = "minmax", epsilon: float = 1e-7) -> Hyp
     """Return the hyperplanes that the rows behind a Summary define."""
     if not (summary.counts > 0).any():
         raise ValueError("there are no rows to learn from")
-    planes = _plain(summary, summary.low, summary.high, epsilon) if isinstance(scale, str) else None
-    return planes or solve_within(summary, scaling_of(summary, scale), epsilon)
+    return Unsolved(summary, scaling_of(summary, scale), float(epsilon))
 
 
 def solve_within(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperplanes:
     """Return the hyperplanes where it is known how the features are scaled."""
-    low = np.ascontiguousarray(scaling.low)
-    planes = _plain(summary, low, low + scaling.span, epsilon)
-    if planes is not None:
-        return planes
+    if summary.tails is None and summary.present is None:
+        n_planes = 1 if len(summary.counts) == 2 else len(summary.counts)
+        weights, bias = np.empty((n_planes, summary.n_features)), np.empty(n_planes)
+        low, span = (np.ascontiguousarray(side) for side in (scaling.low, scaling.span))
+        if _native.solve(summary.sums, summary.counts, low, span, epsilon, weights, bias):
+            return Hyperplanes(scaling, weights, bias, None)
     weights, midpoints = weights_and_midpoints(summary, scaling, epsilon)
     bias = _unseen(summary.counts) - (weights * midpoints).sum(axis=1)
     return planes_of(scaling, weights, bias)
-
-
-def _plain(summary: Summary, low: Floats, high: Floats, epsilon: float) -> Hyperplanes | None:
-    """Return the hyperplanes where plain float64 will do, from one pass over the sums; else None."""
-    if summary.tails is not None or summary.present is not None:
-        return None
-    n_planes = 1 if len(summary.counts) == 2 else len(summary.counts)
-    span, weights = np.empty_like(low), np.empty((n_planes, len(low)))
-    bias = np.empty(n_planes)
-    if _native.solve(summary.sums, summary.counts, low, high, epsilon, span, weights, bias):
-        return Hyperplanes(Scaling(low, span), weights, bias)
-    return None
 
 
 def planes_of(scaling: Scaling, weights: Floats, bias: Floats) -> Hyperplanes:

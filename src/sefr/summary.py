@@ -433,7 +433,7 @@ class Summary:
 
     def every_run(self, step: int) -> Summary:
         """Return the Summary of some of the features: see :func:`sefr.matrix.every_run`."""
-        low, high = every_run(np.stack([self._low, self._high]), step)
+        low, high = every_run(self._low, step), every_run(self._high, step)
         sums = self._sums.each(lambda part: every_run(part, step))
         present = None if self._present is None else every_run(self._present, step)
         return self._from(self._classes, self._counts, sums, present, low, high, None)
