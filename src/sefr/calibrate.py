@@ -25,13 +25,13 @@ GRID = np.geomspace(1e-3, 1e3, 121)
 # How many rows a class's own sharpness needs to weigh as much as that of all classes together.
 DOUBT = 10.0
 MOST_ROWS = 1024
-# Rows whose scores are kept for probabilities after one pass, and the multiplications that these may take:
-# so many, and a part of the values that the pass reads.
+# Rows whose scores are kept for probabilities after one pass; the values that are read for it, and the
+# multiplications: so many, and a part of the values that the pass reads.
 SCORED_ROWS = 256
 FEWEST_SCORED = 64
 SCORED_PRODUCTS = 1 << 20
 SCORED_PART = 16
-MOST_CELLS = 1 << 18
+FEW_CELLS, MOST_CELLS = 1 << 17, 1 << 18
 # Where a row is too wide, some of its features stand for all: better more rows of these than few whole ones.
 FEWEST_FEATURES = 256
 # The variance of a value in [0, 1] is at most mean (1 - mean), and a third of it if values are spread evenly.
@@ -104,7 +104,8 @@ def _share(n_rows: int, n_features: int, n_planes: int, *, sparse: bool) -> tupl
     """Return how many rows are scored, by every how many-th run of their features."""
     if sparse:
         return min(n_rows, SCORED_ROWS), 1
-    cells = min(MOST_CELLS, (SCORED_PRODUCTS + n_rows * n_features // SCORED_PART) // n_planes)
+    part = n_rows * n_features // SCORED_PART
+    cells = min(max(FEW_CELLS, min(MOST_CELLS, part)), (SCORED_PRODUCTS + part) // n_planes)
     most = min(SCORED_ROWS, max(FEWEST_SCORED, cells // FEWEST_FEATURES))
     step = n_features // max(FEWEST_FEATURES, cells // most)
     if step > 1:
