@@ -106,6 +106,45 @@ def test_weight_2_is_the_row_twice(rng):
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.parametrize("passes", [1, 4])
+@pytest.mark.parametrize("n_rows", [300, 800, 6000])
+@pytest.mark.parametrize("kind", ["f4", "f8", "csr", "missing"])
+def test_weight_2_is_the_row_twice_for_any_number_of_rows(rng, kind, n_rows, passes):
+    y = rng.integers(0, 3, n_rows)
+    X = rng.normal(size=(n_rows, 8)) + 0.5 * y[:, None]
+    if kind == "missing":
+        X[rng.random(X.shape) < 0.1] = np.nan
+    X = sparse.csr_matrix(X * (X > 1)) if kind == "csr" else X.astype("f4" if kind == "f4" else "f8")
+    weight = rng.integers(0, 4, n_rows)
+    twice = np.repeat(np.arange(n_rows), weight)
+    clf = SEFRClassifier(passes=passes, missing="ignore" if kind == "missing" else "error")
+    a = clone(clf).fit(X, y, sample_weight=weight)
+    b = clone(clf).fit(X[twice], y[twice])
+    np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-6 * np.abs(a.coef_).max())
+    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("n_rows", [700, 2500, 6000])
+def test_weight_2_is_the_row_twice_in_batches(rng, n_rows):
+    y = rng.integers(0, 3, n_rows)
+    X = rng.normal(size=(n_rows, 8)) + 0.5 * y[:, None]
+    weight = rng.integers(0, 4, n_rows)
+    parts = np.array_split(np.arange(n_rows), 7)
+    a = SEFRClassifier(passes=4).fit_batches([(X[p], y[p], weight[p]) for p in parts])
+    twice = [np.repeat(p, weight[p]) for p in parts]
+    b = SEFRClassifier(passes=4).fit_batches([(X[p], y[p]) for p in twice])
+    np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-6 * np.abs(a.coef_).max())
+
+
+def test_few_rows_that_are_heavy_are_all_in_the_sample(rng):
+    y = rng.integers(0, 2, 400)
+    X = rng.normal(size=(400, 5)) + y[:, None]
+    light = SEFRClassifier(passes=6).fit(X, y)
+    heavy = SEFRClassifier(passes=6).fit(np.repeat(X, 20, axis=0), np.repeat(y, 20))
+    assert (heavy.predict(X) == light.predict(X)).mean() > 0.98
+    assert heavy.loss_curve_[-1] == pytest.approx(light.loss_curve_[-1], rel=0.1)
+
+
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i2", "i4", "u8"])
 def test_every_layout_and_type_gives_the_same_weights(rng, dtype, classes):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from .matrix import Dense, Matrix, Sparse
-from .rows import Labelled, Table, sample_size
+from .rows import Labelled, Table, run_starts, sample_size
 
 Floats = NDArray[np.float64]
 
@@ -49,50 +49,82 @@ class Gathered(Dense):
 
 
 class Gatherer:
-    """Keeps every row, then every second, every fourth and so on: a sample of bounded size."""
+    """Keeps every row, then those at every second, fourth, ... unit of weight: a sample of bounded size.
+
+    A row of weight 2 is kept like a row that comes twice in a row.
+    """
 
     def __init__(self) -> None:
-        self.step = 1
-        self.n_rows = 0
-        self.weighted = False
+        self.step = 0.0  # 0 as long as every row is kept
+        self.weight = 0.0
         self.like: Matrix | None = None
-        self._kept: list[tuple[NDArray[np.int64], Labelled]] = []
+        self._kept: list[_Kept] = []
 
     def add(self, rows: Labelled) -> None:
         """Look at the next batch."""
         self.like = self.like or rows.matrix
-        place = np.arange(self.n_rows, self.n_rows + len(rows.codes))
-        self.n_rows += len(rows.codes)
-        self.weighted |= rows.weights is not None
-        self._kept.append(_some(place, rows, place % self.step == 0))
+        weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
+        live = np.flatnonzero(weights)
         most = 2 * sample_size(len(rows.classes), rows.matrix.shape[1])
-        while sum(len(place) for place, _ in self._kept) > most:
+        starts = None
+        if not self.step:
+            left = most - sum(len(kept.weights) for kept in self._kept)
+            starts = run_starts(rows.matrix, rows.codes, live, max(0, left))
+        weights = weights[live]
+        if starts is not None:
+            weights, live = np.add.reduceat(weights, starts), live[starts]
+        ends = self.weight + np.cumsum(weights)
+        self.weight = float(ends[-1]) if len(ends) else self.weight
+        new = _Kept(ends, weights, rows, live)
+        if starts is not None:
+            self._kept.append(new.taken())
+            return
+        if not self.step:
+            self.step = 2.0 ** np.ceil(np.log2(self.weight / most))
+            self._kept = [kept.reached(self.step) for kept in self._kept]
+        self._kept.append(new.reached(self.step))
+        while sum(kept.ticks(self.step).sum() for kept in self._kept) > most:
             self.step *= 2
-            self._kept = [_some(place, rows, place % self.step == 0) for place, rows in self._kept]
+            self._kept = [kept.reached(self.step) for kept in self._kept]
 
     def sample(
         self, classes: NDArray[Any], renamed: Callable[[Labelled], Labelled] = lambda rows: rows
     ) -> Table:
-        """Return what was kept, coded by ``classes``; weights only if it is all rows or rows have some."""
-        tables = [renamed(rows).over(classes) for _, rows in self._kept if len(rows.codes)]
+        """Return what was kept, coded by ``classes``; weights only if it is all rows."""
+        kept = [k for k in self._kept if len(k.rows)]
+        tables = [renamed(k.batch).over(classes) for k in kept]
         codes = np.concatenate([table.codes for table in tables])
-        weights = None
-        if self.weighted or self.step == 1:
-            weights = np.concatenate(
-                [np.ones(len(t.codes)) if t.weights is None else t.weights for t in tables]
-            )
-        live = (codes >= 0) if weights is None else (codes >= 0) & (weights > 0)
+        weights = np.concatenate([k.weights for k in kept])
+        often = np.concatenate([k.ticks(self.step) for k in kept]) if self.step else np.ones(len(codes), int)
+        places = np.repeat(np.arange(len(codes)), np.where(codes >= 0, often, 0))
+        weight = None if self.step else weights[places]
         if isinstance(tables[0].matrix, Sparse):
-            rows = sparse.vstack([table.matrix.by_rows for table in tables], format="csr")[live]  # type: ignore[attr-defined]
-            return Table(Sparse(rows), codes[live], None if weights is None else weights[live])
-        dense = np.concatenate([block for table in tables for _, block in table.matrix.blocks()])[live]
-        like = self.like or tables[0].matrix
-        return Table(Gathered(dense, like), codes[live], None if weights is None else weights[live])
+            rows = sparse.vstack([table.matrix.by_rows for table in tables], format="csr")[places]  # type: ignore[attr-defined]
+            return Table(Sparse(rows), codes[places], weight)
+        dense = np.concatenate([block for table in tables for _, block in table.matrix.blocks()])[places]
+        return Table(Gathered(dense, self.like or tables[0].matrix), codes[places], weight)
 
 
-def _some(
-    place: NDArray[np.int64], rows: Labelled, keep: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], Labelled]:
-    at = np.flatnonzero(keep)
-    weights = None if rows.weights is None else rows.weights[at]
-    return place[at], Labelled(rows.matrix.take(at), rows.classes, rows.codes[at], weights)
+class _Kept(NamedTuple):
+    """Rows of a batch, and where the weight of all rows so far stands after each of them."""
+
+    ends: Floats
+    weights: Floats
+    batch: Labelled
+    rows: NDArray[np.intp]
+
+    def ticks(self, step: float) -> NDArray[np.int64]:
+        """Return how many multiples of ``step`` lie within each row's weight."""
+        ends = np.ceil(self.ends / step)
+        return (ends - np.ceil((self.ends - self.weights) / step)).astype(np.int64)
+
+    def reached(self, step: float) -> _Kept:
+        """Return a copy of the rows that have any."""
+        some = np.flatnonzero(self.ticks(step))
+        return _Kept(self.ends[some], self.weights[some], self.batch, self.rows[some]).taken()
+
+    def taken(self) -> _Kept:
+        """Return a copy of these rows alone."""
+        matrix, classes, codes, _ = self.batch
+        batch = Labelled(matrix.take(self.rows), classes, codes[self.rows], None)
+        return _Kept(self.ends, self.weights, batch, np.arange(len(self.rows)))

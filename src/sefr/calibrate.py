@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .matrix import Matrix, Rows, every_run
-from .rows import Labelled
+from .rows import Labelled, spread_rows
 from .solve import Hyperplanes, Scaling, means, solve_within
 from .summary import Summary
 
@@ -79,14 +79,17 @@ def some_scores(rows: Labelled, summary: Summary, planes: Hyperplanes, epsilon: 
     Wide rows are scored by some of their features: by hyperplanes that know no others, times their number.
     """
     matrix = rows.matrix
-    n_rows, n_features = matrix.shape
-    most, step = _share(
-        n_rows, n_features, 1 if len(summary.counts) == 2 else len(summary.counts), sparse=matrix.sparse
-    )
-    some = np.arange(n_rows // most // 2, n_rows, n_rows // most)
-    weights = np.ones(len(some)) if rows.weights is None else rows.weights[some]
-    if rows.weights is not None:
-        some, weights = some[weights > 0], weights[weights > 0]
+    n_planes = 1 if len(summary.counts) == 2 else len(summary.counts)
+    total = matrix.shape[0] if rows.weights is None else float(rows.weights.sum())
+    most, step = _share(total, matrix.shape[1], n_planes, sparse=matrix.sparse)
+    if max(total, matrix.shape[0]) > most:
+        some = spread_rows(matrix.shape[0], rows.weights, most)
+        weights = np.ones(most)
+    elif rows.weights is None:
+        some, weights = np.arange(matrix.shape[0]), np.ones(matrix.shape[0])
+    else:
+        some = np.flatnonzero(rows.weights)
+        weights = rows.weights[some]
     if step > 1:
         scores = _scores_by_some_features(matrix, some, step, summary, planes, epsilon)
     elif planes.far is None:
@@ -100,17 +103,17 @@ def some_scores(rows: Labelled, summary: Summary, planes: Hyperplanes, epsilon: 
     return HeldOut(scores, codes, weights)
 
 
-def _share(n_rows: int, n_features: int, n_planes: int, *, sparse: bool) -> tuple[int, int]:
+def _share(n_rows: float, n_features: int, n_planes: int, *, sparse: bool) -> tuple[int, int]:
     """Return how many rows are scored, by every how many-th run of their features."""
     if sparse:
-        return min(n_rows, SCORED_ROWS), 1
-    part = n_rows * n_features // SCORED_PART
+        return SCORED_ROWS, 1
+    part = int(n_rows * n_features) // SCORED_PART
     cells = min(max(FEW_CELLS, min(MOST_CELLS, part)), (SCORED_PRODUCTS + part) // n_planes)
     most = min(SCORED_ROWS, max(FEWEST_SCORED, cells // FEWEST_FEATURES))
     step = n_features // max(FEWEST_FEATURES, cells // most)
     if step > 1:
-        return min(n_rows, most), step
-    return min(n_rows, SCORED_ROWS, max(FEWEST_SCORED, cells // n_features)), 1
+        return most, step
+    return min(SCORED_ROWS, max(FEWEST_SCORED, cells // n_features)), 1
 
 
 def _scores_by_some_features(

@@ -165,6 +165,12 @@ class Matrix:
         """Return a copy of some rows."""
         return Dense(self._block(rows, slice(None)))
 
+    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+        """Say for each of the rows but the first whether some columns are as in the one before."""
+        block = self._block(rows, columns)
+        now, before = block[1:], block[:-1]
+        return np.asarray(((now == before) | (np.isnan(now) & np.isnan(before))).all(axis=1))
+
     def take_runs(self, rows: Rows, step: int) -> Matrix:
         """Return a copy of some rows, of every ``step``-th run of columns."""
         return Dense(self._block(rows, every_run(np.arange(self.shape[1]), step)))
@@ -275,12 +281,13 @@ class Dense(Matrix):
         return Dense(self.array[rows])
 
     def take_runs(self, rows: Rows, step: int) -> Matrix:
-        start, pace = (rows[0], rows[1] - rows[0]) if len(rows) > 1 else (0, 0)
-        even = pace > 0 and rows[-1] == start + pace * (len(rows) - 1)
-        return Dense(every_run(self.array[slice(start, rows[-1] + 1, pace) if even else rows], step))
+        runs = self.array[:, : self.shape[1] // RUN * RUN].reshape(self.shape[0], -1, RUN)
+        return Dense(runs[rows, step // 2 :: step].reshape(len(rows), -1))
 
     def _block(self, rows: Index, columns: Index) -> Floats:
-        return np.asarray(self.array[rows][:, columns], dtype=np.float64)
+        if isinstance(rows, slice) or isinstance(columns, slice):
+            return np.asarray(self.array[rows][:, columns], dtype=np.float64)
+        return np.asarray(self.array[np.ix_(rows, columns)], dtype=np.float64)
 
 
 class Columns(Matrix):
@@ -370,6 +377,13 @@ class Sparse(Matrix):
 
     def take(self, rows: Rows) -> Matrix:
         return Sparse(self.by_rows[rows])
+
+    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+        """Compare all columns, by a sum that rows which differ do not share but by a miracle."""
+        x = self.by_rows[rows].astype(np.float64)
+        x.data[np.isnan(x.data)] = np.pi
+        sums = x @ np.random.default_rng(0).uniform(1, 2, self.shape[1])
+        return np.asarray(sums[1:] == sums[:-1])
 
     def variances(self, weights: Floats, near: Floats, span: Floats) -> Floats:
         x = self.by_rows.astype(np.float64)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .matrix import Codes, Matrix
+from .matrix import Codes, Matrix, Rows
 
 Floats = NDArray[np.float64]
 
@@ -16,6 +16,8 @@ SAMPLE_ROWS = 1024
 FEWEST_ROWS = 256
 SAMPLE_SCORES = 1 << 13
 SAMPLE_CELLS = 1 << 23
+# Rows are compared in parts of so many values.
+COMPARED_CELLS = 1 << 20
 
 
 class Table(NamedTuple):
@@ -57,9 +59,39 @@ def sample_of(table: Table, n_classes: int) -> Table:
     weights = np.ones(len(table.codes)) if table.weights is None else table.weights
     live = np.flatnonzero((table.codes >= 0) & (weights > 0))
     most = sample_size(n_classes, table.matrix.shape[1])
-    if len(live) <= most:
-        return Table(table.matrix.take(live), table.codes[live], weights[live])
-    so_far = np.cumsum(weights[live])
-    places = (np.arange(most) + 0.5) / most * so_far[-1]
-    rows = live[np.minimum(np.searchsorted(so_far, places, side="right"), len(live) - 1)]
+    starts = run_starts(table.matrix, table.codes, live, most)
+    if starts is not None:
+        rows = live[starts]
+        return Table(table.matrix.take(rows), table.codes[rows], np.add.reduceat(weights[live], starts))
+    rows = live[spread_rows(len(live), weights[live], most)]
     return Table(table.matrix.take(rows), table.codes[rows], None)
+
+
+def spread_rows(n_rows: int, weights: Floats | None, most: int) -> Rows:
+    """Return ``most`` rows, evenly spread by weight; a heavy row several times."""
+    places = (np.arange(most) + 0.5) * ((n_rows if weights is None else float(weights.sum())) / most)
+    if weights is None:
+        return places.astype(np.int64)
+    return np.minimum(np.searchsorted(np.cumsum(weights), places, side="right"), n_rows - 1)
+
+
+def run_starts(matrix: Matrix, codes: Codes, rows: Rows, most: int) -> NDArray[np.intp] | None:
+    """Return where runs of equal rows of one code begin among ``rows``; None if there are more than ``most``.
+
+    A few columns tell most rows apart, and reading ends where there are too many.
+    """
+    few = np.unique(np.linspace(0, matrix.shape[1] - 1, 16).astype(np.int64))
+    starts = np.empty(0, dtype=np.intp)
+    for begin in range(0, len(rows), most + 1):
+        part = rows[max(0, begin - 1) : begin + most + 1]  # with the row before
+        new = np.ones(len(part), dtype=bool)
+        new[1:] = (codes[part[1:]] != codes[part[:-1]]) | ~matrix.repeats(part, few)
+        if len(starts) + new.sum() <= most + 1:
+            unsure = np.flatnonzero(~new)
+            for at in np.array_split(unsure, 1 + len(unsure) * matrix.shape[1] // COMPARED_CELLS):
+                pairs = np.column_stack([part[at - 1], part[at]]).ravel()
+                new[at] = ~matrix.repeats(pairs, slice(None))[::2]
+        starts = np.concatenate([starts, np.flatnonzero(new[min(1, begin) :]) + begin])
+        if len(starts) > most:
+            return None
+    return starts
