@@ -113,6 +113,7 @@ CLONES static bool is_delicate_block(const struct learned *from, ptrdiff_t first
 
 bool is_delicate(const struct learned *from) {
     double n_rows = 0;
+    if (from->k < 1) return false;
     for (ptrdiff_t k = 0; k < from->k; k++) n_rows += from->counts[k];
     for (ptrdiff_t first = 0; first < from->m; first += BLOCK) {
         const ptrdiff_t left = from->m - first;

@@ -69,7 +69,8 @@ def sample_of(table: Table, n_classes: int) -> Table:
 
 def spread_rows(n_rows: int, weights: Floats | None, most: int) -> Rows:
     """Return ``most`` rows, evenly spread by weight; a heavy row several times."""
-    places = (np.arange(most) + 0.5) * ((n_rows if weights is None else float(weights.sum())) / most)
+    total = n_rows if weights is None else weights.sum()
+    places = (np.arange(most) + 0.5) / most * total
     if weights is None:
         return places.astype(np.int64)
     return np.minimum(np.searchsorted(np.cumsum(weights), places, side="right"), n_rows - 1)
