@@ -97,8 +97,8 @@ def some_scores(rows: Labelled, summary: Summary, planes: Hyperplanes, epsilon: 
     else:
         scores = planes.scores(matrix.take(some))
     codes = rows.over(summary.classes).codes[some]
-    known = ~np.isnan(scores[:, -1])
-    if not known.all():  # rows with missing values
+    if summary.present is not None:
+        known = ~np.isnan(scores).any(axis=1)
         scores, codes, weights = scores[known], codes[known], weights[known]
     return HeldOut(scores, codes, weights)
 

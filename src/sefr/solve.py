@@ -62,13 +62,12 @@ class Hyperplanes:
     def coef(self) -> Floats:
         """The weights for raw features: 0 for a constant one, and the largest float where it overflows."""
         span, weights = self.scaling.span, self.feature_scores
-        live = span > 0
-        with np.errstate(over="ignore"):
-            if live.all():
-                coef = weights / span
-            else:
-                coef = np.divide(weights, span, out=np.zeros_like(weights), where=live)
-        return coef if np.isfinite(coef).all() else np.nan_to_num(coef, copy=False)
+        with np.errstate(all="ignore"):
+            coef = weights / span
+            if np.isfinite(coef).all():
+                return coef
+            coef = np.divide(weights, span, out=np.zeros_like(weights), where=span > 0)
+        return np.nan_to_num(coef, copy=False)
 
     @cached_property
     def intercept(self) -> Floats:

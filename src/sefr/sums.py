@@ -35,8 +35,9 @@ def added_up(
         raw = matrix.summarise(codes, weights, n_classes, n_folds, missing=True, n_threads=n_threads)
     if not raw.finite:
         complain_of_sums(matrix, codes, weights, raw, feature_names, missing)
+    low = raw.low[0] if n_folds == 1 else raw.low.min(axis=0)
     exact = weights is None and matrix.exact
-    if exact or (raw.present is None and not _native.is_delicate(raw.sums, raw.counts, raw.low.min(axis=0))):
+    if exact or (raw.present is None and not _native.is_delicate(raw.sums, raw.counts, low)):
         return raw, Twofold(raw.sums)
     return raw, _with_care(matrix, codes, weights, raw, n_classes, n_threads)
 
