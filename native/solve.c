@@ -2,7 +2,7 @@
 
 #include "dtype.h"
 
-/* Features are worked on in blocks that stay in the first cache: ten arrays of this many doubles. */
+/* Features are worked on in blocks that stay in the first cache: nine arrays of this many doubles. */
 enum { BLOCK = 512 };
 
 /* There are no branches in the loops below: a division in one would not be done for several features at a time. */
@@ -48,8 +48,8 @@ INLINE bool measure(const double *restrict low, const double *restrict span, con
    side's count, takes the place of the means, so that one division a weight is enough. Returns the sum of weight times
    midpoint. */
 INLINE double weigh(const double *restrict own, const double *restrict rest, const double *restrict low,
-                    const double *restrict span, const double *restrict inverse, ptrdiff_t n, double n_own, double n_rest, double epsilon,
-                    double *restrict weights) {
+                    const double *restrict span, const double *restrict inverse, ptrdiff_t n, double n_own,
+                    double n_rest, double epsilon, double *restrict weights) {
     double midway[BLOCK];
     const double n_rows = n_own + n_rest, little = epsilon * n_own * n_rest;
     const double own_share = n_rest / (n_own * n_rows), rest_share = n_own / (n_rest * n_rows);

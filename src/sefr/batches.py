@@ -75,27 +75,27 @@ class Gatherer:
             weights, live = np.add.reduceat(weights, starts), live[starts]
         ends = self.weight + np.cumsum(weights)
         self.weight = float(ends[-1]) if len(ends) else self.weight
-        new = _Kept(ends, weights, rows, live)
-        if starts is not None:
-            self._kept.append(new.taken())
-            return
-        if not self.step:
-            self.step = 2.0 ** np.ceil(np.log2(self.weight / most))
-            self._kept = [kept.reached(self.step) for kept in self._kept]
-        self._kept.append(new.reached(self.step))
-        while sum(kept.ticks(self.step).sum() for kept in self._kept) > most:
-            self.step *= 2
-            self._kept = [kept.reached(self.step) for kept in self._kept]
+        if starts is None:
+            self._lengthen(2.0 ** np.ceil(np.log2(self.weight / most)))
+            some = np.flatnonzero(_ticks(ends, weights, self.step))
+            live, ends, weights = live[some], ends[some], weights[some]
+        self._kept.append(_Kept(ends, weights, _some(rows, live)))
+
+    def _lengthen(self, step: float) -> None:
+        """Keep what a longer step reaches: a multiple of it lies within the row's weight."""
+        if step > self.step:
+            self.step = step
+            self._kept = [kept.reached(step) for kept in self._kept]
 
     def sample(
         self, classes: NDArray[Any], renamed: Callable[[Labelled], Labelled] = lambda rows: rows
     ) -> Table:
         """Return what was kept, coded by ``classes``; weights only if it is all rows."""
-        kept = [k for k in self._kept if len(k.rows)]
+        kept = [k for k in self._kept if len(k.weights)]
         tables = [renamed(k.batch).over(classes) for k in kept]
         codes = np.concatenate([table.codes for table in tables])
-        weights = np.concatenate([k.weights for k in kept])
-        often = np.concatenate([k.ticks(self.step) for k in kept]) if self.step else np.ones(len(codes), int)
+        ends, weights = (np.concatenate(parts) for parts in zip(*(k[:2] for k in kept), strict=True))
+        often = _ticks(ends, weights, self.step) if self.step else np.ones(len(codes), dtype=np.int64)
         places = np.repeat(np.arange(len(codes)), np.where(codes >= 0, often, 0))
         weight = None if self.step else weights[places]
         if isinstance(tables[0].matrix, Sparse):
@@ -106,25 +106,22 @@ class Gatherer:
 
 
 class _Kept(NamedTuple):
-    """Rows of a batch, and where the weight of all rows so far stands after each of them."""
+    """Rows of a batch, without their weights, and where the weight of all rows stands after each of them."""
 
     ends: Floats
     weights: Floats
     batch: Labelled
-    rows: NDArray[np.intp]
-
-    def ticks(self, step: float) -> NDArray[np.int64]:
-        """Return how many multiples of ``step`` lie within each row's weight."""
-        ends = np.ceil(self.ends / step)
-        return (ends - np.ceil((self.ends - self.weights) / step)).astype(np.int64)
 
     def reached(self, step: float) -> _Kept:
-        """Return a copy of the rows that have any."""
-        some = np.flatnonzero(self.ticks(step))
-        return _Kept(self.ends[some], self.weights[some], self.batch, self.rows[some]).taken()
+        """Return the rows that a step reaches."""
+        some = np.flatnonzero(_ticks(self.ends, self.weights, step))
+        return _Kept(self.ends[some], self.weights[some], _some(self.batch, some))
 
-    def taken(self) -> _Kept:
-        """Return a copy of these rows alone."""
-        matrix, classes, codes, _ = self.batch
-        batch = Labelled(matrix.take(self.rows), classes, codes[self.rows], None)
-        return _Kept(self.ends, self.weights, batch, np.arange(len(self.rows)))
+
+def _ticks(ends: Floats, weights: Floats, step: float) -> NDArray[np.int64]:
+    """Return how many multiples of ``step`` lie within the weight of each row."""
+    return np.asarray(np.ceil(ends / step) - np.ceil((ends - weights) / step), dtype=np.int64)
+
+
+def _some(rows: Labelled, at: NDArray[np.intp]) -> Labelled:
+    return Labelled(rows.matrix.take(at), rows.classes, rows.codes[at], None)

@@ -107,7 +107,7 @@ def _share(n_rows: float, n_features: int, n_planes: int, *, sparse: bool) -> tu
     """Return how many rows are scored, by every how many-th run of their features."""
     if sparse:
         return SCORED_ROWS, 1
-    part = int(n_rows * n_features) // SCORED_PART
+    part = int(min(n_rows * n_features / SCORED_PART, 1e15))
     cells = min(max(FEW_CELLS, min(MOST_CELLS, part)), (SCORED_PRODUCTS + part) // n_planes)
     most = min(SCORED_ROWS, max(FEWEST_SCORED, cells // FEWEST_FEATURES))
     step = n_features // max(FEWEST_FEATURES, cells // most)
