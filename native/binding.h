@@ -48,6 +48,8 @@ PyObject *py_summarise_csc(FASTCALL);
 PyObject *py_scores(FASTCALL);
 PyObject *py_sweep(FASTCALL);
 PyObject *py_sweep_csr(FASTCALL);
+PyObject *py_solve(FASTCALL);
+PyObject *py_is_delicate(FASTCALL);
 PyObject *py_encode_integers(FASTCALL);
 PyObject *py_encode_bytes(FASTCALL);
 PyObject *py_encode_objects(FASTCALL);

@@ -19,6 +19,12 @@ static const char sweep_doc[] =
 static const char sweep_csr_doc[] =
     "sweep_csr(data, indices, indptr, fill, codes, weights, class_weights, coef, intercept, slope, intercept_slope, "
     "n_threads)\n--\n\nThe same for a CSR matrix and a model of its values as they are.";
+static const char solve_doc[] =
+    "solve(sums, counts, low, span, epsilon, weights, bias)\n--\n\n"
+    "Write the hyperplanes that sums define; False, and nothing of use, where that needs care.";
+static const char delicate_doc[] =
+    "is_delicate(sums, counts, low)\n--\n\n"
+    "Say whether a feature lies so far from zero that its plain sum loses what distinguishes its values.";
 static const char integers_doc[] =
     "encode_integers(y, codes)\n--\n\n"
     "Write to codes the rank of each integer among the distinct ones, returned sorted; None if they are too spread.";
@@ -38,6 +44,8 @@ static PyMethodDef methods[] = {
     METHOD("scores", py_scores, scores_doc),
     METHOD("sweep", py_sweep, sweep_doc),
     METHOD("sweep_csr", py_sweep_csr, sweep_csr_doc),
+    METHOD("solve", py_solve, solve_doc),
+    METHOD("is_delicate", py_is_delicate, delicate_doc),
     METHOD("encode_integers", py_encode_integers, integers_doc),
     METHOD("encode_bytes", py_encode_bytes, bytes_doc),
     METHOD("encode_objects", py_encode_objects, objects_doc),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ["summarise", "rows", "wide", "columns", "sparse", "predict", "threads"]
+SOURCES = ["summarise", "rows", "wide", "columns", "sparse", "predict", "solve", "threads"]
 
 # kernel, type, rows, columns, groups or classes: most instructions a value
 BOUNDS = {
@@ -32,6 +32,7 @@ BOUNDS = {
     ("scores", "f8", 200, 2000, 1): 0.5,
     ("scores", "u1", 200, 2000, 1): 1.2,
     ("scores", "f4", 200, 2000, 10): 8.3,
+    ("solve", "f8", 10, 20000, 10): 13.5,
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ["summarise", "rows", "wide", "columns", "sparse", "predict", "labels", "threads"]
+SOURCES = ["summarise", "rows", "wide", "columns", "sparse", "predict", "solve", "labels", "threads"]
 
 
 @pytest.fixture(scope="module")

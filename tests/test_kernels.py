@@ -224,6 +224,54 @@ def test_integers_are_ranked(rng, dtype):
         assert codes.tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 1e-7, 0.5])
+@pytest.mark.parametrize(("k", "m"), [(2, 1), (2, 700), (3, 511), (3, 512), (10, 1300)])
+def test_solve_equals_the_equations(rng, k, m, epsilon):
+    counts = rng.integers(1, 50, k).astype(float)
+    low, span = rng.normal(size=m), rng.choice([0.0, 0.5, 3.0], m)
+    means = rng.random((k, m)) * (span > 0)
+    sums = counts[:, None] * (low + span * means)
+    weights, bias = np.full((1 if k == 2 else k, m), 9.0), np.full(1 if k == 2 else k, 9.0)
+    assert _native.solve(sums, counts, low, span, epsilon, weights, bias)
+    rest = (counts @ means - counts[:, None] * means) / (counts.sum() - counts)[:, None]
+    own, other, n = (means[1:], means[:1], counts[1:]) if k == 2 else (means, rest, counts)
+    divisor = own + other + epsilon
+    expected = np.divide(own - other, divisor, out=np.zeros_like(divisor), where=divisor != 0)
+    np.testing.assert_allclose(weights, expected, atol=1e-11)
+    n_other = counts.sum() - n
+    tau, tau_other = (expected * own).sum(axis=1), (expected * other).sum(axis=1)
+    np.testing.assert_allclose(bias, -(tau * n_other + tau_other * n) / counts.sum(), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("low", "span", "counts"),
+    [
+        (0, np.inf, [1, 1]),
+        (0, np.nan, [1, 1]),
+        (0, -1, [1, 1]),
+        (0, 1, [0, 2]),
+        (-1e9, 1, [1, 1]),
+        (0, 1e-300, [1, 1]),
+    ],
+)
+def test_solve_declines_what_needs_care(low, span, counts):
+    m = 600
+    lows, spans, counts = np.zeros(m), np.ones(m), np.array(counts, dtype=float)
+    lows[555], spans[555] = low, span
+    sums = counts[:, None] * (lows + np.array([[0.3], [0.6]]) * np.nan_to_num(spans, posinf=1e300))
+    assert not _native.solve(sums, counts, lows, spans, 1e-7, np.empty((1, m)), np.empty(1))
+    with pytest.raises(ValueError, match="span"):
+        _native.solve(sums, counts, lows, spans[1:], 1e-7, np.empty((1, m)), np.empty(1))
+
+
+def test_a_feature_far_from_zero_is_delicate():
+    counts, low = np.array([2.0, 2.0]), np.zeros(600)
+    sums = np.ones((2, 600))
+    assert not _native.is_delicate(sums, counts, low)
+    low[599], sums[:, 599] = 1000.0, 2001.0
+    assert _native.is_delicate(sums, counts, low)
+
+
 def test_spread_integers_are_declined():
     codes = np.zeros(2, "i4")
     assert _native.encode_integers(np.array([0, 65536 + 8]), codes) == [0, 65536 + 8]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -104,6 +105,36 @@ def test_weight_2_is_the_row_twice(rng):
     b = SEFRClassifier(passes=6).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("passes", [1, 4])
+@pytest.mark.parametrize("n_rows", [300, 800, 6000])
+@pytest.mark.parametrize("kind", ["f4", "f8", "csr", "missing"])
+def test_weight_2_is_the_row_twice_for_any_number_of_rows(rng, kind, n_rows, passes):
+    y = rng.integers(0, 3, n_rows)
+    X = rng.normal(size=(n_rows, 8)) + 0.5 * y[:, None]
+    if kind == "missing":
+        X[rng.random(X.shape) < 0.1] = np.nan
+    X = sparse.csr_matrix(X * (X > 1)) if kind == "csr" else X.astype("f4" if kind == "f4" else "f8")
+    weight = rng.integers(0, 4, n_rows)
+    twice = np.repeat(np.arange(n_rows), weight)
+    clf = SEFRClassifier(passes=passes, missing="ignore" if kind == "missing" else "error")
+    a = clone(clf).fit(X, y, sample_weight=weight)
+    b = clone(clf).fit(X[twice], y[twice])
+    np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-6 * np.abs(a.coef_).max())
+    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("n_rows", [700, 2500, 6000])
+def test_weight_2_is_the_row_twice_in_batches(rng, n_rows):
+    y = rng.integers(0, 3, n_rows)
+    X = rng.normal(size=(n_rows, 8)) + 0.5 * y[:, None]
+    weight = rng.integers(0, 4, n_rows)
+    parts = np.array_split(np.arange(n_rows), 7)
+    a = SEFRClassifier(passes=4).fit_batches([(X[p], y[p], weight[p]) for p in parts])
+    twice = [np.repeat(p, weight[p]) for p in parts]
+    b = SEFRClassifier(passes=4).fit_batches([(X[p], y[p]) for p in twice])
+    np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-6 * np.abs(a.coef_).max())
 
 
 @pytest.mark.parametrize("classes", [2, 4])

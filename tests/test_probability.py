@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
@@ -102,3 +103,24 @@ def test_cross_validation_scores_probabilities_as_scikit_learn_does(rng):
     expected = cross_val_score(SEFRClassifier(), X, y, cv=4, scoring="neg_log_loss")
     found = cross_validate(SEFRClassifier(), X, y, cv=4, scoring="neg_log_loss")["test_score"]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 10])
+def test_wide_rows_are_scored_by_some_features(rng, classes):
+    y = rng.integers(0, classes, 240)
+    hidden = rng.normal(size=(240, 20)) + rng.normal(size=(classes, 20))[y]
+    X = hidden @ rng.normal(size=(20, 6000)) + 3 * rng.normal(size=(240, 6000))
+    assert_better_than_base_rates(X, y, 1)
+    clf = SEFRClassifier().fit(X[:160], y[:160])
+    held_out = clone(clf).fit(X[:160], y[:160]).calibrate(X[160:], y[160:])
+    found, best = (brier(c.predict_proba(X[160:]), y[160:], c.classes_) for c in (clf, held_out))
+    assert found < best + 0.1
+
+
+def test_weights_are_those_of_the_settings_that_fit_saw(rng):
+    y = rng.integers(0, 10, 90)
+    X = rng.random((90, 20_000)) + y[:, None]
+    clf, changed = SEFRClassifier().fit(X, y), SEFRClassifier().fit(X, y)
+    changed.set_params(epsilon=1.0, scale=(0, 100))
+    assert (changed.coef_ == clf.coef_).all()
+    assert (changed.decision_function(X) == clf.decision_function(X)).all()

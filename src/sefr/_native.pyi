@@ -127,6 +127,26 @@ def sweep_csr(
 ) -> float:
     """Sweep a CSR matrix and a model of its values as they are; ``fill``, float64 (m,), stands in for NaN."""
 
+def solve(
+    sums: Buffer,
+    counts: Buffer,
+    low: Buffer,
+    span: Buffer,
+    epsilon: float,
+    weights: Buffer,
+    bias: Buffer,
+) -> bool:
+    """Write the hyperplanes that sums define; False, and nothing of use, where that needs care.
+
+    ``sums``: float64 (K, m). ``counts``: float64 (K,). ``low``, ``span``: float64 (m,), what features are
+    scaled by. ``weights``: float64 (R, m), of scaled features, with R = 1 for two classes, else K. ``bias``:
+    float64 (R,), goes with these.
+    It needs care where a class has no rows, or a value is so far from zero that float64 loses too much.
+    """
+
+def is_delicate(sums: Buffer, counts: Buffer, low: Buffer) -> bool:
+    """Say whether a feature lies so far from zero that its plain sum loses what distinguishes its values."""
+
 def encode_integers(y: Buffer, codes: Buffer) -> list[int] | None:
     """Write to ``codes`` (int32) the rank of each integer or bool among the distinct ones, returned sorted.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from .matrix import Dense, Matrix, Sparse
-from .refine import Labelled, Table, sample_size
+from .rows import Labelled, Table, run_starts, sample_size
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +29,13 @@ def again(batches: Any) -> Callable[[], Iterator[Any]]:
     return lambda: iter(batches)
 
 
+def three(batch: Any, number: int) -> tuple[Any, Any, Any]:
+    """Return X, y and weights of a batch."""
+    if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+        raise TypeError(f"batch {number} is not (X, y) or (X, y, sample_weight)")
+    return batch[0], batch[1], batch[2] if len(batch) == 3 else None
+
+
 class Gathered(Dense):
     """Rows of several batches, in float64, that are to be treated like those of the first."""
 
@@ -42,50 +49,79 @@ class Gathered(Dense):
 
 
 class Gatherer:
-    """Keeps every row, then every second, every fourth and so on: a sample of bounded size."""
+    """Keeps every row, then those at every second, fourth, ... unit of weight: a sample of bounded size.
+
+    A row of weight 2 is kept like a row that comes twice in a row.
+    """
 
     def __init__(self) -> None:
-        self.step = 1
-        self.n_rows = 0
-        self.weighted = False
+        self.step = 0.0  # 0 as long as every row is kept
+        self.weight = 0.0
         self.like: Matrix | None = None
-        self._kept: list[tuple[NDArray[np.int64], Labelled]] = []
+        self._kept: list[_Kept] = []
 
     def add(self, rows: Labelled) -> None:
         """Look at the next batch."""
         self.like = self.like or rows.matrix
-        place = np.arange(self.n_rows, self.n_rows + len(rows.codes))
-        self.n_rows += len(rows.codes)
-        self.weighted |= rows.weights is not None
-        self._kept.append(_some(place, rows, place % self.step == 0))
+        weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
+        live = np.flatnonzero(weights)
         most = 2 * sample_size(len(rows.classes), rows.matrix.shape[1])
-        while sum(len(place) for place, _ in self._kept) > most:
-            self.step *= 2
-            self._kept = [_some(place, rows, place % self.step == 0) for place, rows in self._kept]
+        starts = None
+        if not self.step:
+            left = most - sum(len(kept.weights) for kept in self._kept)
+            starts = run_starts(rows.matrix, rows.codes, live, max(0, left))
+        weights = weights[live]
+        if starts is not None:
+            weights, live = np.add.reduceat(weights, starts), live[starts]
+        ends = self.weight + np.cumsum(weights)
+        self.weight = float(ends[-1]) if len(ends) else self.weight
+        if starts is None:
+            self._lengthen(2.0 ** np.ceil(np.log2(self.weight / most)))
+            some = np.flatnonzero(_ticks(ends, weights, self.step))
+            live, ends, weights = live[some], ends[some], weights[some]
+        self._kept.append(_Kept(ends, weights, _some(rows, live)))
+
+    def _lengthen(self, step: float) -> None:
+        """Keep what a longer step reaches: a multiple of it lies within the row's weight."""
+        if step > self.step:
+            self.step = step
+            self._kept = [kept.reached(step) for kept in self._kept]
 
     def sample(
         self, classes: NDArray[Any], renamed: Callable[[Labelled], Labelled] = lambda rows: rows
     ) -> Table:
-        """Return what was kept, coded by ``classes``; weights only if it is all rows or rows have some."""
-        tables = [renamed(rows).over(classes) for _, rows in self._kept if len(rows.codes)]
+        """Return what was kept, coded by ``classes``; weights only if it is all rows."""
+        kept = [k for k in self._kept if len(k.weights)]
+        tables = [renamed(k.batch).over(classes) for k in kept]
         codes = np.concatenate([table.codes for table in tables])
-        weights = None
-        if self.weighted or self.step == 1:
-            weights = np.concatenate(
-                [np.ones(len(t.codes)) if t.weights is None else t.weights for t in tables]
-            )
-        live = (codes >= 0) if weights is None else (codes >= 0) & (weights > 0)
+        ends, weights = (np.concatenate(parts) for parts in zip(*(k[:2] for k in kept), strict=True))
+        often = _ticks(ends, weights, self.step) if self.step else np.ones(len(codes), dtype=np.int64)
+        places = np.repeat(np.arange(len(codes)), np.where(codes >= 0, often, 0))
+        weight = None if self.step else weights[places]
         if isinstance(tables[0].matrix, Sparse):
-            rows = sparse.vstack([table.matrix.by_rows for table in tables], format="csr")[live]  # type: ignore[attr-defined]
-            return Table(Sparse(rows), codes[live], None if weights is None else weights[live])
-        dense = np.concatenate([block for table in tables for _, block in table.matrix.blocks()])[live]
-        like = self.like or tables[0].matrix
-        return Table(Gathered(dense, like), codes[live], None if weights is None else weights[live])
+            rows = sparse.vstack([table.matrix.by_rows for table in tables], format="csr")[places]  # type: ignore[attr-defined]
+            return Table(Sparse(rows), codes[places], weight)
+        dense = np.concatenate([block for table in tables for _, block in table.matrix.blocks()])[places]
+        return Table(Gathered(dense, self.like or tables[0].matrix), codes[places], weight)
 
 
-def _some(
-    place: NDArray[np.int64], rows: Labelled, keep: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], Labelled]:
-    at = np.flatnonzero(keep)
-    weights = None if rows.weights is None else rows.weights[at]
-    return place[at], Labelled(rows.matrix.take(at), rows.classes, rows.codes[at], weights)
+class _Kept(NamedTuple):
+    """Rows of a batch, without their weights, and where the weight of all rows stands after each of them."""
+
+    ends: Floats
+    weights: Floats
+    batch: Labelled
+
+    def reached(self, step: float) -> _Kept:
+        """Return the rows that a step reaches."""
+        some = np.flatnonzero(_ticks(self.ends, self.weights, step))
+        return _Kept(self.ends[some], self.weights[some], _some(self.batch, some))
+
+
+def _ticks(ends: Floats, weights: Floats, step: float) -> NDArray[np.int64]:
+    """Return how many multiples of ``step`` lie within the weight of each row."""
+    return np.asarray(np.ceil(ends / step) - np.ceil((ends - weights) / step), dtype=np.int64)
+
+
+def _some(rows: Labelled, at: NDArray[np.intp]) -> Labelled:
+    return Labelled(rows.matrix.take(at), rows.classes, rows.codes[at], None)

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .solve import Hyperplanes, means
+from .matrix import Matrix, Rows, every_run
+from .rows import Labelled, spread_rows
+from .solve import Hyperplanes, Scaling, means, solve_within
 from .summary import Summary
 
 Floats = NDArray[np.float64]
@@ -23,6 +25,15 @@ GRID = np.geomspace(1e-3, 1e3, 121)
 # How many rows a class's own sharpness needs to weigh as much as that of all classes together.
 DOUBT = 10.0
 MOST_ROWS = 1024
+# Rows whose scores are kept for probabilities after one pass; the values that are read for it, and the
+# multiplications: so many, and a part of the values that the pass reads.
+SCORED_ROWS = 256
+FEWEST_SCORED = 64
+SCORED_PRODUCTS = 1 << 20
+SCORED_PART = 16
+FEW_CELLS, MOST_CELLS = 1 << 17, 1 << 18
+# Where a row is too wide, some of its features stand for all: better more rows of these than few whole ones.
+FEWEST_FEATURES = 256
 # The variance of a value in [0, 1] is at most mean (1 - mean), and a third of it if values are spread evenly.
 EVEN = 1 / 3
 
@@ -55,6 +66,62 @@ class HeldOut:
         scores = np.full((len(self.scores), n_classes), -np.inf)
         scores[:, at] = self.scores
         return HeldOut(scores, np.asarray(at, dtype=np.int32)[self.codes], self.weights)
+
+
+def joined(before: HeldOut | None, after: HeldOut | None) -> HeldOut | None:
+    """Return what is kept of both."""
+    return before if after is None else after.joined(before)
+
+
+def some_scores(rows: Labelled, summary: Summary, planes: Hyperplanes, epsilon: float) -> HeldOut:
+    """Return the scores of a few of the rows behind a Summary, coded by its classes.
+
+    Wide rows are scored by some of their features: by hyperplanes that know no others, times their number.
+    """
+    matrix = rows.matrix
+    n_planes = 1 if len(summary.counts) == 2 else len(summary.counts)
+    total = matrix.shape[0] if rows.weights is None else float(rows.weights.sum())
+    most, step = _share(total, matrix.shape[1], n_planes, sparse=matrix.sparse)
+    if max(total, matrix.shape[0]) > most:
+        some = spread_rows(matrix.shape[0], rows.weights, most)
+        weights = np.ones(most)
+    elif rows.weights is None:
+        some, weights = np.arange(matrix.shape[0]), np.ones(matrix.shape[0])
+    else:
+        some = np.flatnonzero(rows.weights)
+        weights = rows.weights[some]
+    if step > 1:
+        scores = _scores_by_some_features(matrix, some, step, summary, planes, epsilon)
+    elif planes.far is None:
+        scores = matrix.scores(planes.coef, planes.intercept, some)
+    else:
+        scores = planes.scores(matrix.take(some))
+    codes = rows.over(summary.classes).codes[some]
+    if summary.present is not None:
+        known = ~np.isnan(scores).any(axis=1)
+        scores, codes, weights = scores[known], codes[known], weights[known]
+    return HeldOut(scores, codes, weights)
+
+
+def _share(n_rows: float, n_features: int, n_planes: int, *, sparse: bool) -> tuple[int, int]:
+    """Return how many rows are scored, by every how many-th run of their features."""
+    if sparse:
+        return SCORED_ROWS, 1
+    part = int(min(n_rows * n_features / SCORED_PART, 1e15))
+    cells = min(max(FEW_CELLS, min(MOST_CELLS, part)), (SCORED_PRODUCTS + part) // n_planes)
+    most = min(SCORED_ROWS, max(FEWEST_SCORED, cells // FEWEST_FEATURES))
+    step = n_features // max(FEWEST_FEATURES, cells // most)
+    if step > 1:
+        return most, step
+    return min(SCORED_ROWS, max(FEWEST_SCORED, cells // n_features)), 1
+
+
+def _scores_by_some_features(
+    matrix: Matrix, some: Rows, step: int, summary: Summary, planes: Hyperplanes, epsilon: float
+) -> Floats:
+    scaling = Scaling(every_run(planes.scaling.low, step), every_run(planes.scaling.span, step))
+    part = solve_within(summary.every_run(step), scaling, epsilon)
+    return part.scores(matrix.take_runs(some, step)) * (matrix.shape[1] / len(scaling.low))
 
 
 def gaps_of(scores: Floats) -> tuple[Floats, NDArray[np.intp]]:

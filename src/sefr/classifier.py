@@ -8,30 +8,22 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .batches import Gatherer, again
-from .calibrate import HeldOut, fit_sharpness, probabilities, unseen_by_sefr
-from .intake import checked_weights, complain_of_bad_cell, feature_names_of
+from .answers import Answers
+from .batches import Gatherer, again, three
+from .calibrate import HeldOut, joined, some_scores
+from .intake import feature_names_of, labelled, refuse_one_class
 from .labels import encode
-from .matrix import Matrix, matrix_of
 from .progress import Progress
-from .refine import Labelled, Refined, Table, base_loss, refine_rows, sample_of
-from .solve import Hyperplanes, solve, weights_and_midpoints
+from .refine import Refined, refine_rows
+from .rows import Labelled, Table, sample_of
+from .solve import solve
 from .summary import Summary
 from .threads import thread_count
 
-Floats = NDArray[np.float64]
 
-
-# Rows whose scores are kept for probabilities after one pass: few enough to cost next to nothing.
-SCORED_ROWS = 256
-FEWEST_SCORED = 32
-SCORED_CELLS = 1 << 17
-
-
-class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SEFRClassifier(Answers):
     """The SEFR classifier: linear, explainable, trained in one pass.
 
     Training adds up the features of each class (a :class:`Summary`) and derives the weights from the sums, so
@@ -95,8 +87,6 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     <Summary: 150 rows, 4 features, 3 classes>
     """
 
-    _calibration: Floats | None
-
     def __init__(
         self,
         *,
@@ -132,11 +122,7 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The trained model.
         """
         summary, table = self._summarise(X, y, sample_weight, reset=True)
-        if len(summary.classes) < 2:
-            raise ValueError(
-                f"SEFR needs at least two classes, but y has one class only: {summary.classes[0]!r}. "
-                "partial_fit with classes=[...] can start from one."
-            )
+        refuse_one_class(summary.classes, "y", "; partial_fit with classes=[...] can start from one")
         refined = self._refine(summary, table) if self.passes > 1 else None
         self._closed = False
         self._learned(summary, X, refined)
@@ -163,20 +149,17 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         total: Summary | None = None
         first = None
         for number, batch in enumerate(start()):
-            summary, rows = self._summarise(*_three(batch, number), reset=True)
+            summary, rows = self._summarise(*three(batch, number), reset=True)
             first = batch[0] if total is None else first
             total = summary if total is None else total + summary
             gatherer.add(rows)
         if total is None:
             raise ValueError("there are no batches to learn from")
-        if len(total.classes) < 2:
-            raise ValueError(
-                f"SEFR needs at least two classes, but the batches have one only: {total.classes[0]!r}"
-            )
+        refuse_one_class(total.classes, "all batches together")
 
         def labelled() -> Iterator[Labelled]:
             for number, batch in enumerate(start()):
-                yield self._labelled(*_three(batch, number), reset=True)
+                yield self._labelled(*three(batch, number), reset=True)
 
         return self._learned_in_passes(total, labelled, gatherer.sample(total.classes), first)
 
@@ -203,11 +186,7 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"passes={self.passes}: an engine adds up one pass; use passes=1 here, or fit or fit_batches"
             )
         summary = Summary.of_frame(frame, label, features, weight, missing=self.missing)
-        if len(summary.classes) < 2:
-            raise ValueError(
-                f"SEFR needs at least two classes, but column {label!r} has one class only: "
-                f"{summary.classes[0]!r}."
-            )
+        refuse_one_class(summary.classes, f"column {label!r}")
         self._learned(summary)
         self._closed = False
         self.feature_names_in_ = np.array(summary.feature_names, dtype=object)
@@ -283,7 +262,7 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_is_fitted(other)
             other._refuse_without_rows("be merged")
             classes = (self.summary_ + other.summary_).classes
-            both = _joined(self._held_out_over(classes), other._held_out_over(classes))
+            both = joined(self._held_out_over(classes), other._held_out_over(classes))
             other = other.summary_
         else:
             both = self._held_out
@@ -299,8 +278,7 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Take rows back: equal to never having seen them.
 
         With ``scale="minmax"`` the lowest and highest values stay those of all rows ever seen. Not after
-        further
-        passes (``passes > 1``): refined weights would still know the rows.
+        further passes (``passes > 1``): refined weights would still know the rows.
 
         Parameters
         ----------
@@ -346,8 +324,7 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not isinstance(summary, Summary):
             raise TypeError(f"from_summary takes a Summary, not {type(summary).__name__}")
-        if len(summary.classes) < 2:
-            raise ValueError("SEFR needs at least two classes; this Summary has one class only")
+        refuse_one_class(summary.classes, "this Summary")
         self = cls(**params)
         self._check_params()
         if self.passes > 1:
@@ -357,132 +334,6 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         self._closed = False
         return self._learned(summary)
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores: (n,) for two classes, above 0 being ``classes_[1]``; else (n, K), highest wins.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or dataframe of shape (n, m)
-            The rows.
-        """
-        scores = self._scores(X)
-        return scores.ravel() if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of every row.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or dataframe of shape (n, m)
-            The rows.
-        """
-        scores = self._scores(X)
-        codes = (scores.ravel() > 0).view(np.int8) if len(self.classes_) == 2 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[codes])
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of every class, (n, K), in the order of ``classes_``.
-
-        They are calibrated on scores of up to a thousand training rows, corrected as if the model had not
-        seen them. The most likely class is the one that ``predict`` gives.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or dataframe of shape (n, m)
-            The rows.
-        """
-        scores = self._scores(X)
-        return probabilities(scores, self._sharpness())
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return the logarithm of ``predict_proba``.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or dataframe of shape (n, m)
-            The rows.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the probabilities to rows that the model has not learned from; its answers stay as they are.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for ``fit``; the labels must be among ``classes_``.
-
-        Returns
-        -------
-        self : SEFRClassifier
-            The model.
-        """
-        scores = self._scores(X)
-        classes, codes = encode(y)
-        if len(codes) != len(scores):
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: {[len(scores), len(codes)]}"
-            )
-        unknown = [label for label in classes if label not in self.classes_]
-        if unknown:
-            raise ValueError(f"cannot calibrate with class {unknown[0]!r}: it was not learned")
-        weights = checked_weights(sample_weight, len(codes))
-        place = np.searchsorted(self.classes_, classes).astype(np.int32)
-        held_out = HeldOut(scores, place[codes], np.ones(len(codes)) if weights is None else weights)
-        self._calibration = fit_sharpness(held_out, len(self.classes_))
-        return self
-
-    def contributions(self, X: Any) -> Floats:
-        """Split every score over the features, exactly: the parts of a row add up to its score.
-
-        A part above 0 speaks for the class (for ``classes_[1]`` with two), below 0 against it; a missing
-        value is 0. A feature at its midpoint, where it speaks for neither side, is 0 too.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or dataframe of shape (n, m)
-            The rows.
-
-        Returns
-        -------
-        parts : ndarray of shape (n, m) for two classes, else (n, K, m)
-        """
-        check_is_fitted(self)
-        matrix = self._matrix(X)
-        self._refuse_bad_cells(matrix)
-        parts = np.empty((matrix.shape[0], len(self.coef_), matrix.shape[1]))
-        weights, midpoints = self._weights_and_midpoints()
-        for rows, block in matrix.blocks():
-            x = self._planes.scaling.apply(block)
-            np.multiply(x[:, None, :] - midpoints, weights, out=parts[rows])
-        if self.missing == "ignore":
-            np.nan_to_num(parts, copy=False, nan=0.0)
-        return parts[:, 0, :] if len(self.classes_) == 2 else parts
-
-    @property
-    def feature_scores_(self) -> Floats:
-        """The weights of scaled features, in [-1, 1]: the paper's, or refined ones by the largest."""
-        check_is_fitted(self)
-        scores = self._planes.feature_scores
-        if self._refined is None:
-            return scores
-        return scores / max(float(np.abs(scores).max()), np.finfo(float).tiny)
-
-    @property
-    def n_passes_(self) -> int:
-        """How often the rows were read."""
-        check_is_fitted(self)
-        return 1 if self._refined is None else self._refined.n_passes
-
-    @property
-    def loss_curve_(self) -> list[float]:
-        """The mean training loss after each pass, the first that of the base rates."""
-        check_is_fitted(self)
-        if self._refined is not None:
-            return list(self._refined.loss_curve)
-        return [base_loss(self.summary_.counts)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -506,26 +357,18 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_jobs is not None and not isinstance(self.n_jobs, Integral):
             raise ValueError(f"n_jobs must be None or an integer, not {self.n_jobs!r}")
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Labelled:
-        """Return the rows, checked."""
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
-            )
-        matrix = self._matrix(X, reset=reset)
-        classes, codes = encode(y)
-        if len(codes) != matrix.shape[0]:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: {[matrix.shape[0], len(codes)]}"
-            )
-        return Labelled(matrix, classes, codes, checked_weights(sample_weight, len(codes)))
-
     def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Summary, Labelled]:
         self._check_params()
         rows = self._labelled(X, y, sample_weight, reset=reset)
         n_threads = thread_count(self.n_jobs)
-        names = feature_names_of(X)
-        return Summary.of_matrix(*rows, names, missing=self.missing, n_threads=n_threads), rows
+        return Summary.of_matrix(*rows, feature_names_of(X), missing=self.missing, n_threads=n_threads), rows
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Labelled:
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        return labelled(self._matrix(X, reset=reset), y, sample_weight)
 
     def _learned_in_passes(
         self, summary: Summary, rows: Callable[[], Iterable[Labelled]], sampled: Table, first: Any = None
@@ -568,48 +411,13 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             watch=Progress(int(self.passes)) if self.verbose else None,
         )
 
-    @property
-    def _can_be_sure(self) -> bool:
-        return self._calibration is not None or (self._held_out is not None and len(self._held_out.codes) > 0)
-
-    def _sharpness(self) -> Floats:
-        """Return what turns scores into probabilities; it is fitted when it is first asked for."""
-        if self._calibration is not None:
-            return self._calibration
-        if not self._can_be_sure or self._held_out is None:
-            raise ValueError(
-                "probabilities need rows to be fitted to, and this model comes from a Summary, which holds "
-                "none: call calibrate(X, y) first"
-            )
-        seen = self._held_out
-        if "sharpness" not in seen.fitted:
-            unseen = seen if self._refined is not None else unseen_by_sefr(seen, self.summary_, self._planes)
-            seen.fitted["sharpness"] = fit_sharpness(unseen, len(self.classes_))
-        return seen.fitted["sharpness"]
-
     def _remember_scores(self, rows: Labelled, before: HeldOut | None = None) -> None:
         """Keep the scores of a few rows that were just learned, and of those before, for probabilities."""
-        if self._refined is not None:
-            self._held_out = _joined(before, self._refined.held_out)
-            return
-        n_rows, n_features = rows.matrix.shape
-        step = max(1, n_rows // min(SCORED_ROWS, max(FEWEST_SCORED, SCORED_CELLS // n_features)))
-        some = np.arange(step // 2, n_rows, step)
-        weights = np.ones(len(some)) if rows.weights is None else rows.weights[some]
-        if rows.weights is not None:
-            some, weights = some[weights > 0], weights[weights > 0]
-        planes = self._planes
-        if planes.far is None:
-            scores = rows.matrix.scores(planes.coef, planes.intercept, some)
+        if self._refined is None:
+            new: HeldOut | None = some_scores(rows, self.summary_, self._planes, self.epsilon)
         else:
-            scores = planes.scores(rows.matrix.take(some))
-        codes = rows.codes[some]
-        if len(rows.classes) != len(self.classes_):
-            codes = np.searchsorted(self.classes_, rows.classes).astype(np.int32)[codes]
-        if self.missing == "ignore":
-            known = ~np.isnan(scores).any(axis=1)
-            scores, codes, weights = scores[known], codes[known], weights[known]
-        self._held_out = _joined(before, HeldOut(scores, codes, weights))
+            new = self._refined.held_out
+        self._held_out = joined(before, new)
 
     def _held_out_over(self, classes: NDArray[Any]) -> HeldOut | None:
         """Return the scores kept so far, coded by more classes."""
@@ -622,28 +430,6 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"a model of passes={self.passes} cannot {verb}: its weights were refined on rows that are "
                 "no longer at hand. Fit again, or use SEFRClassifier.from_summary(summary_) with passes=1"
-            )
-
-    def _weights_and_midpoints(self) -> tuple[Floats, Floats]:
-        """Return w and t of scaled features: a score is the sum of w (x' - t)."""
-        if self._refined is not None:
-            return self._planes.feature_scores, self._refined.midpoints
-        return weights_and_midpoints(self.summary_, self._planes.scaling, self.epsilon)
-
-    def _matrix(self, X: Any, *, reset: bool = False) -> Matrix:
-        """Return X for the kernels; other features than those learned are an error."""
-        matrix = matrix_of(X)
-        if not reset:
-            self._check_features(X, matrix)
-        return matrix
-
-    def _check_features(self, X: Any, matrix: Matrix) -> None:
-        if type(X) is not np.ndarray or hasattr(self, "feature_names_in_"):
-            validate_data(self, X, reset=False, skip_check_array=True)
-        if matrix.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {matrix.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
             )
 
     def _within(self, summary: Summary, classes: NDArray[Any]) -> Summary:
@@ -671,47 +457,8 @@ class SEFRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = summary.n_features
         self.summary_ = summary
         self.classes_ = summary.classes
-        self._planes: Hyperplanes = planes
+        self._planes = planes
         self._refined = refined
         self._calibration = None
         self._held_out = held_out
-        self.coef_ = planes.coef
-        self.intercept_ = planes.intercept
         return self
-
-    def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        matrix = self._matrix(X)
-        scores = self._planes.scores(matrix, n_threads=thread_count(self.n_jobs))
-        witness = scores[:, int(np.argmax(np.isfinite(self._planes.bias)))]
-        if not np.isfinite(witness.sum()):
-            self._refuse_bad_cells(matrix)
-            self._leave_out_missing(matrix, scores, np.isnan(witness))
-        return scores
-
-    def _refuse_bad_cells(self, matrix: Matrix) -> None:
-        complain_of_bad_cell(matrix, getattr(self, "feature_names_in_", None), missing=self.missing)
-
-    def _leave_out_missing(self, matrix: Matrix, scores: Floats, rows: NDArray[np.bool_]) -> None:
-        """Score rows with missing values from the features that they have."""
-        weights, midpoints = self._weights_and_midpoints()
-        constant = np.einsum("ij,ij->i", weights, midpoints) + self._planes.bias  # 0, or -inf if never seen
-        for where, block in matrix.blocks():
-            some = np.flatnonzero(rows[where])
-            if len(some):
-                x = self._planes.scaling.apply(block[some])
-                here = ~np.isnan(x)
-                scores[where.start + some] = (
-                    np.where(here, x, 0) @ weights.T - here @ (weights * midpoints).T + constant
-                )
-
-
-def _joined(before: HeldOut | None, after: HeldOut | None) -> HeldOut | None:
-    return before if after is None else after.joined(before)
-
-
-def _three(batch: Any, number: int) -> tuple[Any, Any, Any]:
-    """Return X, y and weights of a batch."""
-    if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
-        raise TypeError(f"batch {number} is not (X, y) or (X, y, sample_weight)")
-    return batch[0], batch[1], batch[2] if len(batch) == 3 else None

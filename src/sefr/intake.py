@@ -1,14 +1,19 @@
-"""What comes in beside X and y: weights, names; and the words for what is wrong with it."""
+"""What the user passed, as the kernels read it, and the words for what is wrong with it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
 
-from .matrix import Codes, Matrix, Raw
+from .labels import encode
+from .matrix import KERNEL_TYPES, Codes, Columns, Dense, Matrix, Raw, Sparse
+from .rows import Labelled
 
 Floats = NDArray[np.float64]
 
@@ -50,6 +55,13 @@ def complain_of_bad_cell(
     raise ValueError(f"Input X contains infinity: {where}.")
 
 
+def refuse_one_class(classes: NDArray[Any], where: str, hint: str = "") -> None:
+    """Raise an error if there is one class only."""
+    if len(classes) < 2:
+        only = "" if not len(classes) else f": {classes[0]!r}"
+        raise ValueError(f"SEFR needs at least two classes, but {where} has one class only{only}{hint}")
+
+
 def describe_feature(feature: int, names: Sequence[str] | None) -> str:
     """Return "column 3" or "column 3 ('age')"."""
     return f"column {feature}" if names is None else f"column {feature} ({names[feature]!r})"
@@ -81,3 +93,98 @@ def feature_names_of(X: Any) -> tuple[str, ...] | None:
         return None
     names = tuple(columns)
     return names if all(isinstance(name, str) for name in names) else None
+
+
+def labelled(matrix: Matrix, y: Any, sample_weight: Any = None) -> Labelled:
+    """Return rows with their labels and weights; say what is wrong with these."""
+    classes, codes = encode(y)
+    if len(codes) != matrix.shape[0]:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {[matrix.shape[0], len(codes)]}"
+        )
+    return Labelled(matrix, classes, codes, checked_weights(sample_weight, len(codes)))
+
+
+def matrix_of(X: Any) -> Matrix:
+    """Return ``X`` as a matrix that the kernels can read, without copying it.
+
+    Raises what scikit-learn raises for what is not a table of numbers; NaN and infinity are left to the sums.
+    """
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype in KERNEL_TYPES and X.size:
+        return Dense(X)
+    if sparse.issparse(X):
+        return _sparse(X)
+    if (
+        hasattr(X, "__arrow_c_stream__")
+        or hasattr(X, "__dataframe__")
+        or nw.dependencies.is_into_dataframe(X)
+    ):
+        return _frame(X)
+    return Dense(_array(X))
+
+
+def _array(X: Any) -> NDArray[Any]:
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2 and X.size:
+        return np.asarray(X)
+    return np.asarray(check_array(X, dtype="numeric", ensure_all_finite=False, copy=False))
+
+
+def _sparse(X: Any) -> Sparse:
+    X = check_array(
+        X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, accept_large_sparse=True
+    )
+    if X.dtype not in KERNEL_TYPES:
+        X = X.astype(np.float64)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return Sparse(X)
+
+
+def _frame(X: Any) -> Matrix:
+    frame = nw.from_native(X, eager_only=True)
+    if frame.shape[0] == 0 or frame.shape[1] == 0:
+        check_array(np.empty(frame.shape))  # raises scikit-learn's own words
+    text = [n for n, dtype in frame.schema.items() if not (dtype.is_numeric() or dtype == nw.Boolean)]
+    converted = _numbers_in_disguise(frame, text)
+    if left := [name for name in text if name not in converted]:
+        kinds = ", ".join(f"{name!r} ({frame.schema[name]})" for name in left[:5])
+        more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+        raise ValueError(
+            f"could not convert string to float: columns of X that are not numbers: {kinds}{more}; "
+            "drop or encode them first"
+        )
+    whole = _one_block(X)
+    if whole is not None and not converted:
+        return Dense(whole)
+    columns = [converted[name] if name in converted else _column(frame[name]) for name in frame.columns]
+    return Columns(columns, frame.shape[0])
+
+
+def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, NDArray[Any]]:
+    """Return the columns of Python objects that are all numbers."""
+    found = {}
+    for name in names:
+        if frame.schema[name] == nw.Object:
+            try:
+                found[name] = frame[name].to_numpy().astype(np.float64)
+            except (TypeError, ValueError):
+                continue
+    return found
+
+
+def _one_block(X: Any) -> NDArray[Any] | None:
+    """Return the array behind a pandas frame of one numpy type: a view, not a copy."""
+    if not nw.dependencies.is_pandas_dataframe(X):
+        return None
+    kinds = set(X.dtypes)
+    if len(kinds) == 1 and isinstance(kind := kinds.pop(), np.dtype) and kind in KERNEL_TYPES:
+        return np.asarray(X.to_numpy(copy=False))
+    return None
+
+
+def _column(series: Any) -> NDArray[Any]:
+    if series.null_count() or series.dtype.is_decimal():
+        series = series.cast(nw.Float64)
+    values = np.asarray(series.to_numpy())
+    return values if values.dtype in KERNEL_TYPES else values.astype(np.float64)

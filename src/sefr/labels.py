@@ -57,7 +57,7 @@ def column(y: Any) -> NDArray[Any]:
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
             "(n_samples,), for example using ravel().",
             DataConversionWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         labels = labels.ravel()
     if labels.ndim != 1:

@@ -11,11 +11,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.utils import check_array
 from threadpoolctl import ThreadpoolController
 
 from . import _native
@@ -31,6 +28,8 @@ KERNEL_TYPES = frozenset(
 BLOCK_BYTES = 8 << 20
 # With more hyperplanes than this, BLAS on blocks of rows is faster than the kernel.
 MANY = 16
+# Where some columns stand for all, they come in runs: these are as quick to read as whole rows.
+RUN = 64
 # Such a block stays in the cache between its conversion and its product.
 PRODUCT_BYTES = 4 << 20
 
@@ -67,10 +66,18 @@ def _joined(parts: list[Raw]) -> Raw:
     return Raw(sums, counts, low, high, present, finite)
 
 
+def every_run(array: NDArray[Any], step: int) -> NDArray[Any]:
+    """Return the columns of every ``step``-th run of ``RUN``, along the last axis."""
+    *rows, n_columns = array.shape
+    runs = array[..., : n_columns // RUN * RUN].reshape(*rows, -1, RUN)
+    return runs[..., step // 2 :: step, :].reshape(*rows, -1)
+
+
 class Matrix:
     """Rows and columns of numbers; the base of the three shapes."""
 
     shape: tuple[int, int]
+    sparse = False
     exact: bool  # no value needs more than float32's 24 bits or is an integer: sums do not round
 
     def summarise(
@@ -158,6 +165,16 @@ class Matrix:
         """Return a copy of some rows."""
         return Dense(self._block(rows, slice(None)))
 
+    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+        """Say for each of the rows but the first whether some columns are as in the one before."""
+        block = self._block(rows, columns)
+        now, before = block[1:], block[:-1]
+        return np.asarray(((now == before) | (np.isnan(now) & np.isnan(before))).all(axis=1))
+
+    def take_runs(self, rows: Rows, step: int) -> Matrix:
+        """Return a copy of some rows, of every ``step``-th run of columns."""
+        return Dense(self._block(rows, every_run(np.arange(self.shape[1]), step)))
+
     def variances(self, weights: Floats, near: Floats, span: Floats) -> Floats:
         """Return the variance of every feature in units of its span, by weight, over what is not missing.
 
@@ -221,31 +238,14 @@ class Dense(Matrix):
         self.known = array.dtype in KERNEL_TYPES
         self.exact = array.dtype.kind in "iub" or array.dtype.itemsize <= 4
 
-    def summarise(
-        self,
-        codes: Codes,
-        weights: Floats | None,
-        n_classes: int,
-        n_folds: int = 1,
-        *,
-        missing: bool = False,
-        n_threads: int = 1,
-    ) -> Raw:
-        if not self.known:
-            return _joined(
-                [
-                    Dense(block).summarise(
-                        codes[rows],
-                        None if weights is None else weights[rows],
-                        n_classes,
-                        n_folds,
-                        missing=missing,
-                        n_threads=n_threads,
-                    )
-                    for rows, block in self.blocks()
-                ]
-            )
-        return super().summarise(codes, weights, n_classes, n_folds, missing=missing, n_threads=n_threads)
+    def summarise(self, codes: Codes, weights: Floats | None, *groups: int, **options: Any) -> Raw:
+        if self.known:
+            return super().summarise(codes, weights, *groups, **options)
+        parts = [
+            Dense(block).summarise(codes[at], None if weights is None else weights[at], *groups, **options)
+            for at, block in self.blocks()
+        ]
+        return _joined(parts)
 
     def _add_up(self, *arguments: Any) -> bool:
         return _native.summarise(self.array, *arguments)
@@ -280,8 +280,14 @@ class Dense(Matrix):
     def take(self, rows: Rows) -> Matrix:
         return Dense(self.array[rows])
 
+    def take_runs(self, rows: Rows, step: int) -> Matrix:
+        runs = self.array[:, : self.shape[1] // RUN * RUN].reshape(self.shape[0], -1, RUN)
+        return Dense(runs[rows, step // 2 :: step].reshape(len(rows), -1))
+
     def _block(self, rows: Index, columns: Index) -> Floats:
-        return np.asarray(self.array[rows][:, columns], dtype=np.float64)
+        if isinstance(rows, slice) or isinstance(columns, slice):
+            return np.asarray(self.array[rows][:, columns], dtype=np.float64)
+        return np.asarray(self.array[np.ix_(rows, columns)], dtype=np.float64)
 
 
 class Columns(Matrix):
@@ -325,6 +331,8 @@ class Columns(Matrix):
 
 class Sparse(Matrix):
     """A CSR or CSC matrix without duplicates; what is not stored is zero."""
+
+    sparse = True
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
@@ -370,6 +378,13 @@ class Sparse(Matrix):
     def take(self, rows: Rows) -> Matrix:
         return Sparse(self.by_rows[rows])
 
+    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+        """Compare all columns, by a sum that rows which differ do not share but by a miracle."""
+        x = self.by_rows[rows].astype(np.float64)
+        x.data[np.isnan(x.data)] = np.pi
+        sums = x @ np.random.default_rng(0).uniform(1, 2, self.shape[1])
+        return np.asarray(sums[1:] == sums[:-1])
+
     def variances(self, weights: Floats, near: Floats, span: Floats) -> Floats:
         x = self.by_rows.astype(np.float64)
         here = np.isfinite(x.data)
@@ -404,6 +419,7 @@ class Selected(Matrix):
         self.rows = rows
         self.shape = (len(rows), matrix.shape[1])
         self.exact = matrix.exact
+        self.sparse = matrix.sparse
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
         return self.matrix.scores(coef, intercept, self.rows if rows is None else self.rows[rows], n_threads)
@@ -416,88 +432,3 @@ class Selected(Matrix):
 def _threads() -> Any:
     """Return what sets the number of BLAS threads: left alone, they are as many as the cores."""
     return ThreadpoolController()
-
-
-def matrix_of(X: Any) -> Matrix:
-    """Return ``X`` as a matrix that the kernels can read, without copying it.
-
-    Raises what scikit-learn raises for what is not a table of numbers; NaN and infinity are left to the sums.
-    """
-    if type(X) is np.ndarray and X.ndim == 2 and X.dtype in KERNEL_TYPES and X.size:
-        return Dense(X)
-    if sparse.issparse(X):
-        return _sparse(X)
-    if (
-        hasattr(X, "__arrow_c_stream__")
-        or hasattr(X, "__dataframe__")
-        or nw.dependencies.is_into_dataframe(X)
-    ):
-        return _frame(X)
-    return Dense(_array(X))
-
-
-def _array(X: Any) -> NDArray[Any]:
-    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2 and X.size:
-        return np.asarray(X)
-    return np.asarray(check_array(X, dtype="numeric", ensure_all_finite=False, copy=False))
-
-
-def _sparse(X: Any) -> Sparse:
-    X = check_array(
-        X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, accept_large_sparse=True
-    )
-    if X.dtype not in KERNEL_TYPES:
-        X = X.astype(np.float64)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return Sparse(X)
-
-
-def _frame(X: Any) -> Matrix:
-    frame = nw.from_native(X, eager_only=True)
-    if frame.shape[0] == 0 or frame.shape[1] == 0:
-        check_array(np.empty(frame.shape))  # raises scikit-learn's own words
-    text = [n for n, dtype in frame.schema.items() if not (dtype.is_numeric() or dtype == nw.Boolean)]
-    converted = _numbers_in_disguise(frame, text)
-    if left := [name for name in text if name not in converted]:
-        kinds = ", ".join(f"{name!r} ({frame.schema[name]})" for name in left[:5])
-        more = f" and {len(left) - 5} more" if len(left) > 5 else ""
-        raise ValueError(
-            f"could not convert string to float: columns of X that are not numbers: {kinds}{more}; "
-            "drop or encode them first"
-        )
-    whole = _one_block(X)
-    if whole is not None and not converted:
-        return Dense(whole)
-    columns = [converted[name] if name in converted else _column(frame[name]) for name in frame.columns]
-    return Columns(columns, frame.shape[0])
-
-
-def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, NDArray[Any]]:
-    """Return the columns of Python objects that are all numbers."""
-    found = {}
-    for name in names:
-        if frame.schema[name] == nw.Object:
-            try:
-                found[name] = frame[name].to_numpy().astype(np.float64)
-            except (TypeError, ValueError):
-                continue
-    return found
-
-
-def _one_block(X: Any) -> NDArray[Any] | None:
-    """Return the array behind a pandas frame of one numpy type: a view, not a copy."""
-    if not nw.dependencies.is_pandas_dataframe(X):
-        return None
-    kinds = set(X.dtypes)
-    if len(kinds) == 1 and isinstance(kind := kinds.pop(), np.dtype) and kind in KERNEL_TYPES:
-        return np.asarray(X.to_numpy(copy=False))
-    return None
-
-
-def _column(series: Any) -> NDArray[Any]:
-    if series.null_count() or series.dtype.is_decimal():
-        series = series.cast(nw.Float64)
-    values = np.asarray(series.to_numpy())
-    return values if values.dtype in KERNEL_TYPES else values.astype(np.float64)

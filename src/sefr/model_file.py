@@ -160,6 +160,7 @@ def parse(content: bytes) -> SEFRClassifier:
             params = _params(found["settings"], summary.n_features)
             clf = SEFRClassifier.from_summary(summary, **(params | {"passes": 1}))
             _take_refined(clf, found["refined"], params.get("passes", 1))
+            _ = clf.intercept_  # the weights are found here, in quiet
         if found["sharpness"] is not None:
             clf._calibration = _array(found["sharpness"], "sharpness", (len(summary.classes),))
         closed = found["classes"]["closed"]

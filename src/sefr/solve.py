@@ -7,14 +7,17 @@ one-against-all is the total minus the class. Cost: O(m·K), whatever the number
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _native
 from .intake import describe_feature
 from .matrix import Matrix
-from .summary import Summary, delicate
+from .summary import Summary
+from .sums import delicate
 from .twofold import Twofold
 
 Floats = NDArray[np.float64]
@@ -53,9 +56,24 @@ class Hyperplanes:
     scaling: Scaling
     feature_scores: Floats
     bias: Floats
-    coef: Floats
-    intercept: Floats
     far: NDArray[np.intp] | None
+
+    @cached_property
+    def coef(self) -> Floats:
+        """The weights for raw features: 0 for a constant one, and the largest float where it overflows."""
+        span, weights = self.scaling.span, self.feature_scores
+        with np.errstate(all="ignore"):
+            coef = weights / span
+            if np.isfinite(coef).all():
+                return coef
+            coef = np.divide(weights, span, out=np.zeros_like(weights), where=span > 0)
+        return np.nan_to_num(coef, copy=False)
+
+    @cached_property
+    def intercept(self) -> Floats:
+        """What goes with ``coef``."""
+        # not coef @ low: waking the threads of BLAS can cost more than the rest of a fit
+        return np.asarray(self.bias - (self.coef * self.scaling.low).sum(axis=1))
 
     def scores(self, matrix: Matrix, n_threads: int = 1) -> Floats:
         """Return the score of every row and hyperplane."""
@@ -70,6 +88,20 @@ class Hyperplanes:
         return scores
 
 
+class Unsolved(Hyperplanes):
+    """The hyperplanes that a Summary defines, found when they are first asked for."""
+
+    def __init__(self, summary: Summary, scaling: Scaling, epsilon: float) -> None:
+        self.__dict__.update(summary=summary, scaling=scaling, epsilon=epsilon)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in {"feature_scores", "bias", "far"}:
+            raise AttributeError(name)
+        found = solve_within(self.summary, self.scaling, self.epsilon)
+        self.__dict__.update(feature_scores=found.feature_scores, bias=found.bias, far=found.far)
+        return self.__dict__[name]
+
+
 def scaling_of(summary: Summary, scale: Any) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
     m = summary.n_features
@@ -79,6 +111,10 @@ def scaling_of(summary: Summary, scale: Any) -> Scaling:
         )
         return Scaling(np.zeros(m), np.ones(m))
     if isinstance(scale, str):
+        with np.errstate(over="ignore"):
+            span = summary.high - summary.low
+        if np.isfinite(span).all():
+            return Scaling(summary.low, span)
         seen = summary.high >= summary.low
         low = np.where(seen, summary.low, 0.0)
         high = np.where(seen, summary.high, 0.0)
@@ -162,7 +198,17 @@ def solve(summary: Summary, scale: Any = "minmax", epsilon: float = 1e-7) -> Hyp
     """Return the hyperplanes that the rows behind a Summary define."""
     if not (summary.counts > 0).any():
         raise ValueError("there are no rows to learn from")
-    scaling = scaling_of(summary, scale)
+    return Unsolved(summary, scaling_of(summary, scale), float(epsilon))
+
+
+def solve_within(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperplanes:
+    """Return the hyperplanes where it is known how the features are scaled."""
+    if summary.tails is None and summary.present is None:
+        n_planes = 1 if len(summary.counts) == 2 else len(summary.counts)
+        weights, bias = np.empty((n_planes, summary.n_features)), np.empty(n_planes)
+        low, span = (np.ascontiguousarray(side) for side in (scaling.low, scaling.span))
+        if _native.solve(summary.sums, summary.counts, low, span, epsilon, weights, bias):
+            return Hyperplanes(scaling, weights, bias, None)
     weights, midpoints = weights_and_midpoints(summary, scaling, epsilon)
     bias = _unseen(summary.counts) - (weights * midpoints).sum(axis=1)
     return planes_of(scaling, weights, bias)
@@ -171,20 +217,9 @@ def solve(summary: Summary, scale: Any = "minmax", epsilon: float = 1e-7) -> Hyp
 def planes_of(scaling: Scaling, weights: Floats, bias: Floats) -> Hyperplanes:
     """Return hyperplanes from weights and biases for scaled features."""
     span = scaling.span
-    with np.errstate(over="ignore"):
-        if (span > 0).all():
-            coef = weights / span
-        else:
-            coef = np.divide(
-                weights, span, out=np.zeros_like(weights), where=np.broadcast_to(span > 0, weights.shape)
-            )
     far = (np.maximum(np.abs(scaling.low), np.abs(scaling.low + span)) > FAR * span) & (span > 0)
     far |= (span < NARROW) & (span > 0)
-    if not np.isfinite(coef).all():
-        coef = np.nan_to_num(coef, copy=False)
-    # not coef @ low: waking the threads of BLAS can cost more than the rest of a fit
-    intercept = bias - (coef * scaling.low).sum(axis=1)
-    return Hyperplanes(scaling, weights, bias, coef, intercept, np.flatnonzero(far) if far.any() else None)
+    return Hyperplanes(scaling, weights, bias, np.flatnonzero(far) if far.any() else None)
 
 
 def weights_and_midpoints(summary: Summary, scaling: Scaling, epsilon: float) -> tuple[Floats, Floats]:

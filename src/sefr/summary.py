@@ -6,24 +6,21 @@ It is never larger than that, whatever the number of rows, and it holds no row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .intake import checked_weights, complain_of_sums, describe_feature, feature_names_of
-from .labels import encode
-from .matrix import Codes, Dense, Matrix, Raw, matrix_of
+from .intake import describe_feature, feature_names_of, labelled, matrix_of
+from .matrix import Codes, Matrix, every_run
 from .summary_bytes import packed, unpacked
+from .sums import added_up
 from .threads import thread_count
 from .twofold import Twofold
 
 Floats = NDArray[np.float64]
 
-# A feature is summed anew, measured from its lowest value, where that value exceeds the mean distance from
-# it by this factor: the plain sum then keeps fewer than 44 of 53 bits of what the weights are made from.
-DELICATE = 2.0**8
 # The part of a count that rounding may leave over when rows are taken away.
 COUNT_SLACK = 1e-9
 
@@ -85,17 +82,8 @@ class Summary:
         n_jobs : int, default=None
             Threads; None is one, -1 all. The result is the same to the bit.
         """
-        names = feature_names_of(X)
-        matrix = matrix_of(X)
-        classes, codes = encode(y)
-        if len(codes) != matrix.shape[0]:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: {[matrix.shape[0], len(codes)]}"
-            )
-        weights = checked_weights(sample_weight, len(codes))
-        return cls.of_matrix(
-            matrix, classes, codes, weights, names, missing=missing, n_threads=thread_count(n_jobs)
-        )
+        rows = labelled(matrix_of(X), y, sample_weight)
+        return cls.of_matrix(*rows, feature_names_of(X), missing=missing, n_threads=thread_count(n_jobs))
 
     @classmethod
     def of_matrix(
@@ -130,14 +118,7 @@ class Summary:
     ) -> list[Summary]:
         """Summarise each fold in one pass; code f * K + k is class k of fold f, a negative one no fold."""
         n_classes = len(classes)
-        raw = matrix.summarise(codes, weights, n_classes, n_folds, n_threads=n_threads)
-        if not raw.finite and missing == "ignore":
-            raw = matrix.summarise(codes, weights, n_classes, n_folds, missing=True, n_threads=n_threads)
-        if not raw.finite:
-            complain_of_sums(matrix, codes, weights, raw, feature_names, missing)
-        sums = Twofold(raw.sums)
-        if weights is not None or not matrix.exact:
-            sums = _with_care(matrix, codes, weights, raw, n_classes, n_threads)
+        raw, sums = added_up(matrix, codes, weights, n_classes, n_folds, feature_names, missing, n_threads)
         return [
             cls._from(
                 classes,
@@ -172,24 +153,9 @@ class Summary:
         ``present`` (K, m), the count of values that were not missing, or None.
         """
         classes = np.asarray(classes)
-        arrays = {
-            "counts": np.array(counts, dtype=np.float64),
-            "sums": np.array(sums, dtype=np.float64),
-            "low": np.array(low, dtype=np.float64),
-            "high": np.array(high, dtype=np.float64),
-        }
-        n_classes, n_features = len(classes), arrays["low"].size
-        shapes = {"counts": (n_classes,), "low": (n_features,), "high": (n_features,)}
-        for name, optional in (("tails", tails), ("present", present)):
-            if optional is not None:
-                arrays[name] = np.array(optional, dtype=np.float64)
-        for name, array in arrays.items():
-            expected = shapes.get(name, (n_classes, n_features))
-            if array.shape != expected:
-                raise ValueError(f"{name} has shape {array.shape}, expected {expected}")
-            if name not in {"low", "high"} and not np.isfinite(array).all():
-                raise ValueError(f"{name} must be finite")
-        _check_parts(classes, arrays, feature_names)
+        arrays = _checked_parts(
+            classes, feature_names, counts=counts, sums=sums, low=low, high=high, tails=tails, present=present
+        )
         return cls._from(
             classes,
             arrays["counts"],
@@ -345,15 +311,7 @@ class Summary:
         if np.array_equal(classes, self._classes):
             return self
         at = np.searchsorted(classes, self._classes)
-        return self._from(
-            classes,
-            _spread(self._counts, at, len(classes)),
-            self._sums.each(lambda part: _spread(part, at, len(classes))),
-            None if self._present is None else _spread(self._present, at, len(classes)),
-            self._low,
-            self._high,
-            self._feature_names,
-        )
+        return self._each(classes, lambda part: _spread(part, at, len(classes)))
 
     def __add__(self, other: object) -> Summary:
         if isinstance(other, int) and other == 0:  # sum() starts from 0
@@ -471,11 +429,22 @@ class Summary:
         seen = np.flatnonzero(self._counts > 0)
         if len(seen) == len(self._counts):
             return self
+        return self._each(self._classes[seen], lambda part: part[seen])
+
+    def every_run(self, step: int) -> Summary:
+        """Return the Summary of some of the features: see :func:`sefr.matrix.every_run`."""
+        low, high = every_run(self._low, step), every_run(self._high, step)
+        sums = self._sums.each(lambda part: every_run(part, step))
+        present = None if self._present is None else every_run(self._present, step)
+        return self._from(self._classes, self._counts, sums, present, low, high, None)
+
+    def _each(self, classes: NDArray[Any], change: Callable[[Floats], Floats]) -> Summary:
+        """Return a Summary of other classes, from these parts, each changed along its first axis."""
         return self._from(
-            self._classes[seen],
-            self._counts[seen],
-            self._sums.rows(seen),
-            None if self._present is None else self._present[seen],
+            classes,
+            change(self._counts),
+            self._sums.each(change),
+            None if self._present is None else change(self._present),
             self._low,
             self._high,
             self._feature_names,
@@ -534,46 +503,19 @@ def _both(a: Summary, b: Summary, operation: Any) -> Floats | None:
     return np.array(np.broadcast_to(result, (len(a._counts), a.n_features)))
 
 
-def delicate(low: Floats, sums: Floats, cells: Floats) -> NDArray[np.bool_]:
-    """Say which features lie so far from zero that plain sums lose what distinguishes their values."""
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        return (np.abs(low) > DELICATE * (sums / cells - low)) & (cells > 0)
-
-
-def _with_care(
-    matrix: Matrix, codes: Codes, weights: Floats | None, raw: Raw, n_classes: int, n_threads: int
-) -> Twofold:
-    """Return the sums, those of delicate features summed again as distances from the lowest value."""
-    low, high = raw.low.min(axis=0), raw.high.max(axis=0)
-    cells = raw.counts[:, None] if raw.present is None else raw.present
-    some = np.flatnonzero(delicate(low, raw.sums.sum(axis=0), cells.sum(axis=0)))
-    if not len(some):
-        return Twofold(raw.sums)
-    low = low[some]
-    cells = np.broadcast_to(cells, raw.sums.shape)[:, some]
-    moved = np.zeros((len(raw.sums), len(some)))
-    if (low < high[some]).any():
-        for rows, block in matrix.blocks(some):
-            distances = Dense(block - low).summarise(
-                codes[rows],
-                None if weights is None else weights[rows],
-                n_classes,
-                len(raw.low),
-                missing=raw.present is not None,
-                n_threads=n_threads,
-            )
-            moved += distances.sums
-    careful = Twofold(np.ascontiguousarray(cells)) * low + Twofold(moved)
-    head, tail = raw.sums.copy(), np.zeros_like(raw.sums)
-    head[:, some] = careful.head
-    if careful.tail is not None:
-        tail[:, some] = careful.tail
-    return Twofold(head, tail if tail.any() else None)
-
-
-def _check_parts(
-    classes: NDArray[Any], arrays: dict[str, Floats], feature_names: Sequence[str] | None
-) -> None:
+def _checked_parts(
+    classes: NDArray[Any], feature_names: Sequence[str] | None, **parts: Any
+) -> dict[str, Floats]:
+    """Return the parts as new float64 arrays, without those that are None; say what is wrong with them."""
+    arrays = {name: np.array(part, dtype=np.float64) for name, part in parts.items() if part is not None}
+    n_classes, n_features = len(classes), arrays["low"].size
+    shapes = {"counts": (n_classes,), "low": (n_features,), "high": (n_features,)}
+    for name, array in arrays.items():
+        expected = shapes.get(name, (n_classes, n_features))
+        if array.shape != expected:
+            raise ValueError(f"{name} has shape {array.shape}, expected {expected}")
+        if name not in {"low", "high"} and not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite")
     if classes.ndim != 1 or (len(classes) > 1 and not (classes[1:] > classes[:-1]).all()):
         raise ValueError("classes must be sorted and distinct")
     for name in ("counts", "present"):
@@ -583,3 +525,4 @@ def _check_parts(
         raise ValueError("low and high must not be NaN")
     if feature_names is not None and len(feature_names) != len(arrays["low"]):
         raise ValueError(f"{len(feature_names)} feature_names for {len(arrays['low'])} features")
+    return arrays

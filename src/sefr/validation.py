@@ -19,10 +19,10 @@ from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.utils import _safe_indexing
 
 from .classifier import SEFRClassifier
-from .intake import checked_weights, feature_names_of
+from .intake import checked_weights, feature_names_of, matrix_of, refuse_one_class
 from .labels import encode
-from .matrix import Matrix, Selected, matrix_of
-from .refine import Labelled
+from .matrix import Matrix, Selected
+from .rows import Labelled
 from .summary import Summary
 from .threads import thread_count
 
@@ -257,8 +257,7 @@ class _FoldModel(SEFRClassifier):
     def take(self, fold: int) -> Self:
         """Learn from all rows outside a fold."""
         summary = self._folds.rest_of(fold).without_empty_classes()
-        if len(summary.classes) < 2:
-            raise ValueError(f"SEFR needs at least two classes, but y has one class only: {summary.classes}")
+        refuse_one_class(summary.classes, "y")
         return self._learned(summary)
 
     def _sharpness(self) -> NDArray[np.float64]:

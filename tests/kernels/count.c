@@ -1,9 +1,10 @@
 /* Runs one kernel once on made-up data, for callgrind to count its instructions.
-   count KERNEL DTYPE ROWS COLUMNS GROUPS; KERNEL: rows, columns, csr, scores, or none to count what the rest costs. */
+   count KERNEL DTYPE ROWS COLUMNS GROUPS; KERNEL: rows, columns, csr, scores, solve, or none to count what the rest costs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "solve.h"
 #include "table.h"
 
 static enum dtype type_named(const char *name) {
@@ -42,6 +43,12 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], "rows") == 0 || strcmp(argv[1], "columns") == 0) outcome = summarise(&table, &by, &totals, 1);
     if (strcmp(argv[1], "csr") == 0) outcome = summarise_csr(&sparse, &by, &totals, 1);
     if (strcmp(argv[1], "scores") == 0) outcome = scores(&table, sums, counts, k, NULL, n, out, 1);
+    if (strcmp(argv[1], "solve") == 0) {
+        for (ptrdiff_t i = 0; i < k; i++) counts[i] = 1;
+        for (ptrdiff_t j = 0; j < m; j++) high[j] = 1;
+        const struct learned from = {k, m, counts, sums, low, high};
+        if (!solve(&from, 1e-7, &(struct planes){(double *)(void *)x, out})) outcome = NOT_FINITE;
+    }
     free(x), free(codes), free(indices), free(pointer), free(sums), free(counts), free(out), free(low), free(high);
     return outcome == FINITE ? 0 : 4;
 }

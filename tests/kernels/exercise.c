@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "labels.h"
+#include "solve.h"
 #include "table.h"
 
 static uint64_t state;
@@ -119,6 +120,21 @@ static void exercise_sparse(ptrdiff_t n, ptrdiff_t m) {
     free(pointer), free(indices), free(data);
 }
 
+static void exercise_solve(ptrdiff_t m) {
+    const ptrdiff_t k = next(6), planes = k == 2 ? 1 : k;
+    double *sums = filled((size_t)(k * m) * 8), *counts = filled((size_t)k * 8), *low = filled((size_t)m * 8);
+    double *span = filled((size_t)m * 8), *weights = filled((size_t)(planes * m) * 8), *bias = filled((size_t)planes * 8);
+    if (next(2)) { /* what can be solved: filled gives any bytes */
+        for (ptrdiff_t i = 0; i < k * m; i++) sums[i] = next(1000);
+        for (ptrdiff_t i = 0; i < k; i++) counts[i] = 1 + next(9);
+        for (ptrdiff_t j = 0; j < m; j++) low[j] = 0, span[j] = next(100);
+    }
+    const struct learned from = {k, m, counts, sums, low, span};
+    solve(&from, 1e-7, &(struct planes){weights, bias});
+    is_delicate(&from);
+    free(sums), free(counts), free(low), free(span), free(weights), free(bias);
+}
+
 static void exercise_labels(ptrdiff_t n) {
     const enum dtype type = (enum dtype)(I8 + next(8));
     const ptrdiff_t size = (ptrdiff_t)dtype_size(type), stride = size * (1 + next(2)), width = next(20);
@@ -146,6 +162,7 @@ int main(int argc, char **argv) {
         exercise_dense(n, m);
         exercise_sparse(n, next(widest[3 - size] < 100 ? 100 : 20));
         exercise_labels(n);
+        exercise_solve(m);
     }
     printf("%ld rounds\n", rounds);
     return 0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import model_file
@@ -13,17 +14,30 @@ from .screen import Screen
 from .stored import fitted_recipe, read_model
 
 
-def update(
-    model: options.OneModel,
-    data: options.Data,
-    label: options.MaybeLabel = None,
-    output: options.Out = None,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-) -> None:
+def changing(verb: str, text: str) -> Callable[..., None]:
+    """Return a command that reads rows and changes a model by them; ``verb`` says what it did."""
+
+    def command(
+        model: options.OneModel,
+        data: options.Data,
+        label: options.MaybeLabel = None,
+        output: options.Out = None,
+        format: options.FileFormat = None,
+        delimiter: options.Delimiter = None,
+        no_header: options.NoHeader = False,
+        quiet: options.Quiet = False,
+        json: options.Json = False,
+    ) -> None:
+        screen = Screen(quiet=quiet, as_json=json)
+        reading = options.reading(format, delimiter, no_header)
+        change(screen, model, output, read_rows(screen, model, data, label, reading), verb=verb)
+
+    command.__doc__ = text
+    return command
+
+
+update = changing(
+    "learned",
     """Learn more rows: the model is then the same as if it had been trained on all.
 
     Several processes may update one model at the same time; none loses rows.
@@ -33,11 +47,8 @@ def update(
       sefr update iris.sefr today.csv
 
       sefr update iris.sefr today.csv -o tomorrow.sefr
-    """
-    screen = Screen(quiet=quiet, as_json=json)
-    reading = options.reading(format, delimiter, no_header)
-    summary = read_rows(screen, model, data, label, reading)
-    change(screen, model, output, summary, verb="learned")
+    """,
+)
 
 
 def read_rows(

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ..intake import describe_feature
 from ..labels import encode
-from ..summary import DELICATE, Summary
+from ..summary import Summary
+from ..sums import DELICATE
 from ..twofold import Twofold
 from .columns import Columns
 from .error import EngineError, spoken_by

@@ -23,9 +23,8 @@ from typing import Any
 
 import narwhals as nw
 
-from ..intake import checked_weights
+from ..intake import checked_weights, matrix_of
 from ..labels import encode
-from ..matrix import matrix_of
 from ..summary import Summary
 from .aggregates import summary_of_lazy
 from .columns import Columns, chosen, refuse_what_is_no_number

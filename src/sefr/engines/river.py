@@ -9,8 +9,8 @@ import numpy as np
 from river import base
 from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series
 
+from ..intake import matrix_of
 from ..labels import encode
-from ..matrix import matrix_of
 from ..summary import Summary
 from .tally import Tally
 

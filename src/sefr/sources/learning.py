@@ -13,7 +13,7 @@ from ..batches import Gatherer
 from ..classifier import SEFRClassifier
 from ..labels import Codes
 from ..matrix import Columns, Matrix
-from ..refine import Labelled
+from ..rows import Labelled
 from ..summary import Summary
 from .label_column import Roll, like_the_model, relabelled
 from .part import SourceError

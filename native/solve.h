@@ -1,0 +1,26 @@
+/* From sums to weights: equations 3 to 9 of the paper where they need no care. */
+#ifndef SEFR_SOLVE_H
+#define SEFR_SOLVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Counts (k), sums (k x m), and what features are scaled by: x' = (x - low) / span (m). */
+struct learned {
+    ptrdiff_t k, m;
+    const double *counts, *sums, *low, *span;
+};
+
+/* For two classes one hyperplane, else k: weights (k x m) of scaled features, and the biases that go with them. */
+struct planes {
+    double *weights, *bias;
+};
+
+/* False: what was written is not to be used, since a class has no rows, a span is not finite or below 0, or plain
+   float64 would lose too much. */
+bool solve(const struct learned *from, double epsilon, const struct planes *to);
+
+/* True if a feature lies so far from zero that its plain sum loses what distinguishes its values; see sums.py. */
+bool is_delicate(const struct learned *from);
+
+#endif

@@ -1,0 +1,98 @@
+"""Rows with their labels as codes, and a sample of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .matrix import Codes, Matrix, Rows
+
+Floats = NDArray[np.float64]
+
+# Rows that choose the steps. One in a thousand steps the wrong way is caught by the pass that follows it.
+SAMPLE_ROWS = 1024
+FEWEST_ROWS = 256
+SAMPLE_SCORES = 1 << 13
+SAMPLE_CELLS = 1 << 23
+# Rows are compared in parts of so many values.
+COMPARED_CELLS = 1 << 20
+
+
+class Table(NamedTuple):
+    """Rows whose labels are coded by the classes of the Summary; a code below 0 leaves a row out."""
+
+    matrix: Matrix
+    codes: Codes
+    weights: Floats | None
+
+
+class Labelled(NamedTuple):
+    """Rows as they come: coded by the classes of their own labels."""
+
+    matrix: Matrix
+    classes: NDArray[Any]
+    codes: Codes
+    weights: Floats | None
+
+    def over(self, classes: NDArray[Any]) -> Table:
+        """Return the rows coded by other classes; rows of a class that is not among them are left out."""
+        if classes is self.classes or np.array_equal(classes, self.classes):
+            return Table(self.matrix, self.codes, self.weights)
+        at = np.minimum(np.searchsorted(classes, self.classes), len(classes) - 1)
+        place = np.where(classes[at] == self.classes, at, -1).astype(np.int32)
+        return Table(self.matrix, place[self.codes], self.weights)
+
+
+def sample_size(n_classes: int, n_features: int) -> int:
+    """Return how many rows choose the steps: a thousand, fewer where they are wide or have many scores."""
+    by_scores = max(FEWEST_ROWS, SAMPLE_SCORES // (n_classes if n_classes > 2 else 1))
+    return int(min(SAMPLE_ROWS, by_scores, max(64, SAMPLE_CELLS // n_features)))
+
+
+def sample_of(table: Table, n_classes: int) -> Table:
+    """Return up to ``sample_size`` rows, evenly spread by weight, so that a row twice is a row of weight 2.
+
+    Those of a sample that is not all rows have no weights.
+    """
+    weights = np.ones(len(table.codes)) if table.weights is None else table.weights
+    live = np.flatnonzero((table.codes >= 0) & (weights > 0))
+    most = sample_size(n_classes, table.matrix.shape[1])
+    starts = run_starts(table.matrix, table.codes, live, most)
+    if starts is not None:
+        rows = live[starts]
+        return Table(table.matrix.take(rows), table.codes[rows], np.add.reduceat(weights[live], starts))
+    rows = live[spread_rows(len(live), weights[live], most)]
+    return Table(table.matrix.take(rows), table.codes[rows], None)
+
+
+def spread_rows(n_rows: int, weights: Floats | None, most: int) -> Rows:
+    """Return ``most`` rows, evenly spread by weight; a heavy row several times."""
+    total = n_rows if weights is None else weights.sum()
+    places = (np.arange(most) + 0.5) / most * total
+    if weights is None:
+        return places.astype(np.int64)
+    return np.minimum(np.searchsorted(np.cumsum(weights), places, side="right"), n_rows - 1)
+
+
+def run_starts(matrix: Matrix, codes: Codes, rows: Rows, most: int) -> NDArray[np.intp] | None:
+    """Return where runs of equal rows of one code begin among ``rows``; None if there are more than ``most``.
+
+    A few columns tell most rows apart, and reading ends where there are too many.
+    """
+    few = np.unique(np.linspace(0, matrix.shape[1] - 1, 16).astype(np.int64))
+    starts = np.empty(0, dtype=np.intp)
+    for begin in range(0, len(rows), most + 1):
+        part = rows[max(0, begin - 1) : begin + most + 1]  # with the row before
+        new = np.ones(len(part), dtype=bool)
+        new[1:] = (codes[part[1:]] != codes[part[:-1]]) | ~matrix.repeats(part, few)
+        if len(starts) + new.sum() <= most + 1:
+            unsure = np.flatnonzero(~new)
+            for at in np.array_split(unsure, 1 + len(unsure) * matrix.shape[1] // COMPARED_CELLS):
+                pairs = np.column_stack([part[at - 1], part[at]]).ravel()
+                new[at] = ~matrix.repeats(pairs, slice(None))[::2]
+        starts = np.concatenate([starts, np.flatnonzero(new[min(1, begin) :]) + begin])
+        if len(starts) > most:
+            return None
+    return starts
