@@ -129,14 +129,15 @@ def _affordable(fit: Callable[[Any, Any], object], X: Any, y: Any) -> tuple[int,
 
 @functools.cache
 def _published() -> Any:
-    """Return the class of PyPI's sefr, or None where it cannot be had: it shares our name, so it is read by path."""
+    """Return the class of PyPI's sefr, read by its path, or None where it cannot be had."""
     folder = Path(tempfile.mkdtemp(prefix="sefr-bench-"))
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), "sefr"]
     if subprocess.run(pip, capture_output=True).returncode:
         print("PyPI's sefr cannot be had here: left out")
         return None
     spec = importlib.util.spec_from_file_location("published_sefr", folder / "sefr" / "sefr.py")
-    assert spec is not None and spec.loader is not None
+    if spec is None or spec.loader is None:
+        return None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.SEFR
