@@ -23,21 +23,13 @@ void free_distinct(struct distinct *found) {
             if (value > *high) *high = value;                                                                      \
         }                                                                                                          \
     }                                                                                                              \
-    static bool JOIN(look_up, tag)(const struct column *y, ptrdiff_t n, uint64_t low, uint64_t range,              \
-                                   const int32_t *rank, int32_t *codes) {                                          \
+    static bool JOIN(mark, tag)(const struct column *y, ptrdiff_t n, uint64_t low, uint64_t range, int32_t *seen,   \
+                                int32_t *codes) {                                                                  \
         for (ptrdiff_t i = 0; i < n; i++) {                                                                        \
             uint64_t offset = JOIN(at, tag)(y, i) - low;                                                           \
             if (offset > range) return false;                                                                      \
-            codes[i] = rank[offset];                                                                               \
-        }                                                                                                          \
-        return true;                                                                                               \
-    }                                                                                                              \
-    static bool JOIN(mark, tag)(const struct column *y, ptrdiff_t n, uint64_t low, uint64_t range,                 \
-                                int32_t *rank) {                                                                   \
-        for (ptrdiff_t i = 0; i < n; i++) {                                                                        \
-            uint64_t offset = JOIN(at, tag)(y, i) - low;                                                           \
-            if (offset > range) return false;                                                                      \
-            rank[offset] = 1;                                                                                      \
+            seen[offset] = 1;                                                                                      \
+            codes[i] = (int32_t)offset;                                                                            \
         }                                                                                                          \
         return true;                                                                                               \
     }
@@ -51,42 +43,66 @@ DEFINE_INTEGERS(I64, int64_t)
 DEFINE_INTEGERS(U64, uint64_t)
 
 typedef void range_function(const struct column *, ptrdiff_t, uint64_t *, uint64_t *);
-typedef bool mark_function(const struct column *, ptrdiff_t, uint64_t, uint64_t, int32_t *);
-typedef bool look_up_function(const struct column *, ptrdiff_t, uint64_t, uint64_t, const int32_t *, int32_t *);
+typedef bool mark_function(const struct column *, ptrdiff_t, uint64_t, uint64_t, int32_t *, int32_t *);
 
 static range_function *const range_of[N_DTYPES] = {NULL,      NULL,     range_I8,  range_U8, range_I16,
                                                    range_U16, range_I32, range_U32, range_I64, range_U64};
 static mark_function *const mark_of[N_DTYPES] = {NULL,     NULL,     mark_I8,  mark_U8,  mark_I16,
                                                  mark_U16, mark_I32, mark_U32, mark_I64, mark_U64};
-static look_up_function *const look_up_of[N_DTYPES] = {NULL,        NULL,        look_up_I8,  look_up_U8,  look_up_I16,
-                                                       look_up_U16, look_up_I32, look_up_U32, look_up_I64, look_up_U64};
+
+/* Labels in a window of this size, at 0 or around it, are coded as they are read; others take a pass to find where
+   they lie. */
+enum { WINDOW = 4096 };
+
+/* Take what was seen of low .. low + range for the distinct values, and each one's rank for its code. */
+static bool rank_codes(uint64_t low, uint64_t range, uint64_t flip, int32_t *seen, ptrdiff_t n, int32_t *codes,
+                       struct distinct *found) {
+    for (uint64_t k = 0; k <= range; k++) found->n += seen[k];
+    found->values = malloc((size_t)found->n * sizeof *found->values);
+    if (!found->values) return false;
+    int32_t next = 0;
+    bool ranked = true; /* the codes are ranks already */
+    for (uint64_t k = 0; k <= range; k++) {
+        if (!seen[k]) continue;
+        found->values[next] = (low + k) ^ flip;
+        ranked = ranked && k == (uint64_t)next;
+        seen[k] = next++;
+    }
+    for (ptrdiff_t i = 0; !ranked && i < n; i++) codes[i] = seen[codes[i]];
+    return true;
+}
 
 enum labels_outcome code_integers(const struct column *y, ptrdiff_t n, int32_t *codes, struct distinct *found) {
-    uint64_t low = UINT64_MAX, high = 0;
+    const bool is_unsigned = y->type == U8 || y->type == U16 || y->type == U32 || y->type == U64;
+    const uint64_t zero = is_unsigned ? 0 : (uint64_t)1 << 63;
+    mark_function *const mark = mark_of[y->type];
+    uint64_t low = zero, range = WINDOW - 1;
     if (n == 0) return LABELS_CODED;
-    range_of[y->type](y, n, &low, &high);
-    uint64_t range = high - low;
-    if (range > 65536 + 4 * (uint64_t)n) return LABELS_SPREAD;
-    int32_t *rank = calloc((size_t)range + 1, sizeof *rank);
-    if (!rank) return LABELS_NO_MEMORY;
-    enum labels_outcome outcome = LABELS_CHANGED;
-    if (mark_of[y->type](y, n, low, range, rank)) {
-        for (uint64_t k = 0; k <= range; k++) found->n += rank[k];
-        found->values = malloc((size_t)found->n * sizeof *found->values);
-        outcome = LABELS_NO_MEMORY;
-        if (found->values) {
-            uint64_t flip = y->type == U8 || y->type == U16 || y->type == U32 || y->type == U64 ? 0 : (uint64_t)1 << 63;
-            int32_t next = 0;
-            for (uint64_t k = 0; k <= range; k++) {
-                if (!rank[k]) continue;
-                found->values[next] = (low + k) ^ flip;
-                rank[k] = next++;
-            }
-            outcome = look_up_of[y->type](y, n, low, range, rank, codes) ? LABELS_CODED : LABELS_CHANGED;
+    int32_t *seen = calloc(WINDOW, sizeof *seen);
+    if (!seen) return LABELS_NO_MEMORY;
+    bool marked = mark(y, n, low, range, seen, codes);
+    if (!marked && !is_unsigned) {
+        memset(seen, 0, WINDOW * sizeof *seen);
+        low = zero - WINDOW / 2;
+        marked = mark(y, n, low, range, seen, codes);
+    }
+    if (!marked) {
+        uint64_t high = 0;
+        free(seen);
+        low = UINT64_MAX;
+        range_of[y->type](y, n, &low, &high);
+        range = high - low;
+        if (range > 65536 + 4 * (uint64_t)n || range > INT32_MAX) return LABELS_SPREAD;
+        seen = calloc((size_t)range + 1, sizeof *seen);
+        if (!seen) return LABELS_NO_MEMORY;
+        if (!mark(y, n, low, range, seen, codes)) {
+            free(seen);
+            return LABELS_CHANGED;
         }
     }
-    free(rank);
-    return outcome;
+    const bool ranked = rank_codes(low, range, zero, seen, n, codes, found);
+    free(seen);
+    return ranked ? LABELS_CODED : LABELS_NO_MEMORY;
 }
 
 static uint64_t hash_bytes(const char *data, size_t size) {
