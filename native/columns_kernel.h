@@ -65,7 +65,8 @@ INLINE void JOIN(widen_folds, TAG)(const T *restrict rows, const int32_t *restri
                                    T *restrict high) {
     enum { WIDTH = JOIN(WIDTH, TAG) };
     for (ptrdiff_t i = 0; i < n; i++) {
-        T *to_low = low + (ptrdiff_t)fold[i] * WIDTH, *to_high = high + (ptrdiff_t)fold[i] * WIDTH, least[WIDTH], most[WIDTH];
+        T *to_low = low + (ptrdiff_t)fold[i] * WIDTH, *to_high = high + (ptrdiff_t)fold[i] * WIDTH;
+        T least[WIDTH], most[WIDTH];
         for (int u = 0; u < WIDTH; u++) {
             const T value = rows[i * WIDTH + u];
             least[u] = value < to_low[u] ? value : to_low[u];

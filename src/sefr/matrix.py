@@ -28,6 +28,12 @@ Index = NDArray[Any] | slice
 KERNEL_TYPES = frozenset(
     np.dtype(t) for t in ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
 )
+# Arrow's names of those that numpy can read in place: booleans are bits there.
+ARROW_TYPES = frozenset(
+    ["float", "double", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
+)
+# Shorter pieces than this cost more each by themselves than to be joined.
+PIECE_ROWS = 1 << 13
 BLOCK_BYTES = 8 << 20
 # With more hyperplanes than this, BLAS on blocks of rows is faster than the kernel.
 MANY = 16
@@ -323,6 +329,84 @@ class Columns(Matrix):
         return block
 
 
+class Stacked(Matrix):
+    """Columns that come in pieces, such as the row groups of a Parquet file.
+
+    Summed and scored piece by piece; a further pass over them joins them first.
+    """
+
+    def __init__(self, pieces: Sequence[Columns]) -> None:
+        self.pieces = pieces
+        self.shape = (sum(piece.shape[0] for piece in pieces), pieces[0].shape[1])
+        self.exact = all(piece.exact for piece in pieces)
+
+    @cached_property
+    def joined(self) -> Columns:
+        """All rows as one piece: a copy, made once."""
+        columns = zip(*(piece.columns for piece in self.pieces), strict=True)
+        return Columns([np.concatenate(column) for column in columns], self.shape[0])
+
+    def _places(self) -> Iterator[tuple[Columns, slice]]:
+        start = 0
+        for piece in self.pieces:
+            yield piece, slice(start, start + piece.shape[0])
+            start += piece.shape[0]
+
+    def summarise(
+        self,
+        codes: Codes,
+        weights: Floats | None,
+        n_classes: int,
+        n_folds: int = 1,
+        *,
+        missing: bool = False,
+        n_threads: int = 1,
+    ) -> Raw:
+        return _joined(
+            [
+                piece.summarise(
+                    codes[rows],
+                    None if weights is None else weights[rows],
+                    n_classes,
+                    n_folds,
+                    missing=missing,
+                    n_threads=n_threads,
+                )
+                for piece, rows in self._places()
+            ]
+        )
+
+    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+        return self._blockwise_scores(coef, intercept, rows, n_threads)
+
+    def blocks(
+        self, columns: Index = slice(None), rows: Rows | None = None
+    ) -> Iterator[tuple[slice, Floats]]:
+        if rows is not None:
+            yield from super().blocks(columns, rows)
+            return
+        for piece, place in self._places():
+            for inside, block in piece.blocks(columns):
+                yield slice(place.start + inside.start, place.start + inside.stop), block
+
+    def _sweep(self, centre: Floats, scale: Floats, *arguments: Any) -> float:
+        return self.joined._sweep(centre, scale, *arguments)
+
+    def as_used(self, values: Floats) -> Floats:
+        return self.joined.as_used(values)
+
+    def take(self, rows: Rows) -> Matrix:
+        return self.joined.take(rows)
+
+    def _block(self, rows: Index, columns: Index) -> Floats:
+        at = np.arange(*rows.indices(self.shape[0])) if isinstance(rows, slice) else rows
+        block = np.empty((len(at), len(range(self.shape[1])[columns] if isinstance(columns, slice) else columns)))
+        for piece, place in self._places():
+            here = np.flatnonzero((at >= place.start) & (at < place.stop))
+            block[here] = piece._block(at[here] - place.start, columns)
+        return block
+
+
 class Sparse(Matrix):
     """A CSR or CSC matrix without duplicates; what is not stored is zero."""
 
@@ -455,6 +539,8 @@ def _sparse(X: Any) -> Sparse:
 
 
 def _frame(X: Any) -> Matrix:
+    if nw.dependencies.is_pyarrow_table(X) and (pieces := _arrow_pieces(X)):
+        return pieces[0] if len(pieces) == 1 else Stacked(pieces)
     frame = nw.from_native(X, eager_only=True)
     if frame.shape[0] == 0 or frame.shape[1] == 0:
         check_array(np.empty(frame.shape))  # raises scikit-learn's own words
@@ -472,6 +558,17 @@ def _frame(X: Any) -> Matrix:
         return Dense(whole)
     columns = [converted[name] if name in converted else _column(frame[name]) for name in frame.columns]
     return Columns(columns, frame.shape[0])
+
+
+def _arrow_pieces(X: Any) -> list[Columns]:
+    """Return an Arrow table as views of its chunks; nothing where a column needs conversion or chunks are small."""
+    kinds = [str(field.type) for field in X.schema]
+    if not X.num_rows or not kinds or not set(kinds) <= ARROW_TYPES or any(column.null_count for column in X.columns):
+        return []
+    batches = X.to_batches()
+    if len(batches) > 1 and X.num_rows < PIECE_ROWS * len(batches):
+        return []
+    return [Columns([column.to_numpy() for column in batch.columns], batch.num_rows) for batch in batches]
 
 
 def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, NDArray[Any]]:

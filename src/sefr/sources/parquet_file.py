@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from .part import Part, SourceError, as_wanted, checked_names, kind_of
-
-ROWS = 1 << 13
+from .part import Part, SourceError, as_wanted, batch_rows, checked_names, kind_of
 
 
 class ParquetPart(Part):
@@ -43,8 +41,8 @@ class ParquetPart(Part):
         self._seen = 0
         names = list(wanted) or list(self.columns)[:1]
         try:
-            rows = max(1, min(ROWS, (1 << 19) // len(names)))
-            for batch in self._file.iter_batches(rows, columns=names, use_threads=False):
+            # as many rows as a batch of the table has, so that it need not be put together from pieces
+            for batch in self._file.iter_batches(batch_rows(len(names)), columns=names, use_threads=False):
                 self._seen += batch.num_rows
                 yield as_wanted(batch, wanted)
         except (pa.ArrowException, OSError) as error:
