@@ -14,7 +14,8 @@ from pyarrow import csv as arrow_csv
 from pyarrow import feather, ipc, parquet
 
 from sefr import SEFRClassifier, Summary
-from sefr.sources import SourceError, open_table, part
+from sefr.sources import SourceError, open_table
+from sefr.sources import part as part_module
 from sefr.sources.learning import Confusion, Dealer, learn, nameless
 
 NAMES = [f"x{j}" for j in range(1, 6)]
@@ -119,7 +120,7 @@ def assert_same(a, b):
 @pytest.fixture
 def small_batches(monkeypatch):
     """Make batches so small that a test has several."""
-    monkeypatch.setattr(part, "MOST_ROWS", 512)
+    monkeypatch.setattr(part_module, "MOST_ROWS", 512)
 
 
 @pytest.mark.usefixtures("small_batches")

@@ -400,7 +400,9 @@ class Stacked(Matrix):
 
     def _block(self, rows: Index, columns: Index) -> Floats:
         at = np.arange(*rows.indices(self.shape[0])) if isinstance(rows, slice) else rows
-        block = np.empty((len(at), len(range(self.shape[1])[columns] if isinstance(columns, slice) else columns)))
+        block = np.empty(
+            (len(at), len(range(self.shape[1])[columns] if isinstance(columns, slice) else columns))
+        )
         for piece, place in self._places():
             here = np.flatnonzero((at >= place.start) & (at < place.stop))
             block[here] = piece._block(at[here] - place.start, columns)
@@ -561,9 +563,14 @@ def _frame(X: Any) -> Matrix:
 
 
 def _arrow_pieces(X: Any) -> list[Columns]:
-    """Return an Arrow table as views of its chunks; nothing where a column needs conversion or chunks are small."""
+    """Return views of an Arrow table's chunks; none if a column needs conversion or chunks are small."""
     kinds = [str(field.type) for field in X.schema]
-    if not X.num_rows or not kinds or not set(kinds) <= ARROW_TYPES or any(column.null_count for column in X.columns):
+    if (
+        not X.num_rows
+        or not kinds
+        or not set(kinds) <= ARROW_TYPES
+        or any(column.null_count for column in X.columns)
+    ):
         return []
     batches = X.to_batches()
     if len(batches) > 1 and X.num_rows < PIECE_ROWS * len(batches):

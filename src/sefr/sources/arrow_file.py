@@ -54,7 +54,7 @@ class ArrowPart(Part):
         return ipc.open_file(buffer) if self._is_file else ipc.open_stream(buffer)
 
     def _slices(self, step: int) -> Iterator[tuple[pa.RecordBatch, float]]:
-        """Yield the rows ``step`` at a time, as a table's batches, in two slices where a record batch ends between."""
+        """Yield ``step`` rows at a time, in two slices where a record batch ends between."""
         reader = self._open()
         whole = reader.num_record_batches if self._is_file else None
         batches = (reader.get_batch(i) for i in range(whole)) if whole is not None else iter(reader)
