@@ -134,6 +134,15 @@ def test_every_format_gives_the_same_model_to_the_bit(tmp_path, rng, name):
 
 
 @pytest.mark.usefixtures("small_batches")
+def test_float32_gives_the_model_of_the_same_values_in_float64(tmp_path, rng):
+    values = {"a": rng.normal(size=2000), "b": 1e6 + rng.random(2000), "c": rng.integers(0, 9, 2000)}
+    narrow = pd.DataFrame(values).astype("float32").assign(label=np.arange(2000) % 3)
+    narrow.to_parquet(tmp_path / "narrow.parquet")
+    narrow.astype({"a": "f8", "b": "f8", "c": "f8"}).to_parquet(tmp_path / "wide.parquet")
+    assert_same(learned(tmp_path / "narrow.parquet"), learned(tmp_path / "wide.parquet"))
+
+
+@pytest.mark.usefixtures("small_batches")
 def test_the_model_is_that_of_fit(tmp_path, rng):
     frame = frame_of(rng)
     frame.to_csv(tmp_path / "t.csv", index=False)
