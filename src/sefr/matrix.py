@@ -352,25 +352,11 @@ class Stacked(Matrix):
             yield piece, slice(start, start + piece.shape[0])
             start += piece.shape[0]
 
-    def summarise(
-        self,
-        codes: Codes,
-        weights: Floats | None,
-        n_classes: int,
-        n_folds: int = 1,
-        *,
-        missing: bool = False,
-        n_threads: int = 1,
-    ) -> Raw:
+    def summarise(self, codes: Codes, weights: Floats | None, *arguments: Any, **options: Any) -> Raw:
         return _joined(
             [
                 piece.summarise(
-                    codes[rows],
-                    None if weights is None else weights[rows],
-                    n_classes,
-                    n_folds,
-                    missing=missing,
-                    n_threads=n_threads,
+                    codes[rows], None if weights is None else weights[rows], *arguments, **options
                 )
                 for piece, rows in self._places()
             ]
