@@ -41,7 +41,7 @@ class ParquetPart(Part):
         self._seen = 0
         names = list(wanted) or list(self.columns)[:1]
         try:
-            plain = is_plain(self._file.schema_arrow, names)
+            plain = bool(wanted) and is_plain(self._file.schema_arrow, names)
             # as many rows as a batch of the table has, so that it need not be put together from pieces
             for batch in self._file.iter_batches(batch_rows(len(names)), columns=names, use_threads=False):
                 self._seen += batch.num_rows
