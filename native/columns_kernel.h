@@ -1,120 +1,163 @@
-/* A block of one column. See each_dtype.h. */
+/* A block of rows of a few columns of one type. See each_dtype.h.
 
-/* The range is found by halving: element j with element j + n / 2, until one is left. A plain loop over elements, so it
-   is vectorised. The odd last element is kept aside. */
+   The columns are turned into short rows, a chunk at a time: a row is then added to the sums of its group with whole
+   vectors, which costs the same for any number of groups. */
 
-INLINE void JOIN(halve_range, TAG)(const T *restrict a, const T *restrict b, const T *restrict c,
-                                   const T *restrict d, ptrdiff_t half, T *restrict lows, T *restrict highs) {
-    for (ptrdiff_t j = 0; j < half; j++) lows[j] = a[j] < b[j] ? a[j] : b[j];
-    for (ptrdiff_t j = 0; j < half; j++) highs[j] = c[j] > d[j] ? c[j] : d[j];
+enum { JOIN(WIDTH, TAG) = sizeof(T) == 1 ? 16 : 8 }; /* columns of a tile */
+
+/* Add each row to the sums at its place. All of a row is read before any is written: gcc then makes vectors of it. */
+INLINE void JOIN(scatter, TAG)(const T *restrict rows, const int32_t *restrict place, ptrdiff_t n,
+                               SUM *restrict sums) {
+    enum { WIDTH = JOIN(WIDTH, TAG) };
+    for (ptrdiff_t i = 0; i < n; i++) {
+        SUM *to = sums + (ptrdiff_t)place[i] * WIDTH, sum[WIDTH];
+        for (int u = 0; u < WIDTH; u++) sum[u] = to[u];
+        for (int u = 0; u < WIDTH; u++) sum[u] = (SUM)(sum[u] + (SUM)rows[i * WIDTH + u]);
+        for (int u = 0; u < WIDTH; u++) to[u] = sum[u];
+    }
 }
 
-/* The range of a whole block. `lows` and `highs` have room for n values: a half, a quarter, and so on. */
-INLINE void JOIN(range_of, TAG)(const T *x, ptrdiff_t n, T *lows, T *highs, T *low, T *high) {
-    const T *from_low = x, *from_high = x;
-    T least = LOWEST, most = HIGHEST;
-    while (n > 1) {
-        const ptrdiff_t half = n / 2;
-        if (n % 2) {
-            least = from_low[n - 1] < least ? from_low[n - 1] : least;
-            most = from_high[n - 1] > most ? from_high[n - 1] : most;
+/* Values that are not missing, and 1 where there is one; else 0 and 0. */
+INLINE void JOIN(to_present, TAG)(const T *restrict rows, ptrdiff_t n, double *restrict wide, double *restrict here) {
+    for (ptrdiff_t i = 0; i < n * JOIN(WIDTH, TAG); i++) {
+        const double value = (double)rows[i];
+        wide[i] = value == value ? value : 0.0;
+        here[i] = value == value ? 1.0 : 0.0;
+    }
+}
+
+INLINE void JOIN(to_doubles, TAG)(const T *restrict rows, ptrdiff_t n, double *restrict wide) {
+    for (ptrdiff_t i = 0; i < n * JOIN(WIDTH, TAG); i++) wide[i] = (double)rows[i];
+}
+
+INLINE void JOIN(scatter_weighted, TAG)(const double *restrict rows, const int32_t *restrict place,
+                                        const double *restrict weight, ptrdiff_t n, double *restrict sums) {
+    enum { WIDTH = JOIN(WIDTH, TAG) };
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double *to = sums + (ptrdiff_t)place[i] * WIDTH, sum[WIDTH];
+        const double w = weight[i];
+        for (int u = 0; u < WIDTH; u++) sum[u] = to[u] + w * rows[i * WIDTH + u];
+        for (int u = 0; u < WIDTH; u++) to[u] = sum[u];
+    }
+}
+
+/* Lanes are columns, repeated. With fewer lanes gcc 12 unrolls the loop over them and then makes no vectors. */
+INLINE void JOIN(widen_lanes, TAG)(const T *restrict rows, ptrdiff_t n, T *restrict low, T *restrict high) {
+    T least[LANES], most[LANES];
+    const ptrdiff_t size = n * JOIN(WIDTH, TAG), whole = size - size % LANES;
+    for (int u = 0; u < LANES; u++) least[u] = low[u], most[u] = high[u];
+    for (ptrdiff_t i = 0; i < whole; i += LANES) {
+        for (int u = 0; u < LANES; u++) {
+            const T value = rows[i + u];
+            least[u] = value < least[u] ? value : least[u];
+            most[u] = value > most[u] ? value : most[u];
         }
-        JOIN(halve_range, TAG)(from_low, from_low + half, from_high, from_high + half, half, lows, highs);
-        from_low = lows, from_high = highs;
-        lows += half, highs += half, n = half;
     }
-    *low = from_low[0] < least ? from_low[0] : least;
-    *high = from_high[0] > most ? from_high[0] : most;
-}
-
-INLINE void JOIN(to_doubles, TAG)(const T *restrict x, ptrdiff_t n, double *restrict values) {
-    for (ptrdiff_t j = 0; j < n; j++) values[j] = (double)x[j];
-}
-
-INLINE double JOIN(sum_in_order, TAG)(const T *restrict x, const int32_t *restrict order, ptrdiff_t n) {
-    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
-    ptrdiff_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        a += (double)x[order[i]];
-        b += (double)x[order[i + 1]];
-        c += (double)x[order[i + 2]];
-        d += (double)x[order[i + 3]];
+    for (ptrdiff_t i = whole; i < size; i++) {
+        least[i - whole] = rows[i] < least[i - whole] ? rows[i] : least[i - whole];
+        most[i - whole] = rows[i] > most[i - whole] ? rows[i] : most[i - whole];
     }
-    for (; i < n; i++) a += (double)x[order[i]];
-    return (a + b) + (c + d);
+    for (int u = 0; u < LANES; u++) low[u] = least[u], high[u] = most[u];
 }
 
-INLINE void JOIN(stretch, TAG)(const struct part *part, ptrdiff_t cell, T low, T high) {
-    if ((double)low < part->low[cell]) part->low[cell] = (double)low;
-    if ((double)high > part->high[cell]) part->high[cell] = (double)high;
-}
-
-/* Weights, or NaN that is missing. */
-static void JOIN(add_weighted_column, TAG)(const T *restrict x, const struct block *block, const struct part *part,
-                                           ptrdiff_t j, ptrdiff_t m) {
-    for (ptrdiff_t s = 0; s < block->n_segments; s++) {
-        const struct segment *segment = &block->segments[s];
-        double sum = 0.0, present = 0.0;
-        T low = LOWEST, high = HIGHEST;
-        bool any = false;
-        for (ptrdiff_t r = segment->begin; r < segment->end; r++) {
-            const int32_t i = block->order[r];
-            const T value = x[i];
-            if (part->present && value != value) continue;
-            sum += block->weight[i] * (double)value;
-            present += block->weight[i];
-            low = value < low ? value : low;
-            high = value > high ? value : high;
-            any = true;
+/* The range of each fold; rows left out have a range of their own, that nobody reads. */
+INLINE void JOIN(widen_folds, TAG)(const T *restrict rows, const int32_t *restrict fold, ptrdiff_t n, T *restrict low,
+                                   T *restrict high) {
+    enum { WIDTH = JOIN(WIDTH, TAG) };
+    for (ptrdiff_t i = 0; i < n; i++) {
+        T *to_low = low + (ptrdiff_t)fold[i] * WIDTH, *to_high = high + (ptrdiff_t)fold[i] * WIDTH;
+        T least[WIDTH], most[WIDTH];
+        for (int u = 0; u < WIDTH; u++) {
+            const T value = rows[i * WIDTH + u];
+            least[u] = value < to_low[u] ? value : to_low[u];
+            most[u] = value > to_high[u] ? value : to_high[u];
         }
-        part->sums[segment->group * m + j] += sum;
-        if (part->present) part->present[segment->group * m + j] += present;
-        if (any) JOIN(stretch, TAG)(part, segment->fold * m + j, low, high);
+        for (int u = 0; u < WIDTH; u++) to_low[u] = least[u];
+        for (int u = 0; u < WIDTH; u++) to_high[u] = most[u];
     }
 }
 
-CLONES static void JOIN(add_plain_column, TAG)(const T *restrict x, const struct block *block,
-                                               const struct part *part, ptrdiff_t j, ptrdiff_t m) {
-    T low, high;
-    if (block->one_fold) {
-        JOIN(range_of, TAG)(x, block->n, block->lows, block->highs, &low, &high);
-        JOIN(stretch, TAG)(part, block->segments[0].fold * m + j, low, high);
-    }
-    const double *values = TAG == F64 ? (const double *)(const void *)x : block->values;
-    if (block->n_segments <= FEW_GROUPS && TAG != F64) JOIN(to_doubles, TAG)(x, block->n, block->values);
-    for (ptrdiff_t s = 0; s < block->n_segments; s++) {
-        const struct segment *segment = &block->segments[s];
-        double *sum = &part->sums[segment->group * m + j];
-        if (block->n_segments <= FEW_GROUPS) {
-            *sum += sum_masked(values, block->masks + s * block->size, block->n);
-        } else {
-            *sum += JOIN(sum_in_order, TAG)(x, block->order + segment->begin, segment->end - segment->begin);
+/* Move the sums to the totals, before SUM overflows. */
+INLINE void JOIN(settle, TAG)(SUM *restrict sums, ptrdiff_t size, double *restrict totals) {
+    for (ptrdiff_t i = 0; i < size; i++) totals[i] += (double)sums[i];
+    memset(sums, 0, (size_t)size * sizeof *sums);
+}
+
+/* `lanes` ranges of the tile's columns, one after the other, belong to each fold of the block. */
+static void JOIN(flush_range, TAG)(const T *low, const T *high, const struct block *block, const struct tile *tile,
+                                   const struct part *part, ptrdiff_t m, int lanes) {
+    for (ptrdiff_t f = 0; f < block->n_folds; f++) {
+        for (int u = 0; u < tile->n; u++) {
+            const ptrdiff_t cell = block->folds[f] * m + tile->j[u];
+            /* a column that is NaN throughout, or absent from a fold, leaves the start values */
+            for (ptrdiff_t l = f * lanes; l < (f + 1) * lanes; l++) {
+                const T least = low[l * JOIN(WIDTH, TAG) + u], most = high[l * JOIN(WIDTH, TAG) + u];
+                if (least > most) continue;
+                if ((double)least < part->low[cell]) part->low[cell] = (double)least;
+                if ((double)most > part->high[cell]) part->high[cell] = (double)most;
+            }
         }
-        if (block->one_fold) continue;
-        low = LOWEST, high = HIGHEST;
-        for (ptrdiff_t r = segment->begin; r < segment->end; r++) {
-            const T value = x[block->order[r]];
-            low = value < low ? value : low;
-            high = value > high ? value : high;
-        }
-        JOIN(stretch, TAG)(part, segment->fold * m + j, low, high);
     }
 }
 
-static void JOIN(add_column, TAG)(const struct column *column, ptrdiff_t first, const struct block *block,
-                                  const struct part *part, ptrdiff_t j, ptrdiff_t m, void *scratch) {
-    const char *data = column->data + first * column->stride;
-    const T *x = (const T *)(const void *)data;
-    if (column->stride != (ptrdiff_t)sizeof(T) || (uintptr_t)data % sizeof(T)) {
-        T *copy = scratch;
-        for (ptrdiff_t i = 0; i < block->n; i++) memcpy(&copy[i], data + i * column->stride, sizeof(T));
-        x = copy;
+/* Rows first .. first + n of the tile, as rows. */
+INLINE void JOIN(turn, TAG)(const struct tile *tile, ptrdiff_t first, ptrdiff_t n, void *loose, T *rows) {
+    const void *at[WIDEST];
+    for (int u = 0; u < JOIN(WIDTH, TAG); u++) {
+        const struct column *column = &tile->columns[u];
+        const char *data = column->data + first * column->stride;
+        at[u] = data;
+        if (column->stride != (ptrdiff_t)sizeof(T) || (uintptr_t)data % sizeof(T)) {
+            T *copy = (T *)loose + u * CHUNK;
+            for (ptrdiff_t i = 0; i < n; i++) memcpy(&copy[i], data + i * column->stride, sizeof(T));
+            at[u] = copy;
+        }
     }
-    if (block->weighted || part->present) {
-        JOIN(add_weighted_column, TAG)(x, block, part, j, m);
+    if (sizeof(T) == 1) turn_bytes(at, n, rows);
+    if (sizeof(T) == 2) turn_halves(at, n, rows);
+    if (sizeof(T) == 4) turn_words(at, n, rows);
+    if (sizeof(T) == 8) turn_doubles(at, n, rows);
+}
+
+/* With weights, or with NaN that is missing. */
+INLINE void JOIN(add_weighted, TAG)(const T *rows, const struct block *block, ptrdiff_t i, ptrdiff_t n, bool present) {
+    if (present) {
+        JOIN(to_present, TAG)(rows, n, block->wide, block->here);
+        JOIN(scatter_weighted, TAG)(block->here, block->place + i, block->weight + i, n, block->present);
     } else {
-        JOIN(add_plain_column, TAG)(x, block, part, j, m);
+        JOIN(to_doubles, TAG)(rows, n, block->wide);
     }
+    JOIN(scatter_weighted, TAG)(block->wide, block->place + i, block->weight + i, n, block->totals);
+}
+
+CLONES static void JOIN(add_tile, TAG)(const struct tile *tile, ptrdiff_t first, const struct block *block,
+                                       const struct part *part, ptrdiff_t m) {
+    enum { WIDTH = JOIN(WIDTH, TAG) };
+    _Static_assert(SUM_ROWS % CHUNK == 0, "sums settle after whole chunks");
+    const ptrdiff_t size = (block->n_slots * block->copies + 1) * WIDTH;
+    const ptrdiff_t n_ranges = block->one_fold ? LANES / WIDTH : block->n_folds + 1;
+    T *low = block->low, *high = block->high, *rows = block->rows;
+    for (ptrdiff_t i = 0; i < n_ranges * WIDTH; i++) low[i] = LOWEST, high[i] = HIGHEST;
+    memset(block->sums, 0, (size_t)size * sizeof(SUM));
+    memset(block->totals, 0, (size_t)size * sizeof(double));
+    if (part->present) memset(block->present, 0, (size_t)size * sizeof(double));
+    for (ptrdiff_t i = 0; i < block->n; i += CHUNK) {
+        const ptrdiff_t n = smaller(CHUNK, block->n - i);
+        JOIN(turn, TAG)(tile, first + i, n, block->loose, rows);
+        if (block->one_fold) {
+            JOIN(widen_lanes, TAG)(rows, n, low, high);
+        } else {
+            JOIN(widen_folds, TAG)(rows, block->fold + i, n, low, high);
+        }
+        if (block->weighted || part->present) {
+            JOIN(add_weighted, TAG)(rows, block, i, n, part->present != NULL);
+        } else {
+            JOIN(scatter, TAG)(rows, block->place + i, n, block->sums);
+            if ((i + CHUNK) % SUM_ROWS == 0) JOIN(settle, TAG)(block->sums, size, block->totals);
+        }
+    }
+    if (!block->weighted && !part->present) JOIN(settle, TAG)(block->sums, size, block->totals);
+    JOIN(flush_range, TAG)(low, high, block, tile, part, m, block->one_fold ? LANES / WIDTH : 1);
 }
 
 #include "forget_dtype.h"

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from sefr import SEFRClassifier, Summary
+from sefr import SEFRClassifier, Summary, cross_validate
+from sefr.matrix import Stacked, matrix_of
 
 TYPES = ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "f2", ">f8", "<f8", ">i4", "g"]
 
@@ -142,6 +143,51 @@ def test_nulls_in_dataframes_are_missing_values(make):
         SEFRClassifier().fit(frame, [0, 1, 0, 1])
     clf = SEFRClassifier(missing="ignore").fit(frame, [0, 1, 0, 1])
     assert clf.summary_.present.tolist() == [[2, 1], [1, 2]]
+
+
+def chunked(X, step):
+    """An Arrow table of float32 and integers whose columns come in chunks, as from a Parquet file."""
+    whole = pa.table({f"c{j}": X[:, j].astype("f4" if j % 2 else "i2") for j in range(X.shape[1])})
+    return pa.concat_tables([whole.slice(start, step) for start in range(0, len(X), step)])
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_arrow_chunks_are_one_table(rng, passes, weighted):
+    X = rng.integers(0, 100, (36_000, 6)).astype(float)
+    y = (X[:, 0] + rng.normal(size=len(X)) > 50).astype(int)
+    weights = rng.integers(0, 3, len(X)) if weighted else None
+    frame = chunked(X, 10_000)
+    assert isinstance(matrix_of(frame), Stacked)
+    clf = SEFRClassifier(passes=passes).fit(frame, y, weights)
+    one = SEFRClassifier(passes=passes).fit(frame.combine_chunks(), y, weights)
+    assert clf.summary_ == one.summary_
+    np.testing.assert_allclose(clf.coef_, one.coef_)
+    np.testing.assert_allclose(clf.decision_function(frame), clf.decision_function(frame.combine_chunks()))
+    folds = [cross_validate(clf, table, y, cv=3)["test_score"] for table in (frame, frame.combine_chunks())]
+    np.testing.assert_array_equal(*folds)
+
+
+def test_arrow_chunks_say_where_a_value_is_missing(rng):
+    X = rng.random((30_000, 3))
+    frame = chunked(X, 10_000)
+    bad = frame["c1"].to_numpy().copy()
+    bad[20_007] = np.nan
+    frame = frame.set_column(1, "c1", pa.chunked_array([bad[:10_000], bad[10_000:20_000], bad[20_000:]]))
+    y = np.arange(30_000) % 2
+    with pytest.raises(ValueError, match=r"NaN: row 20007, column 1 \('c1'\)"):
+        SEFRClassifier().fit(frame, y)
+    assert SEFRClassifier(missing="ignore").fit(frame, y).summary_.present[:, 1].tolist() == [15_000, 14_999]
+
+
+def test_arrow_chunks_are_not_copied(rng, monkeypatch):
+    frame = chunked(rng.random((40_000, 4)), 10_000)
+    for number, piece in enumerate(matrix_of(frame).pieces):
+        for j, column in enumerate(piece.columns):
+            assert column.ctypes.data == frame.column(j).chunk(number).to_numpy().ctypes.data
+    monkeypatch.delattr(Stacked, "joined")
+    y = np.arange(40_000) % 2
+    SEFRClassifier().fit(frame, y).predict(frame)
 
 
 def test_pandas_of_one_type_is_not_copied(rng):

@@ -101,6 +101,28 @@ def assert_same(found, expected, exact):
 SHAPES = [(0, 3), (1, 1), (2, 17), (7, 40), (300, 40), (900, 13), (1100, 3), (41, 4500), (600, 1100)]
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i2", "i8"])
+@pytest.mark.parametrize(("n_classes", "n_folds"), [(2, 1), (40, 1), (40, 3), (1, 5)])
+@pytest.mark.parametrize("skip_nan", [False, True])
+def test_columns_of_many_rows_and_groups(rng, dtype, n_classes, n_folds, skip_nan):
+    """Several blocks, some with more groups than have copies of their sums; also rows left out."""
+    n, m = 5_000, 19
+    X = random_matrix(rng, n, m, dtype, missing=0.1 * skip_nan)
+    for lowest in (0, -1):
+        codes = rng.integers(lowest, n_classes * n_folds, n).astype(np.int32)
+        codes[:2500] %= 2  # few groups, then many
+        expected = oracle(X, codes, None, n_classes, n_folds, skip_nan)
+        outcomes = []
+        for threads in (1, 3):
+            finite, found = run(
+                _native.summarise, laid_out(X, "F"), codes, None, n_classes, n_folds, m, skip_nan, threads
+            )
+            assert finite
+            assert_same(found, expected, exact=np.dtype(dtype).kind != "f")
+            outcomes.append([a.tobytes() for a in found if a is not None])
+        assert outcomes[0] == outcomes[1]
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("weighted", [False, True])

@@ -14,7 +14,8 @@ from pyarrow import csv as arrow_csv
 from pyarrow import feather, ipc, parquet
 
 from sefr import SEFRClassifier, Summary
-from sefr.sources import SourceError, open_table, table
+from sefr.sources import SourceError, open_table
+from sefr.sources import part as part_module
 from sefr.sources.learning import Confusion, Dealer, learn, nameless
 
 NAMES = [f"x{j}" for j in range(1, 6)]
@@ -119,7 +120,7 @@ def assert_same(a, b):
 @pytest.fixture
 def small_batches(monkeypatch):
     """Make batches so small that a test has several."""
-    monkeypatch.setattr(table, "MOST_ROWS", 512)
+    monkeypatch.setattr(part_module, "MOST_ROWS", 512)
 
 
 @pytest.mark.usefixtures("small_batches")
@@ -130,6 +131,15 @@ def test_every_format_gives_the_same_model_to_the_bit(tmp_path, rng, name):
     oracle = learned(tmp_path / "oracle.parquet")
     WRITERS[name](frame, tmp_path / name)
     assert_same(learned(tmp_path / name), oracle)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_float32_gives_the_model_of_the_same_values_in_float64(tmp_path, rng):
+    values = {"a": rng.normal(size=2000), "b": 1e6 + rng.random(2000), "c": rng.integers(0, 9, 2000)}
+    narrow = pd.DataFrame(values).astype("float32").assign(label=np.arange(2000) % 3)
+    narrow.to_parquet(tmp_path / "narrow.parquet")
+    narrow.astype({"a": "f8", "b": "f8", "c": "f8"}).to_parquet(tmp_path / "wide.parquet")
+    assert_same(learned(tmp_path / "narrow.parquet"), learned(tmp_path / "wide.parquet"))
 
 
 @pytest.mark.usefixtures("small_batches")

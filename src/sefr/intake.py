@@ -12,10 +12,17 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .labels import encode
-from .matrix import KERNEL_TYPES, Codes, Columns, Dense, Matrix, Raw, Sparse
+from .matrix import KERNEL_TYPES, Codes, Columns, Dense, Matrix, Raw, Sparse, Stacked
 from .rows import Labelled
 
 Floats = NDArray[np.float64]
+
+# Arrow's names of the types that the kernels read in place: booleans are bits there.
+ARROW_TYPES = frozenset(
+    ["float", "double", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
+)
+# Shorter pieces than this cost more each by themselves than to be joined.
+PIECE_ROWS = 1 << 13
 
 
 def complain_of_sums(
@@ -142,6 +149,8 @@ def _sparse(X: Any) -> Sparse:
 
 
 def _frame(X: Any) -> Matrix:
+    if nw.dependencies.is_pyarrow_table(X) and (pieces := _arrow_pieces(X)):
+        return pieces[0] if len(pieces) == 1 else Stacked(pieces)
     frame = nw.from_native(X, eager_only=True)
     if frame.shape[0] == 0 or frame.shape[1] == 0:
         check_array(np.empty(frame.shape))  # raises scikit-learn's own words
@@ -159,6 +168,22 @@ def _frame(X: Any) -> Matrix:
         return Dense(whole)
     columns = [converted[name] if name in converted else _column(frame[name]) for name in frame.columns]
     return Columns(columns, frame.shape[0])
+
+
+def _arrow_pieces(X: Any) -> list[Columns]:
+    """Return views of an Arrow table's chunks; none if a column needs conversion or chunks are small."""
+    kinds = [str(field.type) for field in X.schema]
+    if (
+        not X.num_rows
+        or not kinds
+        or not set(kinds) <= ARROW_TYPES
+        or any(column.null_count for column in X.columns)
+    ):
+        return []
+    batches = X.to_batches()
+    if len(batches) > 1 and X.num_rows < PIECE_ROWS * len(batches):
+        return []
+    return [Columns([column.to_numpy() for column in batch.columns], batch.num_rows) for batch in batches]
 
 
 def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, NDArray[Any]]:

@@ -329,6 +329,72 @@ class Columns(Matrix):
         return block
 
 
+class Stacked(Matrix):
+    """Columns that come in pieces, such as the row groups of a Parquet file.
+
+    Summed and scored piece by piece; a further pass over them joins them first.
+    """
+
+    def __init__(self, pieces: Sequence[Columns]) -> None:
+        self.pieces = pieces
+        self.shape = (sum(piece.shape[0] for piece in pieces), pieces[0].shape[1])
+        self.exact = all(piece.exact for piece in pieces)
+
+    @cached_property
+    def joined(self) -> Columns:
+        """All rows as one piece: a copy, made once."""
+        columns = zip(*(piece.columns for piece in self.pieces), strict=True)
+        return Columns([np.concatenate(column) for column in columns], self.shape[0])
+
+    def _places(self) -> Iterator[tuple[Columns, slice]]:
+        start = 0
+        for piece in self.pieces:
+            yield piece, slice(start, start + piece.shape[0])
+            start += piece.shape[0]
+
+    def summarise(self, codes: Codes, weights: Floats | None, *arguments: Any, **options: Any) -> Raw:
+        return _joined(
+            [
+                piece.summarise(
+                    codes[rows], None if weights is None else weights[rows], *arguments, **options
+                )
+                for piece, rows in self._places()
+            ]
+        )
+
+    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+        return self._blockwise_scores(coef, intercept, rows, n_threads)
+
+    def blocks(
+        self, columns: Index = slice(None), rows: Rows | None = None
+    ) -> Iterator[tuple[slice, Floats]]:
+        if rows is not None:
+            yield from super().blocks(columns, rows)
+            return
+        for piece, place in self._places():
+            for inside, block in piece.blocks(columns):
+                yield slice(place.start + inside.start, place.start + inside.stop), block
+
+    def _sweep(self, centre: Floats, scale: Floats, *arguments: Any) -> float:
+        return self.joined._sweep(centre, scale, *arguments)
+
+    def as_used(self, values: Floats) -> Floats:
+        return self.joined.as_used(values)
+
+    def take(self, rows: Rows) -> Matrix:
+        return self.joined.take(rows)
+
+    def _block(self, rows: Index, columns: Index) -> Floats:
+        at = np.arange(*rows.indices(self.shape[0])) if isinstance(rows, slice) else rows
+        block = np.empty(
+            (len(at), len(range(self.shape[1])[columns] if isinstance(columns, slice) else columns))
+        )
+        for piece, place in self._places():
+            here = np.flatnonzero((at >= place.start) & (at < place.stop))
+            block[here] = piece._block(at[here] - place.start, columns)
+        return block
+
+
 class Sparse(Matrix):
     """A CSR or CSC matrix without duplicates; what is not stored is zero."""
 

@@ -9,9 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import ipc
 
-from .part import Part, SourceError, as_wanted, checked_names, kind_of
-
-ROWS = 1 << 13
+from .part import Part, SourceError, as_wanted, batch_rows, checked_names, kind_of
 
 
 class ArrowPart(Part):
@@ -42,7 +40,7 @@ class ArrowPart(Part):
     def batches(self, wanted: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         record = self._read = 0
         try:
-            for batch, done in self._slices():
+            for batch, done in self._slices(batch_rows(len(wanted))):
                 yield as_wanted(batch, wanted)
                 record += batch.num_rows
                 self._read = int(len(self._map) * done)
@@ -55,13 +53,17 @@ class ArrowPart(Part):
         buffer = pa.BufferReader(pa.py_buffer(self._map))
         return ipc.open_file(buffer) if self._is_file else ipc.open_stream(buffer)
 
-    def _slices(self) -> Iterator[tuple[pa.RecordBatch, float]]:
+    def _slices(self, step: int) -> Iterator[tuple[pa.RecordBatch, float]]:
+        """Yield ``step`` rows at a time, in two slices where a record batch ends between."""
         reader = self._open()
-        step = max(1, min(ROWS, (1 << 19) // max(1, len(self.columns))))
         whole = reader.num_record_batches if self._is_file else None
         batches = (reader.get_batch(i) for i in range(whole)) if whole is not None else iter(reader)
+        room = step
         for number, batch in enumerate(batches):
             batch.validate()
-            for start in range(0, batch.num_rows, step):
-                part = min(1.0, (start + step) / batch.num_rows)
-                yield batch.slice(start, step), (number + part) / whole if whole else 0.0
+            start = 0
+            while start < batch.num_rows:
+                piece = batch.slice(start, room)
+                start += piece.num_rows
+                room = room - piece.num_rows or step
+                yield piece, (number + start / batch.num_rows) / whole if whole else 0.0

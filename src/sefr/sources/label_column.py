@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..labels import Codes
+from ..labels import Codes, encode
 from ..summary import Summary
 from .part import Part, SourceError
 
@@ -32,6 +32,11 @@ def coded(column: pa.ChunkedArray, name: str, where: Where, *, typed: bool) -> t
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy())[0])
         raise SourceError(f"{where(row)}: there is no label in column {name!r}")
+    if typed and pa.types.is_integer(column.type):
+        distinct, codes = encode(column.to_numpy())
+        if len(distinct) > MOST_CLASSES:
+            raise _too_many(len(distinct), name, where(0))
+        return np.array(distinct.tolist()), codes
     encoded = pa.chunked_array([column.combine_chunks()]).dictionary_encode().chunk(0)
     codes = np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int32)
     values = encoded.dictionary.to_pylist()

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from .part import Part, SourceError, as_wanted, checked_names, kind_of
-
-ROWS = 1 << 13
+from .part import Part, SourceError, as_wanted, batch_rows, checked_names, is_plain, kind_of
 
 
 class ParquetPart(Part):
@@ -43,10 +41,11 @@ class ParquetPart(Part):
         self._seen = 0
         names = list(wanted) or list(self.columns)[:1]
         try:
-            rows = max(1, min(ROWS, (1 << 19) // len(names)))
-            for batch in self._file.iter_batches(rows, columns=names, use_threads=False):
+            plain = bool(wanted) and is_plain(self._file.schema_arrow, names)
+            # as many rows as a batch of the table has, so that it need not be put together from pieces
+            for batch in self._file.iter_batches(batch_rows(len(names)), columns=names, use_threads=False):
                 self._seen += batch.num_rows
-                yield as_wanted(batch, wanted)
+                yield batch if plain and batch.schema.names == names else as_wanted(batch, wanted)
         except (pa.ArrowException, OSError) as error:
             raise SourceError(f"{self.place(self._seen)}: damaged: {_first_line(error)}") from None
 

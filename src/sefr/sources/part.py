@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 NUMBER, TEXT, OTHER = "number", "text", "other"
+# Arrow's types that are read as they are.
+PLAIN = frozenset(
+    kind.id
+    for kind in (
+        *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+        *(pa.float16(), pa.float32(), pa.float64(), pa.bool_(), pa.string()),
+    )
+)
+CELLS = 1 << 18
+MOST_ROWS = 1 << 16
 
 
 class SourceError(ValueError):
@@ -78,8 +88,26 @@ def checked_names(names: list[Any], where: str) -> list[str]:
     return list(seen)
 
 
+def batch_rows(n_columns: int) -> int:
+    """Return the rows of a batch: 2**20 cells, and not above 65,536.
+
+    Examples
+    --------
+    >>> batch_rows(10), batch_rows(100), batch_rows(5_000_000)
+    (65536, 10485, 1)
+    """
+    return int(max(1, min(MOST_ROWS, CELLS // max(1, n_columns))))
+
+
+def is_plain(schema: pa.Schema, names: Iterable[str]) -> bool:
+    """Say whether columns are of types that are read as they are."""
+    return all(schema.field(name).type.id in PLAIN for name in names)
+
+
 def as_wanted(batch: pa.RecordBatch, wanted: Mapping[str, str]) -> pa.RecordBatch:
     """Return the columns wanted of a typed batch, as they are but for dictionaries, decimals and nulls."""
+    if wanted and is_plain(batch.schema, wanted):
+        return batch.select(list(wanted))
     columns = []
     for name in wanted:
         column = batch.column(name)

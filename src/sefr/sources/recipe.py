@@ -14,6 +14,15 @@ from numpy.typing import NDArray
 from ..matrix import Columns
 from .part import NUMBER, TEXT, SourceError
 
+# Arrow's types that add up as they are.
+IN_PLACE = frozenset(
+    kind.id
+    for kind in (
+        *(pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16(), pa.uint32()),
+        *(pa.float32(), pa.float64()),
+    )
+)
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -65,13 +74,18 @@ class Recipe:
     def matrix(self, batch: pa.Table) -> Columns:
         """Return the features of some rows; a missing value is NaN."""
         arrays: list[NDArray[Any]] = []
+        pieces = batch.to_batches()
+        columns = pieces[0].columns if len(pieces) == 1 else batch.columns
+        numbers = dict(zip(batch.schema.names, columns, strict=True))
         for name in self.columns:
-            column = batch.column(name)
             if name in self.categories:
-                arrays += _one_hot(column, self.categories[name])
+                arrays += _one_hot(batch.column(name), self.categories[name])
             else:
-                arrays.append(_numbers(column))
-        return Columns(arrays, batch.num_rows)
+                arrays.append(_numbers(numbers[name]))
+        matrix = Columns(arrays, batch.num_rows)
+        # Another format may give the same values as float64, and the sums must be the same.
+        matrix.exact = all(array.dtype.kind in "iub" for array in arrays)
+        return matrix
 
     def strangers(self, batch: pa.Table) -> dict[str, str]:
         """Return, for columns of categories, a value that the model does not know."""
@@ -87,19 +101,21 @@ class Recipe:
         return found
 
 
-def _numbers(column: pa.ChunkedArray) -> NDArray[Any]:
+def _numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Return a column so that the same values give the same sums from every format.
 
-    Narrow integers and booleans add up exactly as they are; anything else is float64.
+    Narrow integers and booleans add up exactly as they are, float32 in the order of float64; anything else is
+    float64.
     """
+    if column.type.id in IN_PLACE and not column.null_count:
+        return np.asarray(column.to_numpy())
+    if isinstance(column, pa.Array):
+        column = pa.chunked_array([column])
     if column.null_count:
         column = column.cast(pa.float64()) if not pa.types.is_boolean(column.type) else _as_bytes(column)
-    kind = column.type
-    if pa.types.is_boolean(kind):
+    if pa.types.is_boolean(column.type):
         return np.asarray(_as_bytes(column).to_numpy()).view(np.bool_)
-    values = np.asarray(column.to_numpy())
-    exact = values.dtype.kind in "iu" and values.dtype.itemsize <= 4
-    return values if exact else np.ascontiguousarray(values, dtype=np.float64)
+    return np.ascontiguousarray(column.to_numpy(), dtype=np.float64)
 
 
 def _as_bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:

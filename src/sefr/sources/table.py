@@ -18,11 +18,9 @@ from ..labels import Codes
 from ..matrix import Columns
 from ..summary import Summary
 from . import label_column
-from .part import NUMBER, OTHER, TEXT, Part, SourceError
+from .part import NUMBER, OTHER, TEXT, Part, SourceError, batch_rows
 from .recipe import Recipe
 
-CELLS = 1 << 18
-MOST_ROWS = 1 << 16
 MOST_CATEGORIES = 1_000
 
 
@@ -189,17 +187,6 @@ class Table:
         return {name: tuple(sorted(values)) for name, values in found.items()}
 
 
-def batch_rows(n_columns: int) -> int:
-    """Return the rows of a batch: 2**19 cells, and not above 65,536.
-
-    Examples
-    --------
-    >>> batch_rows(10), batch_rows(100), batch_rows(5_000_000)
-    (52428, 5242, 1)
-    """
-    return int(max(1, min(MOST_ROWS, CELLS // max(1, n_columns))))
-
-
 def summarise(
     batch: Batch,
     matrix: Columns,
@@ -232,6 +219,11 @@ def _as_part_has(part: Part, wanted: Mapping[str, str]) -> dict[str, str]:
 
 def _uniform(piece: pa.RecordBatch, wanted: Mapping[str, str], part: Part) -> pa.RecordBatch:
     """Return a piece with every column wanted, of a type that all parts can share."""
+    texts = [name for name, kind in wanted.items() if kind == TEXT]
+    if piece.schema.names == list(wanted) and all(
+        pa.types.is_string(piece.schema.field(name).type) for name in texts
+    ):
+        return piece
     arrays = []
     for name, kind in wanted.items():
         if name not in part.columns:
@@ -257,6 +249,8 @@ def _as_text(column: pa.Array) -> pa.Array:
 
 def _table(pieces: list[pa.RecordBatch]) -> pa.Table:
     """Return pieces as one table; where their types differ (files of different formats), as float64."""
+    if len(pieces) == 1:
+        return pa.Table.from_batches(pieces)
     schema = pieces[0].schema
     if any(piece.schema != schema for piece in pieces[1:]):
         pieces = [_widened(piece) for piece in pieces]
