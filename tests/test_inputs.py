@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 from sefr import SEFRClassifier, Summary, cross_validate
-from sefr.matrix import Stacked, matrix_of
+from sefr.intake import matrix_of
+from sefr.matrix import Stacked
 
 TYPES = ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "f2", ">f8", "<f8", ">i4", "g"]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
+from .ahead import ahead
 from .part import Part, SourceError, as_wanted, batch_rows, checked_names, is_plain, kind_of
 
 
@@ -43,7 +44,8 @@ class ParquetPart(Part):
         try:
             plain = bool(wanted) and is_plain(self._file.schema_arrow, names)
             # as many rows as a batch of the table has, so that it need not be put together from pieces
-            for batch in self._file.iter_batches(batch_rows(len(names)), columns=names, use_threads=False):
+            decoded = self._file.iter_batches(batch_rows(len(names)), columns=names, use_threads=False)
+            for batch in ahead(decoded):
                 self._seen += batch.num_rows
                 yield batch if plain and batch.schema.names == names else as_wanted(batch, wanted)
         except (pa.ArrowException, OSError) as error:

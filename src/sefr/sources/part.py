@@ -17,7 +17,7 @@ PLAIN = frozenset(
         *(pa.float16(), pa.float32(), pa.float64(), pa.bool_(), pa.string()),
     )
 )
-CELLS = 1 << 18
+CELLS = 1 << 19
 MOST_ROWS = 1 << 16
 
 
