@@ -146,7 +146,7 @@ static void score_block(struct block *block) {
     double *score = block->bench->score;
     if (plan->long_coef) {
         const void *centre = is_narrow(plan->x->type) ? (const void *)plan->narrow_centre : plan->centre;
-        block->ahead.a_step = 4 * plan->x->row_stride;
+        block->ahead.a_step = 4 * plan->ahead_of_fill;
         score_long(plan->x->type, block->bench->rows, block->n, plan->x->m, centre, plan->long_coef, score,
                    &block->ahead);
         for (ptrdiff_t i = 0; i < block->n; i++) score[i] += plan->model->intercept[0];
@@ -400,7 +400,7 @@ static void choose_tiles(struct sweep_plan *plan) {
     if (plan->width % 256 == 0) plan->width += PAD; /* or the lines of a place would meet in few places of a cache */
     const ptrdiff_t rows = TILE_FLOATS / plan->width / 8 * 8;
     plan->step = rows < fewest ? fewest : rows > MOST_ROWS ? MOST_ROWS : rows;
-    const ptrdiff_t row_bytes = plan->x->row_stride, bytes = plan->step * row_bytes;
+    const ptrdiff_t row_bytes = plan->x->row_stride > 0 ? plan->x->row_stride : 0, bytes = plan->step * row_bytes;
     const ptrdiff_t scoring = plan->step / 4 * ((n + 2) / 3) * ((m + STRIP_PLACES - 1) / STRIP_PLACES);
     const ptrdiff_t adding = plan->width / PAD * ((n + 4) / 5);
     plan->ahead_of_fill = n == 1 ? row_bytes : 0;
