@@ -201,7 +201,8 @@ static void sweep_rows(void *context, ptrdiff_t task, int worker) {
     const ptrdiff_t n_scores = plan->model->n_scores, step = plan->step, last = chunk_begin(plan, task + 1, step);
     double *slope = plan->parts + task * plan->part_size, *sums = slope + n_scores * x->m, *loss = sums + n_scores;
     struct bench bench;
-    struct block block = {.plan = plan, .bench = &bench, .direct = is_direct(x), .checked = plan->in_units || plan->long_coef};
+    struct block block = {.plan = plan, .bench = &bench, .direct = is_direct(x)};
+    block.checked = plan->in_units || plan->long_coef;
     (void)worker;
     if (!allocate_bench(&bench, step * plan->width, step, n_scores, plan->width, block.direct ? 0 : x->m)) {
         atomic_store(&plan->error, NO_MEMORY);
@@ -319,7 +320,7 @@ done:
     free_bench(&bench);
 }
 
-/* Whether scales need no care: by columns they are always taken in at once. */
+/* Whether values have to be scaled at once: by columns they always are. */
 static bool needs_units(const struct sweep_plan *plan) {
     if (plan->by_columns) return true;
     for (ptrdiff_t j = 0; j < plan->x->m; j++) {
