@@ -5,73 +5,15 @@
 #include <string.h>
 
 #include "groups.h"
+#include "long_rows.h"
 #include "loss.h"
-#include "product.h"
 #include "threads.h"
+#include "tile.h"
 
 /* A tile of rows stays in the first-level cache where rows are short, and has at least 8 rows (16 where several
    scores share the work), so that the sums are touched once for that many. A tile of columns is 8 columns of up to
    2048 rows. FLUSH lines are added in float32 before they go to the float64 sums. */
 enum { TILE_FLOATS = 8192, FEWEST_ROWS = 8, MOST_ROWS = 128, COLUMN_LINES = 8, COLUMN_ROWS = 2048, FLUSH = 128 };
-
-#define FINITE_OR_0(a) ((a) - (a) == 0 ? (a) : 0)
-
-#define T float
-#define TAG F32
-#define A float
-#include "tile_kernel.h"
-#define T double
-#define TAG F64
-#define A double
-#include "tile_kernel.h"
-#define T int8_t
-#define TAG I8
-#define A float
-#include "tile_kernel.h"
-#define T uint8_t
-#define TAG U8
-#define A float
-#include "tile_kernel.h"
-#define T int16_t
-#define TAG I16
-#define A float
-#include "tile_kernel.h"
-#define T uint16_t
-#define TAG U16
-#define A float
-#include "tile_kernel.h"
-#define T int32_t
-#define TAG I32
-#define A double
-#include "tile_kernel.h"
-#define T uint32_t
-#define TAG U32
-#define A double
-#include "tile_kernel.h"
-#define T int64_t
-#define TAG I64
-#define A double
-#include "tile_kernel.h"
-#define T uint64_t
-#define TAG U64
-#define A double
-#include "tile_kernel.h"
-
-typedef void fill_rows_function(const struct table *, const ptrdiff_t *, ptrdiff_t, const void *, const void *,
-                                float *, ptrdiff_t, void *);
-typedef void score_long_function(const struct table *, const ptrdiff_t *, ptrdiff_t, const void *, const void *,
-                                 double *);
-typedef void add_long_function(const struct table *, const ptrdiff_t *, ptrdiff_t, const void *, const float *,
-                               float *);
-typedef void fill_line_function(const char *, ptrdiff_t, ptrdiff_t, double, double, float *, void *);
-
-#define EACH(name)                                                                                             \
-    {name##_F32, name##_F64, name##_I8, name##_U8, name##_I16, name##_U16, name##_I32, name##_U32, name##_I64, \
-     name##_U64}
-static fill_rows_function *const fill_rows[N_DTYPES] = EACH(fill_rows);
-static score_long_function *const score_long[N_DTYPES] = EACH(score_long);
-static add_long_function *const add_long[N_DTYPES] = EACH(add_long);
-static fill_line_function *const fill_line[N_DTYPES] = EACH(fill_line);
 
 /* The work, cut by the shape alone, so that the result is the same for any number of threads. */
 struct sweep_plan {
@@ -79,13 +21,20 @@ struct sweep_plan {
     const struct grouping *by;
     const struct model *model;
     const double *centre, *scale;
-    float *narrow_centre, *narrow_scale; /* for the types that are calculated in float */
-    float *coef; /* n_products lines of `width`: as vectors of the products */
+    float *narrow_centre;
+    /* A tile holds x - centre in these units. They are 1, and the scale is in coef and taken into the slope at the
+       end, unless scales are such that unscaled sums could leave float32's range: then they are the scales. */
+    double *unit;
+    float *narrow_unit;
+    bool in_units;
+    float *coef; /* n_products lines of `width`, for values in the units: the vectors of the products */
     /* Softmax depends on differences of scores alone: products with the last class, and its slope, which is minus
        the sum of the others', are spared. */
     ptrdiff_t n_products;
-    void *scaled; /* where rows are long and the score is one: coef times scale, in the type to calculate in */
+    void *long_coef; /* where rows are worked on without a tile: coef in their own type */
     ptrdiff_t width, n_chunks, part_size;
+    ptrdiff_t step; /* rows of a tile */
+    ptrdiff_t ahead_of_fill, ahead_of_score, ahead_of_add; /* bytes to call into the cache at each step */
     double *parts; /* a chunk's slope: n_scores x m, n_scores, loss */
     bool by_columns;
     atomic_int error;
@@ -96,8 +45,8 @@ struct bench {
     float *tile, *pull, *sum;
     double *score, *weight;
     int32_t *code;
-    ptrdiff_t *rows;
-    void *scratch;
+    const char **rows;
+    char *scratch;
 };
 
 static void free_bench(struct bench *bench) {
@@ -117,13 +66,13 @@ static bool allocate_bench(struct bench *bench, ptrdiff_t tile_floats, ptrdiff_t
     *bench = (struct bench){.tile = aligned(tile_floats, sizeof(float)), .pull = aligned(cells, sizeof(float)),
                             .sum = aligned(sum_width * n_scores, sizeof(float)),
                             .score = aligned(cells, sizeof(double)), .weight = aligned(n_rows, sizeof(double)),
-                            .code = aligned(n_rows, sizeof(int32_t)), .rows = aligned(n_rows, sizeof(ptrdiff_t)),
-                            .scratch = scratch_values ? aligned(scratch_values, 8) : NULL};
+                            .code = aligned(n_rows, sizeof(int32_t)), .rows = aligned(n_rows, sizeof(char *)),
+                            .scratch = aligned(scratch_values, 8)};
     if (bench->tile) memset(bench->tile, 0, (size_t)tile_floats * sizeof(float));
     if (bench->sum) memset(bench->sum, 0, (size_t)(sum_width * n_scores) * sizeof(float));
     if (bench->pull) memset(bench->pull, 0, (size_t)cells * sizeof(float));
     return bench->tile && bench->pull && bench->sum && bench->score && bench->weight && bench->code && bench->rows &&
-           (bench->scratch || !scratch_values);
+           bench->scratch;
 }
 
 /* Codes and weights of rows first .. first + n into the bench, those left out without weight. */
@@ -135,14 +84,10 @@ static bool read_rows(const struct sweep_plan *plan, const struct bench *bench, 
     return true;
 }
 
-/* Add the intercepts to the products, and the score of the class that was spared. */
-static void finish_scores(const struct sweep_plan *plan, double *score, ptrdiff_t n, ptrdiff_t width) {
-    const struct model *model = plan->model;
-    for (ptrdiff_t k = 0; k < plan->n_products; k++) {
-        for (ptrdiff_t i = 0; i < n; i++) score[k * width + i] += model->intercept[k];
-    }
-    for (ptrdiff_t k = plan->n_products; k < model->n_scores; k++) {
-        for (ptrdiff_t i = 0; i < n; i++) score[k * width + i] = model->intercept[k];
+/* The scores without products: the intercepts. */
+static void start_scores(const struct sweep_plan *plan, double *score, ptrdiff_t n, ptrdiff_t width) {
+    for (ptrdiff_t k = 0; k < plan->model->n_scores; k++) {
+        for (ptrdiff_t i = 0; i < n; i++) score[k * width + i] = plan->model->intercept[k];
     }
 }
 
@@ -151,30 +96,115 @@ static ptrdiff_t chunk_begin(const struct sweep_plan *plan, ptrdiff_t i, ptrdiff
     return begin < plan->x->n ? begin : plan->x->n;
 }
 
-static ptrdiff_t tile_rows(ptrdiff_t width, ptrdiff_t n_scores) {
-    const ptrdiff_t rows = TILE_FLOATS / width / 8 * 8, fewest = n_scores == 1 ? FEWEST_ROWS : 2 * FEWEST_ROWS;
-    return rows < fewest ? fewest : rows > MOST_ROWS ? MOST_ROWS : rows;
-}
-
 static bool is_direct(const struct table *x) {
     const ptrdiff_t size = (ptrdiff_t)dtype_size(x->type);
     return (x->column_stride == size || x->m == 1) && x->row_stride % size == 0 &&
            (uintptr_t)x->data % (size_t)size == 0;
 }
 
+/* A tile of rows on the bench. */
+struct block {
+    const struct sweep_plan *plan;
+    const struct bench *bench;
+    ptrdiff_t n;        /* rows that count */
+    bool direct;        /* values can be read where they are */
+    bool checked;       /* some are not finite */
+    struct ahead ahead; /* the rows of the next tile */
+};
+
+static struct tile tile_of(const struct block *block) {
+    return (struct tile){block->bench->tile, block->n, padded(block->plan->x->m), block->plan->width};
+}
+
+static void fill_block(struct block *block) {
+    const struct sweep_plan *plan = block->plan;
+    const struct table *x = plan->x;
+    const bool narrow = is_narrow(x->type);
+    const void *centre = narrow ? (const void *)plan->narrow_centre : plan->centre;
+    const void *unit = narrow ? (const void *)plan->narrow_unit : plan->unit;
+    block->ahead.a_step = plan->ahead_of_fill;
+    for (ptrdiff_t i = 0; i < block->n; i++) {
+        const char *from = block->bench->rows[i];
+        float *to = block->bench->tile + i * plan->width;
+        look_ahead(&block->ahead);
+        if (!block->direct) {
+            gather(x->type, from, x->column_stride, x->m, block->bench->scratch);
+            from = block->bench->scratch;
+        }
+        if (block->checked) {
+            fill_checked(x->type, from, x->m, centre, unit, to);
+        } else {
+            fill_plain(x->type, from, x->m, centre, to);
+        }
+    }
+}
+
+static void score_block(struct block *block) {
+    const struct sweep_plan *plan = block->plan;
+    const struct tile tile = tile_of(block);
+    const ptrdiff_t pulls = padded(plan->step);
+    double *score = block->bench->score;
+    if (plan->long_coef) {
+        const void *centre = is_narrow(plan->x->type) ? (const void *)plan->narrow_centre : plan->centre;
+        block->ahead.a_step = 4 * plan->ahead_of_fill;
+        score_long(plan->x->type, block->bench->rows, block->n, plan->x->m, centre, plan->long_coef, score,
+                   &block->ahead);
+        for (ptrdiff_t i = 0; i < block->n; i++) score[i] += plan->model->intercept[0];
+        return;
+    }
+    fill_block(block);
+    start_scores(plan, score, block->n, pulls);
+    block->ahead.a_step = plan->ahead_of_score;
+    multiply_lines(&tile, plan->coef, plan->width, plan->n_products, score, pulls, &block->ahead);
+}
+
+static bool scores_are_finite(const struct block *block) {
+    const ptrdiff_t pulls = padded(block->plan->step);
+    double none = 0.0; /* or NaN */
+    for (ptrdiff_t k = 0; k < block->plan->n_products; k++) {
+        const double *score = block->bench->score + k * pulls;
+        for (ptrdiff_t i = 0; i < block->n; i++) none += score[i] - score[i];
+    }
+    return none == 0.0;
+}
+
+static void add_block(struct block *block) {
+    const struct sweep_plan *plan = block->plan;
+    const struct tile tile = tile_of(block);
+    if (plan->long_coef) {
+        const void *centre = is_narrow(plan->x->type) ? (const void *)plan->narrow_centre : plan->centre;
+        for (ptrdiff_t i = block->n; i < padded(block->n); i++) block->bench->pull[i] = 0.0f;
+        add_long(plan->x->type, block->bench->rows, block->n, plan->x->m, centre, block->bench->pull,
+                 block->bench->sum);
+        return;
+    }
+    block->ahead.a_step = plan->ahead_of_add;
+    add_lines(&tile, block->bench->pull, padded(plan->step), plan->n_products, block->bench->sum, plan->width,
+              &block->ahead);
+}
+
+/* The rows from `first` on are next. */
+static void look_at(struct block *block, ptrdiff_t first) {
+    const struct table *x = block->plan->x;
+    const ptrdiff_t left = x->n - first, n = left < block->plan->step ? left : block->plan->step;
+    block->ahead = (struct ahead){NULL, NULL, 0};
+    if (n <= 0 || !block->direct || x->row_stride < 0 || x->row_stride > 2 * x->m * (ptrdiff_t)dtype_size(x->type)) {
+        return;
+    }
+    block->ahead.next = x->data + first * x->row_stride;
+    block->ahead.end = block->ahead.next + n * x->row_stride;
+}
+
 static void sweep_rows(void *context, ptrdiff_t task, int worker) {
     struct sweep_plan *plan = context;
     const struct table *x = plan->x;
-    const ptrdiff_t n_scores = plan->model->n_scores, n_products = plan->n_products;
-    const ptrdiff_t step = tile_rows(plan->width, n_scores), pulls = padded(step);
-    const ptrdiff_t last = chunk_begin(plan, task + 1, step);
-    const bool in_float = x->type == F32 || dtype_size(x->type) < 4;
-    const void *centre = in_float ? (const void *)plan->narrow_centre : plan->centre;
-    const void *scale = in_float ? (const void *)plan->narrow_scale : plan->scale;
+    const ptrdiff_t n_scores = plan->model->n_scores, step = plan->step, last = chunk_begin(plan, task + 1, step);
     double *slope = plan->parts + task * plan->part_size, *sums = slope + n_scores * x->m, *loss = sums + n_scores;
     struct bench bench;
+    struct block block = {.plan = plan, .bench = &bench, .direct = is_direct(x)};
+    block.checked = plan->in_units || plan->long_coef;
     (void)worker;
-    if (!allocate_bench(&bench, step * plan->width, step, n_scores, plan->width, is_direct(x) ? 0 : x->m)) {
+    if (!allocate_bench(&bench, step * plan->width, step, n_scores, plan->width, block.direct ? 0 : x->m)) {
         atomic_store(&plan->error, NO_MEMORY);
         free_bench(&bench);
         return;
@@ -186,46 +216,52 @@ static void sweep_rows(void *context, ptrdiff_t task, int worker) {
             atomic_store(&plan->error, BAD_CODE);
             break;
         }
-        ptrdiff_t n = 0;
+        block.n = 0;
+        look_at(&block, first + step);
         for (ptrdiff_t i = 0; i < n_read; i++) { /* only rows that count */
             if (bench.code[i] < 0) continue;
-            bench.rows[n] = first + i;
-            bench.code[n] = bench.code[i];
-            bench.weight[n++] = bench.weight[i];
+            bench.rows[block.n] = x->data + (first + i) * x->row_stride;
+            bench.code[block.n] = bench.code[i];
+            bench.weight[block.n++] = bench.weight[i];
         }
-        if (n == 0) continue;
-        if (plan->scaled) {
-            score_long[x->type](x, bench.rows, n, centre, plan->scaled, bench.score);
-        } else {
-            fill_rows[x->type](x, bench.rows, n, centre, scale, bench.tile, plan->width, bench.scratch);
-            multiply_lines(bench.tile, n, plan->width, plan->coef, n_products, bench.score, pulls);
+        if (block.n == 0) continue;
+        score_block(&block);
+        /* A value that is not finite makes every score so. Where one was, others are expected. */
+        if (!block.checked && !scores_are_finite(&block)) {
+            block.checked = true;
+            score_block(&block);
         }
-        finish_scores(plan, bench.score, n, pulls);
-        struct answers answers = {n, pulls, n_scores, bench.code, bench.weight, bench.score};
+        const struct answers answers = {block.n, padded(step), n_scores, bench.code, bench.weight, bench.score};
         *loss += weigh_answers(&answers, bench.pull, sums);
-        if (plan->scaled) {
-            for (ptrdiff_t i = n; i < padded(n); i++) bench.pull[i] = 0.0f;
-            add_long[x->type](x, bench.rows, n, centre, bench.pull, bench.sum);
-        } else {
-            add_lines(bench.tile, n, plan->width, bench.pull, pulls, n_products, bench.sum);
+        add_block(&block);
+        if ((waiting += block.n) >= FLUSH) {
+            flush_lines(bench.sum, plan->width, x->m, plan->n_products, slope, x->m);
+            waiting = 0;
         }
-        if ((waiting += n) >= FLUSH) flush_lines(bench.sum, plan->width, x->m, n_products, slope, x->m), waiting = 0;
     }
-    flush_lines(bench.sum, plan->width, x->m, n_products, slope, x->m);
+    flush_lines(bench.sum, plan->width, x->m, plan->n_products, slope, x->m);
     free_bench(&bench);
 }
 
 /* Columns j .. j + n_lines of rows first .. first + n into a tile whose lines are columns. */
-static void fill_columns(const struct sweep_plan *plan, const struct bench *bench, ptrdiff_t j, ptrdiff_t n_lines,
-                         ptrdiff_t first, ptrdiff_t n, ptrdiff_t width) {
+static struct tile fill_columns(const struct sweep_plan *plan, const struct bench *bench, ptrdiff_t j, ptrdiff_t first,
+                                ptrdiff_t n) {
     const struct table *x = plan->x;
-    for (ptrdiff_t line = 0; line < n_lines; line++) {
+    const ptrdiff_t width = padded(n), left = x->m - j;
+    const struct tile tile = {bench->tile, left < COLUMN_LINES ? left : COLUMN_LINES, width, width};
+    for (ptrdiff_t line = 0; line < tile.n_lines; line++) {
         struct column column = {x->data + (j + line) * x->column_stride, x->row_stride, x->type};
         if (x->columns) column = x->columns[j + line];
-        fill_line[column.type](column.data + first * column.stride, column.stride, n, plan->centre[j + line],
-                               plan->scale[j + line], bench->tile + line * width, bench->scratch);
-        memset(bench->tile + line * width + n, 0, (size_t)(width - n) * sizeof(float));
+        const char *from = column.data + first * column.stride;
+        const ptrdiff_t size = (ptrdiff_t)dtype_size(column.type);
+        if (column.stride != size || (uintptr_t)from % (size_t)size) {
+            gather(column.type, from, column.stride, n, bench->scratch);
+            from = bench->scratch;
+        }
+        fill_column(column.type, from, n, plan->centre[j + line], plan->scale[j + line], tile.data + line * width);
+        memset(tile.data + line * width + n, 0, (size_t)(width - n) * sizeof(float));
     }
+    return tile;
 }
 
 /* Each column is read twice, for the scores and for the sums; the second time from a cache if the block fits one. */
@@ -237,6 +273,7 @@ static void sweep_columns(void *context, ptrdiff_t task, int worker) {
     double *slope = plan->parts + task * plan->part_size, *sums = slope + n_scores * m, *loss = sums + n_scores;
     double *part = aligned(n_scores * COLUMN_LINES, sizeof *part);
     float *factors = aligned(n_scores * PAD, sizeof *factors);
+    struct ahead nothing = {NULL, NULL, 0};
     struct bench bench;
     (void)worker;
     if (!allocate_bench(&bench, COLUMN_LINES * step, step, n_scores, step, step) || !part || !factors) {
@@ -249,31 +286,29 @@ static void sweep_columns(void *context, ptrdiff_t task, int worker) {
             atomic_store(&plan->error, BAD_CODE);
             break;
         }
-        memset(bench.score, 0, (size_t)(n_scores * width) * sizeof *bench.score);
+        start_scores(plan, bench.score, n, width);
         for (ptrdiff_t j = 0; j < m; j += COLUMN_LINES) {
-            const ptrdiff_t n_lines = m - j < COLUMN_LINES ? m - j : COLUMN_LINES;
-            fill_columns(plan, &bench, j, n_lines, first, n, width);
+            const struct tile tile = fill_columns(plan, &bench, j, first, n);
             for (ptrdiff_t k = 0; k < n_products; k++) {
-                memcpy(factors + k * PAD, plan->coef + k * plan->width + j, (size_t)n_lines * sizeof *factors);
+                memcpy(factors + k * PAD, plan->coef + k * plan->width + j, (size_t)tile.n_lines * sizeof *factors);
             }
-            add_lines(bench.tile, n_lines, width, factors, PAD, n_products, bench.sum);
+            add_lines(&tile, factors, PAD, n_products, bench.sum, width, &nothing);
             if (j / COLUMN_LINES % (FLUSH / COLUMN_LINES) == 0) {
                 flush_lines(bench.sum, width, n, n_products, bench.score, width);
             }
         }
         flush_lines(bench.sum, width, n, n_products, bench.score, width);
-        finish_scores(plan, bench.score, n, width);
-        struct answers answers = {n, width, n_scores, bench.code, bench.weight, bench.score};
+        const struct answers answers = {n, width, n_scores, bench.code, bench.weight, bench.score};
         *loss += weigh_answers(&answers, bench.pull, sums);
         for (ptrdiff_t k = 0; k < n_products; k++) {
             memset(bench.pull + k * width + n, 0, (size_t)(width - n) * sizeof(float));
         }
         for (ptrdiff_t j = 0; j < m; j += COLUMN_LINES) {
-            const ptrdiff_t n_lines = m - j < COLUMN_LINES ? m - j : COLUMN_LINES;
-            fill_columns(plan, &bench, j, n_lines, first, n, width);
-            multiply_lines(bench.tile, n_lines, width, bench.pull, n_products, part, COLUMN_LINES);
+            const struct tile tile = fill_columns(plan, &bench, j, first, n);
+            memset(part, 0, (size_t)(n_products * COLUMN_LINES) * sizeof *part);
+            multiply_lines(&tile, bench.pull, width, n_products, part, COLUMN_LINES, &nothing);
             for (ptrdiff_t k = 0; k < n_products; k++) {
-                for (ptrdiff_t line = 0; line < n_lines; line++) {
+                for (ptrdiff_t line = 0; line < tile.n_lines; line++) {
                     slope[k * m + j + line] += part[k * COLUMN_LINES + line];
                 }
             }
@@ -285,47 +320,55 @@ done:
     free_bench(&bench);
 }
 
+/* Whether values have to be scaled at once: by columns they always are. */
+static bool needs_units(const struct sweep_plan *plan) {
+    if (plan->by_columns) return true;
+    for (ptrdiff_t j = 0; j < plan->x->m; j++) {
+        const double scale = plan->scale[j];
+        if (scale != 0.0 && !(scale > 1e-25 && scale < 1e25)) return true;
+    }
+    return false;
+}
+
 static bool prepare(struct sweep_plan *plan) {
     const ptrdiff_t m = plan->x->m;
     const double *coef = plan->model->coef, *last = coef + plan->n_products * m;
     const bool spared = plan->n_products < plan->model->n_scores;
-    plan->coef = aligned(plan->n_products * plan->width, sizeof *plan->coef);
+    plan->coef = aligned(plan->n_products * plan->width, sizeof(float));
     plan->narrow_centre = aligned(m, sizeof(float));
-    plan->narrow_scale = aligned(m, sizeof(float));
+    plan->narrow_unit = aligned(m, sizeof(float));
+    plan->unit = aligned(m, sizeof(double));
     plan->parts = calloc((size_t)(plan->n_chunks * plan->part_size), sizeof *plan->parts);
-    if (!plan->coef || !plan->narrow_centre || !plan->narrow_scale || !plan->parts) return false;
+    if (!plan->coef || !plan->narrow_centre || !plan->narrow_unit || !plan->unit || !plan->parts) return false;
     memset(plan->coef, 0, (size_t)(plan->n_products * plan->width) * sizeof *plan->coef);
+    plan->in_units = needs_units(plan);
     for (ptrdiff_t j = 0; j < m; j++) {
+        plan->unit[j] = plan->in_units ? plan->scale[j] : 1.0;
+        plan->narrow_unit[j] = (float)plan->unit[j];
         plan->narrow_centre[j] = (float)plan->centre[j];
-        plan->narrow_scale[j] = (float)plan->scale[j];
     }
     for (ptrdiff_t k = 0; k < plan->n_products; k++) {
         for (ptrdiff_t j = 0; j < m; j++) {
-            plan->coef[k * plan->width + j] = (float)(spared ? coef[k * m + j] - last[j] : coef[k * m + j]);
+            const double weight = spared ? coef[k * m + j] - last[j] : coef[k * m + j];
+            plan->coef[k * plan->width + j] = (float)(plan->in_units ? weight : weight * plan->scale[j]);
         }
     }
     return true;
 }
 
-/* Rows of more than 1024 floats with one score need no tile, unless values are such that their unscaled sums could
-   leave float32's range. Integers would be converted twice, which costs more than the tile. */
+/* Rows of more than 1024 floats with one score need no tile. Integers would be converted twice, which costs more. */
 static bool prepare_long(struct sweep_plan *plan) {
     const struct table *x = plan->x;
-    if (plan->by_columns || plan->model->n_scores > 1 || x->m <= 1024 || !is_direct(x)) return true;
+    if (plan->in_units || plan->n_products > 1 || x->m <= 1024 || !is_direct(x)) return true;
     if (x->type != F32 && x->type != F64) return true;
-    for (ptrdiff_t j = 0; j < x->m; j++) {
-        const double scale = plan->scale[j];
-        if (scale != 0.0 && !(scale > 1e-25 && scale < 1e25)) return true;
-    }
-    const bool in_float = x->type == F32;
-    plan->scaled = aligned(x->m, in_float ? sizeof(float) : sizeof(double));
-    if (!plan->scaled) return false;
+    plan->long_coef = aligned(x->m, dtype_size(x->type));
+    if (!plan->long_coef) return false;
     for (ptrdiff_t j = 0; j < x->m; j++) {
         const double weight = plan->model->coef[j] * plan->scale[j];
-        if (in_float) {
-            ((float *)plan->scaled)[j] = (float)weight;
+        if (x->type == F32) {
+            ((float *)plan->long_coef)[j] = (float)weight;
         } else {
-            ((double *)plan->scaled)[j] = weight;
+            ((double *)plan->long_coef)[j] = weight;
         }
     }
     return true;
@@ -342,10 +385,28 @@ static void combine(const struct sweep_plan *plan, const struct slope *out) {
         for (ptrdiff_t k = 0; k < n_scores; k++) out->intercept[k] += part[n_scores * m + k];
         *out->loss += part[n_scores * m + n_scores];
     }
-    for (ptrdiff_t j = 0; plan->scaled && j < m; j++) out->coef[j] *= plan->scale[j];
+    for (ptrdiff_t k = 0; !plan->in_units && k < plan->n_products; k++) {
+        for (ptrdiff_t j = 0; j < m; j++) out->coef[k * m + j] *= plan->scale[j];
+    }
     for (ptrdiff_t k = 0; plan->n_products < n_scores && k < plan->n_products; k++) {
         for (ptrdiff_t j = 0; j < m; j++) out->coef[plan->n_products * m + j] -= out->coef[k * m + j];
     }
+}
+
+/* How long tiles are, and how the call for the next one is spread over the work on this one: with one score, which
+   waits for memory anyway, over the rows as they are read, else over the products. */
+static void choose_tiles(struct sweep_plan *plan) {
+    const ptrdiff_t m = plan->x->m, n = plan->n_products, fewest = n == 1 ? FEWEST_ROWS : 2 * FEWEST_ROWS;
+    plan->width = padded(m);
+    if (plan->width % 256 == 0) plan->width += PAD; /* or the lines of a place would meet in few places of a cache */
+    const ptrdiff_t rows = TILE_FLOATS / plan->width / 8 * 8;
+    plan->step = rows < fewest ? fewest : rows > MOST_ROWS ? MOST_ROWS : rows;
+    const ptrdiff_t row_bytes = plan->x->row_stride > 0 ? plan->x->row_stride : 0, bytes = plan->step * row_bytes;
+    const ptrdiff_t scoring = plan->step / 4 * ((n + 2) / 3) * ((m + STRIP_PLACES - 1) / STRIP_PLACES);
+    const ptrdiff_t adding = plan->width / PAD * ((n + 4) / 5);
+    plan->ahead_of_fill = n == 1 ? row_bytes : 0;
+    plan->ahead_of_score = n == 1 ? 0 : (bytes / 2 / scoring + 63) / 64 * 64;
+    plan->ahead_of_add = n == 1 ? 0 : (bytes / 2 / adding + 63) / 64 * 64;
 }
 
 enum outcome sweep(const struct table *x, const struct grouping *by, const double *centre, const double *scale,
@@ -354,8 +415,8 @@ enum outcome sweep(const struct table *x, const struct grouping *by, const doubl
     const ptrdiff_t column_step = x->column_stride < 0 ? -x->column_stride : x->column_stride;
     struct sweep_plan plan = {.x = x, .by = by, .model = model, .centre = centre, .scale = scale};
     plan.by_columns = x->columns || (x->m > 1 && row_step < column_step);
-    plan.width = padded(x->m);
     plan.n_products = model->n_scores == 1 ? 1 : model->n_scores - 1;
+    choose_tiles(&plan);
     /* a chunk reads at least 4 times what its own sums take, and 2**18 values */
     ptrdiff_t chunks = x->n / (4 * (ptrdiff_t)model->n_scores + 1), limit = x->n * x->m / 262144;
     if (plan.by_columns && limit > x->n / COLUMN_ROWS) limit = x->n / COLUMN_ROWS;
@@ -369,9 +430,10 @@ enum outcome sweep(const struct table *x, const struct grouping *by, const doubl
         if (outcome == FINITE) combine(&plan, out);
     }
     free(plan.coef);
-    free(plan.scaled);
+    free(plan.long_coef);
+    free(plan.unit);
+    free(plan.narrow_unit);
     free(plan.narrow_centre);
-    free(plan.narrow_scale);
     free(plan.parts);
     return outcome;
 }

@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ["summarise", "rows", "wide", "columns", "sparse", "predict", "solve", "threads"]
+SOURCES += ["sweep", "tile", "long_rows", "product", "loss"]
 
 # kernel, type, rows, columns, groups or classes: most instructions a value
 BOUNDS = {
@@ -35,6 +36,14 @@ BOUNDS = {
     ("scores", "u1", 200, 2000, 1): 1.2,
     ("scores", "f4", 200, 2000, 10): 8.3,
     ("solve", "f8", 10, 20000, 10): 13.5,
+    ("sweep", "f4", 4000, 200, 2): 2.7,
+    ("sweep", "u1", 4000, 200, 2): 2.9,
+    ("sweep", "f4", 4000, 200, 10): 10.1,
+    ("sweep", "u1", 4000, 200, 10): 10.2,
+    ("sweep", "f4", 200, 5000, 2): 3.4,
+    ("sweep", "f8", 200, 5000, 2): 5.6,
+    ("sweep", "u1", 200, 5000, 2): 2.8,
+    ("sweep", "f4", 200, 5000, 10): 11.2,
 }
 
 
