@@ -23,8 +23,8 @@ from sefr import SEFRClassifier
 from .clock import interleaved, ratio, typical
 
 SHAPES = ((7000, 5000), (200_000, 40))
-# A peer whose fit would take longer than this many seconds is measured on fewer rows and its time multiplied
-# as if it were linear; "rows_measured" says on how many. A fit longer than LONG is measured once.
+# A peer whose fit would take longer than this many seconds is measured on fewer rows, "rows_measured", against
+# ours on all of them: it is at least that much slower. A fit longer than LONG is measured once.
 LONGEST = 9.0
 LONG = 1.0
 FEWEST_ROWS = 100
@@ -98,20 +98,15 @@ def measure() -> Iterator[dict[str, Any]]:
             peers = {} if seconds > LONG else {"peer": partial(fit, X[:part], y[:part])}
             times = interleaved({"ours": partial(ours.fit, X, y), **peers}, 5, seconds=2.0)
             times.setdefault("peer", [seconds] * len(times["ours"]))
-            yield _row(
-                n, m, name, ratio(times, "peer", "ours") * n / part, typical(times, "peer") * n / part, part
-            )
-
-
-def _row(n: int, m: int, name: str, slower: float, seconds: float, part: int) -> dict[str, Any]:
-    return {
-        "section": "peers",
-        "shape": f"{n}x{m}",
-        "name": name,
-        "times_ours": slower,
-        "fit_ms": seconds * 1e3,
-        "rows_measured": part,
-    }
+            yield {
+                "section": "peers",
+                "shape": f"{n}x{m}",
+                "name": name,
+                "times_ours": ratio(times, "peer", "ours"),
+                "fit_ms": typical(times, "peer") * 1e3,
+                "rows_measured": part,
+                "rows": n,
+            }
 
 
 def _affordable(fit: Callable[[Any, Any], object], X: Any, y: Any) -> tuple[int, float]:

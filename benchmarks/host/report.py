@@ -75,7 +75,7 @@ def markdown(rows: Rows) -> str:
             "\n| fit time, times ours | " + " | ".join(shapes) + " |\n|---" * 1 + "|---" * len(shapes) + "|"
         )
         for name in dict.fromkeys(r["name"] for r in peers):
-            cells = {r["shape"]: f"{r['times_ours']:.0f}" for r in peers if r["name"] == name}
+            cells = {r["shape"]: _times(r) for r in peers if r["name"] == name}
             parts.append(f"| {name} | " + " | ".join(cells.get(s, "") for s in shapes) + " |")
     for r in _of(rows, "folds"):
         parts.append(
@@ -92,6 +92,14 @@ def markdown(rows: Rows) -> str:
         text = ", ".join(f"{name} {slope:.2f}" for name, slope in found.items())
         parts.append(f"\nLog-log slope of the time of a fit (1 is linear): {text}.")
     return "\n".join(parts) + "\n"
+
+
+def _times(peer: dict[str, Any]) -> str:
+    """Return how many times longer a peer takes, and on how many rows if not on all."""
+    text = f"{peer['times_ours']:,.0f}"
+    if peer["rows_measured"] == peer["rows"]:
+        return text
+    return f"> {text} (on {peer['rows_measured']:,} rows)"
 
 
 def _of(rows: Rows, section: str) -> Rows:
@@ -133,17 +141,15 @@ def _draw_peers(plt: Any, rows: Rows) -> Any:
     if not peers:
         return None
     shape = peers[0]["shape"]
-    bars = sorted(((r["times_ours"], r["name"]) for r in peers if r["shape"] == shape), reverse=True)
-    bars.append((1.0, "SEFR"))
+    bars = [(r["times_ours"], r["name"], _times(r)) for r in peers if r["shape"] == shape]
+    bars = [*sorted(bars, reverse=True), (1.0, "SEFR", "1")]
     figure, axes = plt.subplots(figsize=(7, 0.34 * len(bars) + 1))
-    colours = [GOOD if name == "SEFR" else GREY for _, name in bars]
-    axes.barh([name for _, name in bars], [value for value, _ in bars], color=colours, height=0.7)
-    for at, (value, _) in enumerate(bars):
-        axes.text(
-            value * 1.12, at, f"{value:.0f}x" if value >= 1.5 else f"{value:.1f}x", va="center", fontsize=9
-        )
+    colours = [GOOD if name == "SEFR" else GREY for _, name, _ in bars]
+    axes.barh([name for _, name, _ in bars], [value for value, _, _ in bars], color=colours, height=0.7)
+    for at, (value, _, text) in enumerate(bars):
+        axes.text(value * 1.12, at, text, va="center", fontsize=9)
     axes.set_xscale("log")
-    axes.set_xlim(0.5, max(value for value, _ in bars) * 4)
+    axes.set_xlim(0.5, max(value for value, _, _ in bars) * 20)
     axes.set_xlabel("time of a fit, times SEFR's (log scale)")
     axes.set_title(f"Training on {shape} float32, one thread", loc="left", fontweight="bold")
     axes.tick_params(axis="y", length=0)
