@@ -69,7 +69,7 @@ paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick:
 	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper \
 	  $(addprefix --device-results ,$(wildcard benchmarks/device/results.csv)) $(PAPER)
 
-bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/results/ (ten minutes)
+bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/results/ (four minutes)
 	$(BIN)/pip install --quiet --no-build-isolation --editable ".[bench]"
 	$(BIN)/python -m benchmarks.host $(BENCH)
 

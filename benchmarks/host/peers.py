@@ -23,8 +23,8 @@ from sefr import SEFRClassifier
 from .clock import interleaved, ratio, typical
 
 SHAPES = ((7000, 5000), (200_000, 40))
-# A peer whose fit would take longer than this many seconds is measured on fewer rows, "rows_measured", against
-# ours on all of them: it is at least that much slower. A fit longer than LONG is measured once.
+# A peer whose fit would take longer than this many seconds is measured on fewer rows, against ours on all of
+# them: it is at least that much slower. A fit longer than LONG is measured once.
 LONGEST = 9.0
 LONG = 1.0
 FEWEST_ROWS = 100
