@@ -8,6 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ["summarise", "rows", "wide", "columns", "sparse", "predict", "solve", "labels", "threads"]
+SOURCES += ["sweep", "sweep_sparse", "tile", "long_rows", "product", "loss"]
 
 
 @pytest.fixture(scope="module")

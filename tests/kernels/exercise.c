@@ -6,7 +6,7 @@
 
 #include "labels.h"
 #include "solve.h"
-#include "table.h"
+#include "sweep.h"
 
 static uint64_t state;
 
@@ -76,6 +76,31 @@ static char *make_table(struct table *x, ptrdiff_t n, ptrdiff_t m) {
     return memory;
 }
 
+/* A model of random bytes, and what a sweep writes; the number of classes is that of the groups. */
+struct learner {
+    double *coef, *intercept, *class_weights, *centre, *scale, loss;
+    struct model model;
+    struct slope slope;
+};
+
+static void make_learner(struct learner *l, struct groups *g, ptrdiff_t m) {
+    const int32_t n_classes = 2 + (int32_t)next(11), n_scores = n_classes == 2 ? 1 : n_classes;
+    const bool tame = next(2);
+    g->by.n_groups = g->by.n_classes = n_classes;
+    l->coef = filled((size_t)(n_scores * m) * 8), l->intercept = filled((size_t)n_scores * 8);
+    l->class_weights = filled((size_t)n_classes * 8), l->centre = filled((size_t)m * 8), l->scale = filled((size_t)m * 8);
+    for (ptrdiff_t j = 0; tame && j < n_scores * m; j++) l->coef[j] = next(3) - 1.0;
+    for (ptrdiff_t j = 0; tame && j < m; j++) l->centre[j] = next(100), l->scale[j] = 0.01;
+    for (int32_t k = 0; k < n_classes; k++) l->class_weights[k] = 1 + next(3);
+    l->model = (struct model){l->coef, l->intercept, l->class_weights, n_scores, n_classes};
+    l->slope = (struct slope){filled((size_t)(n_scores * m) * 8), filled((size_t)n_scores * 8), &l->loss};
+}
+
+static void free_learner(struct learner *l) {
+    free(l->coef), free(l->intercept), free(l->class_weights), free(l->centre), free(l->scale);
+    free(l->slope.coef), free(l->slope.intercept);
+}
+
 static void exercise_dense(ptrdiff_t n, ptrdiff_t m) {
     struct table x;
     struct groups g;
@@ -86,6 +111,13 @@ static void exercise_dense(ptrdiff_t n, ptrdiff_t m) {
     for (ptrdiff_t j = 0; j < m; j++) columns[j] = (struct column){x.data + j * x.column_stride, x.row_stride, x.type};
     struct table listed = {.n = n, .m = m, .columns = columns};
     summarise(&listed, &g.by, &g.out, 1 + (int)next(3));
+    if (n && m) {
+        struct learner l;
+        make_learner(&l, &g, m);
+        sweep(&x, &g.by, l.centre, l.scale, &l.model, &l.slope, 1 + (int)next(3));
+        sweep(&listed, &g.by, l.centre, l.scale, &l.model, &l.slope, 1 + (int)next(3));
+        free_learner(&l);
+    }
     free(columns);
     free_groups(&g);
 
@@ -116,6 +148,12 @@ static void exercise_sparse(ptrdiff_t n, ptrdiff_t m) {
     struct groups g;
     make_groups(&g, n, m);
     (by_rows ? summarise_csr : summarise_csc)(&x, &g.by, &g.out, 1 + (int)next(3));
+    if (by_rows && n && m) {
+        struct learner l;
+        make_learner(&l, &g, m);
+        sweep_csr(&x, &g.by, l.centre, &l.model, &l.slope, 1 + (int)next(3));
+        free_learner(&l);
+    }
     free_groups(&g);
     free(pointer), free(indices), free(data);
 }
