@@ -21,11 +21,13 @@ static inline size_t dtype_size(enum dtype type) {
 #define CLONES
 #endif
 
-/* Inlined into each clone, or it would run as the default one. */
+/* Inlined into each clone, or it would run as the default one; and what a loop seldom calls, kept out of its way. */
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
+#define OUT_OF_LINE static __attribute__((noinline))
 #else
 #define INLINE static inline
+#define OUT_OF_LINE static
 #endif
 
 #define JOIN_(a, b) a##_##b

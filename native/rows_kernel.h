@@ -50,8 +50,8 @@ INLINE void JOIN(widen_by_four, TAG)(const T *restrict a, const T *restrict b, c
 #undef WIDEN
 }
 
-static void __attribute__((noinline)) JOIN(flush, TAG)(const struct JOIN(sums, TAG) *state, ptrdiff_t group, ptrdiff_t m,
-                             const struct part *part) {
+OUT_OF_LINE void JOIN(flush, TAG)(const struct JOIN(sums, TAG) *state, ptrdiff_t group, ptrdiff_t m,
+                                  const struct part *part) {
     SUM *restrict sums = state->sums + group * state->width;
     double *restrict totals = part->sums + group * m;
     for (ptrdiff_t j = 0; j < m; j++) totals[j] += (double)sums[j];
@@ -60,7 +60,7 @@ static void __attribute__((noinline)) JOIN(flush, TAG)(const struct JOIN(sums, T
     state->rows[group] = 0;
 }
 
-/* The same for many units, four at a time. */
+/* Add and widen for many units, four at a time. */
 INLINE void JOIN(add_units, TAG)(const T *x, ptrdiff_t width, SUM *sums) {
     enum { U = JOIN(UNIT, TAG) };
     ptrdiff_t j = 0;

@@ -88,7 +88,8 @@ static void make_learner(struct learner *l, struct groups *g, ptrdiff_t m) {
     const bool tame = next(2);
     g->by.n_groups = g->by.n_classes = n_classes;
     l->coef = filled((size_t)(n_scores * m) * 8), l->intercept = filled((size_t)n_scores * 8);
-    l->class_weights = filled((size_t)n_classes * 8), l->centre = filled((size_t)m * 8), l->scale = filled((size_t)m * 8);
+    l->class_weights = filled((size_t)n_classes * 8);
+    l->centre = filled((size_t)m * 8), l->scale = filled((size_t)m * 8);
     for (ptrdiff_t j = 0; tame && j < n_scores * m; j++) l->coef[j] = next(3) - 1.0;
     for (ptrdiff_t j = 0; tame && j < m; j++) l->centre[j] = next(100), l->scale[j] = 0.01;
     for (int32_t k = 0; k < n_classes; k++) l->class_weights[k] = 1 + next(3);
