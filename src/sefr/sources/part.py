@@ -94,7 +94,7 @@ def batch_rows(n_columns: int) -> int:
     Examples
     --------
     >>> batch_rows(10), batch_rows(100), batch_rows(5_000_000)
-    (65536, 10485, 1)
+    (52428, 5242, 1)
     """
     return int(max(1, min(MOST_ROWS, CELLS // max(1, n_columns))))
 
