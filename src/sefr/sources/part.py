@@ -17,7 +17,7 @@ PLAIN = frozenset(
         *(pa.float16(), pa.float32(), pa.float64(), pa.bool_(), pa.string()),
     )
 )
-CELLS = 1 << 19
+CELLS = 1 << 18
 MOST_ROWS = 1 << 16
 
 
@@ -89,12 +89,12 @@ def checked_names(names: list[Any], where: str) -> list[str]:
 
 
 def batch_rows(n_columns: int) -> int:
-    """Return the rows of a batch: 2**20 cells, and not above 65,536.
+    """Return the rows of a batch: 2**18 cells, and not above 65,536.
 
     Examples
     --------
     >>> batch_rows(10), batch_rows(100), batch_rows(5_000_000)
-    (52428, 5242, 1)
+    (26214, 2621, 1)
     """
     return int(max(1, min(MOST_ROWS, CELLS // max(1, n_columns))))
 
