@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from pyarrow import feather, ipc, parquet
 from sefr import SEFRClassifier, Summary
 from sefr.sources import SourceError, open_table
 from sefr.sources import part as part_module
+from sefr.sources.ahead import ahead
 from sefr.sources.learning import Confusion, Dealer, learn, nameless
 
 NAMES = [f"x{j}" for j in range(1, 6)]
@@ -434,3 +436,29 @@ def test_a_model_without_names_answers_alike_also_after_further_passes(rng):
 def test_pyarrow_equality_is_what_the_categories_rely_on():
     assert pc.equal(pa.array(["a", None]), "a").to_pylist() == [True, None]
     assert sys.byteorder == "little"
+
+
+def test_the_next_batch_comes_ahead_and_an_error_in_its_place():
+    made = []
+
+    def batches():
+        for number in range(1, 4):
+            made.append(number)
+            yield number
+        raise SourceError("damaged")
+
+    numbers = ahead(batches())
+    for number in (1, 2, 3):
+        assert next(numbers) == number
+        time.sleep(0.2)  # long enough for the next one
+        assert made == list(range(1, min(number + 1, 3) + 1))
+    with pytest.raises(SourceError, match="damaged"):
+        next(numbers)
+
+
+def test_what_is_not_wanted_any_more_is_not_made():
+    made = []
+    numbers = ahead(made.append(number) or number for number in range(1, 1000))
+    assert next(numbers) == 1
+    numbers.close()
+    assert len(made) <= 3
