@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -212,8 +213,9 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         matrix = self._matrix(X)
         scores = self._planes.scores(matrix, n_threads=thread_count(self.n_jobs))
-        witness = scores[:, int(np.argmax(np.isfinite(self._planes.bias)))]
-        if not np.isfinite(witness.sum()):
+        bias = self._planes.bias
+        witness = scores[:, 0 if isfinite(bias[0]) else int(np.argmax(np.isfinite(bias)))]
+        if not isfinite(witness.sum()):
             self._refuse_bad_cells(matrix)
             self._leave_out_missing(matrix, scores, np.isnan(witness))
         return scores
