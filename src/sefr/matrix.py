@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ Index = NDArray[Any] | slice
 KERNEL_TYPES = frozenset(
     np.dtype(t) for t in ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
 )
-BLOCK_BYTES = 8 << 20
+# Blocks are read and worked on in several steps: this much stays in a cache between them.
+BLOCK_BYTES = 1 << 19
 # With more hyperplanes than this, BLAS on blocks of rows is faster than the kernel.
 MANY = 16
 # Where some columns stand for all, they come in runs: these are as quick to read as whole rows.
@@ -167,9 +169,7 @@ class Matrix:
 
     def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
         """Say for each of the rows but the first whether some columns are as in the one before."""
-        block = self._block(rows, columns)
-        now, before = block[1:], block[:-1]
-        return np.asarray(((now == before) | (np.isnan(now) & np.isnan(before))).all(axis=1))
+        return _like_the_one_before(self._block(rows, columns))
 
     def take_runs(self, rows: Rows, step: int) -> Matrix:
         """Return a copy of some rows, of every ``step``-th run of columns."""
@@ -183,10 +183,18 @@ class Matrix:
         total = np.zeros((3, self.shape[1]))
         unit = np.where(span > 0, span, 1.0)
         for rows, block in self.blocks():
-            x = (block - near) / unit
-            here = np.isfinite(x)
-            x[~here] = 0
-            total += weights[rows] @ np.stack([here.astype(float), x, x * x])
+            x = block - near
+            x /= unit
+            share = weights[rows]
+            if isfinite(x.sum()):
+                total[0] += share.sum()
+            else:
+                here = np.isfinite(x)
+                x[~here] = 0
+                total[0] += share @ here
+            total[1] += share @ x
+            x *= x
+            total[2] += share @ x
         count = np.maximum(total[0], 1e-300)
         return np.asarray(np.maximum(total[2] / count - (total[1] / count) ** 2, 0))
 
@@ -194,7 +202,9 @@ class Matrix:
         """Return (x - centre) * scale, missing values as 0: rows, and what their products are moved by."""
         out = np.empty(self.shape, dtype=dtype)
         for rows, block in self.blocks():
-            out[rows] = np.nan_to_num((block - centre) * scale, nan=0.0)
+            x = block - centre
+            x *= scale
+            out[rows] = x if isfinite(x.sum()) else np.nan_to_num(x, nan=0.0)
         return out, None
 
     def bad_cell(
@@ -215,6 +225,14 @@ class Matrix:
         for place, block in self.blocks(rows=rows):
             _native.scores(block, coef, intercept, None, out[place], n_threads)
         return out
+
+
+def _like_the_one_before(block: NDArray[Any]) -> NDArray[np.bool_]:
+    now, before = block[1:], block[:-1]
+    alike = now == before
+    if block.dtype.kind == "f":
+        alike |= np.isnan(now) & np.isnan(before)
+    return np.asarray(alike.all(axis=1))
 
 
 def _narrow(dtype: np.dtype[Any]) -> bool:
@@ -279,6 +297,9 @@ class Dense(Matrix):
 
     def take(self, rows: Rows) -> Matrix:
         return Dense(self.array[rows])
+
+    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+        return _like_the_one_before(self.array[rows][:, columns])
 
     def take_runs(self, rows: Rows, step: int) -> Matrix:
         runs = self.array[:, : self.shape[1] // RUN * RUN].reshape(self.shape[0], -1, RUN)

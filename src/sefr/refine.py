@@ -166,10 +166,10 @@ def _held_out(
     alike = max(0.0, float(share @ (gram * gram) @ share - share @ lengths**2))
     shared = alike / max(1e-300, float((share @ lengths) ** 2 - share @ lengths**2))
     directions = 1 / max(shared, 1 / max(1, space.n_features))
-    squares = (
-        sample.rows.multiply(sample.rows) if hasattr(sample.rows, "multiply") else sample.rows * sample.rows
-    )
-    all_lengths = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+    if hasattr(sample.rows, "multiply"):
+        all_lengths = np.asarray(sample.rows.multiply(sample.rows).sum(axis=1), dtype=np.float64).ravel()
+    else:
+        all_lengths = np.einsum("ij,ij->i", sample.rows, sample.rows).astype(np.float64)
     if sample.shift is not None:
         all_lengths += sample.shift @ sample.shift - 2 * np.asarray(sample.rows @ sample.shift).ravel()
     push = class_weights[sample.codes] * all_lengths * space.unit**2
