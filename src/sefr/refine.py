@@ -157,10 +157,10 @@ def _held_out(
     scores = sample.scores(space.weights(point) * space.unit) + space.intercepts(point)
     rows = np.linspace(0, len(scores) - 1, min(len(scores), GRAM_ROWS)).astype(int)
     few = sample.rows[rows]
-    few = np.asarray(few.toarray() if hasattr(few, "toarray") else few, dtype=np.float64)
-    few = (few if sample.shift is None else few - sample.shift) * space.unit
+    few = few.toarray() if hasattr(few, "toarray") else few
+    few = few * space.unit if sample.shift is None else (few - sample.shift) * space.unit
     weights = np.ones(len(scores)) if sampled.weights is None else sampled.weights
-    share, gram = weights[rows], few @ few.T
+    share, gram = weights[rows], np.asarray(few @ few.T, dtype=np.float64)
     lengths = np.diag(gram)
     # over pairs of different rows, where a row of weight 2 is two
     alike = max(0.0, float(share @ (gram * gram) @ share - share @ lengths**2))

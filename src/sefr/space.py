@@ -71,7 +71,10 @@ class Space:
 
     def scores(self, sample: Sample, points: list[Floats]) -> Floats:
         """Return the scores of the sample's rows at some points (q, S, R)."""
-        return np.stack([sample.scores(self.weights(p) * self.unit) + self.intercepts(p) for p in points])
+        weights = np.concatenate([self.weights(point) for point in points]) * self.unit
+        scores = sample.scores(weights).reshape(len(sample.codes), len(points), self.n_scores)
+        intercepts = np.stack([self.intercepts(point) for point in points])
+        return np.ascontiguousarray(scores.transpose(1, 0, 2)) + intercepts[:, None]
 
     def midpoints(self, point: Floats, weights: Floats) -> Floats:
         """Return t: a record's score is the sum of w (x' - t) over its features.
