@@ -1,4 +1,5 @@
-/* Four rows at a time of one type, T, which is also what is calculated in. Included once per type with T and TAG. */
+/* Four rows at a time of one type, T, which is also what is calculated in. Included with T, TAG and VALUE, which is what
+   a difference counts as. */
 
 CLONES static void JOIN(score_four, TAG)(const T *restrict a, const T *restrict b, const T *restrict c,
                                          const T *restrict d, ptrdiff_t m, const T *restrict centre,
@@ -8,17 +9,17 @@ CLONES static void JOIN(score_four, TAG)(const T *restrict a, const T *restrict 
     for (; j + 16 <= m; j += 16) {
         for (int u = 0; u < 16; u++) {
             const T w = weights[j + u], t = centre[j + u];
-            sum[0][u] += FINITE_OR_0(a[j + u] - t) * w;
-            sum[1][u] += FINITE_OR_0(b[j + u] - t) * w;
-            sum[2][u] += FINITE_OR_0(c[j + u] - t) * w;
-            sum[3][u] += FINITE_OR_0(d[j + u] - t) * w;
+            sum[0][u] += VALUE(a[j + u] - t) * w;
+            sum[1][u] += VALUE(b[j + u] - t) * w;
+            sum[2][u] += VALUE(c[j + u] - t) * w;
+            sum[3][u] += VALUE(d[j + u] - t) * w;
         }
     }
     for (; j < m; j++) {
-        sum[0][0] += FINITE_OR_0(a[j] - centre[j]) * weights[j];
-        sum[1][0] += FINITE_OR_0(b[j] - centre[j]) * weights[j];
-        sum[2][0] += FINITE_OR_0(c[j] - centre[j]) * weights[j];
-        sum[3][0] += FINITE_OR_0(d[j] - centre[j]) * weights[j];
+        sum[0][0] += VALUE(a[j] - centre[j]) * weights[j];
+        sum[1][0] += VALUE(b[j] - centre[j]) * weights[j];
+        sum[2][0] += VALUE(c[j] - centre[j]) * weights[j];
+        sum[3][0] += VALUE(d[j] - centre[j]) * weights[j];
     }
     for (int i = 0; i < 4; i++) {
         out[i] = 0.0;
@@ -32,8 +33,8 @@ CLONES static void JOIN(add_four, TAG)(const T *restrict a, const T *restrict b,
     const T p = pull[0], q = pull[1], r = pull[2], s = pull[3];
     for (ptrdiff_t j = 0; j < m; j++) {
         const T t = centre[j];
-        sum[j] += (float)((FINITE_OR_0(a[j] - t) * p + FINITE_OR_0(b[j] - t) * q) +
-                          (FINITE_OR_0(c[j] - t) * r + FINITE_OR_0(d[j] - t) * s));
+        sum[j] += (float)((VALUE(a[j] - t) * p + VALUE(b[j] - t) * q) +
+                          (VALUE(c[j] - t) * r + VALUE(d[j] - t) * s));
     }
 }
 
@@ -57,3 +58,4 @@ static void JOIN(add_long, TAG)(const char *const *rows, ptrdiff_t n, ptrdiff_t 
 #undef ROW
 #undef T
 #undef TAG
+#undef VALUE

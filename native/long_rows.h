@@ -3,15 +3,25 @@
 #ifndef SEFR_LONG_ROWS_H
 #define SEFR_LONG_ROWS_H
 
+#include <stdbool.h>
+
+#include "dtype.h"
 #include "product.h"
 
-/* n rows of m adjacent values, float32 or float64. out[i] = sum of (x - centre) * weights, where what is not finite
-   counts as 0; centre and weights are of the type of x, and out has room for n rounded up to four. */
-void score_long(enum dtype type, const char *const *rows, ptrdiff_t n, ptrdiff_t m, const void *centre,
-                const void *weights, double *out, struct ahead *ahead);
+/* n rows of m adjacent values, float32 or float64. The centre is of their type. Where they are checked, a difference
+   that is not finite counts as 0; else it makes the score not finite. */
+struct long_rows {
+    enum dtype type;
+    const char *const *rows;
+    ptrdiff_t n, m;
+    const void *centre;
+    bool checked;
+};
+
+/* out[i] = sum of (x - centre) * weights; weights are of the type of x, and out has room for n rounded up to four. */
+void score_long(const struct long_rows *x, const void *weights, double *out, struct ahead *ahead);
 
 /* sum += pull[i] * (x - centre) over the rows; pull is 0 from n to n rounded up to four. */
-void add_long(enum dtype type, const char *const *rows, ptrdiff_t n, ptrdiff_t m, const void *centre,
-              const float *pull, float *sum);
+void add_long(const struct long_rows *x, const float *pull, float *sum);
 
 #endif

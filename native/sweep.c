@@ -116,6 +116,12 @@ static struct tile tile_of(const struct block *block) {
     return (struct tile){block->bench->tile, block->n, padded(block->plan->x->m), block->plan->width};
 }
 
+static struct long_rows long_rows_of(const struct block *block) {
+    const struct sweep_plan *plan = block->plan;
+    const void *centre = is_narrow(plan->x->type) ? (const void *)plan->narrow_centre : plan->centre;
+    return (struct long_rows){plan->x->type, block->bench->rows, block->n, plan->x->m, centre, block->checked};
+}
+
 static void fill_block(struct block *block) {
     const struct sweep_plan *plan = block->plan;
     const struct table *x = plan->x;
@@ -145,10 +151,9 @@ static void score_block(struct block *block) {
     const ptrdiff_t pulls = padded(plan->step);
     double *score = block->bench->score;
     if (plan->long_coef) {
-        const void *centre = is_narrow(plan->x->type) ? (const void *)plan->narrow_centre : plan->centre;
+        const struct long_rows rows = long_rows_of(block);
         block->ahead.a_step = 4 * plan->ahead_of_fill;
-        score_long(plan->x->type, block->bench->rows, block->n, plan->x->m, centre, plan->long_coef, score,
-                   &block->ahead);
+        score_long(&rows, plan->long_coef, score, &block->ahead);
         for (ptrdiff_t i = 0; i < block->n; i++) score[i] += plan->model->intercept[0];
         return;
     }
@@ -172,10 +177,9 @@ static void add_block(struct block *block) {
     const struct sweep_plan *plan = block->plan;
     const struct tile tile = tile_of(block);
     if (plan->long_coef) {
-        const void *centre = is_narrow(plan->x->type) ? (const void *)plan->narrow_centre : plan->centre;
+        const struct long_rows rows = long_rows_of(block);
         for (ptrdiff_t i = block->n; i < padded(block->n); i++) block->bench->pull[i] = 0.0f;
-        add_long(plan->x->type, block->bench->rows, block->n, plan->x->m, centre, block->bench->pull,
-                 block->bench->sum);
+        add_long(&rows, block->bench->pull, block->bench->sum);
         return;
     }
     block->ahead.a_step = plan->ahead_of_add;
@@ -202,7 +206,7 @@ static void sweep_rows(void *context, ptrdiff_t task, int worker) {
     double *slope = plan->parts + task * plan->part_size, *sums = slope + n_scores * x->m, *loss = sums + n_scores;
     struct bench bench;
     struct block block = {.plan = plan, .bench = &bench, .direct = is_direct(x)};
-    block.checked = plan->in_units || plan->long_coef;
+    block.checked = plan->in_units;
     (void)worker;
     if (!allocate_bench(&bench, step * plan->width, step, n_scores, plan->width, block.direct ? 0 : x->m)) {
         atomic_store(&plan->error, NO_MEMORY);

@@ -99,18 +99,20 @@ def test_csr(rng, dtype, n_classes, index):
         assert_close(found, expected, 120 * (n + 1), f"{n}x{m}")
 
 
-def test_what_is_not_finite_counts_as_the_centre_and_rows_left_out_are_not_read(rng):
-    X, codes, weights, model = problem(rng, 50, 9, 3, "f8")
+@pytest.mark.parametrize(("m", "n_classes", "dtype"), [(9, 3, "f8"), (1500, 2, "f4"), (1500, 2, "f8")])
+def test_what_is_not_finite_counts_as_the_centre_and_rows_left_out_are_not_read(rng, m, n_classes, dtype):
+    X, codes, weights, model = problem(rng, 50, m, n_classes, dtype)
     codes[:] = np.abs(codes)
+    weights[3] = 2
     X[3, 4], X[7, 0] = np.nan, np.inf
     codes[7] = -1
     filled = X.copy()
     filled[3, 4], filled[7, 0] = 40.0, 0.0
-    centre, scale = np.full(9, 40.0), np.full(9, 0.1)
+    centre, scale = np.full(m, 40.0), np.full(m, 0.1)
     expected = sweep((filled - centre) * scale, codes, weights, *model)
     for array in (X, np.asfortranarray(X)):
         assert_close(
-            run(_native.sweep, (array, centre, scale), codes, weights, model, 9), expected, 51, "nan"
+            run(_native.sweep, (array, centre, scale), codes, weights, model, m), expected, 51, "nan"
         )
 
 
