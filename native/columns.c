@@ -177,11 +177,6 @@ static void *allocate_block(struct block *block, const struct pass *pass, ptrdif
     return memory;
 }
 
-static struct column get_column(const struct table *x, ptrdiff_t j) {
-    if (x->columns) return x->columns[j];
-    return (struct column){x->data + j * x->column_stride, x->row_stride, x->type};
-}
-
 /* Add what was summed in a block, every group's copies together, to the part. */
 static void flush(const double *totals, const struct block *block, const struct tile *tile, int width, ptrdiff_t m,
                   double *out) {

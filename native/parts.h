@@ -48,11 +48,4 @@ enum outcome summarise_wide(const struct table *x, const struct grouping *by, co
 enum outcome summarise_columns(const struct table *x, const struct grouping *by, const struct totals *out,
                                int n_threads);
 
-/* A row can be read in place: its values are adjacent and aligned. */
-static inline bool rows_are_direct(const struct table *x) {
-    const ptrdiff_t size = (ptrdiff_t)dtype_size(x->type);
-    return (x->column_stride == size || x->m == 1) && x->row_stride % size == 0 &&
-           (uintptr_t)x->data % (size_t)size == 0;
-}
-
 #endif

@@ -93,9 +93,7 @@ enum outcome end_pass(struct pass *pass, const struct totals *out) {
 }
 
 enum outcome summarise(const struct table *x, const struct grouping *by, const struct totals *out, int n_threads) {
-    const ptrdiff_t row_step = x->row_stride < 0 ? -x->row_stride : x->row_stride;
-    const ptrdiff_t column_step = x->column_stride < 0 ? -x->column_stride : x->column_stride;
-    if (x->columns || (x->m > 1 && row_step < column_step)) return summarise_columns(x, by, out, n_threads);
+    if (lies_by_columns(x)) return summarise_columns(x, by, out, n_threads);
     const bool wide = x->m * (ptrdiff_t)dtype_size(x->type) >= WIDE_ROW && x->n <= INT32_MAX;
     if (wide && rows_are_direct(x) && !by->weights && !out->present) return summarise_wide(x, by, out, n_threads);
     return summarise_rows(x, by, out, n_threads);

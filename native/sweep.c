@@ -96,12 +96,6 @@ static ptrdiff_t chunk_begin(const struct sweep_plan *plan, ptrdiff_t i, ptrdiff
     return begin < plan->x->n ? begin : plan->x->n;
 }
 
-static bool is_direct(const struct table *x) {
-    const ptrdiff_t size = (ptrdiff_t)dtype_size(x->type);
-    return (x->column_stride == size || x->m == 1) && x->row_stride % size == 0 &&
-           (uintptr_t)x->data % (size_t)size == 0;
-}
-
 /* A tile of rows on the bench. */
 struct block {
     const struct sweep_plan *plan;
@@ -205,7 +199,7 @@ static void sweep_rows(void *context, ptrdiff_t task, int worker) {
     const ptrdiff_t n_scores = plan->model->n_scores, step = plan->step, last = chunk_begin(plan, task + 1, step);
     double *slope = plan->parts + task * plan->part_size, *sums = slope + n_scores * x->m, *loss = sums + n_scores;
     struct bench bench;
-    struct block block = {.plan = plan, .bench = &bench, .direct = is_direct(x)};
+    struct block block = {.plan = plan, .bench = &bench, .direct = rows_are_direct(x)};
     block.checked = plan->in_units;
     (void)worker;
     if (!allocate_bench(&bench, step * plan->width, step, n_scores, plan->width, block.direct ? 0 : x->m)) {
@@ -254,8 +248,7 @@ static struct tile fill_columns(const struct sweep_plan *plan, const struct benc
     const ptrdiff_t width = padded(n), left = x->m - j;
     const struct tile tile = {bench->tile, left < COLUMN_LINES ? left : COLUMN_LINES, width, width};
     for (ptrdiff_t line = 0; line < tile.n_lines; line++) {
-        struct column column = {x->data + (j + line) * x->column_stride, x->row_stride, x->type};
-        if (x->columns) column = x->columns[j + line];
+        const struct column column = get_column(x, j + line);
         const char *from = column.data + first * column.stride;
         const ptrdiff_t size = (ptrdiff_t)dtype_size(column.type);
         if (column.stride != size || (uintptr_t)from % (size_t)size) {
@@ -363,7 +356,7 @@ static bool prepare(struct sweep_plan *plan) {
 /* Rows of more than 1024 floats with one score need no tile. Integers would be converted twice, which costs more. */
 static bool prepare_long(struct sweep_plan *plan) {
     const struct table *x = plan->x;
-    if (plan->in_units || plan->n_products > 1 || x->m <= 1024 || !is_direct(x)) return true;
+    if (plan->in_units || plan->n_products > 1 || x->m <= 1024 || !rows_are_direct(x)) return true;
     if (x->type != F32 && x->type != F64) return true;
     plan->long_coef = aligned(x->m, dtype_size(x->type));
     if (!plan->long_coef) return false;
@@ -415,10 +408,8 @@ static void choose_tiles(struct sweep_plan *plan) {
 
 enum outcome sweep(const struct table *x, const struct grouping *by, const double *centre, const double *scale,
                    const struct model *model, const struct slope *out, int n_threads) {
-    const ptrdiff_t row_step = x->row_stride < 0 ? -x->row_stride : x->row_stride;
-    const ptrdiff_t column_step = x->column_stride < 0 ? -x->column_stride : x->column_stride;
     struct sweep_plan plan = {.x = x, .by = by, .model = model, .centre = centre, .scale = scale};
-    plan.by_columns = x->columns || (x->m > 1 && row_step < column_step);
+    plan.by_columns = lies_by_columns(x);
     plan.n_products = model->n_scores == 1 ? 1 : model->n_scores - 1;
     choose_tiles(&plan);
     /* a chunk reads at least 4 times what its own sums take, and 2**18 values */

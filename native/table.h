@@ -22,6 +22,25 @@ struct table {
     const struct column *columns;
 };
 
+/* A row can be read in place: its values are adjacent and aligned. */
+static inline bool rows_are_direct(const struct table *x) {
+    const ptrdiff_t size = (ptrdiff_t)dtype_size(x->type);
+    return (x->column_stride == size || x->m == 1) && x->row_stride % size == 0 &&
+           (uintptr_t)x->data % (size_t)size == 0;
+}
+
+/* Neighbours in a column are nearer to each other than neighbours in a row, or columns have buffers of their own. */
+static inline bool lies_by_columns(const struct table *x) {
+    const ptrdiff_t row_step = x->row_stride < 0 ? -x->row_stride : x->row_stride;
+    const ptrdiff_t column_step = x->column_stride < 0 ? -x->column_stride : x->column_stride;
+    return x->columns || (x->m > 1 && row_step < column_step);
+}
+
+static inline struct column get_column(const struct table *x, ptrdiff_t j) {
+    if (x->columns) return x->columns[j];
+    return (struct column){x->data + j * x->column_stride, x->row_stride, x->type};
+}
+
 /* Which group a row belongs to: codes[i], or none where negative or of weight 0. Group g is of fold g / n_classes. */
 struct grouping {
     const int32_t *codes;

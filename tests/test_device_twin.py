@@ -126,6 +126,12 @@ def test_energy_is_time_times_power():
     assert "arithmetic" in str(result)
 
 
+def assert_compiles(compiler, source, folder):
+    command = [*compiler, "-Os", *STRICT, "-c", str(source), "-o", str(folder / "o")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @cases
 @pytest.mark.parametrize("weights", ["int8", "int16"])
 @needs_tools
@@ -139,19 +145,7 @@ def test_exported_headers_compile_without_a_warning(case, weights, tmp_path):
         )
         for prefix, flags in (("", ()), ("avr-", ("-mmcu=atmega328p",))):
             for language in (("-x", "c", "-std=c99"), ("-x", "c++", "-std=c++11")):
-                command = [
-                    prefix + "gcc",
-                    *flags,
-                    *language,
-                    "-Os",
-                    *STRICT,
-                    "-c",
-                    str(program),
-                    "-o",
-                    str(tmp_path / "o"),
-                ]
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                assert done.returncode == 0, done.stderr
+                assert_compiles([prefix + "gcc", *flags, *language], program, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -166,19 +160,7 @@ def test_library_compiles_without_a_warning(language, tmp_path):
     ]
     for compiler in compilers:
         for source in sorted(library().glob("sefr_w*.c")):
-            command = [
-                *compiler,
-                *language,
-                "-Os",
-                "-ffreestanding",
-                *STRICT,
-                "-c",
-                str(source),
-                "-o",
-                str(tmp_path / "o"),
-            ]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
+            assert_compiles([*compiler, *language, "-ffreestanding"], source, tmp_path)
 
 
 def test_floats_read_back_to_the_same_bits(rng):

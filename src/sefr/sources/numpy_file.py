@@ -16,9 +16,8 @@ import pyarrow as pa
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from .part import NUMBER, OTHER, TEXT, Part, SourceError, checked_names
+from .part import NUMBER, OTHER, TEXT, Part, SourceError, batch_rows, checked_names
 
-CELLS = 1 << 18
 NAMES = ("feature_names", "columns", "names")
 
 
@@ -54,7 +53,7 @@ class NumpyPart(Part):
         chosen = {name: self._columns[name] for name in (wanted or list(self._columns)[:1])}
         needed = {array.member: array for array, _at in chosen.values()}
         width = sum(array.width for array in needed.values())
-        step = max(1, CELLS // max(1, width))
+        step = batch_rows(width)
         files = {member: self._opened(member) for member in needed}
         readers = {member: array.blocks(files[member], step) for member, array in needed.items()}
         try:
