@@ -4,6 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 TEST_READY := $(VENV)/test-ready
+# The package alone is built without isolation, so that it can rebuild itself when a C file changes. What it needs
+# comes by its own name afterwards: pip then reads the extras of what is installed, and builds each in isolation.
+NAME := sefr-learn
+PACKAGE := $(BIN)/pip install --no-build-isolation --no-deps --editable .
 # meson-python looks for meson and ninja on the path when it builds and, editable, rebuilds.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -30,14 +34,19 @@ help: ## list the targets
 $(READY): pyproject.toml meson.build
 	@$(PYTHON) -c 'import os, sysconfig; open(os.path.join(sysconfig.get_path("include"), "Python.h")).close()' \
 	  2>/dev/null || $(MAKE) --no-print-directory headers
+	@echo "== a virtual environment in $(VENV), and what the package needs to fit, predict and run the command"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet "meson-python>=0.17" "meson>=1.3" ninja
-	$(BIN)/pip install --quiet --no-build-isolation --editable ".[cli]"
+	$(BIN)/pip install --upgrade pip
+	$(BIN)/pip install "meson-python>=0.17" "meson>=1.3" ninja
+	@echo "== the C kernel (compiled here)"
+	$(PACKAGE)
+	$(BIN)/pip install "$(NAME)[cli]"
 	touch $@
 
 $(TEST_READY): $(READY)
-	$(BIN)/pip install --quiet --no-build-isolation --editable ".[dev]"
+	@echo "== what the tests need: engines, browsers' drivers, linters"
+	$(PACKAGE)
+	$(BIN)/pip install "$(NAME)[dev]"
 	touch $@
 
 headers:
@@ -70,11 +79,11 @@ paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick:
 	  $(addprefix --device-results ,$(wildcard benchmarks/device/results.csv)) $(PAPER)
 
 bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/results/ (four minutes)
-	$(BIN)/pip install --quiet --no-build-isolation --editable ".[bench]"
+	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.host $(BENCH)
 
 bench-accuracy: $(TEST_READY) ## macro F1 and fit time of the passes beside other methods, into benchmarks/accuracy/results/ (30 minutes)
-	$(BIN)/pip install --quiet --no-build-isolation --editable ".[bench]"
+	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
 
 bench-device: $(READY) device-tools ## Tables 4 and 5 of the paper on a simulated Uno
