@@ -18,8 +18,8 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from sefr import SEFRClassifier
-from sefr.sources import open_table
-from sefr.sources.learning import learn
+from sefr.files import open_table
+from sefr.files.learning import learn
 
 from .clock import interleaved, ratio, typical
 

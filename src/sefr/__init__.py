@@ -2,10 +2,10 @@
 
 from importlib.metadata import version
 
+from ._summary.summary import Summary
 from .classifier import SEFRClassifier
-from .explain import ContributionsDisplay, ScoresDisplay
+from .displays import ContributionsDisplay, ScoresDisplay
 from .model_file import load, save
-from .summary import Summary
 from .validation import cross_validate
 
 __version__ = version("sefr-learn")

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .answers import Answers
-from .batches import Gatherer, again, three
-from .calibrate import HeldOut, joined, some_scores
-from .intake import feature_names_of, labelled, refuse_one_class
-from .labels import encode
-from .progress import Progress
-from .refine import Refined, refine_rows
-from .rows import Labelled, Table, sample_of
-from .solve import solve
-from .summary import Summary
-from .threads import thread_count
+from ._answers.answers import Answers
+from ._answers.probabilities import HeldOut, joined, some_scores
+from ._rows.batches import Gatherer, again, three
+from ._rows.inputs import feature_names_of, labelled, refuse_one_class
+from ._rows.labelled import Labelled, Table, sample_of
+from ._rows.labels import encode
+from ._summary.summary import Summary
+from ._system.progress import Progress
+from ._system.threads import thread_count
+from ._weights.refine.refine import Refined, refine_rows
+from ._weights.solve import solve
 
 
 class SEFRClassifier(Answers):

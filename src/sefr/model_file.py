@@ -21,11 +21,11 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from .atomic_file import atomic_file
+from ._summary.summary import Summary
+from ._system.atomic_file import atomic_file
+from ._weights.refine.refine import Refined
+from ._weights.solve import Scaling, planes_of
 from .classifier import SEFRClassifier
-from .refine import Refined
-from .solve import Scaling, planes_of
-from .summary import Summary
 
 SCHEMA = 1
 FORMAT = "sefr model"

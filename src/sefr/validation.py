@@ -18,13 +18,13 @@ from sklearn.model_selection import check_cv
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.utils import _safe_indexing
 
+from ._rows.inputs import checked_weights, feature_names_of, matrix_of, refuse_one_class
+from ._rows.labelled import Labelled
+from ._rows.labels import encode
+from ._rows.matrix import Matrix, Selected
+from ._summary.summary import Summary
+from ._system.threads import thread_count
 from .classifier import SEFRClassifier
-from .intake import checked_weights, feature_names_of, matrix_of, refuse_one_class
-from .labels import encode
-from .matrix import Matrix, Selected
-from .rows import Labelled
-from .summary import Summary
-from .threads import thread_count
 
 Rows = NDArray[np.int64]
 

@@ -11,8 +11,8 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from sefr import datasets
-from sefr.datasets import catalogue, readers, store
+from sefr.paper import datasets as datasets
+from sefr.paper.datasets import catalogue, readers, store
 
 RNG = np.random.default_rng(5)
 

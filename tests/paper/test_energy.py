@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from sefr import energy
-from sefr.energy import Energy, Meter
+from sefr.paper import energy as energy
+from sefr.paper.energy import Energy, Meter
 
 
 class Tree:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from sefr.energy import Meter
 from sefr.paper import bytes_claim, gisette_shape, protocol_study
+from sefr.paper.energy import Meter
 from sefr.paper.journal import Key, Row
 from sefr.paper.measurement import measure, one_core, quality
 from sefr.paper.methods import METHODS
@@ -218,7 +218,7 @@ def test_settings_name_what_is_wrong(wrong, tmp_path):
     ("name", "accuracy"), [("basehock", 94.68), ("sonar", 70.17), ("cnae_9", 90.83), ("semeion", 83.49)]
 )
 def test_sefr_rows_are_within_a_point_and_a_half_of_the_paper(name, accuracy, real_data):
-    from sefr import datasets
+    from sefr.paper import datasets as datasets
 
     if name not in datasets.available():
         pytest.skip(f"{name} is not in {real_data}")
@@ -228,7 +228,7 @@ def test_sefr_rows_are_within_a_point_and_a_half_of_the_paper(name, accuracy, re
 
 
 def test_waveform_is_as_the_errata_say(real_data):
-    from sefr import datasets
+    from sefr.paper import datasets as datasets
 
     loaded = datasets.load("waveform_5000", download=False)
     data = prepare(loaded.X, loaded.y)
@@ -242,7 +242,7 @@ def test_waveform_is_as_the_errata_say(real_data):
 
 @pytest.mark.parametrize("name", ["cnae_9", "semeion", "waveform_5000"])
 def test_sefr_is_faster_than_naive_bayes_where_the_papers_was_slower(name, real_data):
-    from sefr import datasets
+    from sefr.paper import datasets as datasets
 
     loaded = datasets.load(name, download=False)
     data = prepare(loaded.X, loaded.y)

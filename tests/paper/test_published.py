@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sefr import datasets
+from sefr.paper import datasets as datasets
 from sefr.paper import published
 from sefr.paper.methods import METHODS
 

@@ -13,12 +13,12 @@ import numpy as np
 import typer
 
 from .. import model_file
-from ..atomic_file import atomic_file
+from .._answers.report import explained, report
+from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
-from ..explain import subjects
-from ..report import explained, report
-from ..sources import open_table
-from ..sources.learning import learn, nameless
+from ..displays import subjects
+from ..files import open_table
+from ..files.learning import learn, nameless
 from ..validation import cross_validate
 from . import options
 from .explain import save_picture

@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from ..classifier import SEFRClassifier
-from ..sources.learning import Confusion, Dealer, labelled_rows
+from ..files.learning import Confusion, Dealer, labelled_rows
 from .screen import Screen, bar, grid, seconds
 
 

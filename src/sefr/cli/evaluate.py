@@ -9,8 +9,8 @@ import typer
 from rich.text import Text
 
 from ..classifier import SEFRClassifier
-from ..sources import open_table
-from ..sources.learning import Confusion, judge, judge_folds, learn, learn_folds
+from ..files import open_table
+from ..files.learning import Confusion, judge, judge_folds, learn, learn_folds
 from . import options
 from .dial import compare, counts_of
 from .screen import Screen, grid, seconds

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from ..atomic_file import atomic_file
+from .._answers.report import MOST_RECORDS, explained, report
+from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
-from ..explain import check_image, names_of, subjects
-from ..report import MOST_RECORDS, explained, report
-from ..sources import Recipe, open_table
-from ..sources.label_column import coded, like_the_model
-from ..sources.learning import checked_rows, nameless
-from ..sources.part import TEXT
+from ..displays import check_image, names_of, subjects
+from ..files import Recipe, open_table
+from ..files.label_column import coded, like_the_model
+from ..files.learning import checked_rows, nameless
+from ..files.part import TEXT
 from . import options
 from .picture import gallery
 from .screen import Screen, bar, grid
@@ -121,7 +121,7 @@ def save_picture(clf: SEFRClassifier, output: str, *, image: tuple[int, int] | N
     import matplotlib as mpl
 
     mpl.use("Agg")
-    from ..explain import ScoresDisplay
+    from ..displays import ScoresDisplay
 
     display = ScoresDisplay.from_estimator(clf, image=image, count=count)
     with atomic_file(output) as file:

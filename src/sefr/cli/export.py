@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..atomic_file import atomic_file
+from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
 from . import options
 from .screen import Screen
@@ -61,7 +61,7 @@ def export(
 
 
 def _onnx(clf: SEFRClassifier, path: str) -> str:
-    from ..onnx_model import to_onnx  # its library is an extra
+    from .._answers.onnx_model import to_onnx  # its library is an extra
 
     options.check_writable(path)
     content = to_onnx(clf)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from rich.console import Console
 from rich.text import Text
 
-from ..atomic_file import discard_unfinished
+from .._system.atomic_file import discard_unfinished
 
 PATIENCE = 1.0  # seconds that the main thread has to end by itself
 SIGNALS = (signal.SIGINT, signal.SIGTERM)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..sources import FORMATS
+from ..files import FORMATS
 
 Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ignore[misc]
 

@@ -64,7 +64,7 @@ def paper(
         raise typer.Exit(1) from error
 
     console = Console(stderr=True)
-    from sefr.datasets import NAMES
+    from sefr.paper.datasets import NAMES
 
     try:
         settings = Settings(

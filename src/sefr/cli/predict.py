@@ -13,11 +13,11 @@ import typer
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from ..atomic_file import atomic_file
+from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
-from ..sources import SourceError, open_table
-from ..sources.learning import checked_rows, nameless
-from ..sources.part import NUMBER, TEXT
+from ..files import SourceError, open_table
+from ..files.learning import checked_rows, nameless
+from ..files.part import NUMBER, TEXT
 from . import options
 from .screen import Screen
 from .stored import fitted_recipe, read_model

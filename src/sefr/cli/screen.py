@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Te
 from rich.table import Table as Grid
 from rich.text import Text
 
-from ..sources import Table
+from ..files import Table
 
 FOR, AGAINST = "cyan", "yellow"  # readable for people who do not tell red from green
 

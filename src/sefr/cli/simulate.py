@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..sources import open_table
-from ..sources.learning import checked_rows, nameless
+from ..files import open_table
+from ..files.learning import checked_rows, nameless
 from . import options
 from .screen import Screen
 from .stored import device_library, fitted_recipe, read_model

@@ -9,8 +9,8 @@ from typing import Any
 
 from .. import model_file
 from ..classifier import SEFRClassifier
-from ..sources import Recipe, SourceError, Table
-from ..sources.part import NUMBER
+from ..files import Recipe, SourceError, Table
+from ..files.part import NUMBER
 from .screen import Screen
 
 

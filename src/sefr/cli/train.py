@@ -11,12 +11,12 @@ import typer
 from rich.text import Text
 
 from .. import model_file
-from ..batches import Gatherer
+from .._rows.batches import Gatherer
+from .._summary.summary import Summary
 from ..classifier import SEFRClassifier
-from ..sources import open_table
-from ..sources.learning import learn, refine
-from ..sources.recipe import Recipe
-from ..summary import Summary
+from ..files import open_table
+from ..files.learning import learn, refine
+from ..files.recipe import Recipe
 from . import options
 from .screen import Screen, bar, grid, seconds
 

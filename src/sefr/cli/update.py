@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import model_file
-from ..sources import SourceError, open_table
-from ..sources.learning import learn
-from ..summary import Summary
+from .._summary.summary import Summary
+from ..files import SourceError, open_table
+from ..files.learning import learn
 from . import options
 from .screen import Screen
 from .stored import fitted_recipe, read_model

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from .._weights.solve import known_ranges, means, scaling_of
 from ..classifier import SEFRClassifier
-from ..solve import known_ranges, means, scaling_of
 from . import _twin
 
 INPUTS = ("uint8", "int16", "int32", "float")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..summary import Summary
+from .._summary.summary import Summary
 
 MAGIC = b"SEFR"
 VERSION = 1

@@ -14,11 +14,11 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..intake import describe_feature
-from ..labels import encode
-from ..summary import Summary
-from ..sums import DELICATE
-from ..twofold import Twofold
+from .._rows.inputs import describe_feature
+from .._rows.labels import encode
+from .._summary.accumulate import DELICATE
+from .._summary.double_double import Twofold
+from .._summary.summary import Summary
 from .columns import Columns
 from .error import EngineError, spoken_by
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..intake import checked_weights
-from ..labels import encode
-from ..matrix import KERNEL_TYPES, Dense, Matrix, Sparse
-from ..matrix import Columns as ColumnMatrix
-from ..summary import Summary
+from .._rows.inputs import checked_weights
+from .._rows.labels import encode
+from .._rows.matrix import KERNEL_TYPES, Dense, Matrix, Sparse
+from .._rows.matrix import Columns as ColumnMatrix
+from .._summary.summary import Summary
 from .columns import Columns
 from .error import EngineError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import narwhals as nw
 
-from ..summary import Summary
+from .._summary.summary import Summary
 from .columns import Columns, refuse_what_is_no_number
 from .error import EngineError, spoken_by
 from .partitions import Part, whole

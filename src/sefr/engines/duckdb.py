@@ -7,7 +7,7 @@ from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..summary import Summary
+from .._summary.summary import Summary
 from .error import EngineError, spoken_by
 from .frames import summary_of_frame
 

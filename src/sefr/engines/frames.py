@@ -23,9 +23,9 @@ from typing import Any
 
 import narwhals as nw
 
-from ..intake import checked_weights, matrix_of
-from ..labels import encode
-from ..summary import Summary
+from .._rows.inputs import checked_weights, matrix_of
+from .._rows.labels import encode
+from .._summary.summary import Summary
 from .aggregates import summary_of_lazy
 from .columns import Columns, chosen, refuse_what_is_no_number
 from .error import EngineError, spoken_by

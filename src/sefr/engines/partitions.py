@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..summary import Summary
+from .._summary.summary import Summary
 from .error import EngineError
 
 # Number of the part, bytes of its Summary (None if it has no rows), what was wrong with it (None if nothing).

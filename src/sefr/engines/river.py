@@ -9,9 +9,9 @@ import numpy as np
 from river import base
 from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series
 
-from ..intake import matrix_of
-from ..labels import encode
-from ..summary import Summary
+from .._rows.inputs import matrix_of
+from .._rows.labels import encode
+from .._summary.summary import Summary
 from .tally import Tally
 
 if TYPE_CHECKING:

@@ -40,8 +40,8 @@ from pyspark.ml.util import (
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
+from .._summary.summary import Summary
 from ..classifier import SEFRClassifier
-from ..summary import Summary
 from .batches import summary_of_batches
 from .columns import Columns, chosen
 from .error import EngineError, spoken_by

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ..summary import Summary
-from ..twofold import Twofold
+from .._summary.double_double import Twofold
+from .._summary.summary import Summary
 from .aggregates import Table, distinct_labels
 from .columns import Columns
 from .error import EngineError, spoken_by

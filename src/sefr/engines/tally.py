@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..solve import Scaling, scaling_of, weights_and_midpoints
-from ..summary import Summary
-from ..twofold import Twofold
+from .._summary.double_double import Twofold
+from .._summary.summary import Summary
+from .._weights.solve import Scaling, scaling_of, weights_and_midpoints
 
 Floats = NDArray[np.float64]
 Name = Hashable

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sefr import datasets
-from sefr.datasets.catalogue import GISETTE_PART
+from sefr.paper import datasets as datasets
+from sefr.paper.datasets.catalogue import GISETTE_PART
 from sefr.paper.journal import WHOLE, Key, Row
 from sefr.paper.measurement import quality
 from sefr.paper.protocol import Data, Split, split, splits

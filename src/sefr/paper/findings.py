@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sefr.datasets.catalogue import entry
 from sefr.paper import published
+from sefr.paper.datasets.catalogue import entry
 from sefr.paper.journal import Row
 from sefr.paper.methods import METHODS
 from sefr.paper.tables import CLOSE, Cell, Spread, ranks, signed

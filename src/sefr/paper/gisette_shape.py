@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from sefr.datasets.catalogue import entry
+from sefr.paper.datasets.catalogue import entry
 from sefr.paper.journal import Key, Row
 from sefr.paper.protocol import Data
 

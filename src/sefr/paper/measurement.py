@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sefr.energy import Energy, Meter
+from sefr.paper.energy import Energy, Meter
 from sefr.paper.protocol import Split
 
 # A fit of a millisecond is repeated until the whole took this long, and the median is kept.

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sefr import datasets
-from sefr.datasets.catalogue import entry
+from sefr.paper import datasets as datasets
 from sefr.paper import figures, gisette_shape, protocol_study, published, uno
+from sefr.paper.datasets.catalogue import entry
 from sefr.paper.findings import findings
 from sefr.paper.methods import METHODS
 from sefr.paper.protocol import prepare

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sefr import datasets
-from sefr.atomic_file import atomic_file
-from sefr.energy import Meter
+from sefr._system.atomic_file import atomic_file
+from sefr.paper import datasets as datasets
 from sefr.paper import gisette_shape
+from sefr.paper.energy import Meter
 from sefr.paper.journal import Journal, Key
 from sefr.paper.machine import fingerprint
 from sefr.paper.measurement import one_core

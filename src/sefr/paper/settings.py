@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sefr import datasets
+from sefr.paper import datasets as datasets
 from sefr.paper.methods import METHODS
 from sefr.paper.protocol import FOLDS
 

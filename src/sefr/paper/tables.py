@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from sefr.energy import Energy, estimate
 from sefr.paper import published
+from sefr.paper.energy import Energy, estimate
 from sefr.paper.journal import Row
 from sefr.paper.methods import METHODS
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from sefr import datasets
-from sefr.datasets.catalogue import entry
-from sefr.energy import Meter
 from sefr.paper import bytes_claim, gisette_shape, protocol_study
+from sefr.paper import datasets as datasets
+from sefr.paper.datasets.catalogue import entry
+from sefr.paper.energy import Meter
 from sefr.paper.journal import Key, Row
 from sefr.paper.measurement import measure
 from sefr.paper.methods import METHODS

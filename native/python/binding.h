@@ -1,0 +1,57 @@
+/* What the Python-facing files share: arguments by position or name, and buffers checked on the way in. */
+#ifndef SEFR_BINDING_H
+#define SEFR_BINDING_H
+
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030b0000
+#endif
+#include <Python.h>
+
+#include "common/table.h"
+
+/* A buffer held for the length of a call. `held` is false for None. */
+struct array {
+    Py_buffer view;
+    enum dtype type;
+    bool held;
+};
+
+/* Put positional and named arguments into values[0 .. count), all of them required. False: an error is set. */
+bool gather_arguments(const char *function, const char *const *names, Py_ssize_t count, PyObject *const *args,
+                      Py_ssize_t n_args, PyObject *kwnames, PyObject **values);
+
+/* Hold a strided buffer of `ndim` dimensions and a type the kernels know. */
+bool hold(struct array *array, PyObject *object, const char *name, int ndim);
+
+/* Hold an aligned, C-contiguous buffer of one type. */
+bool hold_exact(struct array *array, PyObject *object, const char *name, int ndim, enum dtype type, bool writable);
+
+/* hold_exact for an argument that may be None. */
+bool hold_optional(struct array *array, PyObject *object, const char *name, int ndim, enum dtype type, bool writable);
+
+void release(struct array *array);
+
+/* True if the shape is (rows) or (rows, columns); columns < 0 for one dimension. */
+bool check_shape(const struct array *array, const char *name, Py_ssize_t rows, Py_ssize_t columns);
+
+/* An int argument within [lowest, highest]. */
+bool get_int(PyObject *object, const char *name, int lowest, int highest, int *value);
+
+#define FASTCALL PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames
+
+/* Raise what a kernel found wrong with its input; returns NULL. */
+PyObject *refuse(enum outcome outcome, int32_t n_groups);
+
+PyObject *py_summarise(FASTCALL);
+PyObject *py_summarise_csr(FASTCALL);
+PyObject *py_summarise_csc(FASTCALL);
+PyObject *py_scores(FASTCALL);
+PyObject *py_sweep(FASTCALL);
+PyObject *py_sweep_csr(FASTCALL);
+PyObject *py_solve(FASTCALL);
+PyObject *py_is_delicate(FASTCALL);
+PyObject *py_encode_integers(FASTCALL);
+PyObject *py_encode_bytes(FASTCALL);
+PyObject *py_encode_objects(FASTCALL);
+
+#endif

@@ -1,0 +1,303 @@
+/* Summarise columns: Fortran order, or one buffer a column. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/groups.h"
+#include "common/parts.h"
+#include "common/threads.h"
+
+enum {
+    CHUNK = 128,         /* rows that are turned at a time: they stay in the L1 cache */
+    COLUMN_BLOCK = 2048, /* rows that are added up before the sums go to the part */
+    MOST_BLOCK = 1 << 14,
+    LANES = 32,
+    WIDEST = 16, /* columns of a tile */
+    /* With few groups, rows that follow each other would wait for the same sum: each group then has copies of it. */
+    COPIES = 4, /* a power of 2 */
+    FEW_GROUPS = 16,
+};
+
+/* Columns of one type that are read together; if fewer than a whole tile, the last is repeated. */
+struct tile {
+    int n;
+    ptrdiff_t j[WIDEST];
+    struct column columns[WIDEST];
+};
+
+/* Some rows: where each adds, and the memory to add in. Groups and folds are numbered as they appear in the block, so
+   that this memory depends on the size of a block, not on the number of groups. */
+struct block {
+    ptrdiff_t n, n_slots, n_folds, copies;
+    bool weighted;
+    bool one_fold;              /* every row is in, and all in one fold */
+    int32_t *group;             /* of each row, or -1 */
+    double *weight;             /* of each row */
+    int32_t *place, *fold;      /* of each row; rows left out have the last one */
+    int32_t *second;            /* -1 for a row of the second group, else 0; in the memory of fold */
+    int32_t *slots, *folds;     /* the groups and folds that appear */
+    int32_t *slot_of, *fold_of; /* of each group and fold, or -1 */
+    void *sums, *low, *high, *rows, *loose;
+    double *totals, *present; /* a row of the tile's width for each place */
+    double *wide, *here;
+    double *counts; /* the weight of the rows at each place */
+};
+
+/* Turning moves bits, so there is one function a size. A loop of this form is one that compilers know to vectorise. */
+#define TURN_EIGHT(name, T)                                                                                           \
+    typedef T name##_bits __attribute__((may_alias));                                                                 \
+    typedef const name##_bits *restrict name##_column;                                                                \
+    INLINE void name##_apart(name##_column a, name##_column b, name##_column c, name##_column d, name##_column e,     \
+                             name##_column f, name##_column g, name##_column h, ptrdiff_t n,                          \
+                             name##_bits *restrict rows) {                                                            \
+        for (ptrdiff_t i = 0; i < n; i++) {                                                                           \
+            rows[8 * i] = a[i], rows[8 * i + 1] = b[i], rows[8 * i + 2] = c[i], rows[8 * i + 3] = d[i];               \
+            rows[8 * i + 4] = e[i], rows[8 * i + 5] = f[i], rows[8 * i + 6] = g[i], rows[8 * i + 7] = h[i];           \
+        }                                                                                                             \
+    }                                                                                                                 \
+    CLONES static void name(const void *const *x, ptrdiff_t n, void *rows) {                                          \
+        name##_apart(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], n, rows);                                        \
+    }
+TURN_EIGHT(turn_halves, uint16_t)
+TURN_EIGHT(turn_words, uint32_t)
+TURN_EIGHT(turn_doubles, uint64_t)
+
+typedef const uint8_t *restrict bytes;
+
+INLINE void turn_bytes_apart(bytes a, bytes b, bytes c, bytes d, bytes e, bytes f, bytes g, bytes h, bytes p, bytes q,
+                             bytes r, bytes s, bytes t, bytes u, bytes v, bytes w, ptrdiff_t n,
+                             uint8_t *restrict rows) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+        rows[16 * i] = a[i], rows[16 * i + 1] = b[i], rows[16 * i + 2] = c[i], rows[16 * i + 3] = d[i];
+        rows[16 * i + 4] = e[i], rows[16 * i + 5] = f[i], rows[16 * i + 6] = g[i], rows[16 * i + 7] = h[i];
+        rows[16 * i + 8] = p[i], rows[16 * i + 9] = q[i], rows[16 * i + 10] = r[i], rows[16 * i + 11] = s[i];
+        rows[16 * i + 12] = t[i], rows[16 * i + 13] = u[i], rows[16 * i + 14] = v[i], rows[16 * i + 15] = w[i];
+    }
+}
+
+CLONES static void turn_bytes(const void *const *x, ptrdiff_t n, void *rows) {
+    turn_bytes_apart(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9], x[10], x[11], x[12], x[13], x[14],
+                     x[15], n, rows);
+}
+
+#define KERNEL "summarise/columns_kernel.inc"
+#include "common/each_dtype.inc"
+
+#define T float
+#define TAG F32
+#define BITS int32_t
+#include "summarise/columns_split.inc"
+#define T double
+#define TAG F64
+#define BITS int64_t
+#include "summarise/columns_split.inc"
+
+typedef void add_tile_function(const struct tile *, ptrdiff_t, const struct block *, const struct part *, ptrdiff_t);
+static add_tile_function *const add_tile[N_DTYPES] = OF_EACH_DTYPE(add_tile);
+
+/* Number the groups and folds of the block, say where each row adds, and count the rows. */
+static void place_rows(struct block *block, const struct grouping *by, double *counts) {
+    bool all_in = true;
+    block->n_slots = block->n_folds = 0;
+    for (ptrdiff_t i = 0; i < block->n; i++) {
+        const int32_t group = block->group[i];
+        if (group < 0) {
+            all_in = false;
+        } else if (block->slot_of[group] < 0) {
+            const int32_t fold = group / by->n_classes;
+            block->slot_of[group] = (int32_t)block->n_slots;
+            block->slots[block->n_slots++] = group;
+            if (block->fold_of[fold] < 0) {
+                block->fold_of[fold] = (int32_t)block->n_folds;
+                block->folds[block->n_folds++] = fold;
+            }
+        }
+    }
+    block->one_fold = all_in && block->n_folds == 1;
+    block->copies = block->n_slots <= FEW_GROUPS ? COPIES : 1;
+    const int32_t copies = (int32_t)block->copies, last = (int32_t)block->n_slots * copies;
+    memset(block->counts, 0, ((size_t)last + 1) * sizeof *block->counts);
+    for (ptrdiff_t i = 0; i < block->n; i++) {
+        const int32_t group = block->group[i];
+        const int32_t place = group < 0 ? last : block->slot_of[group] * copies + ((int32_t)i & (copies - 1));
+        block->place[i] = place;
+        block->counts[place] += block->weight[i];
+    }
+    for (int32_t place = 0; place < last; place++) counts[block->slots[place / copies]] += block->counts[place];
+    for (ptrdiff_t i = 0; !block->one_fold && i < block->n; i++) {
+        const int32_t group = block->group[i];
+        block->fold[i] = group < 0 ? (int32_t)block->n_folds : block->fold_of[group / by->n_classes];
+    }
+    for (ptrdiff_t s = 0; s < block->n_slots; s++) block->slot_of[block->slots[s]] = -1;
+    for (ptrdiff_t f = 0; f < block->n_folds; f++) block->fold_of[block->folds[f]] = -1;
+}
+
+/* The next `bytes` of the memory, on a cache line of their own; before there is memory, only their number. */
+static void *take(char *memory, size_t *used, size_t bytes) {
+    void *taken = memory ? memory + *used : NULL;
+    *used += (bytes + 63) / 64 * 64;
+    return taken;
+}
+
+/* Lay out the arrays of a block of n rows; return the bytes that they need. */
+static size_t lay_out(struct block *block, char *memory, const struct pass *pass, ptrdiff_t n) {
+    const size_t rows = (size_t)n, line = WIDEST * sizeof(double);
+    const size_t slots = (size_t)smaller(n, pass->by->n_groups), folds = (size_t)smaller(n, pass->n_folds);
+    const size_t places = slots < FEW_GROUPS * COPIES ? FEW_GROUPS * COPIES + 1 : slots + 1;
+    const size_t ranges = folds + 1 < LANES / 8 ? LANES / 8 : folds + 1;
+    size_t used = 0;
+    block->group = take(memory, &used, rows * sizeof *block->group);
+    block->weight = take(memory, &used, rows * sizeof *block->weight);
+    block->place = take(memory, &used, rows * sizeof *block->place);
+    block->fold = take(memory, &used, rows * sizeof *block->fold);
+    block->second = block->fold;
+    block->slots = take(memory, &used, slots * sizeof *block->slots);
+    block->folds = take(memory, &used, folds * sizeof *block->folds);
+    block->slot_of = take(memory, &used, (size_t)pass->by->n_groups * sizeof *block->slot_of);
+    block->fold_of = take(memory, &used, (size_t)pass->n_folds * sizeof *block->fold_of);
+    block->counts = take(memory, &used, places * sizeof *block->counts);
+    block->sums = take(memory, &used, places * line);
+    block->totals = take(memory, &used, places * line);
+    block->present = pass->with_present ? take(memory, &used, places * line) : NULL;
+    block->low = take(memory, &used, ranges * line);
+    block->high = take(memory, &used, ranges * line);
+    block->rows = take(memory, &used, CHUNK * line / 2);
+    block->loose = take(memory, &used, CHUNK * line / 2);
+    block->wide = take(memory, &used, CHUNK * line);
+    block->here = take(memory, &used, CHUNK * line);
+    return used;
+}
+
+/* Return the memory of a block of n rows, to be freed; NULL if there is none. */
+static void *allocate_block(struct block *block, const struct pass *pass, ptrdiff_t n) {
+    char *memory = malloc(lay_out(block, NULL, pass, n) + 63);
+    if (!memory) return NULL;
+    lay_out(block, memory + (64 - (uintptr_t)memory % 64) % 64, pass, n);
+    for (int32_t g = 0; g < pass->by->n_groups; g++) block->slot_of[g] = -1;
+    for (int32_t f = 0; f < pass->n_folds; f++) block->fold_of[f] = -1;
+    return memory;
+}
+
+/* Add what was summed in a block, every group's copies together, to the part. */
+static void flush(const double *totals, const struct block *block, const struct tile *tile, int width, ptrdiff_t m,
+                  double *out) {
+    for (ptrdiff_t s = 0; s < block->n_slots; s++) {
+        const double *at = totals + s * block->copies * width;
+        double *to = out + block->slots[s] * m;
+        for (int u = 0; u < tile->n; u++) {
+            double total = at[u];
+            for (ptrdiff_t c = 1; c < block->copies; c++) total += at[c * width + u];
+            to[tile->j[u]] += total;
+        }
+    }
+}
+
+/* Whether every column is of floats that can be read in place, and rows are of two groups of one fold. */
+static bool can_split(const struct pass *pass) {
+    if (pass->by->n_groups != 2 || pass->n_folds != 1 || pass->by->weights || pass->with_present) return false;
+    for (ptrdiff_t j = 0; j < pass->x->m; j++) {
+        const struct column column = get_column(pass->x, j);
+        const ptrdiff_t size = (ptrdiff_t)dtype_size(column.type);
+        if ((column.type != F32 && column.type != F64) || column.stride != size) return false;
+        if ((uintptr_t)column.data % (size_t)size) return false;
+    }
+    return true;
+}
+
+/* What place_rows does, for rows that are split in two; false if one is left out. */
+static bool split_rows(struct block *block, double *counts) {
+    int32_t in_second = 0, left_out = 0;
+    for (ptrdiff_t i = 0; i < block->n; i++) {
+        left_out |= block->group[i] < 0;
+        in_second += block->group[i];
+        block->second[i] = -block->group[i];
+    }
+    if (left_out) return false;
+    counts[0] += (double)(block->n - in_second);
+    counts[1] += (double)in_second;
+    return true;
+}
+
+static void add_split(const struct pass *pass, ptrdiff_t start, const struct block *block, const struct part *part) {
+    for (ptrdiff_t j = 0; j < pass->x->m; j++) {
+        const struct column column = get_column(pass->x, j);
+        const void *data = column.data + start * column.stride;
+        double sums[2], low, high;
+        if (column.type == F32) {
+            split_F32(data, block->second, block->n, sums, &low, &high);
+        } else {
+            split_F64(data, block->second, block->n, sums, &low, &high);
+        }
+        part->sums[j] += sums[0];
+        part->sums[pass->x->m + j] += sums[1];
+        if (low < part->low[j]) part->low[j] = low;
+        if (high > part->high[j]) part->high[j] = high;
+    }
+}
+
+/* Add the columns of one type, a tile at a time. */
+static void add_columns(const struct pass *pass, enum dtype type, ptrdiff_t start, const struct block *block,
+                        const struct part *part) {
+    const ptrdiff_t m = pass->x->m;
+    const int width = dtype_size(type) == 1 ? 16 : 8;
+    struct tile tile = {.n = 0};
+    for (ptrdiff_t j = 0; j <= m; j++) {
+        if (j < m && get_column(pass->x, j).type == type) {
+            tile.j[tile.n] = j;
+            tile.columns[tile.n++] = get_column(pass->x, j);
+        }
+        if (tile.n == width || (j == m && tile.n)) {
+            for (int u = tile.n; u < width; u++) tile.columns[u] = tile.columns[tile.n - 1];
+            add_tile[type](&tile, start, block, part, m);
+            flush(block->totals, block, &tile, width, m, part->sums);
+            if (part->present) flush(block->present, block, &tile, width, m, part->present);
+            tile.n = 0;
+        }
+    }
+}
+
+static void run_columns(void *context, ptrdiff_t task, int worker) {
+    struct pass *pass = context;
+    const struct part part = get_part(pass, task);
+    const ptrdiff_t first = part_start(pass, task), last = part_start(pass, task + 1);
+    /* the sums of all groups go to the part once a block, so with many groups a block has more rows, and where
+       columns are quick to add, too */
+    const bool splits = can_split(pass);
+    const ptrdiff_t n_groups = pass->by->n_groups;
+    const ptrdiff_t most = splits ? MOST_BLOCK : larger(COLUMN_BLOCK, smaller(MOST_BLOCK, 8 * n_groups));
+    const ptrdiff_t n_blocks = (last - first + most - 1) / most;
+    const ptrdiff_t size = n_blocks ? (last - first + n_blocks - 1) / n_blocks : 1;
+    struct block block = {.weighted = pass->by->weights != NULL};
+    bool has[N_DTYPES] = {false};
+    (void)worker;
+    for (ptrdiff_t i = 0; i < pass->n_folds * pass->x->m; i++) part.low[i] = INFINITY, part.high[i] = -INFINITY;
+    for (ptrdiff_t j = 0; j < pass->x->m; j++) has[get_column(pass->x, j).type] = true;
+    void *memory = allocate_block(&block, pass, size);
+    if (!memory) {
+        atomic_store(&pass->error, NO_MEMORY);
+        return;
+    }
+    for (ptrdiff_t start = first; start < last; start += size) {
+        block.n = smaller(size, last - start);
+        if (!read_weighted_groups(pass->by, start, block.n, block.group, block.weight)) {
+            atomic_store(&pass->error, BAD_CODE);
+            break;
+        }
+        if (splits && split_rows(&block, part.counts)) {
+            add_split(pass, start, &block, &part);
+            continue;
+        }
+        place_rows(&block, pass->by, part.counts);
+        for (int t = 0; t < N_DTYPES; t++) {
+            if (has[t]) add_columns(pass, (enum dtype)t, start, &block, &part);
+        }
+    }
+    free(memory);
+}
+
+enum outcome summarise_columns(const struct table *x, const struct grouping *by, const struct totals *out,
+                               int n_threads) {
+    struct pass pass = {.x = x, .by = by, .with_present = out->present != NULL};
+    if (!begin_pass(&pass, 16, COLUMN_BLOCK)) return NO_MEMORY;
+    run_tasks(run_columns, &pass, pass.n_parts, n_threads);
+    return end_pass(&pass, out);
+}

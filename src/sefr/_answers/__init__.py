@@ -1,0 +1,1 @@
+"""4. What is said: scores, probabilities, contributions, reports."""

@@ -1,0 +1,124 @@
+"""A model as an ONNX graph in float64: what any ONNX runtime answers with."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..classifier import SEFRClassifier
+
+OPSET = 17
+
+
+def to_onnx(clf: SEFRClassifier) -> bytes:
+    """Return a trained model as the content of an ``.onnx`` file.
+
+    The graph takes ``X``, float64 of shape (n, m), and returns ``label``, shape (n,), and ``scores``, shape
+    (n,) for two classes (above 0 is the second) and (n, K) for more (the highest wins), as
+    ``decision_function`` does. NaN is left out where the model was made with ``missing="ignore"``. The names
+    of the features and the labels are in the metadata.
+
+    Parameters
+    ----------
+    clf : SEFRClassifier
+        A trained model.
+    """
+    from onnx import TensorProto, checker, helper  # an extra: only who exports needs it
+
+    check_is_fitted(clf)
+    kind, labels = _labels(clf.classes_, TensorProto)
+    graph = _Graph(helper)
+    scores = _scores(graph, clf)
+    two = len(clf.classes_) == 2
+    shape = ["n"] if two else ["n", len(clf.classes_)]
+    if two:
+        graph.node("Greater", [scores, graph.constant("zero", np.zeros(1))], "above")
+        graph.node("Cast", ["above"], "place", to=TensorProto.INT64)
+        graph.node("Squeeze", ["place", graph.constant("axis", np.array([1]))], "at")
+        graph.node("Squeeze", [scores, "axis"], "scores")
+    else:
+        graph.node("ArgMax", [scores], "at", axis=1, keepdims=0)
+        graph.node("Identity", [scores], "scores")
+    graph.initializers.append(helper.make_tensor("classes", kind, [len(labels)], labels))
+    graph.node("Gather", ["classes", "at"], "label", axis=0)
+    model = helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            "sefr",
+            [helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["n", clf.n_features_in_])],
+            [
+                helper.make_tensor_value_info("label", kind, ["n"]),
+                helper.make_tensor_value_info("scores", TensorProto.DOUBLE, shape),
+            ],
+            graph.initializers,
+        ),
+        producer_name="sefr",
+        producer_version=version("sefr-learn"),
+        ir_version=8,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+    )
+    names = clf.summary_.feature_names
+    shown = [
+        label.decode("latin-1") if isinstance(label, bytes) else label for label in clf.classes_.tolist()
+    ]
+    helper.set_model_props(model, {"classes": json.dumps(shown), "feature_names": json.dumps(names)})
+    checker.check_model(model)
+    return bytes(model.SerializeToString())
+
+
+class _Graph:
+    """Nodes and constants in the making."""
+
+    def __init__(self, helper: Any) -> None:
+        self.helper = helper
+        self.nodes: list[Any] = []
+        self.initializers: list[Any] = []
+
+    def node(self, operator: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        self.nodes.append(self.helper.make_node(operator, inputs, [output], **attributes))
+        return output
+
+    def constant(self, name: str, values: NDArray[Any]) -> str:
+        from onnx import numpy_helper
+
+        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        return name
+
+
+def _scores(graph: _Graph, clf: SEFRClassifier) -> str:
+    """Add (X - low) @ coef + bias: without the lowest value, so that a large offset does not cancel.
+
+    No node scales by a single number: onnxruntime would fuse it with the product, and in float32.
+    """
+    planes = clf._planes
+    graph.node("Sub", ["X", graph.constant("low", planes.scaling.low)], "moved")
+    if clf.missing != "ignore":
+        graph.node("MatMul", ["moved", graph.constant("coef", planes.coef.T)], "weighed")
+        return graph.node("Add", ["weighed", graph.constant("bias", planes.bias)], "raw")
+    weights, midpoints = clf._weights_and_midpoints()
+    graph.node("IsNaN", ["X"], "missing")
+    graph.node("Where", ["missing", graph.constant("nothing", np.zeros(1)), "moved"], "known")
+    graph.node("Where", ["missing", "nothing", graph.constant("one", np.ones(1))], "present")
+    graph.node("MatMul", ["known", graph.constant("coef", planes.coef.T)], "weighed")
+    graph.node("MatMul", ["present", graph.constant("middle", (weights * midpoints).T)], "threshold")
+    graph.node("Sub", ["weighed", "threshold"], "balance")
+    unseen = np.where(np.isfinite(planes.bias), 0.0, planes.bias)
+    return graph.node("Add", ["balance", graph.constant("unseen", unseen)], "raw")
+
+
+def _labels(classes: NDArray[Any], types: Any) -> tuple[int, list[Any]]:
+    """Return the labels and their ONNX type."""
+    kind = classes.dtype.kind
+    if kind in "iu":
+        return types.INT64, [int(label) for label in classes]
+    if kind == "b":
+        return types.BOOL, classes.tolist()
+    if kind == "f":
+        return types.DOUBLE, classes.tolist()
+    texts = classes.tolist()
+    return types.STRING, [label if isinstance(label, bytes) else label.encode() for label in texts]

@@ -1,0 +1,127 @@
+"""Rows that come in batches, again for every pass: what training keeps of them between passes is a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .labelled import Labelled, Table, run_starts, sample_size
+from .matrix import Dense, Matrix, Sparse
+
+Floats = NDArray[np.float64]
+
+
+def again(batches: Any) -> Callable[[], Iterator[Any]]:
+    """Return a callable that starts the batches anew; an iterator, which can be read once, is an error."""
+    if callable(batches):
+        return lambda: iter(batches())
+    if not isinstance(batches, Iterable):
+        raise TypeError(f"batches must be a callable or a collection, not {type(batches).__name__}")
+    if iter(batches) is batches:
+        raise TypeError(
+            "batches is an iterator, which can be read once only; pass a function that returns a new one, "
+            "since every pass reads the batches again"
+        )
+    return lambda: iter(batches)
+
+
+def three(batch: Any, number: int) -> tuple[Any, Any, Any]:
+    """Return X, y and weights of a batch."""
+    if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+        raise TypeError(f"batch {number} is not (X, y) or (X, y, sample_weight)")
+    return batch[0], batch[1], batch[2] if len(batch) == 3 else None
+
+
+class Gathered(Dense):
+    """Rows of several batches, in float64, that are to be treated like those of the first."""
+
+    def __init__(self, array: NDArray[Any], like: Matrix) -> None:
+        super().__init__(array)
+        self.like = like
+
+    def as_used(self, values: Floats) -> Floats:
+        """Return centres or scales as the batches will use them."""
+        return self.like.as_used(values)
+
+
+class Gatherer:
+    """Keeps every row, then those at every second, fourth, ... unit of weight: a sample of bounded size.
+
+    A row of weight 2 is kept like a row that comes twice in a row.
+    """
+
+    def __init__(self) -> None:
+        self.step = 0.0  # 0 as long as every row is kept
+        self.weight = 0.0
+        self.like: Matrix | None = None
+        self._kept: list[_Kept] = []
+
+    def add(self, rows: Labelled) -> None:
+        """Look at the next batch."""
+        self.like = self.like or rows.matrix
+        weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
+        live = np.flatnonzero(weights)
+        most = 2 * sample_size(len(rows.classes), rows.matrix.shape[1])
+        starts = None
+        if not self.step:
+            left = most - sum(len(kept.weights) for kept in self._kept)
+            starts = run_starts(rows.matrix, rows.codes, live, max(0, left))
+        weights = weights[live]
+        if starts is not None:
+            weights, live = np.add.reduceat(weights, starts), live[starts]
+        ends = self.weight + np.cumsum(weights)
+        self.weight = float(ends[-1]) if len(ends) else self.weight
+        if starts is None:
+            self._lengthen(2.0 ** np.ceil(np.log2(self.weight / most)))
+            some = np.flatnonzero(_ticks(ends, weights, self.step))
+            live, ends, weights = live[some], ends[some], weights[some]
+        self._kept.append(_Kept(ends, weights, _some(rows, live)))
+
+    def _lengthen(self, step: float) -> None:
+        """Keep what a longer step reaches: a multiple of it lies within the row's weight."""
+        if step > self.step:
+            self.step = step
+            self._kept = [kept.reached(step) for kept in self._kept]
+
+    def sample(
+        self, classes: NDArray[Any], renamed: Callable[[Labelled], Labelled] = lambda rows: rows
+    ) -> Table:
+        """Return what was kept, coded by ``classes``; weights only if it is all rows."""
+        kept = [k for k in self._kept if len(k.weights)]
+        tables = [renamed(k.batch).over(classes) for k in kept]
+        codes = np.concatenate([table.codes for table in tables])
+        ends, weights = (np.concatenate(parts) for parts in zip(*(k[:2] for k in kept), strict=True))
+        often = _ticks(ends, weights, self.step) if self.step else np.ones(len(codes), dtype=np.int64)
+        places = np.repeat(np.arange(len(codes)), np.where(codes >= 0, often, 0))
+        weight = None if self.step else weights[places]
+        if isinstance(tables[0].matrix, Sparse):
+            rows = sparse.vstack([table.matrix.by_rows for table in tables], format="csr")[places]  # type: ignore[attr-defined]
+            return Table(Sparse(rows), codes[places], weight)
+        dense = np.concatenate([block for table in tables for _, block in table.matrix.blocks()])[places]
+        return Table(Gathered(dense, self.like or tables[0].matrix), codes[places], weight)
+
+
+class _Kept(NamedTuple):
+    """Rows of a batch, without their weights, and where the weight of all rows stands after each of them."""
+
+    ends: Floats
+    weights: Floats
+    batch: Labelled
+
+    def reached(self, step: float) -> _Kept:
+        """Return the rows that a step reaches."""
+        some = np.flatnonzero(_ticks(self.ends, self.weights, step))
+        return _Kept(self.ends[some], self.weights[some], _some(self.batch, some))
+
+
+def _ticks(ends: Floats, weights: Floats, step: float) -> NDArray[np.int64]:
+    """Return how many multiples of ``step`` lie within the weight of each row."""
+    return np.asarray(np.ceil(ends / step) - np.ceil((ends - weights) / step), dtype=np.int64)
+
+
+def _some(rows: Labelled, at: NDArray[np.intp]) -> Labelled:
+    return Labelled(rows.matrix.take(at), rows.classes, rows.codes[at], None)

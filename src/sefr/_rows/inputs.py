@@ -1,0 +1,215 @@
+"""What the user passed, as the kernels read it, and the words for what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from .labelled import Labelled
+from .labels import encode
+from .matrix import KERNEL_TYPES, Codes, Columns, Dense, Matrix, Raw, Sparse, Stacked
+
+Floats = NDArray[np.float64]
+
+# Arrow's names of the types that the kernels read in place: booleans are bits there.
+ARROW_TYPES = frozenset(
+    ["float", "double", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
+)
+# Shorter pieces than this cost more each by themselves than to be joined.
+PIECE_ROWS = 1 << 13
+
+
+def complain_of_sums(
+    matrix: Matrix,
+    codes: Codes,
+    weights: Floats | None,
+    raw: Raw,
+    feature_names: Sequence[str] | None,
+    missing: str,
+) -> None:
+    """Raise an error that says why the sums are not finite."""
+    skip = codes < 0
+    if weights is not None:
+        skip |= weights == 0
+    complain_of_bad_cell(matrix, feature_names, skip=skip, missing=missing)
+    j = int(np.argmin(np.isfinite(raw.sums).all(axis=0)))
+    raise ValueError(
+        f"the values of {describe_feature(j, feature_names)} are too large to be summed in float64"
+    )
+
+
+def complain_of_bad_cell(
+    matrix: Matrix,
+    feature_names: Sequence[str] | None,
+    *,
+    skip: NDArray[np.bool_] | None = None,
+    missing: str = "error",
+) -> None:
+    """Raise an error that names the first NaN or infinity; return if there is none."""
+    found = matrix.bad_cell(skip=skip, missing=missing == "ignore")
+    if found is None:
+        return
+    row, feature, value = found
+    where = f"row {row}, {describe_feature(feature, feature_names)}"
+    if np.isnan(value):
+        raise ValueError(f"Input X contains NaN: {where}. missing='ignore' leaves such values out.")
+    raise ValueError(f"Input X contains infinity: {where}.")
+
+
+def refuse_one_class(classes: NDArray[Any], where: str, hint: str = "") -> None:
+    """Raise an error if there is one class only."""
+    if len(classes) < 2:
+        only = "" if not len(classes) else f": {classes[0]!r}"
+        raise ValueError(f"SEFR needs at least two classes, but {where} has one class only{only}{hint}")
+
+
+def describe_feature(feature: int, names: Sequence[str] | None) -> str:
+    """Return "column 3" or "column 3 ('age')"."""
+    return f"column {feature}" if names is None else f"column {feature} ({names[feature]!r})"
+
+
+def checked_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+    """Return the weights as float64, one a row; say what is wrong with them."""
+    if sample_weight is None:
+        return None
+    if np.isscalar(sample_weight):
+        sample_weight = np.full(n_rows, sample_weight)
+    weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array")
+    if len(weights) != n_rows:
+        raise ValueError(f"sample_weight has {len(weights)} values for {n_rows} rows")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        row = int(np.flatnonzero(~np.isfinite(weights) | (weights < 0))[0])
+        raise ValueError(f"sample_weight must be finite and not negative; row {row} has {weights[row]}")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
+    return weights
+
+
+def feature_names_of(X: Any) -> tuple[str, ...] | None:
+    """Return the column names of a dataframe whose names are all strings, else None."""
+    columns = getattr(X, "column_names", None) or getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = tuple(columns)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def labelled(matrix: Matrix, y: Any, sample_weight: Any = None) -> Labelled:
+    """Return rows with their labels and weights; say what is wrong with these."""
+    classes, codes = encode(y)
+    if len(codes) != matrix.shape[0]:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {[matrix.shape[0], len(codes)]}"
+        )
+    return Labelled(matrix, classes, codes, checked_weights(sample_weight, len(codes)))
+
+
+def matrix_of(X: Any) -> Matrix:
+    """Return ``X`` as a matrix that the kernels can read, without copying it.
+
+    Raises what scikit-learn raises for what is not a table of numbers; NaN and infinity are left to the sums.
+    """
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype in KERNEL_TYPES and X.size:
+        return Dense(X)
+    if sparse.issparse(X):
+        return _sparse(X)
+    if (
+        hasattr(X, "__arrow_c_stream__")
+        or hasattr(X, "__dataframe__")
+        or nw.dependencies.is_into_dataframe(X)
+    ):
+        return _frame(X)
+    return Dense(_array(X))
+
+
+def _array(X: Any) -> NDArray[Any]:
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2 and X.size:
+        return np.asarray(X)
+    return np.asarray(check_array(X, dtype="numeric", ensure_all_finite=False, copy=False))
+
+
+def _sparse(X: Any) -> Sparse:
+    X = check_array(
+        X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, accept_large_sparse=True
+    )
+    if X.dtype not in KERNEL_TYPES:
+        X = X.astype(np.float64)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return Sparse(X)
+
+
+def _frame(X: Any) -> Matrix:
+    if nw.dependencies.is_pyarrow_table(X) and (pieces := _arrow_pieces(X)):
+        return pieces[0] if len(pieces) == 1 else Stacked(pieces)
+    frame = nw.from_native(X, eager_only=True)
+    if frame.shape[0] == 0 or frame.shape[1] == 0:
+        check_array(np.empty(frame.shape))  # raises scikit-learn's own words
+    text = [n for n, dtype in frame.schema.items() if not (dtype.is_numeric() or dtype == nw.Boolean)]
+    converted = _numbers_in_disguise(frame, text)
+    if left := [name for name in text if name not in converted]:
+        kinds = ", ".join(f"{name!r} ({frame.schema[name]})" for name in left[:5])
+        more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+        raise ValueError(
+            f"could not convert string to float: columns of X that are not numbers: {kinds}{more}; "
+            "drop or encode them first"
+        )
+    whole = _one_block(X)
+    if whole is not None and not converted:
+        return Dense(whole)
+    columns = [converted[name] if name in converted else _column(frame[name]) for name in frame.columns]
+    return Columns(columns, frame.shape[0])
+
+
+def _arrow_pieces(X: Any) -> list[Columns]:
+    """Return views of an Arrow table's chunks; none if a column needs conversion or chunks are small."""
+    kinds = [str(field.type) for field in X.schema]
+    if (
+        not X.num_rows
+        or not kinds
+        or not set(kinds) <= ARROW_TYPES
+        or any(column.null_count for column in X.columns)
+    ):
+        return []
+    batches = X.to_batches()
+    if len(batches) > 1 and X.num_rows < PIECE_ROWS * len(batches):
+        return []
+    return [Columns([column.to_numpy() for column in batch.columns], batch.num_rows) for batch in batches]
+
+
+def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, NDArray[Any]]:
+    """Return the columns of Python objects that are all numbers."""
+    found = {}
+    for name in names:
+        if frame.schema[name] == nw.Object:
+            try:
+                found[name] = frame[name].to_numpy().astype(np.float64)
+            except (TypeError, ValueError):
+                continue
+    return found
+
+
+def _one_block(X: Any) -> NDArray[Any] | None:
+    """Return the array behind a pandas frame of one numpy type: a view, not a copy."""
+    if not nw.dependencies.is_pandas_dataframe(X):
+        return None
+    kinds = set(X.dtypes)
+    if len(kinds) == 1 and isinstance(kind := kinds.pop(), np.dtype) and kind in KERNEL_TYPES:
+        return np.asarray(X.to_numpy(copy=False))
+    return None
+
+
+def _column(series: Any) -> NDArray[Any]:
+    if series.null_count() or series.dtype.is_decimal():
+        series = series.cast(nw.Float64)
+    values = np.asarray(series.to_numpy())
+    return values if values.dtype in KERNEL_TYPES else values.astype(np.float64)

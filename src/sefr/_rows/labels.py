@@ -1,0 +1,125 @@
+"""Labels of any kind to codes 0..K-1 and back, in one pass and without sorting the rows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import type_of_target
+
+from .. import _native
+
+Codes = NDArray[np.int32]
+
+
+def encode(y: Any) -> tuple[NDArray[Any], Codes]:
+    """Return the sorted distinct labels and, for every row, the position of its label among them.
+
+    Raises ``ValueError`` for labels that are missing, continuous, or not one a row.
+
+    Examples
+    --------
+    >>> classes, codes = encode(["wet", "dry", "wet"])
+    >>> classes, codes
+    (array(['dry', 'wet'], dtype='<U3'), array([1, 0, 1], dtype=int32))
+    """
+    labels = column(y)
+    codes = np.empty(len(labels), dtype=np.int32)
+    kind = labels.dtype.kind
+    if kind in "iub":
+        values = _native.encode_integers(np.ascontiguousarray(labels), codes)
+        if values is not None:
+            return np.array(values, dtype=labels.dtype), codes
+        return _sorted(*np.unique(labels, return_inverse=True))
+    if kind == "f":
+        return _sorted(*_whole_numbers(labels))
+    if kind in "US":
+        return _strings(labels, codes)
+    if kind == "O":
+        return _objects(labels, codes)
+    raise ValueError(f"Unknown label type: labels of dtype {labels.dtype}; use strings, integers or booleans")
+
+
+def column(y: Any) -> NDArray[Any]:
+    """Return ``y`` as a 1-D array; say clearly when it is not one label a row."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if hasattr(y, "toarray"):
+        raise TypeError("Sparse data was passed for y, but one label a row is needed; use y.toarray()")
+    labels = np.asarray(y)
+    if not labels.dtype.isnative:
+        labels = labels.astype(labels.dtype.newbyteorder("="))
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+            "(n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+        labels = labels.ravel()
+    if labels.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
+    return labels
+
+
+def _sorted(classes: NDArray[Any], codes: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    return classes, codes.astype(np.int32, copy=False)
+
+
+def _whole_numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    if not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise ValueError(f"Input y contains NaN or infinity: row {row}.")
+    if (fraction := labels != np.floor(labels)).any():
+        row = int(np.flatnonzero(fraction)[0])
+        raise ValueError(
+            f"Unknown label type: continuous. Row {row} of y is {labels[row]}, not a class; "
+            "SEFR is a classifier, so bin the target first or use a regressor."
+        )
+    return np.unique(labels, return_inverse=True)
+
+
+def _strings(labels: NDArray[Any], codes: Codes) -> tuple[NDArray[Any], Codes]:
+    labels = np.ascontiguousarray(labels)
+    if labels.dtype.itemsize == 0:
+        return labels[:1], np.zeros(len(labels), dtype=np.int32)
+    first = _native.encode_bytes(labels.view(np.uint8).reshape(len(labels), labels.dtype.itemsize), codes)
+    return _in_order(labels[first], codes)
+
+
+def _objects(labels: NDArray[Any], codes: Codes) -> tuple[NDArray[Any], Codes]:
+    try:
+        seen = _native.encode_objects(labels, codes)
+    except TypeError as error:
+        raise ValueError(f"Unknown label type: {error}") from None
+    if any(_missing(value) for value in seen):
+        row = next(i for i, value in enumerate(labels) if _missing(value))
+        raise ValueError(f"Input y contains NaN: row {row} has no label.")
+    kinds = {str if isinstance(v, str) else bytes if isinstance(v, bytes) else float for v in seen}
+    if len(kinds) > 1:
+        names = ", ".join(sorted({type(v).__name__ for v in seen}))
+        raise ValueError(f"Unknown label type: a mixture of {names}; use labels of one kind")
+    if kinds <= {str, bytes}:
+        distinct = np.empty(len(seen), dtype=object)
+        distinct[:] = seen
+        return _in_order(distinct, codes)
+    if type_of_target(np.array(seen)) not in {"binary", "multiclass"}:
+        raise ValueError(f"Unknown label type: {type_of_target(np.array(seen))}: {seen[0]!r}")
+    return _in_order(np.array(seen), codes)
+
+
+def _missing(value: object) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def _in_order(distinct: NDArray[Any], codes: Codes) -> tuple[NDArray[Any], Codes]:
+    order = np.argsort(distinct, kind="stable")
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return distinct[order], rank[codes]

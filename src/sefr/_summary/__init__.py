@@ -1,0 +1,1 @@
+"""2. What is remembered: the Summary, its arithmetic and its bytes."""

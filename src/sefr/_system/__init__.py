@@ -1,0 +1,1 @@
+"""What every room may ask of the operating system: threads, files written whole, progress."""

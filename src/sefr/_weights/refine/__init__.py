@@ -1,0 +1,1 @@
+"""Further passes over the rows: from the weights of one pass towards those of a linear SVM."""

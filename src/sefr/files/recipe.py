@@ -1,0 +1,128 @@
+"""A Recipe: how the columns of a file become the features of a model. It is stored in the model file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .._rows.matrix import Columns
+from .part import NUMBER, TEXT, SourceError
+
+# Arrow's types that add up as they are.
+IN_PLACE = frozenset(
+    kind.id
+    for kind in (
+        *(pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16(), pa.uint32()),
+        *(pa.float32(), pa.float64()),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The label's column, the columns of features in order, and the values of those that are one-hot.
+
+    Features have the names of their columns; a column of categories makes one for each value, ``colour=red``.
+    """
+
+    label: str | None
+    columns: tuple[str, ...]
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def from_member(cls, member: Mapping[str, Any]) -> Recipe:
+        """Read what ``member`` wrote; raise ``SourceError`` if it does not hold together."""
+        try:
+            label, columns, categories = member["label"], member["columns"], member["categories"]
+            lists = [columns, *categories.values()]
+            sound = all(isinstance(values, list) and all(type(v) is str for v in values) for values in lists)
+            sound = sound and (label is None or type(label) is str) and set(categories) <= set(columns)
+        except (KeyError, TypeError, AttributeError):
+            sound = False
+        if not sound:
+            raise SourceError("the model's table of columns does not hold together")
+        return cls(label, tuple(columns), {name: tuple(values) for name, values in categories.items()})
+
+    def member(self) -> dict[str, Any]:
+        """Return the recipe as JSON."""
+        return {
+            "label": self.label,
+            "columns": list(self.columns),
+            "categories": {name: list(values) for name, values in self.categories.items()},
+        }
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        names: list[str] = []
+        for column in self.columns:
+            values = self.categories.get(column)
+            names += [column] if values is None else [f"{column}={value}" for value in values]
+        return tuple(names)
+
+    def wanted(self, *, with_label: str | None = None) -> dict[str, str]:
+        """Return the columns to read and as what."""
+        wanted = {column: TEXT if column in self.categories else NUMBER for column in self.columns}
+        return wanted | ({with_label: NUMBER} if with_label else {})
+
+    def matrix(self, batch: pa.Table) -> Columns:
+        """Return the features of some rows; a missing value is NaN."""
+        arrays: list[NDArray[Any]] = []
+        pieces = batch.to_batches()
+        columns = pieces[0].columns if len(pieces) == 1 else batch.columns
+        numbers = dict(zip(batch.schema.names, columns, strict=True))
+        for name in self.columns:
+            if name in self.categories:
+                arrays += _one_hot(batch.column(name), self.categories[name])
+            else:
+                arrays.append(_numbers(numbers[name]))
+        matrix = Columns(arrays, batch.num_rows)
+        # Another format may give the same values as float64, and the sums must be the same.
+        matrix.exact = all(array.dtype.kind in "iub" for array in arrays)
+        return matrix
+
+    def strangers(self, batch: pa.Table) -> dict[str, str]:
+        """Return, for columns of categories, a value that the model does not know."""
+        found = {}
+        for name, values in self.categories.items():
+            known = pa.array(values, type=pa.string())
+            unknown = batch.column(name).filter(
+                pc.invert(pc.is_in(batch.column(name), known, skip_nulls=False))
+            )
+            unknown = unknown.drop_null()
+            if len(unknown):
+                found[name] = unknown[0].as_py()
+        return found
+
+
+def _numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Return a column so that the same values give the same sums from every format.
+
+    Narrow integers and booleans add up exactly as they are, float32 in the order of float64; anything else is
+    float64.
+    """
+    if column.type.id in IN_PLACE and not column.null_count:
+        return np.asarray(column.to_numpy())
+    if isinstance(column, pa.Array):
+        column = pa.chunked_array([column])
+    if column.null_count:
+        column = column.cast(pa.float64()) if not pa.types.is_boolean(column.type) else _as_bytes(column)
+    if pa.types.is_boolean(column.type):
+        return np.asarray(_as_bytes(column).to_numpy()).view(np.bool_)
+    return np.ascontiguousarray(column.to_numpy(), dtype=np.float64)
+
+
+def _as_bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(pa.uint8()) if not column.null_count else column.cast(pa.uint8()).cast(pa.float64())
+
+
+def _one_hot(column: pa.ChunkedArray, values: Sequence[str]) -> list[NDArray[Any]]:
+    if not column.null_count:
+        return [pc.equal(column, value).cast(pa.uint8()).to_numpy() for value in values]
+    return [np.asarray(pc.equal(column, value).cast(pa.float64()).to_numpy()) for value in values]

@@ -1,0 +1,116 @@
+"""ONNX and skops: another runtime gives the same labels and scores."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+
+from sefr import SEFRClassifier, save
+from sefr._answers.onnx_model import to_onnx
+
+onnxruntime = pytest.importorskip("onnxruntime")
+
+
+def run(clf, X):
+    session = onnxruntime.InferenceSession(to_onnx(clf), providers=["CPUExecutionProvider"])
+    return session.run(["label", "scores"], {"X": np.asarray(X, dtype=np.float64)})
+
+
+def assert_same(clf, X):
+    labels, scores = run(clf, X)
+    mine = clf.decision_function(X)
+    assert scores.dtype == np.float64
+    assert scores.shape == mine.shape
+    finite = np.isfinite(mine)
+    assert (finite == np.isfinite(scores)).all()
+    np.testing.assert_allclose(scores[finite], mine[finite], rtol=1e-12, atol=1e-12)
+    assert labels.tolist() == clf.predict(X).tolist()
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer, load_digits])
+def test_real_data(load):
+    X, y = load(return_X_y=True)
+    assert_same(SEFRClassifier().fit(X[::2], y[::2]), X)
+
+
+LABELS = {
+    "text": np.array(["small", "größer"]),
+    "objects": np.array(["small", "big"], dtype=object),
+    "bool": np.array([False, True]),
+    "uint8": np.array([3, 250], dtype=np.uint8),
+    "float": np.array([-1.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_labels_of_every_kind(rng, labels):
+    y = rng.integers(0, 2, 80)
+    X = rng.normal(size=(80, 3)) + y[:, None]
+    clf = SEFRClassifier().fit(X, labels[y])
+    got, _scores = run(clf, X)
+    assert got.tolist() == clf.predict(X).tolist()
+
+
+def test_missing_values_known_ranges_constants_and_offsets(rng):
+    X = rng.normal(size=(200, 5)) + np.array([0, 1e9, 0, 0, 5])
+    X[:, 2] = 7
+    y = rng.integers(0, 3, 200)
+    assert_same(SEFRClassifier().fit(X, y), X)
+    holes = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+    assert_same(SEFRClassifier(missing="ignore").fit(holes, y), holes)
+    assert_same(SEFRClassifier(scale=(-10, 2e9)).fit(X, y), X)
+
+
+def test_a_class_that_was_never_seen_is_never_the_answer(rng):
+    X = rng.random((20, 3))
+    clf = SEFRClassifier().partial_fit(X, rng.integers(0, 3, 20), classes=[0, 1, 2, 3])
+    assert_same(clf, X)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000), st.integers(2, 5), st.integers(1, 9))
+def test_random_models(seed, n_classes, n_features):
+    rng = np.random.default_rng(seed)
+    y = np.r_[np.arange(n_classes), rng.integers(0, n_classes, 40)]
+    X = rng.normal(size=(len(y), n_features)) * 10.0 ** rng.integers(-6, 6, n_features)
+    clf = SEFRClassifier().fit(X, y)
+    labels, scores = run(clf, X)
+    mine = clf.decision_function(X)
+    np.testing.assert_allclose(scores, mine, rtol=1e-11, atol=1e-11)
+    gap = np.abs(mine) if mine.ndim == 1 else np.diff(np.sort(mine, axis=1)[:, -2:], axis=1)[:, 0]
+    assert (labels == clf.predict(X))[gap > 1e-10].all()
+
+
+def test_the_names_are_in_the_file(tmp_path):
+    frame = load_iris(as_frame=True).frame
+    clf = SEFRClassifier().fit(frame.drop(columns="target"), frame["target"])
+    session = onnxruntime.InferenceSession(to_onnx(clf), providers=["CPUExecutionProvider"])
+    properties = session.get_modelmeta().custom_metadata_map
+    assert json.loads(properties["feature_names"]) == list(clf.feature_names_in_)
+    assert json.loads(properties["classes"]) == [0, 1, 2]
+
+
+def test_the_command_writes_it(tmp_path, monkeypatch):
+    from sefr.cli import main
+
+    X, y = load_iris(return_X_y=True)
+    clf = SEFRClassifier().fit(X, y)
+    save(clf, tmp_path / "m.sefr")
+    monkeypatch.setattr("sys.argv", ["sefr", "export", str(tmp_path / "m.sefr"), "--to", "onnx", "-q"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code in (0, None)
+    assert (tmp_path / "m.onnx").read_bytes() == to_onnx(clf)
+
+
+def test_skops_brings_the_model_back():
+    skops = pytest.importorskip("skops.io")
+    X, y = load_iris(return_X_y=True)
+    clf = SEFRClassifier().fit(X, y)
+    data = skops.dumps(clf)
+    again = skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+    assert again.summary_ == clf.summary_
+    assert (again.decision_function(X) == clf.decision_function(X)).all()

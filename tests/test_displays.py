@@ -1,0 +1,264 @@
+"""Pictures of a model, and the HTML report in a real browser."""
+
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits
+
+from sefr import ContributionsDisplay, ScoresDisplay, SEFRClassifier
+from sefr._answers.report import explained, report
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+CHROMIUM = "/usr/bin/chromium"
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    return SEFRClassifier().fit(X, y), X, y
+
+
+@pytest.fixture
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return SEFRClassifier().fit(X, y), X, y
+
+
+def test_the_strongest_scores_are_drawn_first(cancer):
+    clf, X, _y = cancer
+    display = ScoresDisplay.from_estimator(clf, count=6)
+    (axis,) = display.axes_
+    widths = [bar.get_width() for bar in axis.patches]
+    order = np.argsort(-np.abs(clf.feature_scores_[0]))[:6]
+    np.testing.assert_allclose(widths, clf.feature_scores_[0, order])
+    assert [tick.get_text() for tick in axis.get_yticklabels()] == [X.columns[j] for j in order]
+    assert axis.yaxis_inverted()
+
+
+def test_images_hold_the_scores(digits):
+    clf, _X, _y = digits
+    display = ScoresDisplay.from_estimator(clf, image=(8, 8))
+    assert len(display.axes_) == 10
+    for axis, scores in zip(display.axes_, clf.feature_scores_, strict=True):
+        np.testing.assert_array_equal(axis.images[0].get_array(), scores.reshape(8, 8))
+    with pytest.raises(ValueError, match="7x8 pixels does not fit 64"):
+        ScoresDisplay.from_estimator(clf, image=(7, 8))
+
+
+def test_axes_and_names_of_ones_own(cancer):
+    clf, _X, _y = cancer
+    _figure, axis = plt.subplots()
+    names = [f"f{j}" for j in range(30)]
+    display = ScoresDisplay.from_estimator(clf, axes=axis, feature_names=names)
+    assert display.axes_[0] is axis
+    assert axis.get_yticklabels()[0].get_text().startswith("f")
+    with pytest.raises(ValueError, match="3 feature names for 30"):
+        ScoresDisplay.from_estimator(clf, feature_names=names[:3])
+
+
+@pytest.mark.parametrize("data", ["cancer", "digits"])
+def test_contributions_add_up_to_the_score(data, request):
+    clf, X, _y = request.getfixturevalue(data)
+    display = ContributionsDisplay.from_estimator(clf, X, row=3, count=5)
+    one = X.iloc[[3]] if hasattr(X, "iloc") else X[3:4]
+    scores = np.ravel(clf.decision_function(one))
+    at = 0 if len(scores) == 1 else clf.classes_.tolist().index(clf.predict(one)[0])
+    drawn = sum(bar.get_width() for bar in display.ax_.patches)
+    assert display.score == pytest.approx(scores[at])
+    assert drawn == pytest.approx(scores[at])
+    assert len(display.ax_.patches) == 6
+    assert "others" in display.ax_.get_yticklabels()[-1].get_text()
+
+
+def page_of(data, records=12, image=None):
+    clf, X, y = data
+    rows = np.asarray(X[:records], dtype=float)
+    nameless = SEFRClassifier().fit(np.asarray(X), np.asarray(y))
+    names = [str(name) for name in getattr(X, "columns", [f"pixel {j}" for j in range(rows.shape[1])])]
+    said = explained(
+        nameless,
+        rows,
+        places=[f"data.csv, line {i + 2}" for i in range(records)],
+        truths=np.asarray(y)[:records].tolist(),
+        feature_names=names,
+    )
+    return report(clf, title="a <b> & c", records=said, image=image, feature_names=names)
+
+
+class Checker(HTMLParser):
+    """Counts what opens and closes, and notes what would load something from elsewhere."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.outside = [], []
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in {"meta", "img", "input", "link", "br"}:
+            self.open.append(tag)
+        for name, value in attributes:
+            if name in {"src", "href"} and not str(value).startswith(("data:", "#")):
+                self.outside.append(value)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_report_is_one_whole_file(digits):
+    page = page_of(digits, image=(8, 8))
+    checker = Checker()
+    checker.feed(page)
+    assert checker.open == []
+    assert checker.outside == []
+    assert "a &lt;b&gt; &amp; c" in page
+    assert "<b> & c" not in page
+    assert page.count("data:image/png;base64,") == 10
+    assert len(re.findall(r"<details", page)) == 12
+
+
+def test_a_report_of_many_features_lists_the_strongest(rng):
+    clf = SEFRClassifier().fit(rng.random((20, 5000)), rng.integers(0, 2, 20))
+    page = report(clf, title="wide")
+    assert page.count("<tr data-text") == 2000
+    assert "3,000 weakest features" in page
+
+
+def test_names_cannot_smuggle_scripts(rng):
+    names = ["<script>alert(1)</script>", '" onmouseover="alert(1)', "</style>"]
+    frame = pd.DataFrame(rng.random((9, 3)), columns=names)
+    page = report(SEFRClassifier().fit(frame, ["<img src=x>", "b", "c"] * 3), title="x")
+    assert "<script>alert" not in page
+    assert "<img src=x>" not in page
+    assert '" onmouseover="alert' not in page
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        try:
+            opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        except sync_api.Error:
+            pytest.skip(f"{CHROMIUM} is not installed: make browser-tools")
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser, cancer, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(page_of(cancer), encoding="utf-8")
+    opened = browser.new_page(viewport={"width": 1000, "height": 800})
+    faults = []
+    opened.on("pageerror", lambda error: faults.append(str(error)))
+    opened.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    opened.on(
+        "request",
+        lambda request: None if request.url.startswith(("file:", "data:")) else faults.append(request.url),
+    )
+    opened.goto(path.as_uri())
+    yield opened
+    assert faults == []
+    opened.close()
+
+
+@pytest.mark.slow
+def test_search_and_sorting_by_keyboard(page):
+    region = page.locator("[data-searchable=features]")
+    region.locator("input").focus()
+    page.keyboard.type("worst area")
+    assert region.locator("tbody tr:visible").count() == 1
+    assert region.locator(".count").inner_text() == "1 of 30 features"
+    page.keyboard.press("Escape")
+    assert region.locator("tbody tr:visible").count() == 30
+
+    page.keyboard.press("Tab")  # the scrollable table
+    page.keyboard.press("Tab")  # its first heading
+    page.keyboard.press("Tab")  # the scores
+    page.keyboard.press("Enter")
+    values = [float(v) for v in region.locator("td").evaluate_all("cells => cells.map(c => c.dataset.value)")]
+    assert values == sorted(values, reverse=True)
+    assert region.locator("thead th").nth(1).get_attribute("aria-sort") == "descending"
+    page.keyboard.press("Enter")
+    values = [float(v) for v in region.locator("td").evaluate_all("cells => cells.map(c => c.dataset.value)")]
+    assert values == sorted(values)
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    names = region.locator("tbody th").all_inner_texts()
+    assert names == sorted(names)
+
+
+@pytest.mark.slow
+def test_records_open_by_keyboard_and_can_be_searched(page):
+    region = page.locator("[data-searchable=records]")
+    second = region.locator("details").nth(1)
+    assert second.get_attribute("open") is None
+    second.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert second.get_attribute("open") is not None
+    region.locator("input").fill("line 5")
+    assert region.locator("details:visible").count() == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_and_fits_a_phone(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    contrast = page.evaluate(
+        """() => {
+          const light = (colour) => {
+            const [r, g, b] = colour.match(/[\\d.]+/g).map(Number).map((v) => {
+              v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+          };
+          const back = (element) => {
+            for (; element; element = element.parentElement) {
+              const colour = getComputedStyle(element).backgroundColor;
+              if (!/, 0\\)$/.test(colour) && colour !== "transparent") return colour;
+            }
+            return "rgb(255, 255, 255)";
+          };
+          const worst = {};
+          const text = "p, h1, h2, h3, dt, dd, li span, th, td, summary, label, footer";
+          for (const element of document.querySelectorAll(text)) {
+            if (!element.innerText || !element.innerText.trim()) continue;
+            const colours = [getComputedStyle(element).color, back(element)];
+            const [a, b] = colours.map(light).sort((x, y) => y - x);
+            const ratio = (a + 0.05) / (b + 0.05);
+            if (!(worst.ratio < ratio)) Object.assign(worst, { ratio, text: element.innerText.slice(0, 30) });
+          }
+          return worst;
+        }"""
+    )
+    assert contrast["ratio"] >= 4.5, contrast
+
+
+@pytest.mark.slow
+def test_a_screen_reader_finds_its_way(page):
+    assert page.locator("html").get_attribute("lang") == "en"
+    assert page.locator("h1").count() == 1
+    assert page.locator("main").count() == 1
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("button, input, a, [role=region]")].filter((element) =>
+          !(element.innerText || element.ariaLabel || element.closest("label")?.innerText)).length"""
+    )
+    assert unnamed == 0
+    assert page.locator("th[scope=col]").count() == 2
+    assert page.locator("tbody th[scope=row]").count() == 30
+    assert page.locator("img:not([alt])").count() == 0
+    levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(h => Number(h.tagName[1]))")
+    assert all(b - a <= 1 for a, b in pairwise(levels))
