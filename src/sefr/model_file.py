@@ -146,7 +146,7 @@ def dump(clf: SEFRClassifier) -> bytes:
         ),
         "summary": _object_text({name: getattr(summary, name) for name in SUMMARY_MEMBERS}),
         "refined": "null" if fitted.refined is None else _object_text(_refined_parts(fitted.refined)),
-        "calibration": _calibration_text(fitted.calibration.scaling),
+        "calibration": _calibration_text(fitted.probability_scaling),
         "columns": _line(None if fitted.columns is None else dict(fitted.columns)),
         "batches": _line(list(fitted.batches)),
     }

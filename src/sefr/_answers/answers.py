@@ -103,7 +103,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The rows.
         """
         scores = self._scores(X)
-        scaling = self._fitted.calibration.scaling
+        scaling = self._fitted.probability_scaling
         if scaling is None:
             raise ValueError(
                 "probabilities need rows to be fitted to, and this model comes from a Summary, which holds "

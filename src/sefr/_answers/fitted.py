@@ -20,7 +20,7 @@ from .._weights.held_out import held_out_scores
 from .._weights.hyperplanes import Hyperplanes, Scaling, leave_out_missing
 from .._weights.refine.refine import Refined
 from .._weights.solve import solve, weights_and_midpoints
-from .probabilities import Calibration
+from .probabilities import Calibration, TemperatureScaling
 
 Floats = NDArray[np.float64]
 
@@ -79,6 +79,11 @@ class Fitted(Value):
         """Return the labels that scores (n, R) stand for: the highest, or the sign where there is one."""
         codes = (scores.ravel() > 0).view(np.int8) if scores.shape[1] == 1 else scores.argmax(axis=1)
         return np.asarray(self.summary.classes[codes])
+
+    @cached_property
+    def probability_scaling(self) -> TemperatureScaling | None:
+        """What turns scores into probabilities, fitted when first asked for; None where no row tells."""
+        return self.calibration.scaling(self.summary.counts)
 
     def calibrated_with(self, rows: Labelled, before: Calibration) -> Calibration:
         """Return the calibration after rows were learned, of which a few are scored."""

@@ -10,12 +10,10 @@ answer of ``predict``; where honesty needs an offset, honesty wins.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._system.value import Value
 from .._weights.held_out import HeldOut
 from .._weights.hyperplanes import per_class
 
@@ -24,7 +22,7 @@ Floats = NDArray[np.float64]
 # The variance of an offset before any row is seen.
 OFFSET_VARIANCE = 25.0
 # That of 1 / T, in units of the mean gap between scores, is the inverse of this.
-TEMPERATURE_PRECISION = 0.3
+TEMPERATURE_PRECISION = 0.1
 # Scores must speak so many times as clearly as the criterion asks before the base rates are given up.
 SURE_OF_SCORES = 1.5
 NEWTON_STEPS = 50
@@ -69,7 +67,7 @@ class TemperatureScaling:
 
 
 @dataclass(frozen=True)
-class Calibration(Value):
+class Calibration:
     """What probabilities are fitted to: scores of rows just learned, and what earlier rows have told.
 
     ``prior`` comes from ``calibrate`` or from a model file; the scores of ``sample`` move it.
@@ -78,25 +76,28 @@ class Calibration(Value):
     sample: HeldOut | None = None
     prior: TemperatureScaling | None = None
 
-    @cached_property
-    def scaling(self) -> TemperatureScaling | None:
-        """What turns scores into probabilities, fitted when it is first asked for; None without any rows."""
-        if self.sample is None or not len(self.sample.codes):
-            return self.prior
-        return fit_scaling(self.sample.unseen, self.prior)
+    def scaling(self, counts: Floats) -> TemperatureScaling | None:
+        """Return what turns scores into probabilities where the classes have so many rows; None if unknown.
+
+        Rows of some classes alone cannot say how likely the others are: then what earlier rows told stands.
+        """
+        found = [] if self.sample is None else self.sample.codes
+        if (np.bincount(found, minlength=len(counts))[counts > 0] == 0).any():
+            if self.prior is None or self.prior.inverse > 0:
+                return self.prior
+            return TemperatureScaling(0.0, _log_shares(counts), self.prior.precision)
+        return fit_scaling(self.sample.unseen, self.prior, counts)
 
     def with_sample(self, sample: HeldOut) -> Calibration:
         """Return the calibration after further rows were learned."""
         return Calibration(sample.joined(self.sample), self.prior)
 
     def over(self, at: NDArray[np.intp], n_classes: int) -> Calibration:
-        """Return the same for more classes, the old ones at ``at``."""
+        """Return the same for more classes, the old ones at ``at``: scores tell nothing of the new ones."""
         if n_classes == len(at):
             return self
-        return Calibration(
-            None if self.sample is None else self.sample.over(at, n_classes),
-            None if self.prior is None else self.prior.over(at, n_classes),
-        )
+        known = self.prior if self.sample is None else fit_scaling(self.sample.unseen, self.prior)
+        return Calibration(prior=None if known is None else known.over(at, n_classes))
 
     def joined(self, other: Calibration) -> Calibration:
         """Return what both models know about their scores; of equal classes."""
@@ -107,21 +108,25 @@ class Calibration(Value):
         return Calibration(sample, prior)
 
 
-def fit_scaling(sample: HeldOut, prior: TemperatureScaling | None = None) -> TemperatureScaling:
+def fit_scaling(
+    sample: HeldOut, prior: TemperatureScaling | None = None, counts: Floats | None = None
+) -> TemperatureScaling:
     """Return the temperature and the offsets that make the labels of the rows most likely.
 
-    Offsets are left at 0, where they cannot contradict the answers, unless the rows speak for them more
-    strongly than the Bayesian information criterion asks of so many parameters.
+    The rows of each class weigh as ``counts`` say, or as they come.
+
+    Offsets are left at 0, where they cannot contradict the answers, unless Akaike's information criterion
+    asks for them; the base rates stand unless the Bayesian one, stricter, speaks for the scores.
     """
-    problem = _Likelihood.of(sample, prior)
+    problem = _Likelihood.of(sample, prior, counts)
     n_classes = problem.gaps.shape[1]
     theta = problem.minimum(np.append(max(float(problem.centre[0]), 1.0), problem.centre[1:]))
     if prior is None or not prior.offsets.any():
         of_one = np.log(max(2.0, problem.weights.sum())) / 2
         plain = problem.minimum(np.append(1.0, np.zeros(n_classes)), only_temperature=True)
-        if problem.value(plain) - problem.value(theta) < (n_classes - 1) * of_one:
+        if problem.value(plain) - problem.value(theta) < n_classes - 1:
             theta = plain
-        base = np.append(0.0, np.log(np.maximum(problem.shares, 1e-300)))
+        base = np.append(0.0, _log_shares(problem.shares))
         if problem.value(base) - problem.value(theta) < SURE_OF_SCORES * of_one:
             theta = base
     likely = problem.likely(theta)
@@ -130,6 +135,10 @@ def fit_scaling(sample: HeldOut, prior: TemperatureScaling | None = None) -> Tem
     learned = np.append(spread * problem.size**2, problem.weights @ (likely * (1 - likely)))
     before = 0.0 if prior is None else prior.precision
     return TemperatureScaling(float(theta[0] / problem.size), theta[1:], learned + before)
+
+
+def _log_shares(counts: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(counts / counts.sum(), 1e-300)))
 
 
 @dataclass(frozen=True)
@@ -150,11 +159,15 @@ class _Likelihood:
     precision: Floats
 
     @classmethod
-    def of(cls, sample: HeldOut, prior: TemperatureScaling | None) -> _Likelihood:
+    def of(cls, sample: HeldOut, prior: TemperatureScaling | None, counts: Floats | None) -> _Likelihood:
         scores, codes = per_class(sample.scores), sample.codes
         n_rows, n_classes = scores.shape
         evidence = sample.weights if sample.evidence is None else sample.evidence
-        weights = sample.weights * (evidence.sum() / sample.weights.sum())
+        weights = sample.weights
+        if counts is not None:
+            own = np.bincount(codes, weights, minlength=n_classes)
+            weights = weights * np.divide(counts, own, out=np.ones(n_classes), where=own > 0)[codes]
+        weights = weights * (evidence.sum() / weights.sum())
         gaps = scores - scores.max(axis=1, keepdims=True)
         behind = np.isfinite(gaps) & (gaps < 0)
         total = float((weights[:, None] * behind).sum())

@@ -57,20 +57,31 @@ class HeldOut(Value):
         return self if self.seen_by is None else unseen_by_sefr(self, *self.seen_by)
 
     def joined(self, before: HeldOut | None) -> HeldOut:
-        """Return both, the latest ``MOST_ROWS`` of them."""
+        """Return both; of more than ``MOST_ROWS``, the latest of each class."""
         if before is None or before.scores.shape[1] != self.scores.shape[1]:
             return self
         parts = (before.unseen, self.unseen)
         evidence = [part.weights if part.evidence is None else part.evidence for part in parts]
-        return HeldOut(
-            np.concatenate([part.scores for part in parts])[-MOST_ROWS:],
-            np.concatenate([part.codes for part in parts])[-MOST_ROWS:],
-            np.concatenate([part.weights for part in parts])[-MOST_ROWS:],
-            np.concatenate(evidence)[-MOST_ROWS:],
+        both = HeldOut(
+            np.concatenate([part.scores for part in parts]),
+            np.concatenate([part.codes for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+            np.concatenate(evidence),
         )
+        if len(both.codes) <= MOST_ROWS:
+            return both
+        order = np.argsort(both.codes, kind="stable")
+        counts = np.bincount(both.codes)
+        left = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the latest of a class
+        return both.some(np.sort(order[left <= max(1, MOST_ROWS // np.count_nonzero(counts))]))
+
+    def some(self, rows: NDArray[np.intp]) -> HeldOut:
+        """Return some of the rows."""
+        evidence = None if self.evidence is None else self.evidence[rows]
+        return HeldOut(self.scores[rows], self.codes[rows], self.weights[rows], evidence)
 
     def over(self, at: NDArray[np.intp], n_classes: int) -> HeldOut:
-        """Return the same for more classes, the old ones at ``at``; a new one scores -inf."""
+        """Return the same for more classes, the old ones at ``at``; a new one, never seen, scores -inf."""
         if n_classes == len(at):
             return self
         scores = np.full((len(self.codes), n_classes), -np.inf)
