@@ -105,6 +105,11 @@ def labelled(matrix: Matrix, y: Any, sample_weight: Any = None) -> Labelled:
     return Labelled(matrix, classes, codes, checked_weights(sample_weight, len(codes)))
 
 
+def read_rows(X: Any, y: Any, sample_weight: Any = None) -> tuple[Labelled, tuple[str, ...] | None]:
+    """Return what was passed as rows with their labels, and the features' names where they have any."""
+    return labelled(matrix_of(X), y, sample_weight), feature_names_of(X)
+
+
 def matrix_of(X: Any) -> Matrix:
     """Return ``X`` as a matrix that the kernels can read, without copying it.
 
