@@ -1,4 +1,4 @@
-# make demo and make test need python3, pip, venv, gcc and make; the rest is installed here.
+# make demo and make test need python3, venv, a C compiler and make, as the README has it; the rest is installed here.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,7 +25,7 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint types paper clean headers
+.PHONY: help demo test test-quick fresh lint types paper clean headers
 .PHONY: bench bench-accuracy bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools
 
 help: ## list the targets
@@ -95,6 +95,10 @@ bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second b
 
 bench-scale: $(TEST_READY) engine-tools ## the rates that docs/scale.md is worked out from
 	$(BIN)/python benchmarks/scale/rates.py
+
+fresh: ## try the README on a machine where nothing was ever installed: a minimal Debian, made with debootstrap
+	$(call debian,debootstrap)
+	.ci/fresh
 
 lint: $(TEST_READY) ## check style
 	$(BIN)/ruff check .
