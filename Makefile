@@ -25,7 +25,7 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick fresh lint types paper clean headers
+.PHONY: help demo test test-quick fresh api lint types paper clean headers
 .PHONY: bench bench-accuracy bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools
 
 help: ## list the targets
@@ -100,9 +100,13 @@ fresh: ## try the README on a machine where nothing was ever installed: a minima
 	$(call debian,debootstrap)
 	.ci/fresh
 
-lint: $(TEST_READY) ## check style
+api: $(TEST_READY) ## write docs/api.md from the docstrings of the public names
+	$(BIN)/python docs/api.py
+
+lint: $(TEST_READY) ## check style, and that imports go one way
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python .ci/lint-imports
 
 types: $(TEST_READY) ## check types
 	$(BIN)/mypy

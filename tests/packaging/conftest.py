@@ -17,7 +17,7 @@ _LEAKS = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 
 
 class Venv:
-    """A virtual environment: ``run`` gives what a program printed, and fails with it where the program fails."""
+    """A virtual environment: ``run`` returns what a program printed, and fails with that."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
