@@ -72,7 +72,7 @@ test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools ## run 
 	$(BIN)/python -m pytest
 
 test-quick: $(TEST_READY) ## run what takes less than two minutes
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n auto
 
 paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick: two minutes)
 	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper \
