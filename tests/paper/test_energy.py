@@ -65,8 +65,8 @@ def test_wrap_around_counts_on(tree):
 
 
 def test_two_turns_within_one_measurement_are_both_counted(tree, monkeypatch):
-    # A range of 20 J is read every 10 ms, so no turn of it is missed. On a busy machine the next value waits until
-    # the last one was read.
+    # A range of 20 J is read every 10 ms, so no turn of it is missed. On a busy machine the next value waits
+    # until the last one was read.
     turn = 20_000_000 - 1
     tree.zone("intel-rapl:0", turn=turn)
     seen = []
