@@ -45,7 +45,10 @@ class Batch:
         if set(names) <= set(self.rows.schema.names):
             return self.rows.select(names)
         columns = ColumnRecipe(None, tuple(names)).matrix(self.rows)
-        spread = {name: pa.array(columns._block(slice(None), [j])[:, 0]) for j, name in enumerate(names)}
+        spread = {
+            name: np.concatenate([block[:, 0] for _rows, block in columns.blocks(slice(j, j + 1))])
+            for j, name in enumerate(names)
+        }
         own = {name: self.rows.column(name) for name in names if name in self.rows.schema.names}
         return pa.table(spread | own)
 
