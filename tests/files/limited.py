@@ -42,7 +42,7 @@ def run(program: str, *arguments: object, cpu_seconds: int = 60, memory: int = L
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     done = subprocess.run(

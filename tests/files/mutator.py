@@ -176,7 +176,7 @@ def attempt(path: str, content: bytes, *, seconds: int = 20, memory: int = 4 << 
         code = FAULTY
         try:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             signal.alarm(20 * seconds)  # for one that waits
             Path(path).write_bytes(content)
