@@ -25,6 +25,9 @@ from sefr import SEFRClassifier
         SEFRClassifier(passes=3),
         SEFRClassifier(passes=3, missing="ignore", scale=(-1e6, 1e6)),
     ],
+    # class_weight moves the threshold of eq. 9 between the class means, never beyond them, so no weight
+    # makes one class the answer nearly everywhere
+    expected_failed_checks=lambda estimator: {"check_class_weight_classifiers": "eq. 9 bounds the threshold"},
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

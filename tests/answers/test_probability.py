@@ -1,4 +1,4 @@
-"""Probabilities: better than the base rates, honest about doubt, and of one mind with predict."""
+"""Probabilities: better than the base rates, honest about doubt, their mean near the share of each class."""
 
 import numpy as np
 import pytest
@@ -23,8 +23,8 @@ def assert_better_than_base_rates(X, y, passes):
         clf = SEFRClassifier(passes=passes).fit(X[train], y[train])
         probability = clf.predict_proba(X[test])
         np.testing.assert_allclose(probability.sum(axis=1), 1)
-        assert (clf.classes_[probability.argmax(axis=1)] == clf.predict(X[test])).all()
         share = np.bincount(np.searchsorted(clf.classes_, y[train])) / len(train)
+        assert np.abs(probability.mean(axis=0) - share).max() < 0.06 + 1 / np.sqrt(len(test))
         ours.append(brier(probability, y[test], clf.classes_))
         base.append(brier(np.broadcast_to(share, probability.shape), y[test], clf.classes_))
     assert np.mean(ours) < np.mean(base)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from .._rows.inputs import checked_weights
+from .._rows.labelled import Labelled
 from .._rows.labels import encode
 from .._rows.matrix import KERNEL_TYPES, Dense, Matrix, Sparse
 from .._rows.matrix import Columns as ColumnMatrix
@@ -70,7 +71,7 @@ def _summary_of_batch(batch: pa.RecordBatch, columns: Columns, missing: str) -> 
         matrix = ColumnMatrix(
             [_numbers(batch.column(name), name) for name in columns.features], batch.num_rows
         )
-    return Summary.of_matrix(matrix, classes, codes, weights, names, missing=missing)
+    return Summary.of_rows(Labelled(matrix, classes, codes, weights), names, missing=missing)
 
 
 def labels_of(column: pa.Array) -> Any:

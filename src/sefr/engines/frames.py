@@ -24,6 +24,7 @@ from typing import Any
 import narwhals as nw
 
 from .._rows.inputs import checked_weights, matrix_of
+from .._rows.labelled import Labelled
 from .._rows.labels import encode
 from .._summary.summary import Summary
 from .aggregates import summary_of_lazy
@@ -113,9 +114,8 @@ def summary_of_eager(table: Any, columns: Columns, *, missing: str) -> Summary:
         what = "label"
         classes, codes = encode(labels.to_numpy())
         what = ""
-        return Summary.of_matrix(
-            matrix_of(rows.to_native()), classes, codes, weights, columns.features, missing=missing
-        )
+        labelled = Labelled(matrix_of(rows.to_native()), classes, codes, weights)
+        return Summary.of_rows(labelled, columns.features, missing=missing)
     except ValueError as error:
         column = {
             "weight": f"weight column {columns.weight!r}: ",

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .._rows.labelled import Labelled
 from .._rows.labels import Codes
 from .._rows.matrix import Columns, Sparse
 from .._summary.summary import Summary
@@ -237,7 +238,7 @@ def summarise(rows: LabelledBatch, recipe: ColumnRecipe, missing: str, n_folds: 
     batch, matrix, classes, codes = rows
     names = recipe.feature_names
     try:
-        return Summary.of_folds(matrix, classes, codes, None, n_folds, names, missing=missing)
+        return Summary.of_folds(Labelled(matrix, classes, codes, None), n_folds, names, missing=missing)
     except ValueError as error:
         refuse_bad_cell(batch, matrix, recipe, missing, hint=" (--missing ignore leaves it out)")
         raise SourceError(f"{batch.place(0)}: {error}") from None
