@@ -176,3 +176,15 @@ def test_pandas_integers_with_gaps_keep_their_labels(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2, 3], "y": pd.array([BIG + 1, BIG + 2, BIG + 1], dtype="Int64")})
     frame.to_parquet(tmp_path / "t.parquet")
     assert learn(*opened(tmp_path / "t.parquet")).classes.tolist() == [BIG + 1, BIG + 2]
+
+
+def test_rows_without_a_label_can_be_left_out_and_places_stay_right(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,p\n2,\n3,q\n4,p\ninf,q\n")
+    rows, recipe = opened(tmp_path / "t.csv")
+    rows.skip_unlabelled = True
+    with pytest.raises(SourceError, match="line 6: the value of column 'a' is infinite"):
+        learn(rows, recipe)
+    (tmp_path / "t.csv").write_text("a,y\n1,p\n2,\n3,q\n4,p\n")
+    rows, recipe = opened(tmp_path / "t.csv")
+    rows.skip_unlabelled = True
+    assert learn(rows, recipe).counts.tolist() == [2, 1]

@@ -23,23 +23,36 @@ from .reader import LABEL, NUMBER, OTHER, TEXT, Reader, SourceError, batch_rows
 from .recipe import ColumnRecipe
 
 MOST_CATEGORIES = 1_000
+MOST_LISTED = 50
 
 
 class Batch:
     """Some rows, one after the other: their columns, and where each came from."""
 
-    def __init__(self, rows: pa.Table, origins: list[tuple[int, Reader, int]]) -> None:
+    def __init__(
+        self, rows: pa.Table, origins: list[tuple[int, Reader, int]], kept: NDArray[np.intp] | None = None
+    ) -> None:
         self.rows = rows
         self._origins = origins  # (first row here, its reader, its record there)
+        self._kept = kept  # where each row was before others were left out
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
 
     def origin(self, row: int) -> tuple[Reader, int]:
         """Return the reader that a row came from and its number there."""
+        row = row if self._kept is None else int(self._kept[row])
         at = bisect_right([origin[0] for origin in self._origins], row) - 1
         start, reader, record = self._origins[at]
         return reader, record + row - start
+
+    def with_label(self, label: str) -> Batch:
+        """Return the rows that have a label."""
+        column = self.rows.column(label)
+        if not column.null_count:
+            return self
+        kept = np.flatnonzero(column.is_valid().to_numpy())
+        return Batch(self.rows.take(kept), self._origins, kept)
 
     def select(self, names: Sequence[str]) -> pa.Table:
         """Return some columns, also of sparse rows."""
@@ -69,11 +82,15 @@ class LabelledBatch(NamedTuple):
 
 
 class Dataset:
-    """Files read as one. Every file must have the columns that are asked for; their order is free."""
+    """Files read as one. Every file must have the columns that are asked for; their order is free.
+
+    With ``skip_unlabelled``, rows without a label are left out; else they are an error.
+    """
 
     def __init__(self, readers: Sequence[Reader]) -> None:
         self.readers = list(readers)
         self.columns = self.readers[0].columns
+        self.skip_unlabelled = False
         if self.sparse:
             self._make_all_sparse()
 
@@ -184,6 +201,10 @@ class Dataset:
         """Yield batches with their features, the distinct labels and each row's position among these."""
         text = any(not r.typed or r.columns.get(label) == TEXT for r in self.readers)
         for batch in self.batches(recipe.wanted() | {label: TEXT if text else LABEL}):
+            if self.skip_unlabelled:
+                batch = batch.with_label(label)
+                if not len(batch):
+                    continue
             column = batch.rows.column(label)
             classes, codes = coded(column, label, batch.place, typed=self.typed)
             yield LabelledBatch(batch, recipe.matrix(batch.rows), classes, codes)
@@ -206,16 +227,19 @@ class Dataset:
         if not bad:
             return
         reader = next(p for p in self.readers if p.columns.get(bad[0]) in (TEXT, OTHER))
-        named = ", ".join(repr(name) for name in bad[:8]) + (
-            f" and {len(bad) - 8} more" if len(bad) > 8 else ""
-        )
-        if any(self._kind(name) == OTHER for name in bad):
-            raise SourceError(f"{reader.name}: not numbers: column {named}; leave out with --drop")
-        options = ",".join(bad[:8])
-        raise SourceError(
-            f"{reader.name}: text where numbers are needed: column {named}{reader.describe_text(bad[0])}; "
-            f"leave out with --drop {options!r} or make categories with --categories {options!r}"
-        )
+        texts = [name for name in bad if self._kind(name) == TEXT]
+        others = [name for name in bad if self._kind(name) == OTHER]
+        found = []
+        if texts:
+            example = reader.describe_text(texts[0])
+            found.append(f"text where numbers are needed: {_listed(texts)}{example}")
+        if others:
+            found.append(f"not numbers: {_listed(others)}")
+        dropped = f"--drop {','.join(bad)!r} or " if len(bad) <= MOST_LISTED else ""
+        advice = f"leave out with {dropped}--drop-text"
+        if texts:
+            advice += f", or make categories of text with --categories {','.join(texts[:MOST_LISTED])!r}"
+        raise SourceError(f"{reader.name}: {'; '.join(found)}; {advice}")
 
     def _categories(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Read the columns of categories once for their values."""
@@ -267,6 +291,13 @@ def _bad_cell(matrix: Columns | Sparse, *, missing: bool) -> tuple[int, int, flo
     with np.errstate(over="ignore", invalid="ignore"):
         sums = [float(column.sum()) for column in matrix.columns if column.dtype.kind == "f"]
     return None if np.isfinite(sums).all() else matrix.bad_cell(missing=missing)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the names of columns, as many as a reader can take in."""
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    columns = "columns" if len(names) > 1 else "column"
+    return f"{columns} {', '.join(map(repr, names[:MOST_LISTED]))}{more}"
 
 
 def _as_reader_has(reader: Reader, wanted: Mapping[str, str]) -> dict[str, str]:
