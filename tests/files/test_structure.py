@@ -12,7 +12,17 @@ from pyarrow import parquet
 import sefr
 from sefr import SEFRClassifier
 from sefr._rows.matrix import Columns, Sparse
-from sefr.files import SourceError, csv_file, open_dataset
+from sefr.files import (
+    SourceError,
+    csv_file,
+    dataset,
+    label_column,
+    libsvm_file,
+    numpy_file,
+    open_dataset,
+    reader,
+    source,
+)
 from sefr.files.learning import checked, evaluate_model, learn, without_feature_names
 
 PACKAGE = Path(sefr.__file__).parent
@@ -53,6 +63,21 @@ def test_the_check_of_imports_sees_a_wrong_one(tmp_path, monkeypatch):
     (tmp_path / "_rows").mkdir()
     (tmp_path / "_rows" / "a.py").write_text("def f():\n    from ..files import reader\n")
     assert list(imported(tmp_path / "_rows" / "a.py")) == ["sefr.files.reader"]
+
+
+def test_the_limits_in_the_docs_are_those_of_the_code():
+    text = (PACKAGE.parents[1] / "docs" / "files.md").read_text()
+    for limit in (
+        f"| columns of a file | {reader.MOST_COLUMNS:,} |",
+        f"| a line of text | {source.LONGEST_LINE >> 20} MB |",
+        f"| one row of npy or npz | {numpy_file.MOST_ROW_BYTES >> 20} MB |",
+        f"| names in `feature_names` | {numpy_file.NAMES_BYTES >> 20} MB |",
+        f"| classes | {label_column.MOST_CLASSES:,} |",
+        f"| a label | {label_column.LONGEST_LABEL:,} characters |",
+        f"| values of a column of categories | {dataset.MOST_CATEGORIES:,} |",
+        f"libsvm files with more than {libsvm_file.DENSE_COLUMNS:,} columns stay sparse",
+    ):
+        assert limit in text
 
 
 def test_columns_are_scored_as_they_lie_in_the_file(tmp_path):
