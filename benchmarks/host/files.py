@@ -18,7 +18,7 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from sefr import SEFRClassifier
-from sefr.files import open_table
+from sefr.files import open_dataset
 from sefr.files.learning import learn
 
 from .clock import interleaved, ratio, typical
@@ -74,12 +74,12 @@ def _in_batches(folder: Path) -> Iterator[dict[str, Any]]:
         path = str(folder / f"labelled.{kind.lower()}")
 
         def decode(path: str = path) -> int:
-            table = open_table([path])
+            table = open_dataset([path])
             wanted = table.recipe("y").wanted(with_label="y")
-            return sum(batch.num_rows for batch in table.parts[0].batches(wanted))
+            return sum(batch.num_rows for batch in table.readers[0].batches(wanted))
 
         def train(path: str = path) -> None:
-            table = open_table([path])
+            table = open_dataset([path])
             learn(table, table.recipe("y"))
 
         yield _compared(f"{kind}, sefr train", decode(), decode, train)

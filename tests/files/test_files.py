@@ -15,10 +15,10 @@ from pyarrow import csv as arrow_csv
 from pyarrow import feather, ipc, parquet
 
 from sefr import SEFRClassifier, Summary
-from sefr.files import SourceError, open_table
-from sefr.files import part as part_module
-from sefr.files.ahead import ahead
-from sefr.files.learning import Confusion, Dealer, learn, nameless
+from sefr.files import SourceError, open_dataset
+from sefr.files import reader as reader_module
+from sefr.files.learning import Confusion, FoldAssigner, learn, without_feature_names
+from sefr.files.prefetch import prefetch
 
 NAMES = [f"x{j}" for j in range(1, 6)]
 
@@ -107,7 +107,7 @@ WRITERS = {
 
 
 def learned(*paths, label="label", **options):
-    rows = open_table([str(path) for path in paths], **options)
+    rows = open_dataset([str(path) for path in paths], **options)
     return learn(rows, rows.recipe(rows.label_name(label)))
 
 
@@ -122,7 +122,7 @@ def assert_same(a, b):
 @pytest.fixture
 def small_batches(monkeypatch):
     """Make batches so small that a test has several."""
-    monkeypatch.setattr(part_module, "MOST_ROWS", 512)
+    monkeypatch.setattr(reader_module, "MOST_ROWS", 512)
 
 
 @pytest.mark.usefixtures("small_batches")
@@ -209,7 +209,7 @@ def test_labels_become_what_they_are(tmp_path):
 
 def test_categories_become_features_in_the_order_of_the_columns(tmp_path):
     (tmp_path / "t.csv").write_text("colour,size,y\nred,1,a\nblue,2,b\nred,3,b\n,4,a\n")
-    rows = open_table([str(tmp_path / "t.csv")])
+    rows = open_dataset([str(tmp_path / "t.csv")])
     recipe = rows.recipe("y", categories=["colour"])
     assert recipe.feature_names == ("colour=blue", "colour=red", "size")
     summary = learn(rows, recipe, missing="ignore")
@@ -226,7 +226,7 @@ def test_missing_cells_are_left_out_in_every_format(tmp_path):
     (tmp_path / "q.csv").write_text(frame.to_csv(index=False, na_rep="?"))
     oracle = Summary.of(frame[["a", "b"]], frame["y"], missing="ignore")
     for name in ("t.csv", "t.parquet", "t.npz", "q.csv"):
-        rows = open_table([str(tmp_path / name)])
+        rows = open_dataset([str(tmp_path / name)])
         assert learn(rows, rows.recipe("y"), missing="ignore") == oracle
         with pytest.raises(SourceError, match=rf"{name}, (line 3|row 2): the value of column 'a' is missing"):
             learn(rows, rows.recipe("y"))
@@ -354,7 +354,7 @@ def test_arff_with_quotes_spaces_and_question_marks(tmp_path):
         "@RELATION 'a b'\n@ATTRIBUTE 'petal width' NUMERIC\n@ATTRIBUTE n {0,1}\n"
         "@ATTRIBUTE y {'big one',small}\n@DATA\n1.5, 0, 'big one'\n?, 1, small\n2.5, 1, small\n"
     )
-    rows = open_table([str(path)])
+    rows = open_dataset([str(path)])
     summary = learn(rows, rows.recipe("y"), missing="ignore")
     assert summary.classes.tolist() == ["big one", "small"]
     assert summary.feature_names == ("petal width", "n")
@@ -368,7 +368,7 @@ def test_objects_in_npy_are_never_unpickled(tmp_path):
 
     np.save(tmp_path / "t.npy", np.array([Trap()], dtype=object), allow_pickle=True)
     with pytest.raises(SourceError, match="Python objects"):
-        open_table([str(tmp_path / "t.npy")])
+        open_dataset([str(tmp_path / "t.npy")])
 
 
 def test_npy_labels_by_position(tmp_path, rng):
@@ -389,7 +389,7 @@ def test_csv_without_names(tmp_path):
 def test_what_is_not_there_is_said(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SourceError, match=r"no such file|no file matches|no data file"):
-        open_table([path])
+        open_dataset([path])
 
 
 @pytest.mark.slow
@@ -402,9 +402,9 @@ def test_wide_rows_are_read(tmp_path, rng):
 
 def test_the_dealer_deals_each_class_evenly_and_alike_in_any_batches(rng):
     classes, codes = np.array(["a", "b", "c"]), rng.integers(0, 3, 1000).astype(np.int32)
-    whole = Dealer(7).deal(classes, codes)
-    dealer = Dealer(7)
-    parts = np.concatenate([dealer.deal(classes, codes[i : i + 13]) for i in range(0, 1000, 13)])
+    whole = FoldAssigner(7).assign(classes, codes)
+    assigner = FoldAssigner(7)
+    parts = np.concatenate([assigner.assign(classes, codes[i : i + 13]) for i in range(0, 1000, 13)])
     assert (whole == parts).all()
     for code in range(3):
         assert np.ptp(np.bincount(whole[codes == code], minlength=7)) <= 1
@@ -429,7 +429,7 @@ def test_a_model_without_names_answers_alike_also_after_further_passes(rng):
     frame = frame_of(rng, 200)
     for passes in (1, 4):
         clf = SEFRClassifier(passes=passes).fit(frame[NAMES], frame["label"])
-        scores = nameless(clf).decision_function(frame[NAMES].to_numpy())
+        scores = without_feature_names(clf).decision_function(frame[NAMES].to_numpy())
         np.testing.assert_allclose(scores, clf.decision_function(frame[NAMES]), rtol=1e-12, atol=1e-12)
         assert hasattr(clf, "feature_names_in_")
 
@@ -448,7 +448,7 @@ def test_the_next_batch_comes_ahead_and_an_error_in_its_place():
             yield number
         raise SourceError("damaged")
 
-    numbers = ahead(batches())
+    numbers = prefetch(batches())
     for number in (1, 2, 3):
         assert next(numbers) == number
         time.sleep(0.2)  # long enough for the next one
@@ -459,7 +459,7 @@ def test_the_next_batch_comes_ahead_and_an_error_in_its_place():
 
 def test_what_is_not_wanted_any_more_is_not_made():
     made = []
-    numbers = ahead(made.append(number) or number for number in range(1, 1000))
+    numbers = prefetch(made.append(number) or number for number in range(1, 1000))
     assert next(numbers) == 1
     numbers.close()
     assert len(made) <= 3

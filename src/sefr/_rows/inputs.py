@@ -117,6 +117,8 @@ def matrix_of(X: Any) -> Matrix:
     """
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype in KERNEL_TYPES and X.size:
         return Dense(X)
+    if isinstance(X, Matrix):  # of a file, for instance
+        return X
     if sparse.issparse(X):
         return _sparse(X)
     if (

@@ -17,8 +17,8 @@ from .._answers.report import explained, report
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
 from ..displays import subjects
-from ..files import open_table
-from ..files.learning import learn, nameless
+from ..files import open_dataset
+from ..files.learning import learn, without_feature_names
 from ..validation import cross_validate
 from . import options
 from .explain import save_picture
@@ -50,7 +50,7 @@ def demo(
     screen.step(1, f"1,797 handwritten digits of 8 x 8 pixels are in [cyan]{home / 'digits.csv'}[/].")
 
     fit_seconds = min(_timed(lambda: SEFRClassifier().fit(X, y)) for _ in range(5))
-    table = open_table([str(home / "digits.csv")])
+    table = open_dataset([str(home / "digits.csv")])
     recipe = table.recipe("digit")
     started = time.perf_counter()
     clf = SEFRClassifier.from_summary(learn(table, recipe))
@@ -120,7 +120,9 @@ def _records(clf: SEFRClassifier, X: Any, y: Any) -> list[dict[str, Any]]:
     chosen = np.arange(40)
     places = [f"digits.csv, line {i + 2}" for i in chosen]
     rows, names = X[chosen].astype(float), clf.summary_.feature_names
-    return explained(nameless(clf), rows, places=places, truths=y[chosen].tolist(), feature_names=names)
+    return explained(
+        without_feature_names(clf), rows, places=places, truths=y[chosen].tolist(), feature_names=names
+    )
 
 
 def _next(screen: Screen, home: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from ..classifier import SEFRClassifier
-from ..files.learning import Confusion, Dealer, labelled_rows
+from ..files.learning import Confusion, FoldAssigner, labelled_rows
 from .screen import Screen, bar, grid, seconds
 
 
@@ -38,7 +38,7 @@ def compare(
     with screen.progress(table, "reading") as tick:
         X, y = labelled_rows(table, recipe, settings["missing"], tick)
     classes, codes = np.unique(y, return_inverse=True)
-    folds = Dealer(n_folds).deal(classes, codes.astype(np.int32))
+    folds = FoldAssigner(n_folds).assign(classes, codes.astype(np.int32))
     lines = [_line(X, y, folds, n_folds, settings, passes) for passes in counts]
     low = min(line["macro_f1"] for line in lines)
     high = max(line["macro_f1"] for line in lines)

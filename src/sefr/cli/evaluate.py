@@ -9,8 +9,8 @@ import typer
 from rich.text import Text
 
 from ..classifier import SEFRClassifier
-from ..files import open_table
-from ..files.learning import Confusion, judge, judge_folds, learn, learn_folds
+from ..files import open_dataset
+from ..files.learning import Confusion, evaluate_folds, evaluate_model, learn, learn_folds
 from . import options
 from .dial import compare, counts_of
 from .screen import Screen, grid, seconds
@@ -77,12 +77,12 @@ def evaluate(
     SEFRClassifier(**settings).check_params()
     reading = options.reading(format, delimiter, no_header)
     started = time.perf_counter()
-    table = open_table(data, again=True, **reading)
+    table = open_dataset(data, reread=True, **reading)
     if model:
         clf, stored = read_model(model)
         recipe = fitted_recipe(table, clf, stored, label, screen)
         with screen.progress(table, "testing") as tick:
-            confusion = judge(table, recipe, clf, tick=tick)
+            confusion = evaluate_model(table, recipe, clf, tick=tick)
         how = f"{model} on {', '.join(data)}"
     else:
         chosen = [options.names(text) for text in (features, drop, categories)]
@@ -91,10 +91,10 @@ def evaluate(
             with screen.progress(table, "learning") as tick:
                 summary = learn(table, recipe, missing=missing.value, tick=tick)
             clf = SEFRClassifier.from_summary(summary, **settings)
-            other = open_table([test], **reading)
+            other = open_dataset([test], **reading)
             fitted_recipe(other, clf, recipe, recipe.label, screen)
             with screen.progress(other, "testing") as tick:
-                confusion = judge(other, recipe, clf, tick=tick)
+                confusion = evaluate_model(other, recipe, clf, tick=tick)
             how = f"trained on {', '.join(data)}, tested on {test}"
         else:
             if counts != [1]:
@@ -117,7 +117,7 @@ def _by_folds(screen: Screen, table: Any, recipe: Any, n_folds: int, settings: d
         rest = sum(others[1:], others[0]).without_empty_classes()
         models.append(SEFRClassifier.from_summary(rest, **settings))
     with screen.progress(table, "testing") as tick:
-        return judge_folds(table, recipe, models, tick=tick)
+        return evaluate_folds(table, recipe, models, tick=tick)
 
 
 def show(screen: Screen, confusion: Confusion, how: str) -> None:

@@ -13,10 +13,10 @@ from .._answers.report import MOST_RECORDS, explained, report
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
 from ..displays import check_image, names_of, subjects
-from ..files import Recipe, open_table
+from ..files import ColumnRecipe, open_dataset
 from ..files.label_column import coded, like_the_model
-from ..files.learning import checked_rows, nameless
-from ..files.part import TEXT
+from ..files.learning import checked_rows, without_feature_names
+from ..files.reader import TEXT
 from . import options
 from .picture import gallery
 from .screen import Screen, bar, grid
@@ -83,10 +83,15 @@ def image_size(text: str, n_features: int) -> tuple[int, int] | None:
 
 
 def _explained(
-    screen: Screen, clf: SEFRClassifier, stored: Recipe | None, path: str, reading: dict[str, Any], most: int
+    screen: Screen,
+    clf: SEFRClassifier,
+    stored: ColumnRecipe | None,
+    path: str,
+    reading: dict[str, Any],
+    most: int,
 ) -> list[dict[str, Any]]:
     """Return the first records of a file, explained; with the true label where the file has it."""
-    table = open_table([path], **reading)
+    table = open_dataset([path], **reading)
     recipe = fitted_recipe(table, clf, stored, None, screen)
     label = recipe.label if recipe.label in table.columns else None
     wanted = recipe.wanted() | ({label: TEXT if not table.typed else table.columns[label]} if label else {})
@@ -101,8 +106,8 @@ def _explained(
     if label:
         classes, codes = coded(chosen.column(label), label, batch.place, typed=table.typed)
         truths = like_the_model(classes, clf.classes_, label, typed=table.typed)[codes].tolist()
-    places = [f"{table.parts[0].name}, row {i + 1}" for i in range(len(X))]
-    return explained(nameless(clf), X, places=places, truths=truths, feature_names=names_of(clf))
+    places = [f"{table.readers[0].name}, row {i + 1}" for i in range(len(X))]
+    return explained(without_feature_names(clf), X, places=places, truths=truths, feature_names=names_of(clf))
 
 
 def _write(output: str, clf: SEFRClassifier, *, title: str, image: Any, records: Any, count: int) -> None:

@@ -124,7 +124,7 @@ def delimiter_of(text: str | None) -> str | None:
 
 
 def reading(format: Any, delimiter: str | None, no_header: bool) -> dict[str, Any]:
-    """Return the options of ``open_table``."""
+    """Return the options of ``open_dataset``."""
     return {
         "format": None if format is None else format.value,
         "delimiter": delimiter_of(delimiter),

@@ -15,9 +15,9 @@ from pyarrow import parquet
 
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
-from ..files import SourceError, open_table
-from ..files.learning import checked_rows, nameless
-from ..files.part import NUMBER, TEXT
+from ..files import SourceError, open_dataset
+from ..files.learning import checked, without_feature_names
+from ..files.reader import NUMBER, TEXT
 from . import options
 from .screen import Screen
 from .stored import fitted_recipe, read_model
@@ -59,21 +59,21 @@ def predict(
     elif json:
         raise typer.BadParameter("--json needs --output: standard output is for one of the two")
     clf, stored = read_model(model)
-    table = open_table(data, **options.reading(format, delimiter, no_header))
+    table = open_dataset(data, **options.reading(format, delimiter, no_header))
     recipe = fitted_recipe(table, clf, stored, None, screen)
     kept = list(table.columns) if keep == "all" else options.names(keep)
     if unknown := [name for name in kept if name not in table.columns]:
-        raise SourceError(f"{table.parts[0].name}: there is no column {unknown[0]!r} to keep")
+        raise SourceError(f"{table.readers[0].name}: there is no column {unknown[0]!r} to keep")
     wanted = recipe.wanted() | {
         name: _as_kept(table.columns[name]) for name in kept if name not in recipe.columns
     }
-    scorer, rows = nameless(clf), 0
+    scorer, rows = without_feature_names(clf), 0
     strange: dict[str, str] = {}
     with screen.progress(table, "predicting") as tick, _writer(output) as write:
         for batch in table.batches(wanted):
-            X = checked_rows(batch, recipe.matrix(batch.rows), recipe, clf.missing)
-            strange = recipe.strangers(batch.rows) | strange
-            write(_answers(scorer, X, batch.rows.select(kept), scores=scores))
+            X = checked(batch, recipe.matrix(batch.rows), recipe, clf.missing)
+            strange = recipe.unknown_categories(batch.rows) | strange
+            write(_answers(scorer, X, batch.select(kept), scores=scores))
             rows += len(batch)
             tick(len(batch))
     for name, value in strange.items():

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Te
 from rich.table import Table as Grid
 from rich.text import Text
 
-from ..files import Table
+from ..files import Dataset
 
 FOR, AGAINST = "cyan", "yellow"  # readable for people who do not tell red from green
 
@@ -52,7 +52,7 @@ class Screen:
             print(json.dumps(answer, ensure_ascii=False, allow_nan=False))
 
     @contextmanager
-    def progress(self, table: Table, what: str) -> Iterator[Callable[[int], None]]:
+    def progress(self, table: Dataset, what: str) -> Iterator[Callable[[int], None]]:
         """Show rows per second and the time left while a table is read; yields what to call after a batch."""
         hidden = self.quiet or self.as_json or not self.err.is_terminal
         size = table.size

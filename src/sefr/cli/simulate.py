@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..files import open_table
-from ..files.learning import checked_rows, nameless
+from ..files import open_dataset
+from ..files.learning import checked_rows, without_feature_names
 from . import options
 from .screen import Screen
 from .stored import device_library, fitted_recipe, read_model
@@ -37,13 +37,13 @@ def simulate(
     """
     screen = Screen(quiet=quiet, as_json=json)
     clf, stored = read_model(model)
-    table = open_table(data, **options.reading(format, delimiter, no_header))
+    table = open_dataset(data, **options.reading(format, delimiter, no_header))
     recipe = fitted_recipe(table, clf, stored, None, screen)
     batch = next(table.batches(recipe.wanted()), None)
     if batch is None:
         raise ValueError(f"{data[0]}: there are no rows")
     X = checked_rows(batch, recipe.matrix(batch.rows.slice(0, rows)), recipe, clf.missing)
-    scorer = nameless(clf)
+    scorer = without_feature_names(clf)
     device = device_library()
     try:
         run = device.simulate(scorer, X, board=board, weights=weights.value)

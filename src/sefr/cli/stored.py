@@ -9,30 +9,30 @@ from typing import Any
 
 from .. import model_file
 from ..classifier import SEFRClassifier
-from ..files import Recipe, SourceError, Table
-from ..files.part import NUMBER
+from ..files import ColumnRecipe, Dataset, SourceError
+from ..files.reader import NUMBER
 from .screen import Screen
 
 
-def read_model(path: str) -> tuple[SEFRClassifier, Recipe | None]:
+def read_model(path: str) -> tuple[SEFRClassifier, ColumnRecipe | None]:
     """Return a model and its recipe; None where the model knows no column names."""
     clf = model_file.load(path)
     table = model_file.columns_of(clf)
     if table is not None:
-        recipe = Recipe.from_member(table)
+        recipe = ColumnRecipe.from_member(table)
         if len(recipe.feature_names) != clf.n_features_in_:
             raise model_file.ModelFileError(f"{path}: its table of columns does not fit its features")
         return clf, recipe
     names = clf.summary_.feature_names
-    return clf, None if names is None else Recipe(None, tuple(names))
+    return clf, None if names is None else ColumnRecipe(None, tuple(names))
 
 
 def fitted_recipe(
-    table: Table, clf: SEFRClassifier, recipe: Recipe | None, label: str | None, screen: Screen
-) -> Recipe:
+    table: Dataset, clf: SEFRClassifier, recipe: ColumnRecipe | None, label: str | None, screen: Screen
+) -> ColumnRecipe:
     """Return the recipe for the columns of this table; missing ones are an error."""
     name = table.label_name(label) if label else recipe.label if recipe else None
-    first = table.parts[0]
+    first = table.readers[0]
     if recipe is None:
         columns = [column for column in table.columns if column != name]
         if len(columns) != clf.n_features_in_:
@@ -40,8 +40,8 @@ def fitted_recipe(
                 f"{first.name} has {len(columns)} columns for features; the model needs {clf.n_features_in_} "
                 "and has no names to choose them by"
             )
-        return Recipe(name, tuple(columns))
-    for part in table.parts:
+        return ColumnRecipe(name, tuple(columns))
+    for part in table.readers:
         missing = [column for column in recipe.columns if column not in part.columns]
         if missing and not part.absent_means_zero():
             them = "them" if len(missing) > 1 else "it"

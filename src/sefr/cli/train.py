@@ -14,9 +14,9 @@ from .. import model_file
 from .._rows.batches import Gatherer
 from .._summary.summary import Summary
 from ..classifier import SEFRClassifier
-from ..files import open_table
+from ..files import open_dataset
 from ..files.learning import learn, refine
-from ..files.recipe import Recipe
+from ..files.recipe import ColumnRecipe
 from . import options
 from .screen import Screen, bar, grid, seconds
 
@@ -64,8 +64,8 @@ def train(
     }
     SEFRClassifier(**settings).check_params()
     started = time.perf_counter()
-    table = open_table(
-        data, again=bool(categories) or passes > 1, **options.reading(format, delimiter, no_header)
+    table = open_dataset(
+        data, reread=bool(categories) or passes > 1, **options.reading(format, delimiter, no_header)
     )
     recipe = table.recipe(
         table.label_name(label), options.names(features), options.names(drop), options.names(categories)
@@ -108,7 +108,7 @@ def train(
 
 
 def _learned_by_duckdb(
-    screen: Screen, data: list[str], recipe: Recipe, missing: str, reading: Any
+    screen: Screen, data: list[str], recipe: ColumnRecipe, missing: str, reading: Any
 ) -> Summary:
     """Let DuckDB add up the rows: out of memory, on all cores."""
     if recipe.categories or reading or recipe.label is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import model_file
 from .._summary.summary import Summary
-from ..files import SourceError, open_table
+from ..files import SourceError, open_dataset
 from ..files.learning import learn
 from . import options
 from .screen import Screen
@@ -56,11 +56,11 @@ def read_rows(
 ) -> Summary:
     """Return the Summary of rows that belong to a model."""
     clf, stored = read_model(model)
-    table = open_table(data, again=True, **reading)
+    table = open_dataset(data, reread=True, **reading)
     recipe = fitted_recipe(table, clf, stored, label, screen)
     if recipe.categories:
         for batch in table.batches(recipe.wanted()):
-            if strange := recipe.strangers(batch.rows):
+            if strange := recipe.unknown_categories(batch.rows):
                 name, value = next(iter(strange.items()))
                 raise SourceError(
                     f"{batch.place(0)}: column {name!r} has {value!r}, a category new to the model"

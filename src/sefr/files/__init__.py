@@ -1,8 +1,8 @@
 """Rows from files: CSV, Parquet, Feather, Arrow, npy, npz, ARFF and libsvm, in bounded memory."""
 
-from .formats import FORMATS, open_table
-from .part import Part, SourceError
-from .recipe import Recipe
-from .table import Batch, Table
+from .dataset import Batch, Dataset
+from .formats import FORMATS, open_dataset
+from .reader import Reader, SourceError
+from .recipe import ColumnRecipe
 
-__all__ = ["FORMATS", "Batch", "Part", "Recipe", "SourceError", "Table", "open_table"]
+__all__ = ["FORMATS", "Batch", "ColumnRecipe", "Dataset", "Reader", "SourceError", "open_dataset"]

@@ -10,55 +10,71 @@ from typing import Any
 
 import pyarrow as pa
 
-from .csv_file import HEAD, CsvPart
-from .part import SourceError, checked_names
-from .stream import Stream, name_of
+from .csv_file import HEAD, LONGEST_FIELD, CsvReader, is_number
+from .reader import NUMBER, OTHER, TEXT, SourceError, checked_names
+from .source import LONGEST_LINE, Source, lines_of
 
-ATTRIBUTE = re.compile(
-    r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s{]+)\s*(.+)$", re.IGNORECASE
-)
-# What a row of plain CSV has not; and a quoted value, or a comma with the spaces around it.
+# Possessive repetitions (*+) never go back, so that a match takes time in proportion to the line.
+QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
+ATTRIBUTE = re.compile(rf"@attribute\s++({QUOTED}|[^\s{{'\"][^\s{{]*+)\s*+(.+)$", re.IGNORECASE)
+# What a row of plain CSV has not.
 UNCLEAN = re.compile(rb"[%'\\\t]|, | ,")
-TOKEN = re.compile(rb"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\s*,\s*""")
-CHUNK = 1 << 18
+# A value up to its comma: quoted, or up to the comma itself.
+VALUE = re.compile(rf"\s*+(?:({QUOTED})\s*+|([^,'\"][^,]*+)?)(?:,|$)".encode())
 NUMBERS = ("numeric", "real", "integer")
 
 
-class ArffPart(CsvPart):
+class ArffReader(CsvReader):
     """An ARFF file with dense rows. A nominal attribute is text, unless all its values are numbers."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.name = name_of(path)
-        self.delimiter = ","
-        self._stream = Stream(path)
-        self.size = self._stream.size
-        self._read = 0
-        head = self._head(self._stream)
-        while (
-            "@data" not in head.decode("latin-1").lower() and len(head) < 64 * HEAD and len(head) % HEAD == 0
-        ):
-            head = self._stream.head(len(head) * 4)
+    def __init__(self, source: Source) -> None:
+        head = self._begin(source)
+        while b"@data" not in head.lower() and len(head) < LONGEST_LINE:
+            longer = source.peek(len(head) + HEAD * 8)
+            if len(longer) == len(head):
+                break
+            head = longer
         self._kinds, self._data_offset = self._attributes(head)
         self._names = list(self._kinds)
-        self._n_names = len(self._names)
-        self._quote = '"'
-        self._refuse_sparse(head[self._data_offset :])
-        self.columns = {
-            name: "text" if pa.types.is_string(kind) else "number" for name, kind in self._kinds.items()
-        }
-        self.columns |= {name: "other" for name, kind in self._kinds.items() if pa.types.is_timestamp(kind)}
+        rows = head[self._data_offset :]
+        self._row_bytes = max((len(line) for line in rows.splitlines()), default=0)
+        self._refuse_sparse(rows)
+        self.columns = {name: _kind(kind) for name, kind in self._kinds.items()}
 
     def _decoded(self, stream: io.RawIOBase, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-        return super()._decoded(_Cleaned(stream), types)
+        return super()._decoded(_Cleaned(self._cleaned(stream)), types)
+
+    def _cleaned(self, stream: Any) -> Iterator[bytes]:
+        """Yield the rows as CSV, some at a time."""
+        line = 0
+        for lines in lines_of(stream):
+            text = b"".join(lines)
+            yield text if not UNCLEAN.search(text) else b"".join(self._clean_lines(lines, line))
+            line += len(lines)
+
+    def _clean_lines(self, lines: list[bytes], first: int) -> Iterator[bytes]:
+        for number, line in enumerate(lines, start=first):
+            try:
+                yield clean(line)
+            except ValueError as error:
+                where = f"row {number + 1}" if self.source.once else f"line {number + self._first_line()}"
+                raise SourceError(f"{self.name}, {where}: {error}") from None
+
+    def _first_line(self) -> int:
+        with self.source.open() as stream:
+            return stream.head(self._data_offset).count(b"\n") + 1
 
     def _records(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-        with Stream(self.path) as stream:
-            first = stream.head(self._data_offset).count(b"\n") + 1
+        with self.source.open() as stream:
+            number = stream.head(self._data_offset).count(b"\n") + 1
             stream.skip(self._data_offset)
-            for line, raw in enumerate(io.BufferedReader(stream), start=first):
-                if cleaned := _clean(raw).strip():
-                    yield line, next(csv.reader([cleaned.decode(errors="replace")], strict=strict))
+            for lines in lines_of(stream):
+                for line, raw in enumerate(lines, start=number):
+                    if cleaned := _clean_or_raw(raw).strip():
+                        text = cleaned.decode(errors="surrogateescape")
+                        csv.field_size_limit(LONGEST_FIELD)
+                        yield line, next(csv.reader([text], strict=strict))
+                number += len(lines)
 
     def _attributes(self, head: bytes) -> tuple[dict[str, pa.DataType], int]:
         """Return the columns and where the rows begin."""
@@ -87,7 +103,7 @@ class ArffPart(CsvPart):
     def _attribute_type(self, text: str, line: int) -> pa.DataType:
         if text.startswith("{"):
             values = [_unquoted(value.strip()) for value in text.strip("{} ").split(",")]
-            return pa.float64() if all(_numeric(value) for value in values) else pa.string()
+            return pa.float64() if all(is_number(value) for value in values) else pa.string()
         kind = text.split()[0].lower()
         if kind in NUMBERS:
             return pa.float64()
@@ -108,50 +124,66 @@ class ArffPart(CsvPart):
 
 
 class _Cleaned(io.RawIOBase):
-    """The rows of ARFF as CSV: no comments, no spaces around commas, double quotes only."""
+    """Pieces of text as a file."""
 
-    def __init__(self, stream: io.RawIOBase) -> None:
-        self._lines = io.BufferedReader(stream, CHUNK)
-        self._left = b""
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._left = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         while not self._left:
-            lines = self._lines.readlines(CHUNK)
-            if not lines:
+            piece = next(self._pieces, None)
+            if piece is None:
                 return 0
-            text = b"".join(lines)
-            self._left = text if not UNCLEAN.search(text) else b"".join(map(_clean, lines))
+            self._left = memoryview(piece)
         taken = self._left[: len(buffer)]
         self._left = self._left[len(taken) :]
         buffer[: len(taken)] = taken
         return len(taken)
 
 
-def _clean(line: bytes) -> bytes:
-    if line.lstrip().startswith(b"%"):
+def clean(line: bytes) -> bytes:
+    r"""Return a row of ARFF as a line of CSV, a comment as nothing; a quote without end is an error.
+
+    Examples
+    --------
+    >>> clean(b" 1 , 'it\'s', ? % no comment here")
+    b'1,"it\'s",? % no comment here\n'
+    """
+    line = line.strip()
+    if line.startswith(b"%") or not line:
         return b""
-    return TOKEN.sub(_csv_token, line.strip()) + b"\n"
+    values, at, more = [], 0, True
+    while more:
+        found = VALUE.match(line, at)
+        if found is None:
+            raise ValueError("a quote that is not closed, or text beside it")
+        quoted, plain = found.groups()
+        values.append(_csv_value(quoted) if quoted else (plain or b"").rstrip())
+        at, more = found.end(), found[0].endswith(b",")
+    return b",".join(values) + b"\n"
 
 
-def _csv_token(found: re.Match[bytes]) -> bytes:
-    if not found[1]:
-        return b","
-    value = re.sub(rb"\\(.)", rb"\1", found[1][1:-1])
+def _clean_or_raw(line: bytes) -> bytes:
+    try:
+        return clean(line)
+    except ValueError:
+        return line
+
+
+def _csv_value(quoted: bytes) -> bytes:
+    value = re.sub(rb"\\(.)", rb"\1", quoted[1:-1])
     return b'"' + value.replace(b'"', b'""') + b'"'
+
+
+def _kind(kind: pa.DataType) -> str:
+    return TEXT if pa.types.is_string(kind) else OTHER if pa.types.is_timestamp(kind) else NUMBER
 
 
 def _unquoted(text: str) -> str:
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return re.sub(r"\\(.)", r"\1", text[1:-1])
     return text
-
-
-def _numeric(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

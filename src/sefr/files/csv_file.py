@@ -1,4 +1,4 @@
-"""CSV and TSV, decoded by Arrow in blocks; what Arrow refuses is found again to say the line."""
+"""CSV and TSV, decoded by Arrow in blocks; what Arrow refuses is looked for again, to say the line."""
 
 from __future__ import annotations
 
@@ -12,49 +12,65 @@ from typing import Any, NoReturn
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from .part import NUMBER, TEXT, Part, SourceError, checked_names, kind_of
-from .stream import Stream, name_of
+from .reader import TEXT, Reader, SourceError, check_width, checked_names, first_line, kind_of
+from .source import LONGEST_LINE, NulByteError, Source, Stream, lines_of
 
 HEAD = 1 << 19
-LONGEST_LINE = 1 << 26
-# Arrow reads some blocks ahead, and each takes several times its size.
+LONGEST_FIELD = 1 << 22  # characters, for Python's csv module, which takes 4 bytes for each
+# Arrow reads some blocks in advance, and each takes several times its size.
 BLOCK = 1 << 18
+# Each column of each block costs by itself, so that a block of wide rows has this many of them.
+WIDE_BLOCK_ROWS = 64
+WIDE_BLOCK = 1 << 26
 DELIMITERS = ",;\t|"
-MISSING = [*arrow_csv.ConvertOptions().null_values, "?"]
+MISSING = frozenset([*arrow_csv.ConvertOptions().null_values, "?"])
+NUMBER_TEXT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+WORDS_FOR_NUMBERS = frozenset(["inf", "infinity", "nan"])
 
 
-class CsvPart(Part):
+class CsvReader(Reader):
     """A CSV file. Numbers are read as float64; ``columns`` is told by the first 512 KB."""
 
     typed = False
 
-    def __init__(self, path: str, *, delimiter: str | None = None, header: bool = True) -> None:
-        self.path = path
-        self.name = name_of(path)
-        self._quote = '"'
-        self._stream: Stream | None = Stream(path)
-        self.size = self._stream.size
-        self._read = 0
-        head = self._head(self._stream)
+    def __init__(self, source: Source, *, delimiter: str | None = None, header: bool = True) -> None:
+        head = self._begin(source)
         self.delimiter = delimiter or self._sniffed(head)
         self._names, self._data_offset = self._header(head, header=header)
-        self._n_names = len(self._names)
-        self._kinds = self._inferred(head[self._data_offset :], whole=len(head) < HEAD)
+        data = head[self._data_offset :]
+        self._row_bytes = _row_bytes(data)
+        self._kinds = self._inferred(data, whole=len(head) < HEAD)
         self.columns = {name: kind_of(kind) for name, kind in self._kinds.items()}
+
+    def _begin(self, source: Source) -> bytes:
+        """Set what every text format has; return the beginning of the file."""
+        self.source = source
+        self.name = source.name
+        self.delimiter = ","
+        self._read = 0
+        self._stream: Stream | None = None
+        head = self._head()
+        self.size = source.size
+        return head
 
     @property
     def position(self) -> int:
         return self._read if self._stream is None else self._stream.position
 
     def batches(self, wanted: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
-        stream = self._fresh()
-        stream.quotes = 0
+        types = {name: self._type(name, kind) for name, kind in wanted.items()}
+        rows = 0
+        stream = self._stream = self._opened()
         try:
-            yield from self._decoded(stream, {name: self._type(name, kind) for name, kind in wanted.items()})
+            for batch in self._decoded(stream, types):
+                yield batch
+                rows += batch.num_rows
             if stream.quotes % 2:
                 self._refuse_open_quote()
         except pa.ArrowInvalid as error:
-            self._complain(error)
+            self._complain(error, rows, types)
+        except NulByteError as error:
+            self._complain_of_nul(error)
         finally:
             self._read = stream.position
             stream.close()
@@ -65,35 +81,34 @@ class CsvPart(Part):
         return f"{self.name}, row {record + 1}" if line is None else f"{self.name}, line {line}"
 
     def describe_text(self, column: str) -> str:
-        if self.path == "-":
+        if self.source.once:
             return ""
         at = self._names.index(column)
         for record, (line, row) in enumerate(self._records()):
             if record >= 100_000:
                 break
-            if at < len(row) and row[at].strip() not in MISSING and not _is_number(row[at]):
+            if at < len(row) and row[at].strip() not in MISSING and not is_number(row[at]):
                 return f" ({_short(row[at])} in line {line})"
         return ""
 
-    def _fresh(self) -> Stream:
-        """Return the stream at the first row; a file can be read again, standard input cannot."""
-        if self._stream is None:
-            if self.path == "-":
-                raise SourceError("standard input can be read only once here")
-            self._stream = Stream(self.path)
-            self._head(self._stream)
-        self._stream.skip(self._data_offset)
-        return self._stream
+    def _opened(self) -> Stream:
+        """Return the stream at the first row."""
+        stream = self.source.open()
+        stream.text = True
+        stream.head(self._data_offset)
+        stream.skip(self._data_offset)
+        return stream
 
-    def _head(self, stream: Stream) -> bytes:
+    def _head(self) -> bytes:
         """Return the beginning, long enough for the names and some rows."""
         length = HEAD
         while True:
-            head = stream.head(length)
-            if len(head) < length or head.count(b"\n") >= 8 or head.count(b"\r") >= 8:
+            head = self.source.peek(length)
+            lines = max(head.count(b"\n"), head.count(b"\r"))
+            if len(head) < length or lines >= (8 if length < LONGEST_LINE // 8 else 2):
                 break
             if length >= LONGEST_LINE:
-                raise SourceError(f"{self.name}, line 1: no line ends in {length >> 20} MB")
+                raise SourceError(f"{self.name}, line {lines + 1}: no line ends in {length >> 20} MB")
             length *= 4
         if not head.strip():
             raise SourceError(f"{self.name}: the file is empty")
@@ -114,16 +129,21 @@ class CsvPart(Part):
         """Return the names and where the rows begin."""
         start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
         lines = _Lines(head[start:])
-        reader = csv.reader(lines, delimiter=self.delimiter, quotechar=self._quote)
-        for row in reader:
-            if row:
-                break
-            start += lines.taken
-            lines.taken = 0
-        else:
-            raise SourceError(f"{self.name}: the file is empty")
+        csv.field_size_limit(LONGEST_FIELD)
+        reader = csv.reader(lines, delimiter=self.delimiter)
+        try:
+            for row in reader:
+                if row:
+                    break
+                start += lines.taken
+                lines.taken = 0
+            else:
+                raise SourceError(f"{self.name}: the file is empty")
+        except csv.Error as error:
+            raise SourceError(f"{self.name}, line {reader.line_num}: not CSV: {error}") from None
         where = f"{self.name}, line {reader.line_num}"
         if not header:
+            check_width(len(row), where)
             return [f"x{j}" for j in range(len(row))], start
         try:
             names = [name.encode("latin-1").decode().strip() for name in row]
@@ -140,7 +160,7 @@ class CsvPart(Part):
         try:
             reader = self._reader(pa.BufferReader(data), {}, self._names, block)
         except pa.ArrowInvalid as error:
-            self._complain(error)
+            self._complain(error, 0, {})
         return {field.name: field.type for field in reader.schema}
 
     def _type(self, name: str, kind: str) -> pa.DataType:
@@ -149,50 +169,67 @@ class CsvPart(Part):
         return pa.bool_() if pa.types.is_boolean(self._kinds[name]) else pa.float64()
 
     def _decoded(self, stream: io.RawIOBase, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-        longest = max(BLOCK, 4 * self._row_bytes)
-        yield from self._reader(pa.PythonFile(stream, "r"), types, list(types) or self._names[:1], longest)
-
-    @property
-    def _row_bytes(self) -> int:
-        return 32 * self._n_names
+        wide = min(WIDE_BLOCK, WIDE_BLOCK_ROWS * self._row_bytes)
+        block = max(BLOCK, wide, 128 * len(self._names))
+        yield from self._reader(pa.PythonFile(stream, "r"), types, list(types) or self._names[:1], block)
 
     def _reader(self, source: Any, types: Mapping[str, pa.DataType], names: list[str], block: int) -> Any:
         return arrow_csv.open_csv(
             source,
             read_options=arrow_csv.ReadOptions(column_names=self._names, block_size=block, use_threads=False),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=self.delimiter, quote_char=self._quote, newlines_in_values=True
-            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types, include_columns=names, null_values=MISSING, strings_can_be_null=True
             ),
         )
 
-    def _complain(self, error: pa.ArrowInvalid) -> NoReturn:
-        """Raise the words for what Arrow did not like, with the line."""
-        message = str(error)
-        row = re.search(r"Row #(\d+): ", message)
-        where = self.place(int(row[1]) - 1) if row else self.name
-        if ragged := re.search(r"Expected (\d+) columns, got (\d+)", message):
-            cut = (
-                ""
-                if int(ragged[2]) > int(ragged[1])
-                else " (a line that is cut, or a quote that is not closed?)"
-            )
-            raise SourceError(f"{where}: expected {ragged[1]} columns, found {ragged[2]}{cut}") from None
-        column = re.search(r"In CSV column #(\d+): ", message)
-        name = f"column {self._names[int(column[1])]!r}: " if column else ""
-        if "invalid UTF8" in message:
-            raise SourceError(f"{where}: {name}the text is not UTF-8") from None
-        if value := re.search(r"conversion error to \w+: invalid value '(.*)'", message, re.DOTALL):
-            raise SourceError(f"{where}: {name}{_short(value[1])} is not a number") from None
-        if "straddling" in message:
-            raise SourceError(f"{where}: a line is too long: is a quote not closed?") from None
-        raise SourceError(f"{where}: {message}") from None
+    def _complain(self, error: pa.ArrowInvalid, good_rows: int, types: Mapping[str, pa.DataType]) -> NoReturn:
+        """Raise the words for what Arrow did not like, with the line.
+
+        The text of Arrow's error is shown, never read: it may change with its next version. So the file is
+        read again for its first fault. A pipe cannot be, and there the text of Arrow must do.
+        """
+        if not self.source.once:
+            self._find_fault(good_rows, types)
+        raise SourceError(f"{self.name}, after row {good_rows}: {first_line(error)}") from None
+
+    def _find_fault(self, good_rows: int, types: Mapping[str, pa.DataType]) -> None:
+        places = [(self._names.index(name), name, kind) for name, kind in types.items()]
+        line = 0
+        try:
+            for number, (line, row) in enumerate(self._records()):
+                if number < good_rows:
+                    continue
+                self._check_row_width(row, line)
+                for at, name, kind in places:
+                    if fault := _fault(row[at], kind):
+                        raise SourceError(f"{self.name}, line {line}: column {name!r}: {fault}")
+        except csv.Error:
+            raise SourceError(
+                f"{self.name}, after line {line}: a line is too long: is a quote not closed?"
+            ) from None
+
+    def _check_row_width(self, row: list[str], line: int) -> None:
+        found, expected = len(row), len(self._names)
+        if found != expected:
+            cut = "" if found > expected else " (a line that is cut, or a quote that is not closed?)"
+            raise SourceError(f"{self.name}, line {line}: expected {expected} columns, found {found}{cut}")
+
+    def _complain_of_nul(self, error: NulByteError) -> NoReturn:
+        if self.source.once:
+            raise error
+        line = 1
+        with self.source.open() as stream:
+            while data := stream.read(HEAD):
+                before, nul, _after = data.partition(b"\0")
+                line += before.count(b"\n")
+                if nul:
+                    break
+        raise SourceError(f"{self.name}, line {line}: there is a NUL byte: this is not a text file") from None
 
     def _refuse_open_quote(self) -> None:
         """Complain if the last value is a quoted one without an end; a lone quote inside a value is none."""
-        if self.path == "-":
+        if self.source.once:
             raise SourceError(f"{self.name}: an odd number of quotes: one is not closed")
         line = 0
         try:
@@ -202,7 +239,7 @@ class CsvPart(Part):
             raise SourceError(f"{self.name}, after line {line}: a quote is not closed") from None
 
     def _line_of(self, record: int) -> int | None:
-        if self.path == "-":
+        if self.source.once:
             return None
         try:
             for number, (line, _row) in enumerate(self._records()):
@@ -214,12 +251,13 @@ class CsvPart(Part):
 
     def _records(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
         """Yield the records after the names and the line where each begins."""
-        with Stream(self.path) as stream:
+        with self.source.open() as stream:
             first = stream.head(self._data_offset).count(b"\n") + 1
             stream.skip(self._data_offset)
-            csv.field_size_limit(LONGEST_LINE)
-            text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8", errors="replace", newline="")
-            reader = csv.reader(text, delimiter=self.delimiter, quotechar=self._quote, strict=strict)
+            csv.field_size_limit(LONGEST_FIELD)
+            lines = (line for some in lines_of(stream) for whole in some for line in whole.splitlines(True))
+            text = (line.decode(errors="surrogateescape") for line in lines)
+            reader = csv.reader(text, delimiter=self.delimiter, strict=strict)
             line = first
             for row in reader:
                 if row:
@@ -243,16 +281,32 @@ class _Lines:
         return line.decode("latin-1")
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return text.strip().lower() in {"true", "false"}
-    return "_" not in text
+def is_number(text: str) -> bool:
+    """Say whether Arrow reads a text as a number: without underscores, which Python's ``float`` allows."""
+    text = text.strip()
+    return bool(NUMBER_TEXT.fullmatch(text)) or text.lower().lstrip("+-") in WORDS_FOR_NUMBERS
+
+
+def _fault(text: str, kind: pa.DataType) -> str | None:
+    """Return what is wrong with a value, None if nothing is."""
+    if text in MISSING:
+        return None
+    if pa.types.is_string(kind):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return "the text is not UTF-8"
+        return None
+    if pa.types.is_boolean(kind):
+        return None if text.lower() in ("true", "false", "0", "1") else f"{_short(text)} is not true or false"
+    return None if is_number(text) else f"{_short(text)} is not a number"
+
+
+def _row_bytes(data: bytes) -> int:
+    """Return the length of the longest of the first rows."""
+    return max((len(line) for line in data.splitlines()), default=0)
 
 
 def _short(text: str) -> str:
+    text = text.encode(errors="surrogateescape").decode(errors="replace")
     return repr(text if len(text) <= 40 else text[:39] + "…")
-
-
-__all__ = ["MISSING", "NUMBER", "CsvPart"]

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
 import glob
 import os
-import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from .arff_file import ArffPart
-from .arrow_file import ArrowPart
-from .csv_file import CsvPart
-from .libsvm_file import LibsvmPart
-from .numpy_file import NumpyPart
-from .parquet_file import ParquetPart
-from .part import Part, SourceError
-from .stream import Stream, name_of, spooled
-from .table import Table
+from .arff_file import ArffReader
+from .arrow_file import ArrowReader
+from .csv_file import CsvReader
+from .dataset import Dataset
+from .libsvm_file import LibsvmReader
+from .numpy_file import NumpyReader
+from .parquet_file import ParquetReader
+from .reader import Reader, SourceError
+from .source import Source
 
 FORMATS = ("csv", "tsv", "parquet", "arrow", "numpy", "arff", "libsvm")
 ENDINGS = {
@@ -43,31 +39,56 @@ ENDINGS = {
 }
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\x93NUMPY": "numpy", b"PK\x03\x04": "numpy"}
 COMPRESSED = (".gz", ".zst", ".zstd", ".bz2")
-SEEKING: dict[str, Callable[[str, str], Part]] = {
-    "parquet": ParquetPart,
-    "arrow": ArrowPart,
-    "numpy": NumpyPart,
+BINARY: dict[str, Callable[[Source], Reader]] = {
+    "parquet": ParquetReader,
+    "arrow": ArrowReader,
+    "numpy": NumpyReader,
 }
+REREAD = (*BINARY, "libsvm")  # formats that are read twice or out of order
 
 
-def open_table(
+def open_dataset(
     paths: Sequence[str],
     *,
     format: str | None = None,
     delimiter: str | None = None,
     header: bool = True,
-    again: bool = False,
-) -> Table:
-    """Open files, folders and globs, "-" for standard input, as one table.
+    reread: bool = False,
+) -> Dataset:
+    """Open files, folders and globs, "-" for standard input, as one dataset.
 
-    ``again`` says that the rows will be read more than once, for which standard input is copied to disk.
+    ``reread`` says that the rows will be read more than once, for which a pipe is copied to disk.
     """
-    parts = [
-        _part(path, format, delimiter, header=header, again=again)
-        for given in paths
-        for path in _expanded(given)
-    ]
-    return Table(parts)
+    sources = [Source(path) for given in paths for path in _expanded(given)]
+    pipes = [source.path for source in sources if source.once]
+    if twice := next((path for path in pipes if pipes.count(path) > 1), None):
+        raise SourceError(f"{Source(twice).name} is given twice, but can be read only once")
+    readers = []
+    for source in sources:
+        kind = format or _ending(source.path) or _by_content(source)
+        if source.once and (reread or kind in REREAD):
+            source.spool()
+        readers.append(_reader(source, kind, delimiter, header=header))
+        source.release()
+    return Dataset(readers)
+
+
+def refuse_table_format(folder: str) -> None:
+    """Refuse a folder of Delta Lake or Iceberg: its own log says which of its Parquet files count.
+
+    Read as bare Parquet files, rows that were deleted or replaced would count too.
+    """
+    at = Path(folder)
+    if (at / "_delta_log").is_dir():
+        raise SourceError(
+            f"{folder}: a Delta Lake table; its Parquet files also hold deleted rows: read it with the "
+            "package deltalake (DeltaTable(...).to_pyarrow_table()) or DuckDB's delta_scan"
+        )
+    if next(at.glob("metadata/*.metadata.json"), None) is not None:
+        raise SourceError(
+            f"{folder}: an Iceberg table; its Parquet files also hold deleted rows: read it with the package "
+            "pyiceberg (table.scan().to_arrow()) or DuckDB's iceberg_scan"
+        )
 
 
 def _expanded(given: str) -> list[str]:
@@ -75,18 +96,31 @@ def _expanded(given: str) -> list[str]:
     if given == "-" or os.path.isfile(given):
         return [given]
     if os.path.isdir(given):
-        found = sorted(str(p) for p in Path(given).rglob("*") if p.is_file() and _ending(str(p)) is not None)
-        if not found:
-            raise SourceError(f"{given}: no data file in this folder ({', '.join(ENDINGS)})")
-        return found
+        return _in_folder(given)
     if glob.has_magic(given):
         found = sorted(path for path in glob.glob(given, recursive=True) if os.path.isfile(path))
         if not found:
             raise SourceError(f"{given}: no file matches")
+        for folder in {os.path.dirname(path) or "." for path in found}:
+            refuse_table_format(folder)
         return found
     if os.path.exists(given):
         return [given]
+    if os.path.islink(given):
+        raise SourceError(f"{given}: a symbolic link that leads to no file")
     raise SourceError(f"{given}: no such file or folder")
+
+
+def _in_folder(folder: str) -> list[str]:
+    """Return the data files of a folder and the folders in it; a link to a folder is not followed."""
+    found = []
+    for at, _folders, names in os.walk(folder):
+        refuse_table_format(at)
+        paths = [os.path.join(at, name) for name in names]
+        found += [path for path in paths if _ending(path) is not None and os.path.isfile(path)]
+    if not found:
+        raise SourceError(f"{folder}: no data file in this folder ({', '.join(ENDINGS)})")
+    return sorted(found)
 
 
 def _ending(path: str) -> str | None:
@@ -96,33 +130,16 @@ def _ending(path: str) -> str | None:
     return ENDINGS.get(os.path.splitext(name)[1])
 
 
-def _part(path: str, given: str | None, delimiter: str | None, *, header: bool, again: bool) -> Part:
-    kind = given or (_ending(path) if path != "-" else None) or _by_content(path)
-    source = path
-    if path == "-" and (again or kind in SEEKING or kind == "libsvm"):
-        source = spooled(path)
-        atexit.register(_remove, source)
-    if kind in SEEKING:
-        if path != "-" and not os.path.isfile(source):
-            raise SourceError(f"{name_of(path)}: a {kind} file must be a regular file")
-        return SEEKING[kind](source, name_of(path))
-    if kind == "libsvm":
-        return LibsvmPart(source, name_of(path))
-    if kind == "arff":
-        return ArffPart(source)
-    return CsvPart(source, delimiter=delimiter or ("\t" if kind == "tsv" else None), header=header)
-
-
-def _by_content(path: str) -> str:
-    if path == "-":  # its bytes must not be lost
-        buffer: Any = sys.stdin.buffer
-        start = buffer.peek(8)[:8]
-    else:
-        with Stream(path) as stream:
-            start = stream.head(8)
+def _by_content(source: Source) -> str:
+    start = source.peek(8)
     return next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "csv")
 
 
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        os.unlink(path)
+def _reader(source: Source, kind: str, delimiter: str | None, *, header: bool) -> Reader:
+    if kind in BINARY:
+        return BINARY[kind](source)
+    if kind == "libsvm":
+        return LibsvmReader(source)
+    if kind == "arff":
+        return ArffReader(source)
+    return CsvReader(source, delimiter=delimiter or ("\t" if kind == "tsv" else None), header=header)

@@ -1,14 +1,19 @@
-"""npy and npz, read a block of rows at a time; nothing is ever unpickled."""
+"""npy and npz, read a block of rows at a time; nothing is ever unpickled.
+
+A header may say anything, so every size that it claims is compared with the bytes that are there before
+anything of that size is made.
+"""
 
 from __future__ import annotations
 
 import ast
-import io
-import os
+import math
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from typing import IO, Any
 
 import numpy as np
@@ -16,12 +21,32 @@ import pyarrow as pa
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from .part import NUMBER, OTHER, TEXT, Part, SourceError, batch_rows, checked_names
+from .reader import (
+    DAMAGE,
+    NUMBER,
+    OTHER,
+    TEXT,
+    Reader,
+    SourceError,
+    batch_rows,
+    check_width,
+    checked_names,
+    first_line,
+)
+from .source import Source
 
 NAMES = ("feature_names", "columns", "names")
+LONGEST_HEADER = 1 << 22
+MOST_ROW_BYTES = 1 << 26
+BLOCK_BYTES = 1 << 24
+NAMES_BYTES = 1 << 28
+# Deflate makes at most 1,032 bytes from one (zlib's documentation, "Maximum Compression Factor").
+DEFLATE_RATIO = 1032
+FAULTS = (*DAMAGE, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, StopIteration)
+Place = int | str | None
 
 
-class NumpyPart(Part):
+class NumpyReader(Reader):
     """An npy or npz file.
 
     npy: a table (2-D), whose columns are called x0, x1, ..., or an array of records, whose fields have names.
@@ -29,20 +54,24 @@ class NumpyPart(Part):
     ``feature_names``, where there is one, has the names of the table's columns.
     """
 
-    def __init__(self, path: str, name: str | None = None) -> None:
-        self.path = path
-        self.name = name or path
-        self.size = os.path.getsize(path)
-        self._zip = zipfile.ZipFile(path) if zipfile.is_zipfile(path) else None
-        try:
-            self._arrays = self._headers()
-        except (ValueError, OSError, zipfile.BadZipFile, EOFError) as error:
-            raise SourceError(f"{self.name}: not an npy or npz file that can be read: {error}") from None
-        self._columns = self._laid_out()
-        checked_names(list(self._columns), self.name)
-        self.columns = {name: self._kind(array.dtype, at) for name, (array, at) in self._columns.items()}
-        self._n_rows = next(iter(self._arrays.values())).shape[0]
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.name = source.name
+        self.size = source.size
         self._seen = 0
+        try:
+            self._zip = zipfile.ZipFile(source.path) if zipfile.is_zipfile(source.path) else None
+            self._arrays = self._headers()
+            self._columns = self._laid_out()
+        except SourceError:
+            raise
+        except FAULTS as error:
+            raise SourceError(
+                f"{self.name}: not an npy or npz file that can be read: {first_line(error)}"
+            ) from None
+        checked_names(list(self._columns), self.name)
+        self.columns = {name: _kind(array.dtype, at) for name, (array, at) in self._columns.items()}
+        self._n_rows = next(iter(self._arrays.values())).shape[0]
 
     @property
     def position(self) -> int:
@@ -52,167 +81,189 @@ class NumpyPart(Part):
         self._seen = 0
         chosen = {name: self._columns[name] for name in (wanted or list(self._columns)[:1])}
         needed = {array.member: array for array, _at in chosen.values()}
-        width = sum(array.width for array in needed.values())
-        step = batch_rows(width)
-        files = {member: self._opened(member) for member in needed}
-        readers = {member: array.blocks(files[member], step) for member, array in needed.items()}
+        step = batch_rows(sum(array.width for array in needed.values()))
+        step = max(1, min(step, BLOCK_BYTES // max(array.row_bytes for array in needed.values())))
         try:
-            while self._seen < self._n_rows:
-                blocks = {member: next(reader) for member, reader in readers.items()}
-                columns = [_column(blocks[array.member], at) for array, at in chosen.values()]
-                self._seen += len(columns[0])
-                if wanted:
-                    yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
-                else:
-                    yield pa.RecordBatch.from_struct_array(
-                        pa.array([{}] * len(columns[0]), type=pa.struct([]))
-                    )
-        except (OSError, zipfile.BadZipFile, EOFError, StopIteration, ValueError) as error:
+            with ExitStack() as files:
+                readers = {member: self._blocks(array, step, files) for member, array in needed.items()}
+                while self._seen < self._n_rows:
+                    blocks = {member: next(reader) for member, reader in readers.items()}
+                    columns = [_column(blocks[array.member], at) for array, at in chosen.values()]
+                    self._seen += len(columns[0])
+                    if wanted:
+                        yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
+                    else:
+                        yield pa.RecordBatch.from_struct_array(
+                            pa.array([{}] * len(columns[0]), type=pa.struct([]))
+                        )
+        except FAULTS as error:
             raise SourceError(
-                f"{self.place(self._seen)}: the file ends here or is damaged ({error})"
+                f"{self.place(self._seen)}: the file ends here or is damaged ({first_line(error)})"
             ) from None
-        finally:
-            for file in files.values():
-                file.close()
 
     def _headers(self) -> dict[str, _Array]:
-        members = [""] if self._zip is None else [n for n in self._zip.namelist() if n.endswith(".npy")]
-        arrays = {}
-        for member in members:
-            with self._opened(member) as file:
-                arrays[member.removesuffix(".npy")] = _Array.at(member, file)
-        if not arrays:
+        if self._zip is None:
+            with open(self.source.path, "rb") as file:
+                return {"": _Array.at("", file, self.size or 0)}
+        members = [info for info in self._zip.infolist() if info.filename.endswith(".npy")]
+        check_width(len(members), self.name)
+        if not members:
             raise ValueError("there is no array in it")
+        arrays = {}
+        for info in members:
+            self._check_sizes(info)
+            with self._zip.open(info) as file:
+                name = info.filename.removesuffix(".npy")
+                arrays[name] = _Array.at(info.filename, file, info.file_size)
         return arrays
 
-    def _opened(self, member: str) -> Any:
-        if self._zip is None:
-            return open(self.path, "rb")
-        return self._zip.open(member)
+    def _check_sizes(self, info: zipfile.ZipInfo) -> None:
+        """Compare what the directory of a zip file claims with what can be true."""
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{info.filename}: a compression that numpy does not write")
+        ratio = DEFLATE_RATIO if info.compress_type == zipfile.ZIP_DEFLATED else 1
+        if info.compress_size > (self.size or 0) or info.file_size > ratio * info.compress_size + ratio:
+            raise ValueError(f"{info.filename}: it claims more bytes than the file can hold")
 
-    def _laid_out(self) -> dict[str, tuple[_Array, int | str | None]]:
+    def _blocks(self, array: _Array, step: int, files: ExitStack) -> Iterator[NDArray[Any]]:
+        """Return the rows of an array, ``step`` at a time."""
+        if self._zip is None:
+            return array.mapped_blocks(self.source.path, step)
+        file = files.enter_context(self._zip.open(array.member))
+        if array.by_columns:  # its rows lie all over the file
+            copy = files.enter_context(tempfile.NamedTemporaryFile(prefix="sefr-"))  # noqa: SIM115
+            shutil.copyfileobj(file, copy, 1 << 18)
+            copy.flush()
+            return array.mapped_blocks(copy.name, step)
+        return array.blocks(file, step)
+
+    def _laid_out(self) -> dict[str, tuple[_Array, Place]]:
         """Return every column: the array that has it and where in it."""
         names = next(
             (self._arrays.pop(n) for n in NAMES if n in self._arrays and len(self._arrays) > 1), None
         )
-        columns: dict[str, tuple[_Array, int | str | None]] = {}
+        columns: dict[str, tuple[_Array, Place]] = {}
         tables = [name for name, array in self._arrays.items() if len(array.shape) == 2]
         if len(tables) > 1:
             raise SourceError(f"{self.name}: more than one table: {', '.join(tables)}; keep one 2-D array")
-        lengths = {name or "array": array.shape for name, array in self._arrays.items()}
-        if any(len(shape) not in (1, 2) for shape in lengths.values()):
-            raise SourceError(f"{self.name}: arrays must have one or two dimensions: {lengths}")
-        if len({shape[0] for shape in lengths.values()}) > 1:
-            raise SourceError(f"{self.name}: the arrays have different numbers of rows: {lengths}")
+        shapes = {name or "array": array.shape for name, array in self._arrays.items()}
+        if any(len(shape) not in (1, 2) for shape in shapes.values()):
+            raise SourceError(f"{self.name}: arrays must have one or two dimensions: {_shown(shapes)}")
+        if len({shape[0] for shape in shapes.values()}) > 1:
+            raise SourceError(f"{self.name}: the arrays have different numbers of rows: {_shown(shapes)}")
         for name, array in self._arrays.items():
             if array.dtype.names:
                 columns |= {field: (array, field) for field in array.dtype.names}
             elif len(array.shape) == 1:
                 columns[name or "x0"] = (array, None)
             else:
+                check_width(array.shape[1], self.name)
                 columns |= {field: (array, j) for j, field in enumerate(self._field_names(names, array))}
         return columns
 
     def _field_names(self, names: _Array | None, table: _Array) -> list[str]:
-        if names is None:
+        if names is None or self._zip is None:
             return [f"x{j}" for j in range(table.shape[1])]
-        with self._opened(names.member) as file:
-            found = [str(name) for name in npy.read_array(file, allow_pickle=False).ravel()]
-        if len(found) != table.shape[1]:
-            raise SourceError(f"{self.name}: {len(found)} feature names for {table.shape[1]} columns")
-        return found
-
-    @staticmethod
-    def _kind(dtype: np.dtype[Any], at: int | str | None) -> str:
-        if isinstance(at, str):
-            dtype = dtype[at]
-        return NUMBER if dtype.kind in "iufb" else TEXT if dtype.kind in "US" else OTHER
+        count = math.prod(names.shape)
+        if count != table.shape[1]:
+            raise SourceError(f"{self.name}: {count} feature names for {table.shape[1]} columns")
+        if count * names.dtype.itemsize > NAMES_BYTES:
+            raise SourceError(f"{self.name}: the feature names take more than {NAMES_BYTES >> 20} MB")
+        with self._zip.open(names.member) as file:
+            return [str(name) for name in npy.read_array(file, allow_pickle=False).ravel()]
 
 
 class _Array:
     """What the header of an npy file says."""
 
-    def __init__(
-        self, member: str, shape: tuple[int, ...], dtype: np.dtype[Any], *, by_columns: bool
-    ) -> None:
+    def __init__(self, member: str, header: tuple[tuple[int, ...], bool, np.dtype[Any]], offset: int) -> None:
         self.member = member
-        self.shape = shape
-        self.dtype = dtype
-        self.by_columns = by_columns and len(shape) == 2
-        self.width = int(np.prod(shape[1:], dtype=int)) * max(1, len(dtype.names or ()))
+        self.shape, by_columns, self.dtype = header
+        self.offset = offset
+        self.by_columns = by_columns and len(self.shape) == 2
+        self.width = math.prod(self.shape[1:]) * max(1, len(self.dtype.names or ()))
+        self.row_bytes = max(1, self.dtype.itemsize * math.prod(self.shape[1:]))
 
     @classmethod
-    def at(cls, member: str, file: IO[bytes]) -> _Array:
-        version = npy.read_magic(file)
-        readers: dict[Any, Any] = {
-            (1, 0): npy.read_array_header_1_0,
-            (2, 0): npy.read_array_header_2_0,
-            (3, 0): _header_3_0,
-        }
-        if version not in readers:
-            raise ValueError(f"npy version {version}")
-        shape, by_columns, dtype = readers[version](file)
-        if dtype.hasobject:
-            raise ValueError(f"{member or 'the array'} holds Python objects, which are not read")
-        if not shape:
-            raise ValueError(f"{member or 'the array'} is a single value")
-        return cls(member, shape, dtype, by_columns=by_columns)
+    def at(cls, member: str, file: IO[bytes], size: int) -> _Array:
+        """Read a header; ``size`` is the number of bytes of the whole file, which must be what it claims."""
+        what = member or "the array"
+        header = _header(file)
+        array = cls(member, header, file.tell())
+        if array.dtype.hasobject:
+            raise ValueError(f"{what} holds Python objects, which are not read")
+        if not array.shape:
+            raise ValueError(f"{what} is a single value")
+        if min(array.shape) < 0 or array.dtype.itemsize == 0:
+            raise ValueError(f"{what} has a shape or a type without bytes")
+        if array.dtype.names and len(array.shape) > 1:
+            raise ValueError(f"{what} is a table of records; only a list of records is read")
+        there, claimed = size - array.offset, array.dtype.itemsize * math.prod(array.shape)
+        if there != claimed:
+            raise ValueError(f"{what} claims {claimed:,} bytes, but {there:,} are there")
+        if array.row_bytes > MOST_ROW_BYTES:
+            raise ValueError(f"a row of {what} takes more than {MOST_ROW_BYTES >> 20} MB")
+        return array
+
+    def mapped_blocks(self, path: str, step: int) -> Iterator[NDArray[Any]]:
+        """Yield blocks of rows of a file by itself; it is mapped for each, so that memory stays bounded."""
+        for start in range(0, self.shape[0], step):
+            whole = np.load(path, mmap_mode="r", max_header_size=LONGEST_HEADER)
+            if whole.shape != self.shape or whole.dtype != self.dtype:
+                raise ValueError("the file was changed while it was read")
+            yield np.array(whole[start : start + step])
+            del whole
 
     def blocks(self, file: IO[bytes], step: int) -> Iterator[NDArray[Any]]:
-        """Yield blocks of rows."""
-        with _seekable(file) if self.by_columns else file as file:
-            _Array.at(self.member, file)
-            if self.by_columns:
-                yield from self._by_columns(file, step)
-                return
-            row_bytes = self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=int))
-            for start in range(0, self.shape[0], step):
-                rows = min(step, self.shape[0] - start)
-                data = file.read(rows * row_bytes)
-                if len(data) != rows * row_bytes:
-                    raise EOFError("too few bytes")
-                yield np.frombuffer(data, dtype=self.dtype).reshape(rows, *self.shape[1:])
-
-    def _by_columns(self, file: IO[bytes], step: int) -> Iterator[NDArray[Any]]:
-        """Yield rows of an array stored column by column: a piece of each column at a time."""
-        start = file.tell()
-        height, width = self.shape
-        for first in range(0, height, step):
-            rows = min(step, height - first)
-            block = np.empty((rows, width), dtype=self.dtype, order="F")
-            for j in range(width):
-                file.seek(start + (j * height + first) * self.dtype.itemsize)
-                data = file.read(rows * self.dtype.itemsize)
-                if len(data) != rows * self.dtype.itemsize:
-                    raise EOFError("too few bytes")
-                block[:, j] = np.frombuffer(data, dtype=self.dtype)
-            yield block
+        """Yield blocks of rows of a member of an npz."""
+        file.read(self.offset)
+        for start in range(0, self.shape[0], step):
+            rows = min(step, self.shape[0] - start)
+            data = file.read(rows * self.row_bytes)
+            if len(data) != rows * self.row_bytes:
+                raise EOFError("too few bytes")
+            yield np.frombuffer(data, dtype=self.dtype).reshape(rows, *self.shape[1:])
 
 
-def _seekable(file: IO[bytes]) -> IO[bytes]:
-    """Return a file whose parts can be read in any order: a copy on disk if it is compressed."""
-    if isinstance(file, io.BufferedReader):
-        return file
-    copy = tempfile.TemporaryFile(prefix="sefr-")  # noqa: SIM115
-    with file:
-        shutil.copyfileobj(file, copy, 1 << 18)
-    copy.seek(0)
-    return copy
-
-
-def _header_3_0(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the header that numpy writes for field names beyond Latin-1; it has no reader for it in public."""
-    length = int.from_bytes(file.read(4), "little")
-    if length > 1 << 24:
-        raise ValueError("the header is too long")
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read a header; numpy's reader lets many kinds of error through for a damaged one."""
+    version = npy.read_magic(file)
     try:
-        header = ast.literal_eval(file.read(length).decode())
-        return header["shape"], header["fortran_order"], npy.descr_to_dtype(header["descr"])
-    except (SyntaxError, KeyError, TypeError) as error:
-        raise ValueError(f"a damaged header: {error}") from None
+        shape, by_columns, dtype = _read_header(file, version)
+    except Exception as error:
+        raise ValueError(f"a damaged header: {first_line(error)}") from None
+    if not isinstance(shape, tuple) or not all(type(n) is int for n in shape):
+        raise ValueError("a damaged header: the shape")
+    return shape, bool(by_columns), dtype
 
 
-def _column(block: NDArray[Any], at: int | str | None) -> pa.Array:
+def _read_header(file: IO[bytes], version: tuple[int, int]) -> Any:
+    if version == (1, 0):
+        return npy.read_array_header_1_0(file, max_header_size=LONGEST_HEADER)
+    if version == (2, 0):
+        return npy.read_array_header_2_0(file, max_header_size=LONGEST_HEADER)
+    if version != (3, 0):
+        raise ValueError(f"npy version {version}")
+    # Names beyond Latin-1: numpy has no reader for it in its public part.
+    length = int.from_bytes(file.read(4), "little")
+    if length > LONGEST_HEADER:
+        raise ValueError("the header is too long")
+    header = ast.literal_eval(file.read(length).decode())
+    return header["shape"], header["fortran_order"], npy.descr_to_dtype(header["descr"])
+
+
+def _kind(dtype: np.dtype[Any], at: Place) -> str:
+    if isinstance(at, str):
+        dtype = dtype[at]
+    return NUMBER if dtype.kind in "iufb" else TEXT if dtype.kind in "US" else OTHER
+
+
+def _shown(shapes: dict[str, tuple[int, ...]]) -> str:
+    few = [f"{name} {shape}" for name, shape in list(shapes.items())[:8]]
+    return ", ".join(few) + (f" and {len(shapes) - 8} more" if len(shapes) > 8 else "")
+
+
+def _column(block: NDArray[Any], at: Place) -> pa.Array:
     values = block if at is None else block[at] if isinstance(at, str) else block[:, at]
     if values.dtype.kind == "S":
         values = values.astype("U")

@@ -1,19 +1,24 @@
-"""A Recipe: how the columns of a file become the features of a model. It is stored in the model file."""
+"""A ColumnRecipe: how the columns of a file become the features of a model. The model file stores it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from scipy import sparse
 
-from .._rows.matrix import Columns
-from .part import NUMBER, TEXT, SourceError
+from .._rows.matrix import Columns, Sparse
+from .reader import ENTRIES, NUMBER, TEXT, SourceError
 
+# A column of a libsvm file.
+INDEX = re.compile(r"x(0|[1-9][0-9]{0,6})")
 # Arrow's types that add up as they are.
 IN_PLACE = frozenset(
     kind.id
@@ -25,7 +30,7 @@ IN_PLACE = frozenset(
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ColumnRecipe:
     """The label's column, the columns of features in order, and the values of those that are one-hot.
 
     Features have the names of their columns; a column of categories makes one for each value, ``colour=red``.
@@ -36,7 +41,7 @@ class Recipe:
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def from_member(cls, member: Mapping[str, Any]) -> Recipe:
+    def from_member(cls, member: Mapping[str, Any]) -> ColumnRecipe:
         """Read what ``member`` wrote; raise ``SourceError`` if it does not hold together."""
         try:
             label, columns, categories = member["label"], member["columns"], member["categories"]
@@ -71,8 +76,10 @@ class Recipe:
         wanted = {column: TEXT if column in self.categories else NUMBER for column in self.columns}
         return wanted | ({with_label: NUMBER} if with_label else {})
 
-    def matrix(self, batch: pa.Table) -> Columns:
-        """Return the features of some rows; a missing value is NaN."""
+    def matrix(self, batch: pa.Table) -> Columns | Sparse:
+        """Return the features of some rows, in place where they lie well; a missing value is NaN."""
+        if ENTRIES in batch.schema.names:
+            return _sparse(batch.column(ENTRIES), self.columns)
         arrays: list[NDArray[Any]] = []
         pieces = batch.to_batches()
         columns = pieces[0].columns if len(pieces) == 1 else batch.columns
@@ -87,7 +94,7 @@ class Recipe:
         matrix.exact = all(array.dtype.kind in "iub" for array in arrays)
         return matrix
 
-    def strangers(self, batch: pa.Table) -> dict[str, str]:
+    def unknown_categories(self, batch: pa.Table) -> dict[str, str]:
         """Return, for columns of categories, a value that the model does not know."""
         found = {}
         for name, values in self.categories.items():
@@ -112,10 +119,41 @@ def _numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     if isinstance(column, pa.Array):
         column = pa.chunked_array([column])
     if column.null_count:
-        column = column.cast(pa.float64()) if not pa.types.is_boolean(column.type) else _as_bytes(column)
+        column = (
+            column.cast(pa.float64(), safe=False)
+            if not pa.types.is_boolean(column.type)
+            else _as_bytes(column)
+        )
     if pa.types.is_boolean(column.type):
         return np.asarray(_as_bytes(column).to_numpy()).view(np.bool_)
     return np.ascontiguousarray(column.to_numpy(), dtype=np.float64)
+
+
+def _sparse(entries: pa.ChunkedArray, columns: tuple[str, ...]) -> Sparse:
+    """Return rows of entries as a CSR matrix; entries of other columns are left out."""
+    rows = entries.combine_chunks()
+    rows = rows.chunk(0) if isinstance(rows, pa.ChunkedArray) else rows
+    offsets = rows.offsets.to_numpy()
+    values = rows.flatten()
+    index = values.field("index").to_numpy()
+    places = _places(columns)
+    at = np.where(index < len(places), places[np.minimum(index, len(places) - 1)], -1)
+    ends = np.concatenate([[0], np.cumsum(at >= 0)])
+    kept = np.flatnonzero(at >= 0)
+    data = values.field("value").to_numpy()[kept]
+    indptr = ends[offsets - offsets[0]].astype(np.int32)
+    matrix = sparse.csr_matrix((data, at[kept].astype(np.int32), indptr), shape=(len(rows), len(columns)))
+    matrix.sort_indices()
+    return Sparse(matrix)
+
+
+@lru_cache(maxsize=1)
+def _places(columns: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return, for every index of a libsvm file, its position among the columns, or -1."""
+    found = {int(name[1:]): j for j, name in enumerate(columns) if INDEX.fullmatch(name)}
+    places = np.full(max(found, default=0) + 1, -1, dtype=np.int64)
+    places[list(found)] = list(found.values())
+    return places
 
 
 def _as_bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -1,4 +1,4 @@
-"""A Part: one file of rows, whatever its format, and the words for what is wrong with it."""
+"""A Reader: one file of rows, whatever its format, and the words for what is wrong with it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 NUMBER, TEXT, OTHER = "number", "text", "other"
+LABEL = "label"  # asked of a column of labels: as exact as the format has it
+# The column of a sparse file: per row a list of entries, each an index and a value; others are zero.
+ENTRIES = "\0entries"
 # Arrow's types that are read as they are.
 PLAIN = frozenset(
     kind.id
@@ -17,26 +20,32 @@ PLAIN = frozenset(
         *(pa.float16(), pa.float32(), pa.float64(), pa.bool_(), pa.string()),
     )
 )
+# What other libraries raise for a damaged file.
+DAMAGE = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
 CELLS = 1 << 18
+WIDE_CELLS = 1 << 23
 MOST_ROWS = 1 << 16
+MOST_COLUMNS = 1 << 20
 
 
 class SourceError(ValueError):
     """Data that cannot be read, with the place: ``data.csv, line 17: expected 5 columns, found 4``."""
 
 
-class Part(ABC):
+class Reader(ABC):
     """One file.
 
     ``name`` is what messages call it. ``columns`` has the name of every column and what it holds:
     ``NUMBER`` (integers, floats, booleans), ``TEXT``, or ``OTHER`` (dates, lists), which no model can use.
     ``typed`` says that the format itself tells "1" from 1; where it does not, labels of digits are integers.
-    ``size`` is the number of bytes, if known, and ``position`` how many of them have been read.
+    ``size`` is the number of bytes, if known, and ``position`` how many of them have been read. The rows of a
+    ``sparse`` file come as one column, ``ENTRIES``, and that of the label.
     """
 
     name: str
     columns: dict[str, str]
     typed: bool = True
+    sparse: bool = False
     size: int | None = None
 
     @property
@@ -76,6 +85,7 @@ def kind_of(kind: pa.DataType) -> str:
 
 def checked_names(names: list[Any], where: str) -> list[str]:
     """Return column names; a name that is empty or occurs twice is an error."""
+    check_width(len(names), where)
     seen: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         if not isinstance(name, str) or not name.strip():
@@ -88,15 +98,33 @@ def checked_names(names: list[Any], where: str) -> list[str]:
     return list(seen)
 
 
+def check_width(n_columns: int, where: str) -> None:
+    """Refuse more columns than are read; to be asked before anything is made per column."""
+    if n_columns > MOST_COLUMNS:
+        raise SourceError(
+            f"{where}: {n_columns:,} columns, but at most {MOST_COLUMNS:,} are read from a file; "
+            "from Python, SEFRClassifier.fit takes sparse matrices of any width"
+        )
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of another library's message, which may be empty or very long."""
+    return next(iter(str(error).splitlines()), "")[:300] or type(error).__name__
+
+
 def batch_rows(n_columns: int) -> int:
     """Return the rows of a batch: 2**18 cells, and not above 65,536.
 
+    A wide batch has up to 64 rows, since each of its columns costs by itself.
+
     Examples
     --------
-    >>> batch_rows(10), batch_rows(100), batch_rows(5_000_000)
-    (26214, 2621, 1)
+    >>> batch_rows(10), batch_rows(100), batch_rows(100_000), batch_rows(1_000_000)
+    (26214, 2621, 64, 8)
     """
-    return int(max(1, min(MOST_ROWS, CELLS // max(1, n_columns))))
+    n_columns = max(1, n_columns)
+    wide = min(64, WIDE_CELLS // n_columns)
+    return int(max(1, wide, min(MOST_ROWS, CELLS // n_columns)))
 
 
 def is_plain(schema: pa.Schema, names: Iterable[str]) -> bool:
@@ -108,16 +136,16 @@ def as_wanted(batch: pa.RecordBatch, wanted: Mapping[str, str]) -> pa.RecordBatc
     """Return the columns wanted of a typed batch, as they are but for dictionaries, decimals and nulls."""
     if wanted and is_plain(batch.schema, wanted):
         return batch.select(list(wanted))
+    if not wanted:
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, type=pa.struct([])))
     columns = []
-    for name in wanted:
+    for name, kind in wanted.items():
         column = batch.column(name)
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
-        if pa.types.is_decimal(column.type) or pa.types.is_null(column.type):
+        if kind == NUMBER and (pa.types.is_decimal(column.type) or pa.types.is_null(column.type)):
             column = column.cast(pa.float64())
         elif pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
             column = column.cast(pa.string())
         columns.append(column)
-    if not columns:
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, type=pa.struct([])))
     return pa.RecordBatch.from_arrays(columns, names=list(wanted))

@@ -9,12 +9,12 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
+def prefetch(items: Iterator[Item]) -> Iterator[Item]:
     """Yield the same items, each made by a thread while the one before it is used.
 
     An error is raised where its item would have come.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="sefr-ahead") as thread:
+    with ThreadPoolExecutor(1, thread_name_prefix="sefr-prefetch") as thread:
         coming = thread.submit(next, items, None)
         while (item := coming.result()) is not None:
             coming = thread.submit(next, items, None)
