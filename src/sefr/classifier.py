@@ -335,7 +335,7 @@ class SEFRClassifier(Answers):
         fitted, summary = self._both("forget", other, y, sample_weight)
         unknown = find_labels(fitted.summary.classes, summary.classes) < 0
         if unknown.any():
-            raise ValueError(f"cannot forget rows of class {summary.classes[unknown][0]!r}: none was learned")
+            raise ValueError(f"cannot forget rows of class {summary.classes[unknown][0]}: none was learned")
         self._fitted = self._solved(fitted.summary - summary, fitted.names, fitted, fitted.calibration)
         return self
 

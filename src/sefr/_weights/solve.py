@@ -20,6 +20,9 @@ from .hyperplanes import Hyperplanes, Scaling, planes_of
 
 Floats = NDArray[np.float64]
 
+# Products of two counts leave float64 beyond these.
+SMALL = 1e-100
+
 
 def scaling_of(summary: Summary, scale: Any) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
@@ -112,6 +115,8 @@ def _others(parts: DoubleDouble) -> DoubleDouble:
 
 def solve(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperplanes:
     """Return the hyperplanes that the rows behind a Summary define."""
+    if not SMALL < summary.counts.sum() < 1 / SMALL:  # all rows count the same part of what they did
+        summary = summary * 2.0 ** -round(np.log2(summary.counts.sum()))
     if summary.present is None:
         weights, bias = np.empty((summary.n_scores, summary.n_features)), np.empty(summary.n_scores)
         low, span = (np.ascontiguousarray(side) for side in (scaling.low, scaling.span))
