@@ -38,7 +38,8 @@ def test_sparse_columns_of_pandas(rows, fill):
     expected = SEFRClassifier().fit(pd.DataFrame(X, columns=list("abc")), y)
     for frame in (hollow, mixed):
         clf = SEFRClassifier().fit(frame, y)
-        assert clf.summary_ == expected.summary_
+        assert clf.summary_.feature_names == ("a", "b", "c")
+        np.testing.assert_allclose(clf.summary_.sums, expected.summary_.sums, rtol=1e-13)
         assert clf.feature_names_in_.tolist() == list("abc")
         np.testing.assert_allclose(
             clf.decision_function(frame), expected.decision_function(frame), rtol=1e-12
