@@ -132,6 +132,80 @@ bool check_shape(const struct array *array, const char *name, Py_ssize_t rows, P
     return false;
 }
 
+static bool hold_columns(struct held_table *table, PyObject *sequence, Py_ssize_t n_rows) {
+    const Py_ssize_t m = PySequence_Size(sequence);
+    if (m < 0) return false;
+    table->arrays = PyMem_Calloc((size_t)m + 1, sizeof *table->arrays);
+    table->columns = PyMem_Calloc((size_t)m + 1, sizeof *table->columns);
+    if (!table->arrays || !table->columns) {
+        PyErr_NoMemory();
+        return false;
+    }
+    table->x = (struct table){.n = n_rows < 0 ? 0 : n_rows, .m = m, .columns = table->columns};
+    for (Py_ssize_t j = 0; j < m; j++) {
+        struct array *array = &table->arrays[j];
+        char name[40];
+        PyOS_snprintf(name, sizeof name, "column %zd of X", j);
+        PyObject *item = PySequence_GetItem(sequence, j);
+        const bool ok = item && hold(array, item, name, 1);
+        Py_XDECREF(item); /* the buffer view keeps it alive */
+        if (!ok) return false;
+        if (n_rows < 0 && j == 0) table->x.n = array->view.shape[0];
+        if (!check_shape(array, name, table->x.n, -1)) return false;
+        table->columns[j] = (struct column){array->view.buf, array->view.strides[0], array->type};
+    }
+    return true;
+}
+
+bool hold_table(struct held_table *table, PyObject *object, Py_ssize_t n_rows) {
+    const struct array *array = &table->array;
+    if (!PyObject_CheckBuffer(object)) return hold_columns(table, object, n_rows);
+    if (!hold(&table->array, object, "X", 2)) return false;
+    table->x = (struct table){array->view.shape[0],   array->view.shape[1], array->view.buf, array->view.strides[0],
+                              array->view.strides[1], array->type,          NULL};
+    return true;
+}
+
+void release_table(struct held_table *table) {
+    release(&table->array);
+    for (ptrdiff_t j = 0; table->arrays && j < table->x.m; j++) release(&table->arrays[j]);
+    PyMem_Free(table->arrays);
+    PyMem_Free(table->columns);
+}
+
+/* Hold an aligned, contiguous buffer of any type that the kernels know. */
+static bool hold_line(struct array *array, PyObject *object, const char *name) {
+    if (!hold(array, object, name, 1)) return false;
+    const enum dtype type = array->type;
+    release(array);
+    return hold_exact(array, object, name, 1, type, false);
+}
+
+static bool hold_index(struct array *array, PyObject *object, const char *name) {
+    if (!hold_line(array, object, name)) return false;
+    if (array->type == I32 || array->type == I64) return true;
+    PyErr_Format(PyExc_TypeError, "%s is not int32 or int64", name);
+    return false;
+}
+
+bool hold_sparse(struct held_sparse *sparse, PyObject *const *values, Py_ssize_t n, Py_ssize_t m, bool by_rows) {
+    struct array *data = &sparse->data, *indices = &sparse->indices, *pointer = &sparse->pointer;
+    if (!hold_line(data, values[0], "data") || !hold_index(indices, values[1], "indices") ||
+        !hold_index(pointer, values[2], "indptr") || !check_shape(indices, "indices", data->view.shape[0], -1) ||
+        !check_shape(pointer, "indptr", (by_rows ? n : m) + 1, -1)) {
+        return false;
+    }
+    sparse->x = (struct sparse){n,          m,          data->view.shape[0], data->view.buf, indices->view.buf, pointer->view.buf,
+                                data->type, indices->type, pointer->type};
+    return true;
+}
+
+void release_sparse(struct held_sparse *sparse) {
+    release(&sparse->data);
+    release(&sparse->indices);
+    release(&sparse->pointer);
+}
+
 bool get_int(PyObject *object, const char *name, int lowest, int highest, int *value) {
     long number = PyLong_AsLong(object);
     if (number == -1 && PyErr_Occurred()) return false;

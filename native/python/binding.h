@@ -34,6 +34,27 @@ void release(struct array *array);
 /* True if the shape is (rows) or (rows, columns); columns < 0 for one dimension. */
 bool check_shape(const struct array *array, const char *name, Py_ssize_t rows, Py_ssize_t columns);
 
+/* X for the length of a call: a buffer of two dimensions, or a sequence of columns, each a buffer of its own type. */
+struct held_table {
+    struct table x;
+    struct array array;
+    struct array *arrays;
+    struct column *columns;
+};
+
+/* Columns have n_rows values each; n_rows < 0: as many as the first one. */
+bool hold_table(struct held_table *table, PyObject *object, Py_ssize_t n_rows);
+void release_table(struct held_table *table);
+
+/* A compressed matrix for the length of a call: data, indices and indptr, which has n_lines + 1 values. */
+struct held_sparse {
+    struct sparse x;
+    struct array data, indices, pointer;
+};
+
+bool hold_sparse(struct held_sparse *sparse, PyObject *const *values, Py_ssize_t n, Py_ssize_t m, bool by_rows);
+void release_sparse(struct held_sparse *sparse);
+
 /* An int argument within [lowest, highest]. */
 bool get_int(PyObject *object, const char *name, int lowest, int highest, int *value);
 
@@ -46,8 +67,8 @@ PyObject *py_summarise(FASTCALL);
 PyObject *py_summarise_csr(FASTCALL);
 PyObject *py_summarise_csc(FASTCALL);
 PyObject *py_scores(FASTCALL);
-PyObject *py_sweep(FASTCALL);
-PyObject *py_sweep_csr(FASTCALL);
+PyObject *py_gradient(FASTCALL);
+PyObject *py_gradient_csr(FASTCALL);
 PyObject *py_solve(FASTCALL);
 PyObject *py_is_delicate(FASTCALL);
 PyObject *py_encode_integers(FASTCALL);

@@ -13,11 +13,11 @@ static const char csc_doc[] =
 static const char scores_doc[] =
     "scores(X, coef, intercept, rows, out, n_threads)\n--\n\n"
     "Write X @ coef.T + intercept to out, in float64, for all rows or the rows listed.";
-static const char sweep_doc[] =
-    "sweep(X, centre, scale, codes, weights, class_weights, coef, intercept, slope, intercept_slope, n_threads)\n"
-    "--\n\nScore rows and add them up again, weighted by how wrong the scores are; returns the loss.";
-static const char sweep_csr_doc[] =
-    "sweep_csr(data, indices, indptr, fill, codes, weights, class_weights, coef, intercept, slope, intercept_slope, "
+static const char gradient_doc[] =
+    "gradient(X, centre, scale, codes, weights, class_weights, coef, intercept, coef_gradient, intercept_gradient, n_threads)\n"
+    "--\n\nReturn the loss of a linear model of standardised features; write its derivatives.";
+static const char gradient_csr_doc[] =
+    "gradient_csr(data, indices, indptr, fill, codes, weights, class_weights, coef, intercept, coef_gradient, intercept_gradient, "
     "n_threads)\n--\n\nThe same for a CSR matrix and a model of its values as they are.";
 static const char solve_doc[] =
     "solve(sums, counts, low, span, epsilon, weights, bias)\n--\n\n"
@@ -42,8 +42,8 @@ static PyMethodDef methods[] = {
     METHOD("summarise_csr", py_summarise_csr, csr_doc),
     METHOD("summarise_csc", py_summarise_csc, csc_doc),
     METHOD("scores", py_scores, scores_doc),
-    METHOD("sweep", py_sweep, sweep_doc),
-    METHOD("sweep_csr", py_sweep_csr, sweep_csr_doc),
+    METHOD("gradient", py_gradient, gradient_doc),
+    METHOD("gradient_csr", py_gradient_csr, gradient_csr_doc),
     METHOD("solve", py_solve, solve_doc),
     METHOD("is_delicate", py_is_delicate, delicate_doc),
     METHOD("encode_integers", py_encode_integers, integers_doc),

@@ -2,23 +2,21 @@
 
 enum { X, COEF, INTERCEPT, ROWS, OUT, N_THREADS, N_ARGUMENTS };
 
-static PyObject *run(const struct array *arrays, int n_threads) {
-    const Py_buffer *view = &arrays[X].view;
-    Py_ssize_t n = view->shape[0], m = view->shape[1], k = arrays[COEF].view.shape[0];
-    Py_ssize_t n_rows = arrays[ROWS].held ? arrays[ROWS].view.shape[0] : n;
-    if (!check_shape(&arrays[COEF], "coef", k, m) || !check_shape(&arrays[INTERCEPT], "intercept", k, -1) ||
+static PyObject *run(const struct table *x, const struct array *arrays, int n_threads) {
+    const Py_ssize_t k = arrays[COEF].view.shape[0];
+    const Py_ssize_t n_rows = arrays[ROWS].held ? arrays[ROWS].view.shape[0] : x->n;
+    if (!check_shape(&arrays[COEF], "coef", k, x->m) || !check_shape(&arrays[INTERCEPT], "intercept", k, -1) ||
         !check_shape(&arrays[OUT], "out", n_rows, k)) {
         return NULL;
     }
-    struct table x = {n, m, view->buf, view->strides[0], view->strides[1], arrays[X].type, NULL};
     enum outcome outcome;
     Py_BEGIN_ALLOW_THREADS;
-    outcome = scores(&x, arrays[COEF].view.buf, arrays[INTERCEPT].view.buf, k,
+    outcome = scores(x, arrays[COEF].view.buf, arrays[INTERCEPT].view.buf, k,
                      arrays[ROWS].held ? arrays[ROWS].view.buf : NULL, n_rows, arrays[OUT].view.buf, n_threads);
     Py_END_ALLOW_THREADS;
     if (outcome == NO_MEMORY) return PyErr_NoMemory();
     if (outcome == BAD_ROW) {
-        PyErr_Format(PyExc_ValueError, "rows: a row is not within 0 and %zd", n - 1);
+        PyErr_Format(PyExc_ValueError, "rows: a row is not within 0 and %zd", (Py_ssize_t)x->n - 1);
         return NULL;
     }
     return Py_NewRef(Py_None);
@@ -26,19 +24,20 @@ static PyObject *run(const struct array *arrays, int n_threads) {
 
 PyObject *py_scores(FASTCALL) {
     static const char *const names[] = {"X", "coef", "intercept", "rows", "out", "n_threads"};
-    PyObject *values[N_ARGUMENTS];
+    PyObject *values[N_ARGUMENTS], *result = NULL;
     struct array arrays[N_ARGUMENTS] = {{.held = false}};
-    PyObject *result = NULL;
+    struct held_table table = {0};
     int n_threads;
     (void)self;
     if (!gather_arguments("scores", names, N_ARGUMENTS, args, n_args, kwnames, values)) return NULL;
-    if (hold(&arrays[X], values[X], "X", 2) && hold_exact(&arrays[COEF], values[COEF], "coef", 2, F64, false) &&
+    if (hold_table(&table, values[X], -1) && hold_exact(&arrays[COEF], values[COEF], "coef", 2, F64, false) &&
         hold_exact(&arrays[INTERCEPT], values[INTERCEPT], "intercept", 1, F64, false) &&
         hold_optional(&arrays[ROWS], values[ROWS], "rows", 1, I64, false) &&
         hold_exact(&arrays[OUT], values[OUT], "out", 2, F64, true) &&
         get_int(values[N_THREADS], "n_threads", 1, INT32_MAX, &n_threads)) {
-        result = run(arrays, n_threads);
+        result = run(&table.x, arrays, n_threads);
     }
+    release_table(&table);
     for (int i = 0; i < N_ARGUMENTS; i++) release(&arrays[i]);
     return result;
 }

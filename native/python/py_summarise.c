@@ -70,121 +70,46 @@ static PyObject *answer(enum outcome outcome, const struct pass *pass) {
     }
 }
 
-static bool hold_columns(PyObject *sequence, Py_ssize_t m, struct array *arrays, struct column *columns,
-                         Py_ssize_t n) {
-    for (Py_ssize_t j = 0; j < m; j++) {
-        PyObject *item = PySequence_GetItem(sequence, j);
-        if (!item) return false;
-        char name[40];
-        PyOS_snprintf(name, sizeof name, "column %zd of X", j);
-        bool ok = hold(&arrays[j], item, name, 1);
-        Py_DECREF(item); /* the buffer view keeps it alive */
-        if (!ok || !check_shape(&arrays[j], name, n, -1)) return false;
-        columns[j] = (struct column){arrays[j].view.buf, arrays[j].view.strides[0], arrays[j].type};
-    }
-    return true;
-}
-
-static PyObject *summarise_columns(PyObject *sequence, struct pass *pass) {
-    Py_ssize_t n = pass->codes.view.shape[0], m = PySequence_Size(sequence);
-    if (m < 0) return NULL;
-    struct array *arrays = PyMem_Calloc((size_t)m + 1, sizeof *arrays);
-    struct column *columns = PyMem_Calloc((size_t)m + 1, sizeof *columns);
-    PyObject *result = NULL;
-    if (!arrays || !columns) {
-        PyErr_NoMemory();
-    } else if (check_pass(pass, n, m) && hold_columns(sequence, m, arrays, columns, n)) {
-        struct table x = {.n = n, .m = m, .columns = columns};
-        enum outcome outcome;
-        Py_BEGIN_ALLOW_THREADS;
-        outcome = summarise(&x, &pass->by, &pass->out, pass->n_threads);
-        Py_END_ALLOW_THREADS;
-        result = answer(outcome, pass);
-    }
-    for (Py_ssize_t j = 0; arrays && j < m; j++) release(&arrays[j]);
-    PyMem_Free(arrays);
-    PyMem_Free(columns);
-    return result;
-}
-
-static PyObject *summarise_buffer(PyObject *object, struct pass *pass) {
-    struct array array;
-    if (!hold(&array, object, "X", 2)) return NULL;
-    const Py_buffer *view = &array.view;
-    PyObject *result = NULL;
-    if (check_pass(pass, view->shape[0], view->shape[1])) {
-        struct table x = {.n = view->shape[0],
-                          .m = view->shape[1],
-                          .data = view->buf,
-                          .row_stride = view->strides[0],
-                          .column_stride = view->strides[1],
-                          .type = array.type};
-        enum outcome outcome;
-        Py_BEGIN_ALLOW_THREADS;
-        outcome = summarise(&x, &pass->by, &pass->out, pass->n_threads);
-        Py_END_ALLOW_THREADS;
-        result = answer(outcome, pass);
-    }
-    release(&array);
-    return result;
-}
-
 PyObject *py_summarise(FASTCALL) {
     static const char *const names[] = {"X", SHARED_NAMES};
-    PyObject *values[1 + N_SHARED];
+    PyObject *values[1 + N_SHARED], *result = NULL;
+    struct held_table table = {0};
     struct pass pass = {0};
-    PyObject *result = NULL;
     (void)self;
     if (!gather_arguments("summarise", names, 1 + N_SHARED, args, n_args, kwnames, values)) return NULL;
-    if (hold_pass(&pass, values + 1)) {
-        result = PyObject_CheckBuffer(values[0]) ? summarise_buffer(values[0], &pass)
-                                                 : summarise_columns(values[0], &pass);
+    if (hold_pass(&pass, values + 1) && hold_table(&table, values[0], pass.codes.view.shape[0]) &&
+        check_pass(&pass, table.x.n, table.x.m)) {
+        enum outcome outcome;
+        Py_BEGIN_ALLOW_THREADS;
+        outcome = summarise(&table.x, &pass.by, &pass.out, pass.n_threads);
+        Py_END_ALLOW_THREADS;
+        result = answer(outcome, &pass);
     }
+    release_table(&table);
     release_pass(&pass);
     return result;
 }
 
 typedef enum outcome sparse_function(const struct sparse *, const struct grouping *, const struct totals *, int);
 
-static bool hold_index(struct array *array, PyObject *object, const char *name) {
-    if (!hold(array, object, name, 1)) return false;
-    enum dtype type = array->type;
-    release(array);
-    if (type == I32 || type == I64) return hold_exact(array, object, name, 1, type, false);
-    PyErr_Format(PyExc_TypeError, "%s is not int32 or int64", name);
-    return false;
-}
-
-static bool hold_sparse(struct array *arrays, PyObject *const *values) {
-    if (!hold(&arrays[0], values[0], "data", 1)) return false;
-    enum dtype type = arrays[0].type;
-    release(&arrays[0]);
-    return hold_exact(&arrays[0], values[0], "data", 1, type, false) &&
-           hold_index(&arrays[1], values[1], "indices") && hold_index(&arrays[2], values[2], "indptr") &&
-           check_shape(&arrays[1], "indices", arrays[0].view.shape[0], -1);
-}
-
 static PyObject *summarise_sparse(const char *function, sparse_function *run, bool by_rows, PyObject *const *args,
                                   Py_ssize_t n_args, PyObject *kwnames) {
     static const char *const names[] = {"data", "indices", "indptr", SHARED_NAMES};
-    PyObject *values[3 + N_SHARED];
-    struct array arrays[3] = {{.held = false}};
+    PyObject *values[3 + N_SHARED], *result = NULL;
+    struct held_sparse sparse = {0};
     struct pass pass = {0};
-    PyObject *result = NULL;
     if (!gather_arguments(function, names, 3 + N_SHARED, args, n_args, kwnames, values)) return NULL;
-    if (hold_pass(&pass, values + 3) && hold_sparse(arrays, values)) {
-        Py_ssize_t n = pass.codes.view.shape[0], m = pass.sums.view.shape[1];
-        struct sparse x = {n, m, arrays[0].view.shape[0], arrays[0].view.buf, arrays[1].view.buf, arrays[2].view.buf,
-                           arrays[0].type, arrays[1].type, arrays[2].type};
-        if (check_pass(&pass, n, m) && check_shape(&arrays[2], "indptr", (by_rows ? n : m) + 1, -1)) {
+    if (hold_pass(&pass, values + 3)) {
+        const Py_ssize_t n = pass.codes.view.shape[0], m = pass.sums.view.shape[1];
+        if (check_pass(&pass, n, m) && hold_sparse(&sparse, values, n, m, by_rows)) {
             enum outcome outcome;
             Py_BEGIN_ALLOW_THREADS;
-            outcome = run(&x, &pass.by, &pass.out, pass.n_threads);
+            outcome = run(&sparse.x, &pass.by, &pass.out, pass.n_threads);
             Py_END_ALLOW_THREADS;
             result = answer(outcome, &pass);
         }
     }
-    for (int i = 0; i < 3; i++) release(&arrays[i]);
+    release_sparse(&sparse);
     release_pass(&pass);
     return result;
 }

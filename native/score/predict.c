@@ -74,7 +74,8 @@ struct score_plan {
     const int64_t *rows;
     ptrdiff_t n_rows, k, n_tasks;
     double *out;
-    bool direct; /* values of a row are adjacent and aligned */
+    bool direct;     /* values of a row are adjacent and aligned */
+    bool by_columns; /* they are nearer to those of the next row, or have a buffer per column */
     atomic_int error;
 };
 
@@ -129,6 +130,90 @@ static void score_batch(const struct score_plan *plan, const struct batch *batch
     }
 }
 
+/* Columns are read as they lie, some rows side by side. A row's products are added in the order in which they are
+   for a row that lies by itself, so that the scores are the same to the bit: column j to sum j % n_lanes, then the lanes
+   together, then what is left of the columns. */
+enum { SIDE_BY_SIDE = 64, MOST_LANES = 8, MOST_CLASSES = 4 };
+
+struct row_group {
+    ptrdiff_t first, n; /* in the scores */
+    bool listed;
+    int64_t rows[SIDE_BY_SIDE]; /* where they are listed */
+};
+
+/* Values of column j as float64: in place, or copied. */
+static const double *column_values(const struct score_plan *plan, ptrdiff_t j, const struct row_group *group,
+                                   double *copy) {
+    const struct column column = get_column(plan->x, j);
+    const ptrdiff_t n = group->n;
+    if (group->listed) {
+        for (ptrdiff_t i = 0; i < n; i++) {
+            to_double[column.type](column.data + group->rows[i] * column.stride, 0, 1, copy + i);
+        }
+        return copy;
+    }
+    const char *data = column.data + group->first * column.stride;
+    if (column.type == F64 && column.stride == sizeof(double) && (uintptr_t)data % sizeof(double) == 0) {
+        return (const double *)(const void *)data;
+    }
+    to_double[column.type](data, column.stride, n, copy);
+    return copy;
+}
+
+CLONES static void add_product(const double *restrict values, ptrdiff_t n, double weight, double *restrict sums) {
+    for (ptrdiff_t i = 0; i < n; i++) sums[i] += values[i] * weight;
+}
+
+CLONES static void join_lanes(double (*restrict sums)[SIDE_BY_SIDE], int n_lanes) {
+    for (ptrdiff_t i = 0; i < SIDE_BY_SIDE; i++) {
+        if (n_lanes == 8) {
+            for (int u = 0; u < 4; u++) sums[u][i] += sums[u + 4][i];
+        }
+        sums[0][i] = (sums[0][i] + sums[1][i]) + (sums[2][i] + sums[3][i]);
+    }
+}
+
+/* Columns begin .. end, classes c .. c + n_classes: add to the scores. */
+static void score_columns(const struct score_plan *plan, const struct row_group *group, ptrdiff_t begin, ptrdiff_t end,
+                          ptrdiff_t c, ptrdiff_t n_classes) {
+    const int n_lanes = plan->k == 1 && plan->x->columns ? 8 : 4;
+    const ptrdiff_t whole = begin + (end - begin) / n_lanes * n_lanes;
+    double sums[MOST_CLASSES][MOST_LANES][SIDE_BY_SIDE], copy[SIDE_BY_SIDE];
+    memset(sums, 0, sizeof sums);
+    for (ptrdiff_t j = begin; j < end; j++) {
+        const double *values = column_values(plan, j, group, copy);
+        for (ptrdiff_t k = 0; k < n_classes; k++) {
+            if (j == whole) join_lanes(sums[k], n_lanes);
+            add_product(values, group->n, plan->coef[(c + k) * plan->x->m + j], sums[k][j < whole ? (j - begin) % n_lanes : 0]);
+        }
+    }
+    for (ptrdiff_t k = 0; k < n_classes; k++) {
+        if (whole == end) join_lanes(sums[k], n_lanes);
+        for (ptrdiff_t i = 0; i < group->n; i++) plan->out[(group->first + i) * plan->k + c + k] += sums[k][0][i];
+    }
+}
+
+static void run_columns(struct score_plan *plan, ptrdiff_t first, ptrdiff_t last) {
+    const ptrdiff_t m = plan->x->m, k = plan->k, tile = k == 1 && plan->x->columns ? m : TILE;
+    for (; first < last; first += SIDE_BY_SIDE) {
+        struct row_group group = {.first = first, .n = smaller(SIDE_BY_SIDE, last - first), .listed = plan->rows};
+        for (ptrdiff_t i = 0; i < group.n; i++) {
+            memcpy(plan->out + (first + i) * k, plan->intercept, (size_t)k * sizeof(double));
+            if (!plan->rows) continue;
+            group.rows[i] = ((const volatile int64_t *)plan->rows)[first + i];
+            if (group.rows[i] < 0 || group.rows[i] >= plan->x->n) {
+                atomic_store(&plan->error, BAD_ROW);
+                return;
+            }
+        }
+        for (ptrdiff_t begin = 0; begin < m; begin += tile) {
+            for (ptrdiff_t c = 0; c < k; c += MOST_CLASSES) {
+                score_columns(plan, &group, begin, smaller(m, begin + tile), c, smaller(MOST_CLASSES, k - c));
+            }
+        }
+    }
+}
+
 static void run_scores(void *context, ptrdiff_t task, int worker) {
     struct score_plan *plan = context;
     const struct table *x = plan->x;
@@ -140,6 +225,10 @@ static void run_scores(void *context, ptrdiff_t task, int worker) {
     const bool binary = plan->direct && plan->k == 1;
     double tile[ROWS][TILE];
     (void)worker;
+    if (plan->by_columns) {
+        run_columns(plan, first, last);
+        return;
+    }
     for (ptrdiff_t b = 0; b < n_batches; b++) {
         struct batch batch = {.n = 0};
         for (int r = 0; r < ROWS; r++) {
@@ -166,7 +255,8 @@ enum outcome scores(const struct table *x, const double *coef, const double *int
                     const int64_t *rows, ptrdiff_t n_rows, double *out, int n_threads) {
     const ptrdiff_t work = larger(1, x->m * larger(1, k));
     struct score_plan plan = {.x = x, .coef = coef, .intercept = intercept, .rows = rows, .n_rows = n_rows, .k = k,
-                              .out = out, .direct = rows_are_direct(x)};
+                              .out = out, .direct = !x->columns && rows_are_direct(x)};
+    plan.by_columns = !plan.direct && lies_by_columns(x);
     for (ptrdiff_t i = 0; rows && i < n_rows; i++) {
         if (rows[i] < 0 || rows[i] >= x->n) return BAD_ROW;
     }

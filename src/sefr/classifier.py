@@ -12,14 +12,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._answers.answers import Answers
 from ._answers.probabilities import HeldOut, joined, some_scores
-from ._rows.batches import Gatherer, again, three
+from ._rows.batches import Gatherer, restartable, unpack_batch
 from ._rows.inputs import feature_names_of, labelled, refuse_one_class
 from ._rows.labelled import Labelled, Table, sample_of
 from ._rows.labels import encode
 from ._summary.summary import Summary
 from ._system.progress import Progress
 from ._system.threads import thread_count
-from ._weights.refine.refine import Refined, refine_rows
+from ._weights.refine.lbfgs import Limits
+from ._weights.refine.refine import Earlier, Refined, TrainingRows, refine
 from ._weights.solve import solve
 
 
@@ -145,11 +146,11 @@ class SEFRClassifier(Answers):
             sample of rows that chooses the steps.
         """
         self._check_params()
-        start, gatherer = again(batches), Gatherer()
+        start, gatherer = restartable(batches), Gatherer()
         total: Summary | None = None
         first = None
         for number, batch in enumerate(start()):
-            summary, rows = self._summarise(*three(batch, number), reset=True)
+            summary, rows = self._summarise(*unpack_batch(batch, number), reset=True)
             first = batch[0] if total is None else first
             total = summary if total is None else total + summary
             gatherer.add(rows)
@@ -159,7 +160,7 @@ class SEFRClassifier(Answers):
 
         def labelled() -> Iterator[Labelled]:
             for number, batch in enumerate(start()):
-                yield self._labelled(*three(batch, number), reset=True)
+                yield self._labelled(*unpack_batch(batch, number), reset=True)
 
         return self._learned_in_passes(total, labelled, gatherer.sample(total.classes), first)
 
@@ -397,18 +398,15 @@ class SEFRClassifier(Answers):
         sampled: Table,
         before: SEFRClassifier | None = None,
     ) -> Refined | None:
-        start = None if before is None else before._refined
-        return refine_rows(
+        earlier = None
+        if before is not None and before._refined is not None:
+            earlier = Earlier(before._refined, before.classes_, before.summary_.n_rows)
+        return refine(
             summary,
             solve(summary, self.scale, self.epsilon),
-            tables,
-            sampled,
-            int(self.passes),
-            n_threads=thread_count(self.n_jobs),
-            start=start,
-            start_classes=None if before is None else before.classes_,
-            n_before=0.0 if before is None or start is None else before.summary_.n_rows,
-            watch=Progress(int(self.passes)) if self.verbose else None,
+            TrainingRows(tables, sampled, thread_count(self.n_jobs)),
+            Limits(int(self.passes), Progress(int(self.passes)) if self.verbose else None),
+            earlier,
         )
 
     def _remember_scores(self, rows: Labelled, before: HeldOut | None = None) -> None:

@@ -119,7 +119,6 @@ static void exercise_dense(ptrdiff_t n, ptrdiff_t m) {
         sweep(&listed, &g.by, l.centre, l.scale, &l.model, &l.slope, 1 + (int)next(3));
         free_learner(&l);
     }
-    free(columns);
     free_groups(&g);
 
     const ptrdiff_t k = next(6), n_rows = n ? next(2 * (uint32_t)n) : 0;
@@ -129,7 +128,9 @@ static void exercise_dense(ptrdiff_t n, ptrdiff_t m) {
     for (ptrdiff_t i = 0; i < n_rows; i++) rows[i] = next((uint32_t)n + (next(50) == 0));
     scores(&x, coef, intercept, k, NULL, n, out, 1 + (int)next(3));
     scores(&x, coef, intercept, k, rows, n_rows, some, 1 + (int)next(3));
-    free(coef), free(intercept), free(out), free(some), free(rows), free(memory);
+    scores(&listed, coef, intercept, k, NULL, n, out, 1 + (int)next(3));
+    scores(&listed, coef, intercept, k, rows, n_rows, some, 1 + (int)next(3));
+    free(coef), free(intercept), free(out), free(some), free(rows), free(columns), free(memory);
 }
 
 static void exercise_sparse(ptrdiff_t n, ptrdiff_t m) {

@@ -5,6 +5,9 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from sefr import _native
 
@@ -197,6 +200,47 @@ def test_sparse_thread_count_changes_no_bit(rng, kind):
         run(kernel, (X.data, X.indices, X.indptr), codes, None, 2, 1, 50, n_threads=t)[1] for t in (1, 3)
     )
     assert all(a is None or a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True))
+
+
+@st.composite
+def mixed_columns(draw):
+    """Columns of several types, weights for some hyperplanes, and maybe a list of rows."""
+    n, m, k = draw(st.integers(1, 140)), draw(st.integers(1, 30)), draw(st.integers(1, 6))
+    columns = []
+    for _ in range(m):
+        dtype = np.dtype(draw(st.sampled_from(DTYPES)))
+        finite = {"allow_nan": False, "allow_infinity": False} if dtype.kind == "f" else {}
+        values = draw(hnp.arrays(dtype, draw(st.integers(1, 3)), elements=hnp.from_dtype(dtype, **finite)))
+        step = draw(st.sampled_from([1, 2, -1]))
+        columns.append(np.resize(values, 2 * n)[::step][:n])
+    numbers = st.floats(-1e3, 1e3)
+    coef, intercept = (
+        draw(hnp.arrays(float, (k, m), elements=numbers)),
+        draw(hnp.arrays(float, k, elements=numbers)),
+    )
+    rows = draw(st.none() | hnp.arrays(np.int64, st.integers(0, 80), elements=st.integers(0, n - 1)))
+    return columns, coef, intercept, rows
+
+
+@given(mixed_columns(), st.integers(1, 3))
+def test_scores_of_columns_are_those_of_rows_to_the_bit(problem, n_threads):
+    columns, coef, intercept, rows = problem
+    shape = (len(columns[0]) if rows is None else len(rows), len(coef))
+    found, expected = np.full(shape, 7.7), np.full(shape, 8.8)
+    _native.scores(columns, coef, intercept, rows, found, n_threads)
+    _native.scores(np.column_stack([c.astype(float) for c in columns]), coef, intercept, rows, expected, 1)
+    assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(("n", "m", "k"), [(20_000, 13, 1), (9000, 700, 1), (9000, 700, 3), (200, 1500, 10)])
+def test_scores_of_many_columns_are_those_of_rows_to_the_bit(rng, n, m, k):
+    """More than one tile and task."""
+    X, coef, intercept = rng.normal(size=(n, m)), rng.normal(size=(k, m)), rng.normal(size=k)
+    expected, found = np.empty((n, k)), np.empty((n, k))
+    _native.scores(X, coef, intercept, None, expected, 1)
+    for columns in ([X[:, j].copy() for j in range(m)], [X[:, j] for j in range(m)]):
+        _native.scores(columns, coef, intercept, None, found, 2)
+        assert found.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -407,7 +451,11 @@ def test_rows_outside_the_matrix_are_refused():
     for rows in ([0, 5], [-1, 0]):
         with pytest.raises(ValueError, match="rows"):
             _native.scores(X, coef, intercept, np.array(rows), out, 1)
+        with pytest.raises(ValueError, match="rows"):
+            _native.scores(list(X.T), coef, intercept, np.array(rows), out, 1)
     assert (out == 0).all()
+    with pytest.raises(ValueError, match="column 2 of X has length 4, not 5"):
+        _native.scores([X[:, 0], X[:, 1], X[1:, 2]], coef, intercept, None, np.zeros((5, 1)), 1)
 
 
 def test_arrays_changed_by_another_thread_are_survived(rng):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .. import _native
 from .._rows.inputs import complain_of_sums
-from .._rows.matrix import Codes, Dense, Matrix, Raw
+from .._rows.matrix import Codes, Dense, Grouping, Matrix, Raw
 from .double_double import Twofold
 
 Floats = NDArray[np.float64]
@@ -30,16 +30,17 @@ def added_up(
     n_threads: int,
 ) -> tuple[Raw, Twofold]:
     """Return what the kernel adds up, and its sums with care; what cannot be added up is an error."""
-    raw = matrix.summarise(codes, weights, n_classes, n_folds, n_threads=n_threads)
+    groups = Grouping(codes, weights, n_classes, n_folds)
+    raw = matrix.summarise(groups, n_threads=n_threads)
     if not raw.finite and missing == "ignore":
-        raw = matrix.summarise(codes, weights, n_classes, n_folds, missing=True, n_threads=n_threads)
+        raw = matrix.summarise(groups, missing=True, n_threads=n_threads)
     if not raw.finite:
         complain_of_sums(matrix, codes, weights, raw, feature_names, missing)
     low = raw.low[0] if n_folds == 1 else raw.low.min(axis=0)
     exact = weights is None and matrix.exact
     if exact or (raw.present is None and not _native.is_delicate(raw.sums, raw.counts, low)):
         return raw, Twofold(raw.sums)
-    return raw, _with_care(matrix, codes, weights, raw, n_classes, n_threads)
+    return raw, _with_care(matrix, groups, raw, n_threads)
 
 
 def delicate(low: Floats, sums: Floats, cells: Floats) -> NDArray[np.bool_]:
@@ -48,9 +49,7 @@ def delicate(low: Floats, sums: Floats, cells: Floats) -> NDArray[np.bool_]:
         return (np.abs(low) > DELICATE * (sums / cells - low)) & (cells > 0)
 
 
-def _with_care(
-    matrix: Matrix, codes: Codes, weights: Floats | None, raw: Raw, n_classes: int, n_threads: int
-) -> Twofold:
+def _with_care(matrix: Matrix, groups: Grouping, raw: Raw, n_threads: int) -> Twofold:
     """Return the sums, those of delicate features summed again as distances from the lowest value."""
     low, high = raw.low.min(axis=0), raw.high.max(axis=0)
     cells = raw.counts[:, None] if raw.present is None else raw.present
@@ -63,12 +62,7 @@ def _with_care(
     if (low < high[some]).any():
         for rows, block in matrix.blocks(some):
             distances = Dense(block - low).summarise(
-                codes[rows],
-                None if weights is None else weights[rows],
-                n_classes,
-                len(raw.low),
-                missing=raw.present is not None,
-                n_threads=n_threads,
+                groups.take(rows), missing=raw.present is not None, n_threads=n_threads
             )
             moved += distances.sums
     careful = Twofold(np.ascontiguousarray(cells)) * low + Twofold(moved)
