@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .labelled import Labelled, Table, run_starts, sample_size
-from .matrix import Dense, Matrix, Sparse
+from .matrix import Dense, Matrix, Sparse, Standardisation
 
 Floats = NDArray[np.float64]
 
@@ -43,9 +43,9 @@ class Gathered(Dense):
         super().__init__(array)
         self.like = like
 
-    def as_used(self, values: Floats) -> Floats:
-        """Return centres or scales as the batches will use them."""
-        return self.like.as_used(values)
+    def as_used(self, standard: Standardisation) -> Standardisation:
+        """Return centres and scales as the batches will use them."""
+        return self.like.as_used(standard)
 
 
 class Gatherer:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ... import _native
 
 Numbers = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -105,6 +107,9 @@ class Matrix:
     shape: tuple[int, int]
     sparse = False
     exact: bool  # no value needs more than float32's 24 bits or is an integer: sums do not round
+    operands: tuple[Any, ...]  # how the kernels take the matrix
+
+    summarise_kernel: Callable[..., bool] = staticmethod(_native.summarise)
 
     def summarise(self, groups: Grouping, *, missing: bool = False, n_threads: int = 1) -> Raw:
         """Add up the rows in one pass."""
@@ -113,12 +118,8 @@ class Matrix:
         low, high = np.empty((2, groups.n_folds, n_features))
         present = np.empty((n_groups, n_features)) if missing else None
         out = (sums, counts, low, high, present, n_threads)
-        finite = self._summarise(groups.codes, groups.weights, groups.n_classes, *out)
+        finite = self.summarise_kernel(*self.operands, groups.codes, groups.weights, groups.n_classes, *out)
         return Raw(sums, counts, low, high, present, finite)
-
-    def _summarise(self, *arguments: Any) -> bool:
-        """Call the kernel, which takes the matrix and these arguments."""
-        raise NotImplementedError
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
         """Return X @ coef.T + intercept in float64, for all rows or those listed."""
@@ -130,9 +131,9 @@ class Matrix:
         """Return the loss of a model of standardised features and its derivatives, in one pass."""
         raise NotImplementedError
 
-    def as_used(self, values: Floats) -> Floats:
-        """Return centres or scales as ``gradient`` uses them: in float32 where it calculates in that."""
-        return values
+    def as_used(self, standard: Standardisation) -> Standardisation:
+        """Return centres and scales as ``gradient`` uses them: in float32 where it calculates in that."""
+        return standard
 
     def blocks(
         self, columns: Index = slice(None), rows: Rows | None = None
@@ -159,7 +160,7 @@ class Matrix:
 
     def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
         """Say for each of the rows but the first whether some columns are as in the one before."""
-        return equal_neighbours(self.block(rows, columns))
+        raise NotImplementedError
 
     def bad_cell(
         self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False
@@ -180,29 +181,3 @@ def every_run(array: Numbers, step: int) -> Numbers:
     *rows, n_columns = array.shape
     runs = array[..., : n_columns // RUN * RUN].reshape(*rows, -1, RUN)
     return runs[..., step // 2 :: step, :].reshape(*rows, -1)
-
-
-def equal_neighbours(rows: Numbers) -> NDArray[np.bool_]:
-    """Say for each row but the first whether it equals the one before; NaN equals NaN."""
-    now, before = rows[1:], rows[:-1]
-    alike = now == before
-    if rows.dtype.kind == "f":
-        alike |= np.isnan(now) & np.isnan(before)
-    return np.asarray(alike.all(axis=1))
-
-
-def is_exact(dtype: np.dtype[Any]) -> bool:
-    """Say whether sums of such values do not round: see ``Matrix.exact``."""
-    return dtype.kind in "iub" or dtype.itemsize <= 4
-
-
-def in_float32(dtype: np.dtype[Any]) -> bool:
-    """Say whether the gradient kernel moves and scales values of this type in float32."""
-    return dtype == np.float32 or (dtype in KERNEL_TYPES and dtype.itemsize < 4)
-
-
-def fits_float32(values: Floats) -> bool:
-    """Say whether float32 holds the values exactly, and far enough from its limits to calculate with."""
-    size = np.abs(values)
-    fits = (size == 0) | ((size > 1e-30) & (size < 1e30))
-    return bool(fits.all() and (values == values.astype(np.float32)).all())

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from operator import add
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +24,16 @@ from .base import (
     Standardisation,
     WeightedRows,
     every_run,
+)
+from .dense import (
+    call_gradient,
+    equal_neighbours,
     fits_float32,
+    gradient_by_blocks,
     in_float32,
+    in_float32_if_it_fits,
     is_exact,
 )
-from .dense import call_gradient, gradient_by_blocks
 
 
 class Columns(Matrix):
@@ -37,11 +41,9 @@ class Columns(Matrix):
 
     def __init__(self, columns: Sequence[Numbers], n_rows: int) -> None:
         self.columns = columns
+        self.operands = (columns,)
         self.shape = (n_rows, len(columns))
         self.exact = all(is_exact(column.dtype) for column in columns)
-
-    def _summarise(self, *arguments: Any) -> bool:
-        return _native.summarise(self.columns, *arguments)
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
         out = np.empty((self.shape[0] if rows is None else len(rows), len(coef)))
@@ -56,10 +58,12 @@ class Columns(Matrix):
             return gradient_by_blocks(self, rows, standard, model, n_threads)
         return call_gradient(self.columns, rows, standard, model, n_threads)
 
-    def as_used(self, values: Floats) -> Floats:
-        rounded, narrow = values.copy(), self._in_float32()
-        rounded[narrow] = rounded[narrow].astype(np.float32)
-        return rounded if fits_float32(rounded[narrow]) else values
+    def as_used(self, standard: Standardisation) -> Standardisation:
+        narrow = self._in_float32()
+        used = [values.copy() for values in standard]
+        for values in used:
+            values[narrow] = in_float32_if_it_fits(values[narrow])
+        return Standardisation(*used)
 
     def _in_float32(self) -> NDArray[np.bool_]:
         return np.array([in_float32(column.dtype) for column in self.columns])
@@ -70,6 +74,9 @@ class Columns(Matrix):
         for j, values in enumerate(chosen):
             block[:, j] = values[rows]
         return block
+
+    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+        return equal_neighbours(self.block(rows, columns))
 
     def take(self, rows: Rows) -> Columns:
         return Columns([column[rows] for column in self.columns], len(rows))
@@ -124,8 +131,8 @@ class Stacked(Matrix):
     ) -> Gradient:
         return self.joined.gradient(rows, standard, model, n_threads)
 
-    def as_used(self, values: Floats) -> Floats:
-        return self.joined.as_used(values)
+    def as_used(self, standard: Standardisation) -> Standardisation:
+        return self.joined.as_used(standard)
 
     def blocks(
         self, columns: Index = slice(None), rows: Rows | None = None
@@ -144,6 +151,9 @@ class Stacked(Matrix):
             here = np.flatnonzero((at >= place.start) & (at < place.stop))
             block[here] = piece.block(at[here] - place.start, columns)
         return block
+
+    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+        return equal_neighbours(self.block(rows, columns))
 
     def take(self, rows: Rows) -> Columns:
         return self.joined.take(rows)

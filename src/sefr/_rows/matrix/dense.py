@@ -27,10 +27,6 @@ from .base import (
     Rows,
     Standardisation,
     WeightedRows,
-    equal_neighbours,
-    fits_float32,
-    in_float32,
-    is_exact,
 )
 
 # With more hyperplanes than this, BLAS on blocks of rows is faster than the kernel.
@@ -44,6 +40,7 @@ class Dense(Matrix):
 
     def __init__(self, array: Numbers) -> None:
         self.array = array
+        self.operands = (array,)
         self.shape = array.shape
         self.known = array.dtype in KERNEL_TYPES
         self.exact = is_exact(array.dtype)
@@ -56,9 +53,6 @@ class Dense(Matrix):
             for rows, block in self.blocks()
         )
         return functools.reduce(add, parts)
-
-    def _summarise(self, *arguments: Any) -> bool:
-        return _native.summarise(self.array, *arguments)
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
         out = np.empty((self.shape[0] if rows is None else len(rows), len(coef)))
@@ -88,11 +82,10 @@ class Dense(Matrix):
             return gradient_by_blocks(self, rows, standard, model, n_threads)
         return call_gradient(self.array, rows, standard, model, n_threads)
 
-    def as_used(self, values: Floats) -> Floats:
+    def as_used(self, standard: Standardisation) -> Standardisation:
         if not in_float32(self.array.dtype):
-            return values
-        rounded = values.astype(np.float32).astype(np.float64)
-        return rounded if fits_float32(rounded) else values
+            return standard
+        return Standardisation(*(in_float32_if_it_fits(values) for values in standard))
 
     def block(self, rows: Index, columns: Index = slice(None)) -> Floats:
         if isinstance(rows, slice) or isinstance(columns, slice):
@@ -128,6 +121,38 @@ class Selected(Matrix):
 
     def take(self, rows: Rows) -> Matrix:
         return self.matrix.take(self.rows[rows])
+
+
+def equal_neighbours(rows: Numbers) -> NDArray[np.bool_]:
+    """Say for each row but the first whether it equals the one before; NaN equals NaN."""
+    now, before = rows[1:], rows[:-1]
+    alike = now == before
+    if rows.dtype.kind == "f":
+        alike |= np.isnan(now) & np.isnan(before)
+    return np.asarray(alike.all(axis=1))
+
+
+def is_exact(dtype: np.dtype[Any]) -> bool:
+    """Say whether sums of such values do not round: see ``Matrix.exact``."""
+    return dtype.kind in "iub" or dtype.itemsize <= 4
+
+
+def in_float32(dtype: np.dtype[Any]) -> bool:
+    """Say whether the gradient kernel moves and scales values of this type in float32."""
+    return dtype == np.float32 or (dtype in KERNEL_TYPES and dtype.itemsize < 4)
+
+
+def in_float32_if_it_fits(values: Floats) -> Floats:
+    """Return the values rounded to float32, or as they are where that is too near its limits."""
+    rounded = values.astype(np.float32).astype(np.float64)
+    return rounded if fits_float32(rounded) else values
+
+
+def fits_float32(values: Floats) -> bool:
+    """Say whether float32 holds the values exactly, and far enough from its limits to calculate with."""
+    size = np.abs(values)
+    fits = (size == 0) | ((size > 1e-30) & (size < 1e30))
+    return bool(fits.all() and (values == values.astype(np.float32)).all())
 
 
 def call_gradient(

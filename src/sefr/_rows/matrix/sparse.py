@@ -19,8 +19,8 @@ from .base import (
     Rows,
     Standardisation,
     WeightedRows,
-    is_exact,
 )
+from .dense import is_exact
 
 # A centre of more than this many spreads takes more than 8 of the 53 bits of what is left without it.
 FAR = 2.0**8
@@ -33,6 +33,8 @@ class Sparse(Matrix):
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
+        self.operands = (matrix.data, matrix.indices, matrix.indptr)
+        self.summarise_kernel = _native.summarise_csr if matrix.format == "csr" else _native.summarise_csc
         self.shape = matrix.shape
         self.exact = is_exact(matrix.dtype)
         self._centred: tuple[Standardisation, Any] | None = None
@@ -41,10 +43,6 @@ class Sparse(Matrix):
     def by_rows(self) -> Any:
         """The matrix as CSR: converted once, where it is CSC, for all passes."""
         return self.matrix.tocsr()
-
-    def _summarise(self, *arguments: Any) -> bool:
-        kernel = _native.summarise_csr if self.matrix.format == "csr" else _native.summarise_csc
-        return kernel(self.matrix.data, self.matrix.indices, self.matrix.indptr, *arguments)
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
         x = self.matrix if rows is None else self.matrix[rows]

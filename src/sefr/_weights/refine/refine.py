@@ -18,9 +18,9 @@ from ..._answers.probabilities import HeldOut, unseen_by_loss
 from ..._rows.labelled import Table
 from ..._rows.matrix import blas_threads
 from ..._summary.summary import Summary
-from ..solve import Hyperplanes, Scaling, planes_of
+from ..solve import Hyperplanes, Scaling, means, planes_of
 from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, minimise
-from .standardise import Space, standardise
+from .standardise import ClassMeans, Space, standardise
 
 Floats = NDArray[np.float64]
 
@@ -97,7 +97,8 @@ def refine(
         return None if earlier is None else earlier.refined
     with blas_threads(1):
         if len(seen) == len(counts):
-            return _refine_seen(summary, sefr, rows, limits, earlier)
+            classes = _class_means(summary, counts, sefr.scaling)
+            return _refine_seen(classes, sefr, rows, limits, _carried_over(earlier, summary, sefr.scaling))
         place = np.full(len(counts), -1, dtype=np.int32)
         place[seen] = np.arange(len(seen))
         coded = TrainingRows(
@@ -106,31 +107,41 @@ def refine(
             rows.n_threads,
         )
         planes = planes_of(sefr.scaling, per_score(sefr.feature_scores[seen]), per_score(sefr.bias[seen]))
-        found = _refine_seen(summary.without_empty_classes(), planes, coded, limits, earlier)
+        among = summary.without_empty_classes()
+        classes = _class_means(among, counts[seen], sefr.scaling)
+        found = _refine_seen(classes, planes, coded, limits, _carried_over(earlier, among, sefr.scaling))
         return _over_all_classes(found, seen, len(counts))
 
 
+def _class_means(summary: Summary, counts: Floats, scaling: Scaling) -> ClassMeans:
+    weights = (counts / counts.sum()) ** -RARITY
+    weights /= weights @ counts
+    return ClassMeans(means(summary, scaling), counts, weights)
+
+
 def _refine_seen(
-    summary: Summary, sefr: Hyperplanes, rows: TrainingRows, limits: Limits, earlier: Earlier | None
+    classes: ClassMeans,
+    sefr: Hyperplanes,
+    rows: TrainingRows,
+    limits: Limits,
+    prior: tuple[Hyperplanes, float] | None,
 ) -> Refined:
-    """Do what ``refine`` does where every class has rows."""
-    counts, sampled = summary.counts, rows.sampled
-    n_before = 0.0 if earlier is None else earlier.n_rows
+    """Do what ``refine`` does where every class has rows, and earlier weights, if any, are of the same."""
+    counts, sampled = classes.counts, rows.sampled
+    n_before = 0.0 if prior is None else prior[1]
     n_rows = float(counts.sum()) - n_before
-    class_weights = (counts / counts.sum()) ** -RARITY
-    class_weights /= class_weights @ counts
-    space, sample = standardise(summary, sefr.scaling, sampled, class_weights, n_before)
-    class_weights *= counts.sum() / n_rows if n_before else 1.0
+    space, sample = standardise(classes, sefr.scaling, sampled, n_before)
+    class_weights = classes.weights * (counts.sum() / n_rows if n_before else 1.0)
     base_rates = class_weights * counts / (class_weights @ counts)
     bias = per_score(np.log(base_rates) - np.log(base_rates).mean())
     origin = np.concatenate([np.zeros(len(bias) * len(space.mean)), bias])
     penalty = Penalty(1 / (PRIOR_VARIANCE * float(counts.sum())), len(origin) - len(bias))
-    if earlier is not None:
+    if prior is not None:
         precision = np.ones_like(origin)
         precision[: penalty.n_weights] = space.unit**2
         penalty = replace(
             penalty,
-            prior_mean=space.point(_carried_over(earlier, summary.classes, sefr.scaling)),
+            prior_mean=space.point(prior[0]),
             prior_precision=CURVATURE * n_before / n_rows * precision,
         )
     source = RowSource(rows.tables, class_weights, rows.n_threads)
@@ -180,8 +191,7 @@ def _leave_one_out(objective: Objective, space: Space, point: Floats, sampled: T
     length 1 that is the inverse of their mean squared product. Along each, the loss is as curved as its mean
     over the directions.
     """
-    sample, model = objective.sample, objective.model(point)
-    scores = sample.scores(model.coef) + model.intercept
+    sample, scores = objective.sample, objective.scores([point])[0]
     rows = np.linspace(0, len(scores) - 1, min(len(scores), GRAM_ROWS)).astype(int)
     some = sample.rows[rows]
     some = some.toarray() if hasattr(some, "toarray") else some
@@ -235,8 +245,13 @@ def _over_all_classes(refined: Refined, seen: NDArray[np.intp], n_classes: int) 
     return Refined(planes_of(scaling, weights, bias), midpoints, refined.loss_curve, held_out)
 
 
-def _carried_over(earlier: Earlier, classes: NDArray[Any], scaling: Scaling) -> Hyperplanes:
+def _carried_over(
+    earlier: Earlier | None, summary: Summary, scaling: Scaling
+) -> tuple[Hyperplanes, float] | None:
     """Return earlier hyperplanes for another scaling and for other classes, new ones without weights."""
+    if earlier is None:
+        return None
+    classes = summary.classes
     planes, old = earlier.refined.planes, earlier.refined.planes.scaling
     ratio = np.divide(scaling.span, old.span, out=np.zeros_like(old.span), where=old.span > 0)
     shift = np.divide(scaling.low - old.low, old.span, out=np.zeros_like(old.span), where=old.span > 0)
@@ -248,4 +263,4 @@ def _carried_over(earlier: Earlier, classes: NDArray[Any], scaling: Scaling) -> 
         all_weights, all_bias = np.zeros((len(classes), weights.shape[1])), np.zeros(len(classes))
         all_weights[at], all_bias[at] = weights[known], bias[known]
         weights, bias = per_score(all_weights), per_score(all_bias)
-    return planes_of(scaling, weights, bias)
+    return planes_of(scaling, weights, bias), earlier.n_rows

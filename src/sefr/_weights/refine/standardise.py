@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._rows.labelled import Table
-from ..._rows.matrix import Matrix, Sparse, Standardisation
-from ..._summary.summary import Summary
-from ..solve import Hyperplanes, Scaling, means
+from ..._rows.matrix import Sparse, Standardisation
+from ..solve import Hyperplanes, Scaling
 from .lbfgs import Sample
 
 Floats = NDArray[np.float64]
+Blocks = Iterable[tuple[slice, Floats]]
 
 # So few values are kept standardised in float64, and the passes made over these.
 FEW_CELLS = 1 << 17
@@ -62,16 +63,26 @@ class Space:
         return for_scaled, intercepts - for_scaled @ self.mean, np.asarray(self.mean - shift)
 
 
-def standardise(
-    summary: Summary, scaling: Scaling, sampled: Table, class_weights: Floats, n_before: float
-) -> tuple[Space, Sample]:
-    """Return the space of a Summary's features, and the sampled rows in it.
+class ClassMeans(NamedTuple):
+    """The means of the scaled features in each class (K, m), NaN where there is no value, and its rows (K,).
 
-    ``n_before`` of the Summary's rows are not among those that the sample is from.
+    A row of each class has its weight (K,) in the loss.
     """
-    counts, matrix = summary.counts, sampled.matrix
+
+    means: Floats
+    counts: Floats
+    weights: Floats
+
+
+def standardise(
+    classes: ClassMeans, scaling: Scaling, sampled: Table, n_before: float
+) -> tuple[Space, Sample]:
+    """Return the space of the scaled features, and the sampled rows in it.
+
+    ``n_before`` of the classes' rows are not among those that the sample is from.
+    """
+    (centres, counts, class_weights), matrix = classes, sampled.matrix
     share = class_weights * counts / (class_weights @ counts)
-    centres = means(summary, scaling)
     known = ~np.isnan(centres)
     weight = share[:, None] * known
     mean = np.where(known, centres, 0.0)
@@ -81,7 +92,13 @@ def standardise(
     complete = sampled.weights is not None and float(sampled.weights.sum()) >= 0.999 * (
         counts.sum() - n_before
     )
-    variance = variances(matrix, weights, scaling.low + scaling.span * mean, scaling.span)
+    few = matrix.shape[0] * matrix.shape[1] <= FEW_CELLS
+    blocks = list(matrix.blocks()) if few and not matrix.sparse else None
+    centre = scaling.low + scaling.span * mean
+    if isinstance(matrix, Sparse):
+        variance = _sparse_variances(matrix, weights, centre, scaling.span)
+    else:
+        variance = variances(blocks or matrix.blocks(), weights, centre, scaling.span)
     if not complete or n_before:
         variance = _with_doubt(variance, matrix.shape[0], scaling, mean)
     spread = np.sqrt(variance)
@@ -91,16 +108,18 @@ def standardise(
         scale = np.where(raw_spread > 0, 1 / raw_spread, 0.0)
     scale[~np.isfinite(scale)] = 0
     spread[scale == 0] = 0
-    centre = matrix.as_used(scaling.low + scaling.span * mean)
-    standard = Standardisation(centre, matrix.as_used(scale))
-    moved = np.divide(centre - scaling.low, scaling.span, out=mean.copy(), where=scaling.span > 0)
+    standard = matrix.as_used(Standardisation(centre, scale))
+    moved = np.divide(standard.centre - scaling.low, scaling.span, out=mean.copy(), where=scaling.span > 0)
     distance = np.nan_to_num(centres) - moved
     distance = np.divide(distance, spread, out=np.zeros_like(distance), where=spread > 0)
     unit = 1 / np.sqrt(max(1, int((spread > 0).sum())))
     space = Space(scaling, moved, spread, standard, unit, distance)
-    few = complete and matrix.shape[0] * matrix.shape[1] <= FEW_CELLS
-    rows, shift = standardised(matrix, standard, np.float64 if few else np.float32)
-    return space, Sample(rows, shift, sampled.codes, weights, complete=few)
+    if isinstance(matrix, Sparse):
+        rows, shift = _sparse_standardised(matrix, standard)
+    else:
+        rows, shift = np.empty(matrix.shape, dtype=np.float64 if few and complete else np.float32), None
+        standardised(blocks or matrix.blocks(), standard, rows)
+    return space, Sample(rows, shift, sampled.codes, weights, complete=few and complete)
 
 
 def _with_doubt(variance: Floats, n_rows: int, scaling: Scaling, mean: Floats) -> Floats:
@@ -118,16 +137,14 @@ def _with_doubt(variance: Floats, n_rows: int, scaling: Scaling, mean: Floats) -
     return np.asarray(trust * variance + (1 - trust) * part * bound)
 
 
-def variances(matrix: Matrix, weights: Floats, near: Floats, span: Floats) -> Floats:
+def variances(blocks: Blocks, weights: Floats, near: Floats, span: Floats) -> Floats:
     """Return the variance of every feature in units of its span, by weight, over what is not missing.
 
     ``near`` (m,) is about the mean.
     """
-    if isinstance(matrix, Sparse):
-        return _sparse_variances(matrix, weights, near, span)
-    total = np.zeros((3, matrix.shape[1]))
+    total = np.zeros((3, len(span)))
     unit = np.where(span > 0, span, 1.0)
-    for rows, block in matrix.blocks():
+    for rows, block in blocks:
         x = block - near
         x /= unit
         share = weights[rows]
@@ -171,21 +188,19 @@ def _variance(total: Floats) -> Floats:
     return np.asarray(np.maximum(total[2] / count - (total[1] / count) ** 2, 0))
 
 
-def standardised(matrix: Matrix, standard: Standardisation, dtype: Any) -> tuple[Any, Floats | None]:
-    """Return (x - centre) * scale, missing values as 0: rows, and what is to be subtracted from them.
-
-    Sparse rows stay so: what is subtracted from them is left to the products.
-    """
-    if isinstance(matrix, Sparse):
-        rows, left = matrix.without_far_columns(standard)
-        rows = rows.astype(np.float64)  # a copy
-        missing = np.isnan(rows.data)
-        rows.data[missing] = left[rows.indices[missing]]
-        rows.data *= standard.scale[rows.indices]
-        return rows, left * standard.scale
-    out = np.empty(matrix.shape, dtype=dtype)
-    for rows, block in matrix.blocks():
+def standardised(blocks: Blocks, standard: Standardisation, out: Floats) -> None:
+    """Write (x - centre) * scale, and 0 for what is missing."""
+    for rows, block in blocks:
         x = block - standard.centre
         x *= standard.scale
         out[rows] = x if isfinite(x.sum()) else np.nan_to_num(x, nan=0.0)
-    return out, None
+
+
+def _sparse_standardised(matrix: Sparse, standard: Standardisation) -> tuple[Any, Floats]:
+    """Return rows x * scale and what is to be subtracted from each, which is left to the products."""
+    rows, left = matrix.without_far_columns(standard)
+    rows = rows.astype(np.float64)  # a copy
+    missing = np.isnan(rows.data)
+    rows.data[missing] = left[rows.indices[missing]]
+    rows.data *= standard.scale[rows.indices]
+    return rows, left * standard.scale
