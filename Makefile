@@ -99,6 +99,7 @@ bench-scale: $(TEST_READY) engine-tools ## the rates that docs/scale.md is worke
 lint: $(TEST_READY) ## check style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror native/*/*.[ch] native/*/*.inc tests/native/*.c
 
 types: $(TEST_READY) ## check types
 	$(BIN)/mypy

@@ -1,8 +1,8 @@
-#include "python/binding.h"
 #include "labels/labels.h"
+#include "python/arguments.h"
 
 static bool hold_codes(struct array *codes, PyObject *object, Py_ssize_t n) {
-    return hold_exact(codes, object, "codes", 1, I32, true) && check_shape(codes, "codes", n, -1);
+    return sefr_hold_exact(codes, object, "codes", 1, I32, true) && sefr_check_shape(codes, "codes", n, -1);
 }
 
 static PyObject *integer_list(const struct distinct *found, bool is_signed) {
@@ -20,25 +20,20 @@ static PyObject *integer_list(const struct distinct *found, bool is_signed) {
 
 static PyObject *encoded(enum labels_outcome outcome, const struct distinct *found, bool is_signed) {
     switch (outcome) {
-    case LABELS_CODED:
-        return integer_list(found, is_signed);
-    case LABELS_SPREAD:
-        return Py_NewRef(Py_None);
-    case LABELS_CHANGED:
-        PyErr_SetString(PyExc_RuntimeError, "y was changed during the call");
-        return NULL;
-    default:
-        return PyErr_NoMemory();
+    case LABELS_CODED: return integer_list(found, is_signed);
+    case LABELS_SPREAD: return Py_NewRef(Py_None);
+    case LABELS_CHANGED: PyErr_SetString(PyExc_RuntimeError, "y was changed during the call"); return NULL;
+    default: return PyErr_NoMemory();
     }
 }
 
-PyObject *py_encode_integers(FASTCALL) {
+PyObject *sefr_py_encode_integers(FASTCALL) {
     static const char *const names[] = {"y", "codes"};
     PyObject *values[2], *result = NULL;
     struct array y = {.held = false}, codes = {.held = false};
     (void)self;
-    if (!gather_arguments("encode_integers", names, 2, args, n_args, kwnames, values)) return NULL;
-    if (hold(&y, values[0], "y", 1) && hold_codes(&codes, values[1], y.view.shape[0])) {
+    if (!sefr_gather_arguments("encode_integers", names, 2, args, n_args, kwnames, values)) return NULL;
+    if (sefr_hold(&y, values[0], "y", 1) && hold_codes(&codes, values[1], y.view.shape[0])) {
         if (y.type == F32 || y.type == F64) {
             PyErr_SetString(PyExc_TypeError, "y is not of integers");
         } else {
@@ -46,24 +41,24 @@ PyObject *py_encode_integers(FASTCALL) {
             struct distinct found = {0};
             enum labels_outcome outcome;
             Py_BEGIN_ALLOW_THREADS;
-            outcome = code_integers(&column, y.view.shape[0], codes.view.buf, &found);
+            outcome = sefr_code_integers(&column, y.view.shape[0], codes.view.buf, &found);
             Py_END_ALLOW_THREADS;
             result = encoded(outcome, &found, y.type == I8 || y.type == I16 || y.type == I32 || y.type == I64);
-            free_distinct(&found);
+            sefr_free_distinct(&found);
         }
     }
-    release(&y);
-    release(&codes);
+    sefr_release(&y);
+    sefr_release(&codes);
     return result;
 }
 
-PyObject *py_encode_bytes(FASTCALL) {
+PyObject *sefr_py_encode_bytes(FASTCALL) {
     static const char *const names[] = {"y", "codes"};
     PyObject *values[2], *result = NULL;
     struct array y = {.held = false}, codes = {.held = false};
     (void)self;
-    if (!gather_arguments("encode_bytes", names, 2, args, n_args, kwnames, values)) return NULL;
-    if (hold(&y, values[0], "y", 2) && hold_codes(&codes, values[1], y.view.shape[0])) {
+    if (!sefr_gather_arguments("encode_bytes", names, 2, args, n_args, kwnames, values)) return NULL;
+    if (sefr_hold(&y, values[0], "y", 2) && hold_codes(&codes, values[1], y.view.shape[0])) {
         if (y.view.itemsize != 1) {
             PyErr_SetString(PyExc_TypeError, "y is not of bytes");
         } else if (y.view.strides[1] != 1 && y.view.shape[1] > 1) {
@@ -73,14 +68,14 @@ PyObject *py_encode_bytes(FASTCALL) {
             struct distinct found = {0};
             enum labels_outcome outcome;
             Py_BEGIN_ALLOW_THREADS;
-            outcome = code_bytes(&items, codes.view.buf, &found);
+            outcome = sefr_code_bytes(&items, codes.view.buf, &found);
             Py_END_ALLOW_THREADS;
             result = encoded(outcome, &found, true);
-            free_distinct(&found);
+            sefr_free_distinct(&found);
         }
     }
-    release(&y);
-    release(&codes);
+    sefr_release(&y);
+    sefr_release(&codes);
     return result;
 }
 
@@ -129,13 +124,13 @@ static bool code_objects(const Py_buffer *y, int32_t *codes, PyObject *found, Py
     return true;
 }
 
-PyObject *py_encode_objects(FASTCALL) {
+PyObject *sefr_py_encode_objects(FASTCALL) {
     static const char *const names[] = {"y", "codes"};
     PyObject *values[2], *result = NULL, *found = NULL;
     struct array codes = {.held = false};
     Py_buffer y;
     (void)self;
-    if (!gather_arguments("encode_objects", names, 2, args, n_args, kwnames, values)) return NULL;
+    if (!sefr_gather_arguments("encode_objects", names, 2, args, n_args, kwnames, values)) return NULL;
     if (PyObject_GetBuffer(values[0], &y, PyBUF_STRIDES | PyBUF_FORMAT) != 0) return NULL;
     if (y.ndim != 1 || !y.format || y.format[0] != 'O' || y.format[1] || (uintptr_t)y.buf % sizeof(PyObject *) ||
         y.strides[0] % (Py_ssize_t)sizeof(PyObject *)) {
@@ -149,7 +144,7 @@ PyObject *py_encode_objects(FASTCALL) {
         }
         Py_XDECREF(found);
     }
-    release(&codes);
+    sefr_release(&codes);
     PyBuffer_Release(&y);
     return result;
 }

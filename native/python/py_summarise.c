@@ -1,4 +1,4 @@
-#include "python/binding.h"
+#include "python/arguments.h"
 
 /* The arguments that all three passes share: where rows belong, and where results go. */
 struct pass {
@@ -12,27 +12,27 @@ enum { CODES, WEIGHTS, N_CLASSES, SUMS, COUNTS, LOW, HIGH, PRESENT, N_THREADS, N
 #define SHARED_NAMES "codes", "weights", "n_classes", "sums", "counts", "low", "high", "present", "n_threads"
 
 static void release_pass(struct pass *pass) {
-    release(&pass->codes);
-    release(&pass->weights);
-    release(&pass->sums);
-    release(&pass->counts);
-    release(&pass->low);
-    release(&pass->high);
-    release(&pass->present);
+    sefr_release(&pass->codes);
+    sefr_release(&pass->weights);
+    sefr_release(&pass->sums);
+    sefr_release(&pass->counts);
+    sefr_release(&pass->low);
+    sefr_release(&pass->high);
+    sefr_release(&pass->present);
 }
 
 static bool hold_pass(struct pass *pass, PyObject *const *values) {
     int n_classes;
-    return get_int(values[N_CLASSES], "n_classes", 1, INT32_MAX, &n_classes) &&
+    return sefr_get_int(values[N_CLASSES], "n_classes", 1, INT32_MAX, &n_classes) &&
            (pass->by.n_classes = n_classes, true) &&
-           get_int(values[N_THREADS], "n_threads", 1, INT32_MAX, &pass->n_threads) &&
-           hold_exact(&pass->codes, values[CODES], "codes", 1, I32, false) &&
-           hold_optional(&pass->weights, values[WEIGHTS], "weights", 1, F64, false) &&
-           hold_exact(&pass->sums, values[SUMS], "sums", 2, F64, true) &&
-           hold_exact(&pass->counts, values[COUNTS], "counts", 1, F64, true) &&
-           hold_exact(&pass->low, values[LOW], "low", 2, F64, true) &&
-           hold_exact(&pass->high, values[HIGH], "high", 2, F64, true) &&
-           hold_optional(&pass->present, values[PRESENT], "present", 2, F64, true);
+           sefr_get_int(values[N_THREADS], "n_threads", 1, INT32_MAX, &pass->n_threads) &&
+           sefr_hold_exact(&pass->codes, values[CODES], "codes", 1, I32, false) &&
+           sefr_hold_optional(&pass->weights, values[WEIGHTS], "weights", 1, F64, false) &&
+           sefr_hold_exact(&pass->sums, values[SUMS], "sums", 2, F64, true) &&
+           sefr_hold_exact(&pass->counts, values[COUNTS], "counts", 1, F64, true) &&
+           sefr_hold_exact(&pass->low, values[LOW], "low", 2, F64, true) &&
+           sefr_hold_exact(&pass->high, values[HIGH], "high", 2, F64, true) &&
+           sefr_hold_optional(&pass->present, values[PRESENT], "present", 2, F64, true);
 }
 
 /* n rows of m features fit the arrays of the pass. */
@@ -44,11 +44,11 @@ static bool check_pass(struct pass *pass, Py_ssize_t n, Py_ssize_t m) {
         return false;
     }
     Py_ssize_t n_folds = n_groups / pass->by.n_classes;
-    if (!check_shape(&pass->codes, "codes", n, -1) || !check_shape(&pass->sums, "sums", n_groups, m) ||
-        !check_shape(&pass->counts, "counts", n_groups, -1) || !check_shape(&pass->low, "low", n_folds, m) ||
-        !check_shape(&pass->high, "high", n_folds, m) ||
-        (pass->weights.held && !check_shape(&pass->weights, "weights", n, -1)) ||
-        (pass->present.held && !check_shape(&pass->present, "present", n_groups, m))) {
+    if (!sefr_check_shape(&pass->codes, "codes", n, -1) || !sefr_check_shape(&pass->sums, "sums", n_groups, m) ||
+        !sefr_check_shape(&pass->counts, "counts", n_groups, -1) || !sefr_check_shape(&pass->low, "low", n_folds, m) ||
+        !sefr_check_shape(&pass->high, "high", n_folds, m) ||
+        (pass->weights.held && !sefr_check_shape(&pass->weights, "weights", n, -1)) ||
+        (pass->present.held && !sefr_check_shape(&pass->present, "present", n_groups, m))) {
         return false;
     }
     pass->by.codes = pass->codes.view.buf;
@@ -61,31 +61,28 @@ static bool check_pass(struct pass *pass, Py_ssize_t n, Py_ssize_t m) {
 
 static PyObject *answer(enum outcome outcome, const struct pass *pass) {
     switch (outcome) {
-    case FINITE:
-        return PyBool_FromLong(1);
-    case NOT_FINITE:
-        return PyBool_FromLong(0);
-    default:
-        return refuse(outcome, pass->by.n_groups);
+    case FINITE: return PyBool_FromLong(1);
+    case NOT_FINITE: return PyBool_FromLong(0);
+    default: return sefr_refuse(outcome, pass->by.n_groups);
     }
 }
 
-PyObject *py_summarise(FASTCALL) {
+PyObject *sefr_py_summarise(FASTCALL) {
     static const char *const names[] = {"X", SHARED_NAMES};
     PyObject *values[1 + N_SHARED], *result = NULL;
     struct held_table table = {0};
     struct pass pass = {0};
     (void)self;
-    if (!gather_arguments("summarise", names, 1 + N_SHARED, args, n_args, kwnames, values)) return NULL;
-    if (hold_pass(&pass, values + 1) && hold_table(&table, values[0], pass.codes.view.shape[0]) &&
+    if (!sefr_gather_arguments("summarise", names, 1 + N_SHARED, args, n_args, kwnames, values)) return NULL;
+    if (hold_pass(&pass, values + 1) && sefr_hold_table(&table, values[0], pass.codes.view.shape[0]) &&
         check_pass(&pass, table.x.n, table.x.m)) {
         enum outcome outcome;
         Py_BEGIN_ALLOW_THREADS;
-        outcome = summarise(&table.x, &pass.by, &pass.out, pass.n_threads);
+        outcome = sefr_summarise(&table.x, &pass.by, &pass.out, pass.n_threads);
         Py_END_ALLOW_THREADS;
         result = answer(outcome, &pass);
     }
-    release_table(&table);
+    sefr_release_table(&table);
     release_pass(&pass);
     return result;
 }
@@ -98,10 +95,10 @@ static PyObject *summarise_sparse(const char *function, sparse_function *run, bo
     PyObject *values[3 + N_SHARED], *result = NULL;
     struct held_sparse sparse = {0};
     struct pass pass = {0};
-    if (!gather_arguments(function, names, 3 + N_SHARED, args, n_args, kwnames, values)) return NULL;
+    if (!sefr_gather_arguments(function, names, 3 + N_SHARED, args, n_args, kwnames, values)) return NULL;
     if (hold_pass(&pass, values + 3)) {
         const Py_ssize_t n = pass.codes.view.shape[0], m = pass.sums.view.shape[1];
-        if (check_pass(&pass, n, m) && hold_sparse(&sparse, values, n, m, by_rows)) {
+        if (check_pass(&pass, n, m) && sefr_hold_sparse(&sparse, values, n, m, by_rows)) {
             enum outcome outcome;
             Py_BEGIN_ALLOW_THREADS;
             outcome = run(&sparse.x, &pass.by, &pass.out, pass.n_threads);
@@ -109,17 +106,17 @@ static PyObject *summarise_sparse(const char *function, sparse_function *run, bo
             result = answer(outcome, &pass);
         }
     }
-    release_sparse(&sparse);
+    sefr_release_sparse(&sparse);
     release_pass(&pass);
     return result;
 }
 
-PyObject *py_summarise_csr(FASTCALL) {
+PyObject *sefr_py_summarise_csr(FASTCALL) {
     (void)self;
-    return summarise_sparse("summarise_csr", summarise_csr, true, args, n_args, kwnames);
+    return summarise_sparse("summarise_csr", sefr_summarise_csr, true, args, n_args, kwnames);
 }
 
-PyObject *py_summarise_csc(FASTCALL) {
+PyObject *sefr_py_summarise_csc(FASTCALL) {
     (void)self;
-    return summarise_sparse("summarise_csc", summarise_csc, false, args, n_args, kwnames);
+    return summarise_sparse("summarise_csc", sefr_summarise_csc, false, args, n_args, kwnames);
 }

@@ -13,6 +13,11 @@ from typing import Any
 
 Buffer = Any
 
+# A feature needs care in ``solve`` and ``is_delicate`` beyond these: see ``native/solve/solve.h``.
+DELICATE: float
+FAR: float
+NARROW: float
+
 def summarise(
     X: Buffer | Sequence[Buffer],
     codes: Buffer,

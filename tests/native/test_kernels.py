@@ -5,11 +5,13 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sefr import _native
+from sefr import Summary, _native
+from sefr._summary import accumulate
+from sefr._weights import solve
 
 DTYPES = ["f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"]
 LAYOUTS = ["C", "F", "strided", "reversed", "padded", "unaligned", "columns"]
@@ -307,6 +309,33 @@ def test_solve_equals_the_equations(rng, k, m, epsilon):
     n_other = counts.sum() - n
     tau, tau_other = (expected * own).sum(axis=1), (expected * other).sum(axis=1)
     np.testing.assert_allclose(bias, -(tau * n_other + tau_other * n) / counts.sum(), atol=1e-10)
+
+
+def test_constants_are_those_of_python():
+    assert (_native.FAR, _native.NARROW) == (solve.FAR, solve.NARROW)
+    assert _native.DELICATE == accumulate.DELICATE
+
+
+@st.composite
+def summaries(draw):
+    n, m, k = draw(st.integers(6, 30)), draw(st.integers(1, 9)), draw(st.integers(2, 5))
+    X = draw(hnp.arrays(float, (n, m), elements=st.integers(-20, 20)))
+    y = draw(hnp.arrays(np.int64, n, elements=st.integers(0, k - 1)))
+    y[:k] = np.arange(k)
+    return Summary.of(X, y)
+
+
+@given(summaries(), st.sampled_from([0.0, 1e-7, 0.5]))
+def test_solve_in_c_is_solve_in_python(summary, epsilon):
+    """The equations stand in C for speed, and in Python for what needs care: they are the same."""
+    n_planes = 1 if len(summary.classes) == 2 else len(summary.classes)
+    weights, bias = np.empty((n_planes, summary.n_features)), np.empty(n_planes)
+    scaling = solve.scaling_of(summary, "minmax")
+    solved = _native.solve(summary.sums, summary.counts, scaling.low, scaling.span, epsilon, weights, bias)
+    assume(solved)
+    expected, midpoints = solve.weights_and_midpoints(summary, scaling, epsilon)
+    np.testing.assert_allclose(weights, expected, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(bias, -(expected * midpoints).sum(axis=1), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize(

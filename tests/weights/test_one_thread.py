@@ -1,8 +1,7 @@
-"""What ``n_jobs=None`` promises: one thread, in the further passes too, where numpy would call BLAS in several."""
+"""What ``n_jobs=None`` promises, one thread, holds for further passes, where numpy calls BLAS."""
 
 import time
 
-import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 

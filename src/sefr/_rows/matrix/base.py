@@ -113,12 +113,13 @@ class Matrix:
 
     def summarise(self, groups: Grouping, *, missing: bool = False, n_threads: int = 1) -> Raw:
         """Add up the rows in one pass."""
-        n_groups, n_features = groups.n_classes * groups.n_folds, self.shape[1]
-        sums, counts = np.empty((n_groups, n_features)), np.empty(n_groups)
-        low, high = np.empty((2, groups.n_folds, n_features))
-        present = np.empty((n_groups, n_features)) if missing else None
-        out = (sums, counts, low, high, present, n_threads)
-        finite = self.summarise_kernel(*self.operands, groups.codes, groups.weights, groups.n_classes, *out)
+        codes, weights, n_classes, n_folds = groups
+        n_features = self.shape[1]
+        sums, counts = np.empty((n_classes * n_folds, n_features)), np.empty(n_classes * n_folds)
+        low, high = np.empty((n_folds, n_features)), np.empty((n_folds, n_features))
+        present = np.empty(sums.shape) if missing else None
+        out = (sums, counts, low, high, present)
+        finite = self.summarise_kernel(*self.operands, codes, weights, n_classes, *out, n_threads)
         return Raw(sums, counts, low, high, present, finite)
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:

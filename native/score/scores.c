@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/parts.h"
 #include "common/threads.h"
+#include "summarise/parts.h"
 
 /* Four float64 at any address of a float64, and four integers on their way there. */
 typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
@@ -28,7 +28,7 @@ INLINE double sum_quad(quad v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 #define QUAD_I64(x) WIDEN(x)
 #define QUAD_U64(x) WIDEN(x)
 
-#define KERNEL "score/predict_kernel.inc"
+#define KERNEL "score/scores_kernel.inc"
 #include "common/each_dtype.inc"
 
 typedef void to_double_function(const char *, ptrdiff_t, ptrdiff_t, double *);
@@ -40,29 +40,29 @@ static multiply_function *const multiply_four[N_DTYPES] = OF_EACH_DTYPE(multiply
 enum { ROWS = 8, TILE = 256 };
 
 /* Four rows times CLASSES classes, their sums in registers. */
-#define DEFINE_MULTIPLY(CLASSES)                                                                                  \
-    CLONES static void multiply_4x##CLASSES(const double *const *rows, const double *weights, ptrdiff_t stride,   \
-                                            ptrdiff_t n, double (*sums)[4]) {                                     \
-        const double *p = rows[0], *q = rows[1], *r = rows[2], *s = rows[3], *w[CLASSES];                         \
-        quad total[CLASSES][4] = {{{0}}};                                                                         \
-        ptrdiff_t j = 0;                                                                                          \
-        for (int c = 0; c < CLASSES; c++) w[c] = weights + c * stride;                                            \
-        for (; j + 4 <= n; j += 4) {                                                                              \
-            const quad a = *(const quad *)(p + j), b = *(const quad *)(q + j);                                    \
-            const quad c = *(const quad *)(r + j), d = *(const quad *)(s + j);                                    \
-            for (int k = 0; k < CLASSES; k++) {                                                                   \
-                const quad u = *(const quad *)(w[k] + j);                                                         \
-                total[k][0] += a * u, total[k][1] += b * u, total[k][2] += c * u, total[k][3] += d * u;           \
-            }                                                                                                     \
-        }                                                                                                         \
-        for (int k = 0; k < CLASSES; k++) {                                                                       \
-            for (int i = 0; i < 4; i++) sums[k][i] = sum_quad(total[k][i]);                                       \
-        }                                                                                                         \
-        for (; j < n; j++) {                                                                                      \
-            for (int k = 0; k < CLASSES; k++) {                                                                   \
-                for (int i = 0; i < 4; i++) sums[k][i] += rows[i][j] * w[k][j];                                   \
-            }                                                                                                     \
-        }                                                                                                         \
+#define DEFINE_MULTIPLY(CLASSES)                                                                                \
+    CLONES static void multiply_4x##CLASSES(const double *const *rows, const double *weights, ptrdiff_t stride, \
+                                            ptrdiff_t n, double(*sums)[4]) {                                    \
+        const double *p = rows[0], *q = rows[1], *r = rows[2], *s = rows[3], *w[CLASSES];                       \
+        quad total[CLASSES][4] = {{{0}}};                                                                       \
+        ptrdiff_t j = 0;                                                                                        \
+        for (int c = 0; c < CLASSES; c++) w[c] = weights + c * stride;                                          \
+        for (; j + 4 <= n; j += 4) {                                                                            \
+            const quad a = *(const quad *)(p + j), b = *(const quad *)(q + j);                                  \
+            const quad c = *(const quad *)(r + j), d = *(const quad *)(s + j);                                  \
+            for (int k = 0; k < CLASSES; k++) {                                                                 \
+                const quad u = *(const quad *)(w[k] + j);                                                       \
+                total[k][0] += a * u, total[k][1] += b * u, total[k][2] += c * u, total[k][3] += d * u;         \
+            }                                                                                                   \
+        }                                                                                                       \
+        for (int k = 0; k < CLASSES; k++) {                                                                     \
+            for (int i = 0; i < 4; i++) sums[k][i] = sum_quad(total[k][i]);                                     \
+        }                                                                                                       \
+        for (; j < n; j++) {                                                                                    \
+            for (int k = 0; k < CLASSES; k++) {                                                                 \
+                for (int i = 0; i < 4; i++) sums[k][i] += rows[i][j] * w[k][j];                                 \
+            }                                                                                                   \
+        }                                                                                                       \
     }
 DEFINE_MULTIPLY(1)
 DEFINE_MULTIPLY(2)
@@ -131,8 +131,8 @@ static void score_batch(const struct score_plan *plan, const struct batch *batch
 }
 
 /* Columns are read as they lie, some rows side by side. A row's products are added in the order in which they are
-   for a row that lies by itself, so that the scores are the same to the bit: column j to sum j % n_lanes, then the lanes
-   together, then what is left of the columns. */
+   for a row that lies by itself, so that the scores are the same to the bit: column j to sum j % n_lanes, then the
+   lanes together, then what is left of the columns. */
 enum { SIDE_BY_SIDE = 64, MOST_LANES = 8, MOST_CLASSES = 4 };
 
 struct row_group {
@@ -184,7 +184,8 @@ static void score_columns(const struct score_plan *plan, const struct row_group 
         const double *values = column_values(plan, j, group, copy);
         for (ptrdiff_t k = 0; k < n_classes; k++) {
             if (j == whole) join_lanes(sums[k], n_lanes);
-            add_product(values, group->n, plan->coef[(c + k) * plan->x->m + j], sums[k][j < whole ? (j - begin) % n_lanes : 0]);
+            add_product(values, group->n, plan->coef[(c + k) * plan->x->m + j],
+                        sums[k][j < whole ? (j - begin) % n_lanes : 0]);
         }
     }
     for (ptrdiff_t k = 0; k < n_classes; k++) {
@@ -251,17 +252,23 @@ static void run_scores(void *context, ptrdiff_t task, int worker) {
     }
 }
 
-enum outcome scores(const struct table *x, const double *coef, const double *intercept, ptrdiff_t k,
-                    const int64_t *rows, ptrdiff_t n_rows, double *out, int n_threads) {
+enum outcome sefr_scores(const struct table *x, const double *coef, const double *intercept, ptrdiff_t k,
+                         const int64_t *rows, ptrdiff_t n_rows, double *out, int n_threads) {
     const ptrdiff_t work = larger(1, x->m * larger(1, k));
-    struct score_plan plan = {.x = x, .coef = coef, .intercept = intercept, .rows = rows, .n_rows = n_rows, .k = k,
-                              .out = out, .direct = !x->columns && rows_are_direct(x)};
+    struct score_plan plan = {.x = x,
+                              .coef = coef,
+                              .intercept = intercept,
+                              .rows = rows,
+                              .n_rows = n_rows,
+                              .k = k,
+                              .out = out,
+                              .direct = !x->columns && rows_are_direct(x)};
     plan.by_columns = !plan.direct && lies_by_columns(x);
     for (ptrdiff_t i = 0; rows && i < n_rows; i++) {
         if (rows[i] < 0 || rows[i] >= x->n) return BAD_ROW;
     }
     /* at least 64 rows and 2^18 products a task */
     plan.n_tasks = larger(1, smaller(16, smaller(n_rows / 64, n_rows / (((1 << 18) + work - 1) / work))));
-    run_tasks(run_scores, &plan, plan.n_tasks, n_threads);
+    sefr_run_tasks(run_scores, &plan, plan.n_tasks, n_threads);
     return (enum outcome)atomic_load(&plan.error);
 }

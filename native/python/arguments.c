@@ -1,9 +1,9 @@
-#include "python/binding.h"
+#include "python/arguments.h"
 
 #include <string.h>
 
-bool gather_arguments(const char *function, const char *const *names, Py_ssize_t count, PyObject *const *args,
-                      Py_ssize_t n_args, PyObject *kwnames, PyObject **values) {
+bool sefr_gather_arguments(const char *function, const char *const *names, Py_ssize_t count, PyObject *const *args,
+                           Py_ssize_t n_args, PyObject *kwnames, PyObject **values) {
     Py_ssize_t n_named = kwnames ? PyTuple_Size(kwnames) : 0;
     if (n_args > count) {
         PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, not %zd", function, count, n_args + n_named);
@@ -63,19 +63,19 @@ static bool hold_view(struct array *array, PyObject *object, const char *name, i
     array->held = true;
     if (array->view.ndim != ndim) {
         PyErr_Format(PyExc_ValueError, "%s has %d dimensions, not %d", name, array->view.ndim, ndim);
-        release(array);
+        sefr_release(array);
         return false;
     }
     return true;
 }
 
-bool hold(struct array *array, PyObject *object, const char *name, int ndim) {
+bool sefr_hold(struct array *array, PyObject *object, const char *name, int ndim) {
     if (!hold_view(array, object, name, ndim, PyBUF_SIMPLE)) return false;
     if (!parse_format(array->view.format, array->view.itemsize, &array->type)) {
         PyErr_Format(PyExc_TypeError,
                      "%s has type '%s' (%zd bytes): only native float32, float64, integers and bool are read", name,
                      array->view.format ? array->view.format : "B", array->view.itemsize);
-        release(array);
+        sefr_release(array);
         return false;
     }
     return true;
@@ -91,36 +91,39 @@ static bool is_contiguous(const Py_buffer *view) {
     return (uintptr_t)view->buf % (size_t)view->itemsize == 0;
 }
 
-bool hold_exact(struct array *array, PyObject *object, const char *name, int ndim, enum dtype type, bool writable) {
-    static const char *const names[N_DTYPES] = {"float32", "float64", "int8",   "uint8", "int16",
-                                                "uint16",  "int32",   "uint32", "int64", "uint64"};
+bool sefr_hold_exact(struct array *array, PyObject *object, const char *name, int ndim, enum dtype type,
+                     bool writable) {
+#define DTYPE_NAME(tag, type, name, ...) name,
+    static const char *const names[N_DTYPES] = {SEFR_EACH_DTYPE(DTYPE_NAME)};
+#undef DTYPE_NAME
     if (!hold_view(array, object, name, ndim, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE)) return false;
     if (!parse_format(array->view.format, array->view.itemsize, &array->type) || array->type != type) {
-        PyErr_Format(PyExc_TypeError, "%s has type '%s', not %s", name,
-                     array->view.format ? array->view.format : "B", names[type]);
+        PyErr_Format(PyExc_TypeError, "%s has type '%s', not %s", name, array->view.format ? array->view.format : "B",
+                     names[type]);
     } else if (!is_contiguous(&array->view)) {
         PyErr_Format(PyExc_ValueError, "%s is not contiguous and aligned", name);
     } else {
         return true;
     }
-    release(array);
+    sefr_release(array);
     return false;
 }
 
-bool hold_optional(struct array *array, PyObject *object, const char *name, int ndim, enum dtype type, bool writable) {
+bool sefr_hold_optional(struct array *array, PyObject *object, const char *name, int ndim, enum dtype type,
+                        bool writable) {
     if (object == Py_None) {
         array->held = false;
         return true;
     }
-    return hold_exact(array, object, name, ndim, type, writable);
+    return sefr_hold_exact(array, object, name, ndim, type, writable);
 }
 
-void release(struct array *array) {
+void sefr_release(struct array *array) {
     if (array->held) PyBuffer_Release(&array->view);
     array->held = false;
 }
 
-bool check_shape(const struct array *array, const char *name, Py_ssize_t rows, Py_ssize_t columns) {
+bool sefr_check_shape(const struct array *array, const char *name, Py_ssize_t rows, Py_ssize_t columns) {
     const Py_ssize_t *shape = array->view.shape;
     if (columns < 0) {
         if (shape[0] == rows) return true;
@@ -147,38 +150,43 @@ static bool hold_columns(struct held_table *table, PyObject *sequence, Py_ssize_
         char name[40];
         PyOS_snprintf(name, sizeof name, "column %zd of X", j);
         PyObject *item = PySequence_GetItem(sequence, j);
-        const bool ok = item && hold(array, item, name, 1);
+        const bool ok = item && sefr_hold(array, item, name, 1);
         Py_XDECREF(item); /* the buffer view keeps it alive */
         if (!ok) return false;
         if (n_rows < 0 && j == 0) table->x.n = array->view.shape[0];
-        if (!check_shape(array, name, table->x.n, -1)) return false;
+        if (!sefr_check_shape(array, name, table->x.n, -1)) return false;
         table->columns[j] = (struct column){array->view.buf, array->view.strides[0], array->type};
     }
     return true;
 }
 
-bool hold_table(struct held_table *table, PyObject *object, Py_ssize_t n_rows) {
+bool sefr_hold_table(struct held_table *table, PyObject *object, Py_ssize_t n_rows) {
     const struct array *array = &table->array;
     if (!PyObject_CheckBuffer(object)) return hold_columns(table, object, n_rows);
-    if (!hold(&table->array, object, "X", 2)) return false;
-    table->x = (struct table){array->view.shape[0],   array->view.shape[1], array->view.buf, array->view.strides[0],
-                              array->view.strides[1], array->type,          NULL};
+    if (!sefr_hold(&table->array, object, "X", 2)) return false;
+    table->x = (struct table){array->view.shape[0],
+                              array->view.shape[1],
+                              array->view.buf,
+                              array->view.strides[0],
+                              array->view.strides[1],
+                              array->type,
+                              NULL};
     return true;
 }
 
-void release_table(struct held_table *table) {
-    release(&table->array);
-    for (ptrdiff_t j = 0; table->arrays && j < table->x.m; j++) release(&table->arrays[j]);
+void sefr_release_table(struct held_table *table) {
+    sefr_release(&table->array);
+    for (ptrdiff_t j = 0; table->arrays && j < table->x.m; j++) sefr_release(&table->arrays[j]);
     PyMem_Free(table->arrays);
     PyMem_Free(table->columns);
 }
 
 /* Hold an aligned, contiguous buffer of any type that the kernels know. */
 static bool hold_line(struct array *array, PyObject *object, const char *name) {
-    if (!hold(array, object, name, 1)) return false;
+    if (!sefr_hold(array, object, name, 1)) return false;
     const enum dtype type = array->type;
-    release(array);
-    return hold_exact(array, object, name, 1, type, false);
+    sefr_release(array);
+    return sefr_hold_exact(array, object, name, 1, type, false);
 }
 
 static bool hold_index(struct array *array, PyObject *object, const char *name) {
@@ -188,25 +196,32 @@ static bool hold_index(struct array *array, PyObject *object, const char *name) 
     return false;
 }
 
-bool hold_sparse(struct held_sparse *sparse, PyObject *const *values, Py_ssize_t n, Py_ssize_t m, bool by_rows) {
+bool sefr_hold_sparse(struct held_sparse *sparse, PyObject *const *values, Py_ssize_t n, Py_ssize_t m, bool by_rows) {
     struct array *data = &sparse->data, *indices = &sparse->indices, *pointer = &sparse->pointer;
     if (!hold_line(data, values[0], "data") || !hold_index(indices, values[1], "indices") ||
-        !hold_index(pointer, values[2], "indptr") || !check_shape(indices, "indices", data->view.shape[0], -1) ||
-        !check_shape(pointer, "indptr", (by_rows ? n : m) + 1, -1)) {
+        !hold_index(pointer, values[2], "indptr") || !sefr_check_shape(indices, "indices", data->view.shape[0], -1) ||
+        !sefr_check_shape(pointer, "indptr", (by_rows ? n : m) + 1, -1)) {
         return false;
     }
-    sparse->x = (struct sparse){n,          m,          data->view.shape[0], data->view.buf, indices->view.buf, pointer->view.buf,
-                                data->type, indices->type, pointer->type};
+    sparse->x = (struct sparse){n,
+                                m,
+                                data->view.shape[0],
+                                data->view.buf,
+                                indices->view.buf,
+                                pointer->view.buf,
+                                data->type,
+                                indices->type,
+                                pointer->type};
     return true;
 }
 
-void release_sparse(struct held_sparse *sparse) {
-    release(&sparse->data);
-    release(&sparse->indices);
-    release(&sparse->pointer);
+void sefr_release_sparse(struct held_sparse *sparse) {
+    sefr_release(&sparse->data);
+    sefr_release(&sparse->indices);
+    sefr_release(&sparse->pointer);
 }
 
-bool get_int(PyObject *object, const char *name, int lowest, int highest, int *value) {
+bool sefr_get_int(PyObject *object, const char *name, int lowest, int highest, int *value) {
     long number = PyLong_AsLong(object);
     if (number == -1 && PyErr_Occurred()) return false;
     if (number < lowest || number > highest) {
@@ -217,15 +232,11 @@ bool get_int(PyObject *object, const char *name, int lowest, int highest, int *v
     return true;
 }
 
-PyObject *refuse(enum outcome outcome, int32_t n_groups) {
+PyObject *sefr_refuse(enum outcome outcome, int32_t n_groups) {
     switch (outcome) {
-    case BAD_CODE:
-        return PyErr_Format(PyExc_ValueError, "codes: a code is not below %d", (int)n_groups);
-    case BAD_INDEX:
-        return PyErr_Format(PyExc_ValueError, "indices: an index is outside the matrix");
-    case BAD_POINTER:
-        return PyErr_Format(PyExc_ValueError, "indptr: not ascending from 0 to the number of entries");
-    default:
-        return PyErr_NoMemory();
+    case BAD_CODE: return PyErr_Format(PyExc_ValueError, "codes: a code is not below %d", (int)n_groups);
+    case BAD_INDEX: return PyErr_Format(PyExc_ValueError, "indices: an index is outside the matrix");
+    case BAD_POINTER: return PyErr_Format(PyExc_ValueError, "indptr: not ascending from 0 to the number of entries");
+    default: return PyErr_NoMemory();
     }
 }
