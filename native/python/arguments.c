@@ -2,8 +2,10 @@
 
 #include <string.h>
 
-bool sefr_gather_arguments(const char *function, const char *const *names, Py_ssize_t count, PyObject *const *args,
-                           Py_ssize_t n_args, PyObject *kwnames, PyObject **values) {
+static bool gather_arguments(struct call *call, const char *function, PyObject *const *args, Py_ssize_t n_args,
+                             PyObject *kwnames) {
+    const Py_ssize_t count = call->count;
+    PyObject **values = call->values;
     Py_ssize_t n_named = kwnames ? PyTuple_Size(kwnames) : 0;
     if (n_args > count) {
         PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, not %zd", function, count, n_args + n_named);
@@ -13,7 +15,7 @@ bool sefr_gather_arguments(const char *function, const char *const *names, Py_ss
     for (Py_ssize_t k = 0; k < n_named; k++) {
         PyObject *name = PyTuple_GetItem(kwnames, k);
         Py_ssize_t i = 0;
-        while (i < count && PyUnicode_CompareWithASCIIString(name, names[i]) != 0) i++;
+        while (i < count && PyUnicode_CompareWithASCIIString(name, call->arguments[i].name) != 0) i++;
         if (i == count || values[i]) {
             PyErr_Format(PyExc_TypeError, "%s: argument %R is %s", function, name,
                          i == count ? "unknown" : "given twice");
@@ -23,7 +25,7 @@ bool sefr_gather_arguments(const char *function, const char *const *names, Py_ss
     }
     for (Py_ssize_t i = 0; i < count; i++) {
         if (!values[i]) {
-            PyErr_Format(PyExc_TypeError, "%s: argument '%s' is missing", function, names[i]);
+            PyErr_Format(PyExc_TypeError, "%s: argument '%s' is missing", function, call->arguments[i].name);
             return false;
         }
     }
@@ -109,15 +111,6 @@ bool sefr_hold_exact(struct array *array, PyObject *object, const char *name, in
     return false;
 }
 
-bool sefr_hold_optional(struct array *array, PyObject *object, const char *name, int ndim, enum dtype type,
-                        bool writable) {
-    if (object == Py_None) {
-        array->held = false;
-        return true;
-    }
-    return sefr_hold_exact(array, object, name, ndim, type, writable);
-}
-
 void sefr_release(struct array *array) {
     if (array->held) PyBuffer_Release(&array->view);
     array->held = false;
@@ -133,6 +126,36 @@ bool sefr_check_shape(const struct array *array, const char *name, Py_ssize_t ro
     if (shape[0] == rows && shape[1] == columns) return true;
     PyErr_Format(PyExc_ValueError, "%s has shape (%zd, %zd), not (%zd, %zd)", name, shape[0], shape[1], rows, columns);
     return false;
+}
+
+bool sefr_begin_call(struct call *call, const char *function, const struct argument *arguments, Py_ssize_t count,
+                     PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames) {
+    *call = (struct call){.arguments = arguments, .count = count};
+    if (!gather_arguments(call, function, args, n_args, kwnames)) return false;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const struct argument *argument = &arguments[i];
+        if (argument->use == OTHER || (argument->optional && call->values[i] == Py_None)) continue;
+        if (!sefr_hold_exact(&call->arrays[i], call->values[i], argument->name, (int)strlen(argument->shape),
+                             argument->type, argument->use == WRITTEN)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sefr_check_shapes(const struct call *call, const char *letters, const Py_ssize_t *sizes) {
+    for (Py_ssize_t i = 0; i < call->count; i++) {
+        const char *shape = call->arguments[i].shape;
+        if (!call->arrays[i].held) continue;
+        const Py_ssize_t rows = sizes[strchr(letters, shape[0]) - letters];
+        const Py_ssize_t columns = shape[1] ? sizes[strchr(letters, shape[1]) - letters] : -1;
+        if (!sefr_check_shape(&call->arrays[i], call->arguments[i].name, rows, columns)) return false;
+    }
+    return true;
+}
+
+void sefr_end_call(struct call *call) {
+    for (Py_ssize_t i = 0; i < call->count; i++) sefr_release(&call->arrays[i]);
 }
 
 static bool hold_columns(struct held_table *table, PyObject *sequence, Py_ssize_t n_rows) {
@@ -237,6 +260,7 @@ PyObject *sefr_refuse(enum outcome outcome, int32_t n_groups) {
     case BAD_CODE: return PyErr_Format(PyExc_ValueError, "codes: a code is not below %d", (int)n_groups);
     case BAD_INDEX: return PyErr_Format(PyExc_ValueError, "indices: an index is outside the matrix");
     case BAD_POINTER: return PyErr_Format(PyExc_ValueError, "indptr: not ascending from 0 to the number of entries");
+    case BAD_ROW: return PyErr_Format(PyExc_ValueError, "rows: a row is outside the matrix");
     default: return PyErr_NoMemory();
     }
 }

@@ -16,19 +16,49 @@ struct array {
     bool held;
 };
 
-/* Put positional and named arguments into values[0 .. count), all of them required. False: an error is set. */
-bool sefr_gather_arguments(const char *function, const char *const *names, Py_ssize_t count, PyObject *const *args,
-                           Py_ssize_t n_args, PyObject *kwnames, PyObject **values);
+/* How a kernel takes one of its arguments, all of which are required: as an aligned, C-contiguous array of one type,
+   with a letter for the length of each dimension, or in its own way. */
+struct argument {
+    const char *name;
+    enum { OTHER, READ, WRITTEN } use;
+    enum dtype type;
+    const char *shape;
+    bool optional; /* None will do */
+};
+
+#define OTHER_ARGUMENT(name) {name, OTHER, F64, NULL, false}
+#define READS(name, type, shape) {name, READ, type, shape, false}
+#define READS_OR_NONE(name, type, shape) {name, READ, type, shape, true}
+#define WRITES(name, type, shape) {name, WRITTEN, type, shape, false}
+#define WRITES_OR_NONE(name, type, shape) {name, WRITTEN, type, shape, true}
+
+enum { MOST_ARGUMENTS = 12 };
+
+struct call {
+    const struct argument *arguments;
+    Py_ssize_t count;
+    PyObject *values[MOST_ARGUMENTS];
+    struct array arrays[MOST_ARGUMENTS];
+};
+
+#define FASTCALL PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames
+
+/* Take arguments by position or name, and hold those that are arrays. False: an error is set. End the call anyway. */
+bool sefr_begin_call(struct call *call, const char *function, const struct argument *arguments, Py_ssize_t count,
+                     PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
+
+/* Whether the arrays have the shapes of their arguments, with sizes[i] for letters[i]. */
+bool sefr_check_shapes(const struct call *call, const char *letters, const Py_ssize_t *sizes);
+
+void sefr_end_call(struct call *call);
+
+static inline void *data_of(const struct array *array) { return array->held ? array->view.buf : NULL; }
 
 /* Hold a strided buffer of `ndim` dimensions and a type the kernels know. */
 bool sefr_hold(struct array *array, PyObject *object, const char *name, int ndim);
 
 /* Hold an aligned, C-contiguous buffer of one type. */
 bool sefr_hold_exact(struct array *array, PyObject *object, const char *name, int ndim, enum dtype type, bool writable);
-
-/* hold_exact for an argument that may be None. */
-bool sefr_hold_optional(struct array *array, PyObject *object, const char *name, int ndim, enum dtype type,
-                        bool writable);
 
 void sefr_release(struct array *array);
 
@@ -58,8 +88,6 @@ void sefr_release_sparse(struct held_sparse *sparse);
 
 /* An int argument within [lowest, highest]. */
 bool sefr_get_int(PyObject *object, const char *name, int lowest, int highest, int *value);
-
-#define FASTCALL PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames
 
 /* Raise what a kernel found wrong with its input; returns NULL. */
 PyObject *sefr_refuse(enum outcome outcome, int32_t n_groups);

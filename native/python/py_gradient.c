@@ -1,24 +1,17 @@
 #include "python/arguments.h"
 #include "refine/gradient.h"
 
-/* The arguments that both passes share: where rows belong, the model, and where results go. */
-enum {
-    CODES,
-    WEIGHTS,
-    CLASS_WEIGHTS,
-    COEF,
-    INTERCEPT,
-    COEF_GRADIENT,
-    INTERCEPT_GRADIENT,
-    N_ARRAYS,
-    N_THREADS = N_ARRAYS,
-    N_SHARED
-};
-#define SHARED_NAMES \
-    "codes", "weights", "class_weights", "coef", "intercept", "coef_gradient", "intercept_gradient", "n_threads"
+/* The last arguments of both: where rows belong, the model, and where results go. There are n rows, m features,
+   k classes and r scores. */
+enum { CODES, WEIGHTS, CLASS_WEIGHTS, COEF, INTERCEPT, COEF_GRADIENT, INTERCEPT_GRADIENT, N_THREADS, N_SHARED };
+#define SHARED                                                                                      \
+    READS("codes", I32, "n"), READS_OR_NONE("weights", F64, "n"), READS("class_weights", F64, "k"), \
+        READS("coef", F64, "rm"), READS("intercept", F64, "r"), WRITES("coef_gradient", F64, "rm"), \
+        WRITES("intercept_gradient", F64, "r"), OTHER_ARGUMENT("n_threads")
 
-struct further_pass {
-    struct array arrays[N_ARRAYS];
+struct pass {
+    struct call call;
+    const struct array *shared;
     struct grouping by;
     struct model model;
     struct gradient out;
@@ -26,102 +19,75 @@ struct further_pass {
     int n_threads;
 };
 
-static void release_pass(struct further_pass *pass) {
-    for (int i = 0; i < N_ARRAYS; i++) sefr_release(&pass->arrays[i]);
-}
-
-static bool hold_pass(struct further_pass *pass, PyObject *const *values) {
-    struct array *arrays = pass->arrays;
-    return sefr_hold_exact(&arrays[CODES], values[CODES], "codes", 1, I32, false) &&
-           sefr_hold_optional(&arrays[WEIGHTS], values[WEIGHTS], "weights", 1, F64, false) &&
-           sefr_hold_exact(&arrays[CLASS_WEIGHTS], values[CLASS_WEIGHTS], "class_weights", 1, F64, false) &&
-           sefr_hold_exact(&arrays[COEF], values[COEF], "coef", 2, F64, false) &&
-           sefr_hold_exact(&arrays[INTERCEPT], values[INTERCEPT], "intercept", 1, F64, false) &&
-           sefr_hold_exact(&arrays[COEF_GRADIENT], values[COEF_GRADIENT], "coef_gradient", 2, F64, true) &&
-           sefr_hold_exact(&arrays[INTERCEPT_GRADIENT], values[INTERCEPT_GRADIENT], "intercept_gradient", 1, F64,
-                           true) &&
-           sefr_get_int(values[N_THREADS], "n_threads", 1, INT32_MAX, &pass->n_threads);
+static bool begin_pass(struct pass *pass, Py_ssize_t first_shared) {
+    pass->shared = pass->call.arrays + first_shared;
+    return sefr_get_int(pass->call.values[first_shared + N_THREADS], "n_threads", 1, INT32_MAX, &pass->n_threads);
 }
 
 /* n rows of m features fit the arrays of the pass. */
-static bool check_pass(struct further_pass *pass, Py_ssize_t n, Py_ssize_t m) {
-    const struct array *arrays = pass->arrays;
-    const Py_ssize_t n_scores = arrays[COEF].view.shape[0], n_classes = arrays[CLASS_WEIGHTS].view.shape[0];
+static bool check_pass(struct pass *pass, Py_ssize_t n, Py_ssize_t m) {
+    const struct array *shared = pass->shared;
+    const Py_ssize_t n_scores = shared[COEF].view.shape[0], n_classes = shared[CLASS_WEIGHTS].view.shape[0];
     if (n_classes < 2 || n_classes > INT32_MAX || n_scores != (n_classes == 2 ? 1 : n_classes)) {
         PyErr_Format(PyExc_ValueError, "%zd scores for %zd classes: one for two classes, else one per class", n_scores,
                      n_classes);
         return false;
     }
-    if (!sefr_check_shape(&arrays[CODES], "codes", n, -1) || !sefr_check_shape(&arrays[COEF], "coef", n_scores, m) ||
-        !sefr_check_shape(&arrays[INTERCEPT], "intercept", n_scores, -1) ||
-        !sefr_check_shape(&arrays[COEF_GRADIENT], "coef_gradient", n_scores, m) ||
-        !sefr_check_shape(&arrays[INTERCEPT_GRADIENT], "intercept_gradient", n_scores, -1) ||
-        (arrays[WEIGHTS].held && !sefr_check_shape(&arrays[WEIGHTS], "weights", n, -1))) {
-        return false;
-    }
-    pass->by = (struct grouping){arrays[CODES].view.buf, arrays[WEIGHTS].held ? arrays[WEIGHTS].view.buf : NULL,
-                                 (int32_t)n_classes, (int32_t)n_classes};
-    pass->model = (struct model){arrays[COEF].view.buf, arrays[INTERCEPT].view.buf, arrays[CLASS_WEIGHTS].view.buf,
+    if (!sefr_check_shapes(&pass->call, "nmkr", (Py_ssize_t[]){n, m, n_classes, n_scores})) return false;
+    pass->by =
+        (struct grouping){data_of(&shared[CODES]), data_of(&shared[WEIGHTS]), (int32_t)n_classes, (int32_t)n_classes};
+    pass->model = (struct model){data_of(&shared[COEF]), data_of(&shared[INTERCEPT]), data_of(&shared[CLASS_WEIGHTS]),
                                  (int32_t)n_scores, (int32_t)n_classes};
-    pass->out = (struct gradient){arrays[COEF_GRADIENT].view.buf, arrays[INTERCEPT_GRADIENT].view.buf, &pass->loss};
+    pass->out = (struct gradient){data_of(&shared[COEF_GRADIENT]), data_of(&shared[INTERCEPT_GRADIENT]), &pass->loss};
     return true;
 }
 
-static PyObject *answer(enum outcome outcome, const struct further_pass *pass) {
-    switch (outcome) {
-    case FINITE: return PyFloat_FromDouble(pass->loss);
-    default: return sefr_refuse(outcome, pass->by.n_groups);
-    }
+static PyObject *answer(enum outcome outcome, const struct pass *pass) {
+    return outcome == FINITE ? PyFloat_FromDouble(pass->loss) : sefr_refuse(outcome, pass->by.n_groups);
 }
 
 PyObject *sefr_py_gradient(FASTCALL) {
-    static const char *const names[] = {"X", "centre", "scale", SHARED_NAMES};
-    PyObject *values[3 + N_SHARED], *result = NULL;
-    struct array centre = {.held = false}, scale = {.held = false};
+    static const struct argument arguments[] = {OTHER_ARGUMENT("X"), READS("centre", F64, "m"),
+                                                READS("scale", F64, "m"), SHARED};
     struct held_table table = {0};
-    struct further_pass pass = {0};
+    struct pass pass = {0};
+    PyObject *result = NULL;
     (void)self;
-    if (!sefr_gather_arguments("gradient", names, 3 + N_SHARED, args, n_args, kwnames, values)) return NULL;
-    if (hold_pass(&pass, values + 3) && sefr_hold_exact(&centre, values[1], "centre", 1, F64, false) &&
-        sefr_hold_exact(&scale, values[2], "scale", 1, F64, false) &&
-        sefr_hold_table(&table, values[0], pass.arrays[CODES].view.shape[0]) &&
-        check_pass(&pass, table.x.n, table.x.m) && sefr_check_shape(&centre, "centre", table.x.m, -1) &&
-        sefr_check_shape(&scale, "scale", table.x.m, -1)) {
+    if (sefr_begin_call(&pass.call, "gradient", arguments, 3 + N_SHARED, args, n_args, kwnames) &&
+        begin_pass(&pass, 3) && sefr_hold_table(&table, pass.call.values[0], pass.shared[CODES].view.shape[0]) &&
+        check_pass(&pass, table.x.n, table.x.m)) {
+        const double *centre = data_of(&pass.call.arrays[1]), *scale = data_of(&pass.call.arrays[2]);
         enum outcome outcome;
         Py_BEGIN_ALLOW_THREADS;
-        outcome =
-            sefr_gradient(&table.x, &pass.by, centre.view.buf, scale.view.buf, &pass.model, &pass.out, pass.n_threads);
+        outcome = sefr_gradient(&table.x, &pass.by, centre, scale, &pass.model, &pass.out, pass.n_threads);
         Py_END_ALLOW_THREADS;
         result = answer(outcome, &pass);
     }
     sefr_release_table(&table);
-    sefr_release(&centre);
-    sefr_release(&scale);
-    release_pass(&pass);
+    sefr_end_call(&pass.call);
     return result;
 }
 
 PyObject *sefr_py_gradient_csr(FASTCALL) {
-    static const char *const names[] = {"data", "indices", "indptr", "fill", SHARED_NAMES};
-    PyObject *values[4 + N_SHARED], *result = NULL;
-    struct array fill = {.held = false};
+    static const struct argument arguments[] = {OTHER_ARGUMENT("data"), OTHER_ARGUMENT("indices"),
+                                                OTHER_ARGUMENT("indptr"), READS("fill", F64, "m"), SHARED};
     struct held_sparse sparse = {0};
-    struct further_pass pass = {0};
+    struct pass pass = {0};
+    PyObject *result = NULL;
     (void)self;
-    if (!sefr_gather_arguments("gradient_csr", names, 4 + N_SHARED, args, n_args, kwnames, values)) return NULL;
-    if (hold_pass(&pass, values + 4) && sefr_hold_exact(&fill, values[3], "fill", 1, F64, false)) {
-        const Py_ssize_t n = pass.arrays[CODES].view.shape[0], m = pass.arrays[COEF].view.shape[1];
-        if (check_pass(&pass, n, m) && sefr_check_shape(&fill, "fill", m, -1) &&
-            sefr_hold_sparse(&sparse, values, n, m, true)) {
+    if (sefr_begin_call(&pass.call, "gradient_csr", arguments, 4 + N_SHARED, args, n_args, kwnames) &&
+        begin_pass(&pass, 4)) {
+        const Py_ssize_t n = pass.shared[CODES].view.shape[0], m = pass.shared[COEF].view.shape[1];
+        if (check_pass(&pass, n, m) && sefr_hold_sparse(&sparse, pass.call.values, n, m, true)) {
+            const double *fill = data_of(&pass.call.arrays[3]);
             enum outcome outcome;
             Py_BEGIN_ALLOW_THREADS;
-            outcome = sefr_gradient_csr(&sparse.x, &pass.by, fill.view.buf, &pass.model, &pass.out, pass.n_threads);
+            outcome = sefr_gradient_csr(&sparse.x, &pass.by, fill, &pass.model, &pass.out, pass.n_threads);
             Py_END_ALLOW_THREADS;
             result = answer(outcome, &pass);
         }
     }
     sefr_release_sparse(&sparse);
-    sefr_release(&fill);
-    release_pass(&pass);
+    sefr_end_call(&pass.call);
     return result;
 }

@@ -2,43 +2,32 @@
 
 enum { X, COEF, INTERCEPT, ROWS, OUT, N_THREADS, N_ARGUMENTS };
 
-static PyObject *run(const struct table *x, const struct array *arrays, int n_threads) {
-    const Py_ssize_t k = arrays[COEF].view.shape[0];
-    const Py_ssize_t n_rows = arrays[ROWS].held ? arrays[ROWS].view.shape[0] : x->n;
-    if (!sefr_check_shape(&arrays[COEF], "coef", k, x->m) ||
-        !sefr_check_shape(&arrays[INTERCEPT], "intercept", k, -1) ||
-        !sefr_check_shape(&arrays[OUT], "out", n_rows, k)) {
-        return NULL;
-    }
-    enum outcome outcome;
-    Py_BEGIN_ALLOW_THREADS;
-    outcome = sefr_scores(x, arrays[COEF].view.buf, arrays[INTERCEPT].view.buf, k,
-                          arrays[ROWS].held ? arrays[ROWS].view.buf : NULL, n_rows, arrays[OUT].view.buf, n_threads);
-    Py_END_ALLOW_THREADS;
-    if (outcome == NO_MEMORY) return PyErr_NoMemory();
-    if (outcome == BAD_ROW) {
-        PyErr_Format(PyExc_ValueError, "rows: a row is not within 0 and %zd", (Py_ssize_t)x->n - 1);
-        return NULL;
-    }
-    return Py_NewRef(Py_None);
-}
+/* m features, k hyperplanes, r rows that are scored */
+static const struct argument arguments[N_ARGUMENTS] = {OTHER_ARGUMENT("X"),          READS("coef", F64, "km"),
+                                                       READS("intercept", F64, "k"), READS_OR_NONE("rows", I64, "r"),
+                                                       WRITES("out", F64, "rk"),     OTHER_ARGUMENT("n_threads")};
 
 PyObject *sefr_py_scores(FASTCALL) {
-    static const char *const names[] = {"X", "coef", "intercept", "rows", "out", "n_threads"};
-    PyObject *values[N_ARGUMENTS], *result = NULL;
-    struct array arrays[N_ARGUMENTS] = {{.held = false}};
+    struct call call;
     struct held_table table = {0};
+    PyObject *result = NULL;
     int n_threads;
     (void)self;
-    if (!sefr_gather_arguments("scores", names, N_ARGUMENTS, args, n_args, kwnames, values)) return NULL;
-    if (sefr_hold_table(&table, values[X], -1) && sefr_hold_exact(&arrays[COEF], values[COEF], "coef", 2, F64, false) &&
-        sefr_hold_exact(&arrays[INTERCEPT], values[INTERCEPT], "intercept", 1, F64, false) &&
-        sefr_hold_optional(&arrays[ROWS], values[ROWS], "rows", 1, I64, false) &&
-        sefr_hold_exact(&arrays[OUT], values[OUT], "out", 2, F64, true) &&
-        sefr_get_int(values[N_THREADS], "n_threads", 1, INT32_MAX, &n_threads)) {
-        result = run(&table.x, arrays, n_threads);
+    if (sefr_begin_call(&call, "scores", arguments, N_ARGUMENTS, args, n_args, kwnames) &&
+        sefr_hold_table(&table, call.values[X], -1) &&
+        sefr_get_int(call.values[N_THREADS], "n_threads", 1, INT32_MAX, &n_threads)) {
+        const Py_ssize_t k = call.arrays[COEF].view.shape[0];
+        const Py_ssize_t n_rows = call.arrays[ROWS].held ? call.arrays[ROWS].view.shape[0] : table.x.n;
+        if (sefr_check_shapes(&call, "mkr", (Py_ssize_t[]){table.x.m, k, n_rows})) {
+            enum outcome outcome;
+            Py_BEGIN_ALLOW_THREADS;
+            outcome = sefr_scores(&table.x, data_of(&call.arrays[COEF]), data_of(&call.arrays[INTERCEPT]), k,
+                                  data_of(&call.arrays[ROWS]), n_rows, data_of(&call.arrays[OUT]), n_threads);
+            Py_END_ALLOW_THREADS;
+            result = outcome == FINITE ? Py_NewRef(Py_None) : sefr_refuse(outcome, (int32_t)0);
+        }
     }
     sefr_release_table(&table);
-    for (int i = 0; i < N_ARGUMENTS; i++) sefr_release(&arrays[i]);
+    sefr_end_call(&call);
     return result;
 }

@@ -1,80 +1,59 @@
 #include "python/arguments.h"
 
-/* The arguments that all three passes share: where rows belong, and where results go. */
+/* The last arguments of all three passes: where rows belong, and where results go. There are n rows, m features,
+   g groups and f folds. */
+enum { CODES, WEIGHTS, N_CLASSES, SUMS, COUNTS, LOW, HIGH, PRESENT, N_THREADS, N_SHARED };
+#define SHARED                                                                                                      \
+    READS("codes", I32, "n"), READS_OR_NONE("weights", F64, "n"), OTHER_ARGUMENT("n_classes"),                      \
+        WRITES("sums", F64, "gm"), WRITES("counts", F64, "g"), WRITES("low", F64, "fm"), WRITES("high", F64, "fm"), \
+        WRITES_OR_NONE("present", F64, "gm"), OTHER_ARGUMENT("n_threads")
+
 struct pass {
-    struct array codes, weights, sums, counts, low, high, present;
+    struct call call;
+    const struct array *shared;
     struct grouping by;
     struct totals out;
     int n_threads;
 };
 
-enum { CODES, WEIGHTS, N_CLASSES, SUMS, COUNTS, LOW, HIGH, PRESENT, N_THREADS, N_SHARED };
-#define SHARED_NAMES "codes", "weights", "n_classes", "sums", "counts", "low", "high", "present", "n_threads"
-
-static void release_pass(struct pass *pass) {
-    sefr_release(&pass->codes);
-    sefr_release(&pass->weights);
-    sefr_release(&pass->sums);
-    sefr_release(&pass->counts);
-    sefr_release(&pass->low);
-    sefr_release(&pass->high);
-    sefr_release(&pass->present);
-}
-
-static bool hold_pass(struct pass *pass, PyObject *const *values) {
-    int n_classes;
-    return sefr_get_int(values[N_CLASSES], "n_classes", 1, INT32_MAX, &n_classes) &&
-           (pass->by.n_classes = n_classes, true) &&
-           sefr_get_int(values[N_THREADS], "n_threads", 1, INT32_MAX, &pass->n_threads) &&
-           sefr_hold_exact(&pass->codes, values[CODES], "codes", 1, I32, false) &&
-           sefr_hold_optional(&pass->weights, values[WEIGHTS], "weights", 1, F64, false) &&
-           sefr_hold_exact(&pass->sums, values[SUMS], "sums", 2, F64, true) &&
-           sefr_hold_exact(&pass->counts, values[COUNTS], "counts", 1, F64, true) &&
-           sefr_hold_exact(&pass->low, values[LOW], "low", 2, F64, true) &&
-           sefr_hold_exact(&pass->high, values[HIGH], "high", 2, F64, true) &&
-           sefr_hold_optional(&pass->present, values[PRESENT], "present", 2, F64, true);
+static bool begin_pass(struct pass *pass, Py_ssize_t first_shared) {
+    PyObject *const *values = pass->call.values + first_shared;
+    pass->shared = pass->call.arrays + first_shared;
+    return sefr_get_int(values[N_CLASSES], "n_classes", 1, INT32_MAX, &pass->by.n_classes) &&
+           sefr_get_int(values[N_THREADS], "n_threads", 1, INT32_MAX, &pass->n_threads);
 }
 
 /* n rows of m features fit the arrays of the pass. */
 static bool check_pass(struct pass *pass, Py_ssize_t n, Py_ssize_t m) {
-    Py_ssize_t n_groups = pass->sums.view.shape[0];
-    if (n_groups < 1 || n_groups > INT32_MAX || n_groups % pass->by.n_classes != 0) {
-        PyErr_Format(PyExc_ValueError, "sums has %zd rows, not a multiple of n_classes (%d) below 2**31", n_groups,
-                     (int)pass->by.n_classes);
+    const struct array *shared = pass->shared;
+    const Py_ssize_t n_groups = shared[SUMS].view.shape[0], n_classes = pass->by.n_classes;
+    if (n_groups < 1 || n_groups > INT32_MAX || n_groups % n_classes != 0) {
+        PyErr_Format(PyExc_ValueError, "sums has %zd rows, not a multiple of n_classes (%zd) below 2**31", n_groups,
+                     n_classes);
         return false;
     }
-    Py_ssize_t n_folds = n_groups / pass->by.n_classes;
-    if (!sefr_check_shape(&pass->codes, "codes", n, -1) || !sefr_check_shape(&pass->sums, "sums", n_groups, m) ||
-        !sefr_check_shape(&pass->counts, "counts", n_groups, -1) || !sefr_check_shape(&pass->low, "low", n_folds, m) ||
-        !sefr_check_shape(&pass->high, "high", n_folds, m) ||
-        (pass->weights.held && !sefr_check_shape(&pass->weights, "weights", n, -1)) ||
-        (pass->present.held && !sefr_check_shape(&pass->present, "present", n_groups, m))) {
-        return false;
-    }
-    pass->by.codes = pass->codes.view.buf;
-    pass->by.weights = pass->weights.held ? pass->weights.view.buf : NULL;
+    if (!sefr_check_shapes(&pass->call, "nmgf", (Py_ssize_t[]){n, m, n_groups, n_groups / n_classes})) return false;
+    pass->by.codes = data_of(&shared[CODES]);
+    pass->by.weights = data_of(&shared[WEIGHTS]);
     pass->by.n_groups = (int32_t)n_groups;
-    pass->out = (struct totals){pass->sums.view.buf, pass->counts.view.buf, pass->low.view.buf, pass->high.view.buf,
-                                pass->present.held ? pass->present.view.buf : NULL};
+    pass->out = (struct totals){data_of(&shared[SUMS]), data_of(&shared[COUNTS]), data_of(&shared[LOW]),
+                                data_of(&shared[HIGH]), data_of(&shared[PRESENT])};
     return true;
 }
 
 static PyObject *answer(enum outcome outcome, const struct pass *pass) {
-    switch (outcome) {
-    case FINITE: return PyBool_FromLong(1);
-    case NOT_FINITE: return PyBool_FromLong(0);
-    default: return sefr_refuse(outcome, pass->by.n_groups);
-    }
+    if (outcome == FINITE || outcome == NOT_FINITE) return PyBool_FromLong(outcome == FINITE);
+    return sefr_refuse(outcome, pass->by.n_groups);
 }
 
 PyObject *sefr_py_summarise(FASTCALL) {
-    static const char *const names[] = {"X", SHARED_NAMES};
-    PyObject *values[1 + N_SHARED], *result = NULL;
+    static const struct argument arguments[] = {OTHER_ARGUMENT("X"), SHARED};
     struct held_table table = {0};
     struct pass pass = {0};
+    PyObject *result = NULL;
     (void)self;
-    if (!sefr_gather_arguments("summarise", names, 1 + N_SHARED, args, n_args, kwnames, values)) return NULL;
-    if (hold_pass(&pass, values + 1) && sefr_hold_table(&table, values[0], pass.codes.view.shape[0]) &&
+    if (sefr_begin_call(&pass.call, "summarise", arguments, 1 + N_SHARED, args, n_args, kwnames) &&
+        begin_pass(&pass, 1) && sefr_hold_table(&table, pass.call.values[0], pass.shared[CODES].view.shape[0]) &&
         check_pass(&pass, table.x.n, table.x.m)) {
         enum outcome outcome;
         Py_BEGIN_ALLOW_THREADS;
@@ -83,7 +62,7 @@ PyObject *sefr_py_summarise(FASTCALL) {
         result = answer(outcome, &pass);
     }
     sefr_release_table(&table);
-    release_pass(&pass);
+    sefr_end_call(&pass.call);
     return result;
 }
 
@@ -91,14 +70,14 @@ typedef enum outcome sparse_function(const struct sparse *, const struct groupin
 
 static PyObject *summarise_sparse(const char *function, sparse_function *run, bool by_rows, PyObject *const *args,
                                   Py_ssize_t n_args, PyObject *kwnames) {
-    static const char *const names[] = {"data", "indices", "indptr", SHARED_NAMES};
-    PyObject *values[3 + N_SHARED], *result = NULL;
+    static const struct argument arguments[] = {OTHER_ARGUMENT("data"), OTHER_ARGUMENT("indices"),
+                                                OTHER_ARGUMENT("indptr"), SHARED};
     struct held_sparse sparse = {0};
     struct pass pass = {0};
-    if (!sefr_gather_arguments(function, names, 3 + N_SHARED, args, n_args, kwnames, values)) return NULL;
-    if (hold_pass(&pass, values + 3)) {
-        const Py_ssize_t n = pass.codes.view.shape[0], m = pass.sums.view.shape[1];
-        if (check_pass(&pass, n, m) && sefr_hold_sparse(&sparse, values, n, m, by_rows)) {
+    PyObject *result = NULL;
+    if (sefr_begin_call(&pass.call, function, arguments, 3 + N_SHARED, args, n_args, kwnames) && begin_pass(&pass, 3)) {
+        const Py_ssize_t n = pass.shared[CODES].view.shape[0], m = pass.shared[SUMS].view.shape[1];
+        if (check_pass(&pass, n, m) && sefr_hold_sparse(&sparse, pass.call.values, n, m, by_rows)) {
             enum outcome outcome;
             Py_BEGIN_ALLOW_THREADS;
             outcome = run(&sparse.x, &pass.by, &pass.out, pass.n_threads);
@@ -107,7 +86,7 @@ static PyObject *summarise_sparse(const char *function, sparse_function *run, bo
         }
     }
     sefr_release_sparse(&sparse);
-    release_pass(&pass);
+    sefr_end_call(&pass.call);
     return result;
 }
 
