@@ -62,6 +62,32 @@ def test_every_shape_gives_the_same_scores(passes, table):
         )
 
 
+def learned_in_parts(verb, passes, Z, y):
+    """Return a model that was given the first half of the rows and then the others."""
+    half, classes = len(y) // 2, np.unique(y)
+    rows = Z.iloc if isinstance(Z, pd.DataFrame) else Z
+    parts = [(rows[:half], y[:half]), (rows[half:], y[half:])]
+    if verb == "fit_batches":
+        return SEFRClassifier(passes=passes).fit_batches(parts)
+    clf = SEFRClassifier(passes=passes)
+    for part in parts:
+        clf.partial_fit(*part, classes=classes)
+    return clf
+
+
+@pytest.mark.parametrize("passes", PASSES)
+@pytest.mark.parametrize("verb", ["partial_fit", "fit_batches"])
+@given(tables())
+@example(mixed_sizes(40, far=True))
+def test_every_shape_in_parts_gives_the_same_scores(passes, verb, table):
+    X, y = table
+    expected = learned_in_parts(verb, passes, X, y).decision_function(X)
+    limit = 1e-6 * (1 + np.abs(expected[np.isfinite(expected)]).max())
+    for name, Z in shapes_of(X).items():
+        found = learned_in_parts(verb, passes, Z, y).decision_function(Z)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=limit, err_msg=name)
+
+
 @pytest.mark.parametrize("passes", PASSES)
 @pytest.mark.parametrize("far", [False, True])
 @pytest.mark.parametrize("n_rows", [200, 3000, 30_000])

@@ -223,7 +223,8 @@ def _minimise_mixture(
     ``scores`` (q, S, R). ``hessian`` (q, q) is that of the penalty. With ``slope`` (q,), the exact derivative
     at ``start`` over all rows, the sample is trusted for the curvature alone: its own derivative is replaced.
     """
-    unit = 1 / (np.sqrt(np.einsum("isr,isr->i", scores, scores) / len(sample.codes)) + 1e-300)
+    size = np.sqrt(np.einsum("isr,isr->i", scores, scores) / len(sample.codes))
+    unit = 1 / np.where(size > 1e-150, size, 1.0)  # a point without scores has no size
     scores = scores * unit[:, None, None]
     hessian = hessian * np.outer(unit, unit)
     a = begin = start / unit

@@ -248,7 +248,7 @@ def _over_all_classes(refined: Refined, seen: NDArray[np.intp], n_classes: int) 
 def _carried_over(
     earlier: Earlier | None, summary: Summary, scaling: Scaling
 ) -> tuple[Hyperplanes, float] | None:
-    """Return earlier hyperplanes for another scaling and for other classes, new ones without weights."""
+    """Return earlier hyperplanes for another scaling and other classes; those never seen have no weights."""
     if earlier is None:
         return None
     classes = summary.classes
@@ -256,7 +256,7 @@ def _carried_over(
     ratio = np.divide(scaling.span, old.span, out=np.zeros_like(old.span), where=old.span > 0)
     shift = np.divide(scaling.low - old.low, old.span, out=np.zeros_like(old.span), where=old.span > 0)
     weights, bias = planes.feature_scores * ratio, planes.bias + planes.feature_scores @ shift
-    if not np.array_equal(earlier.classes, classes):
+    if not (np.array_equal(earlier.classes, classes) and np.isfinite(bias).all()):
         weights, bias = per_class(weights), per_class(bias)
         known = np.isfinite(bias) & np.isin(earlier.classes, classes)
         at = np.searchsorted(classes, earlier.classes[known])

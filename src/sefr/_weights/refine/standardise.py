@@ -26,14 +26,13 @@ SHY_ROWS = 8.0
 
 @dataclass(frozen=True)
 class Space:
-    """Where the minimum is searched: features x' of ``scaling``, less ``mean`` and divided by ``spread``.
+    """Where the minimum is searched: scaled features x', less ``mean`` and divided by ``spread``.
 
     A point is a vector of weights (R, m) and intercepts (R,), flat. ``unit`` shrinks all features so that a
     typical row has length 1, that of the intercept's own feature. ``class_means`` (K, m) are those of the
     standardised features, 0 where a class has no value.
     """
 
-    scaling: Scaling
     mean: Floats
     spread: Floats
     standard: Standardisation
@@ -73,6 +72,13 @@ class ClassMeans(NamedTuple):
     counts: Floats
     weights: Floats
 
+    def mean(self) -> Floats:
+        """Return the mean of all rows (m,), by the weights of the classes."""
+        known = ~np.isnan(self.means)
+        weight = (self.weights * self.counts / (self.weights @ self.counts))[:, None] * known
+        mean = np.where(known, self.means, 0.0)
+        return np.asarray((mean * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300))
+
 
 def standardise(
     classes: ClassMeans, scaling: Scaling, sampled: Table, n_before: float
@@ -81,17 +87,11 @@ def standardise(
 
     ``n_before`` of the classes' rows are not among those that the sample is from.
     """
-    (centres, counts, class_weights), matrix = classes, sampled.matrix
-    share = class_weights * counts / (class_weights @ counts)
-    known = ~np.isnan(centres)
-    weight = share[:, None] * known
-    mean = np.where(known, centres, 0.0)
-    mean = (mean * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300)
-    weights = class_weights[sampled.codes] * (1.0 if sampled.weights is None else sampled.weights)
+    mean, matrix = classes.mean(), sampled.matrix
+    weights = classes.weights[sampled.codes] * (1.0 if sampled.weights is None else sampled.weights)
     weights = weights / weights.sum()
-    complete = sampled.weights is not None and float(sampled.weights.sum()) >= 0.999 * (
-        counts.sum() - n_before
-    )
+    n_rows = classes.counts.sum() - n_before
+    complete = sampled.weights is not None and float(sampled.weights.sum()) >= 0.999 * n_rows
     few = matrix.shape[0] * matrix.shape[1] <= FEW_CELLS
     blocks = list(matrix.blocks()) if few and not matrix.sparse else None
     centre = scaling.low + scaling.span * mean
@@ -110,10 +110,10 @@ def standardise(
     spread[scale == 0] = 0
     standard = matrix.as_used(Standardisation(centre, scale))
     moved = np.divide(standard.centre - scaling.low, scaling.span, out=mean.copy(), where=scaling.span > 0)
-    distance = np.nan_to_num(centres) - moved
+    distance = np.nan_to_num(classes.means) - moved
     distance = np.divide(distance, spread, out=np.zeros_like(distance), where=spread > 0)
     unit = 1 / np.sqrt(max(1, int((spread > 0).sum())))
-    space = Space(scaling, moved, spread, standard, unit, distance)
+    space = Space(moved, spread, standard, unit, distance)
     if isinstance(matrix, Sparse):
         rows, shift = _sparse_standardised(matrix, standard)
     else:
