@@ -91,9 +91,12 @@ class Fitted(Value):
 
     def calibrated_with(self, rows: Labelled, before: Calibration) -> Calibration:
         """Return the calibration after rows were learned, of which a few are scored."""
-        if self.refined is not None:
-            return before if self.refined.held_out is None else before.with_sample(self.refined.held_out)
-        new = held_out_scores(rows, self.summary, self.weighted, self.planes, self.epsilon)
+        if self.refined is None:
+            new = held_out_scores(rows, self.summary, self.weighted, self.planes, self.epsilon)
+        elif self.refined.held_out is None:
+            return before
+        else:
+            new = self.refined.held_out
         return Calibration(new) if before == NOTHING else before.with_sample(new)
 
     def calibration_over(self, classes: NDArray[Any]) -> Calibration:
