@@ -7,14 +7,12 @@ might depend on it.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any, NoReturn
 
@@ -94,23 +92,6 @@ def load(path: str | os.PathLike[str]) -> SEFRClassifier:
         return parse(content)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
-
-
-@contextmanager
-def locked(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Keep other processes that also ask for the lock from changing a model file in the meantime.
-
-    The lock is on the file itself. Whoever waited for it while the file was replaced looks again.
-    """
-    while True:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                yield
-                return
-        finally:
-            os.close(descriptor)
 
 
 def table_of(clf: SEFRClassifier) -> dict[str, Any] | None:

@@ -22,20 +22,25 @@ from .part import NUMBER, OTHER, TEXT, Part, SourceError, batch_rows
 from .recipe import Recipe
 
 MOST_CATEGORIES = 1_000
+MOST_LISTED = 50
 
 
 class Batch:
     """Some rows, one after the other: their columns, and where each came from."""
 
-    def __init__(self, rows: pa.Table, origins: list[tuple[int, Part, int]]) -> None:
+    def __init__(
+        self, rows: pa.Table, origins: list[tuple[int, Part, int]], kept: NDArray[np.intp] | None = None
+    ) -> None:
         self.rows = rows
         self._origins = origins  # (first row here, its part, its record there)
+        self._kept = kept  # where each row was before others were left out
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
 
     def origin(self, row: int) -> tuple[Part, int]:
         """Return the part that a row came from and its number there."""
+        row = row if self._kept is None else int(self._kept[row])
         at = bisect_right([origin[0] for origin in self._origins], row) - 1
         start, part, record = self._origins[at]
         return part, record + row - start
@@ -45,13 +50,25 @@ class Batch:
         part, record = self.origin(row)
         return part.place(record)
 
+    def with_label(self, label: str) -> Batch:
+        """Return the rows that have a label."""
+        column = self.rows.column(label)
+        if not column.null_count:
+            return self
+        kept = np.flatnonzero(column.is_valid().to_numpy())
+        return Batch(self.rows.take(kept), self._origins, kept)
+
 
 class Table:
-    """Files read as one. Every file must have the columns that are asked for; their order is free."""
+    """Files read as one. Every file must have the columns that are asked for; their order is free.
+
+    With ``skip_unlabelled``, rows without a label are left out; else they are an error.
+    """
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = list(parts)
         self.columns = self.parts[0].columns
+        self.skip_unlabelled = False
 
     @property
     def typed(self) -> bool:
@@ -135,6 +152,10 @@ class Table:
         """Yield batches with their features, the distinct labels and each row's position among these."""
         kind = TEXT if any(self._has(part, label, TEXT) or not part.typed for part in self.parts) else NUMBER
         for batch in self.batches(recipe.wanted() | {label: kind}):
+            if self.skip_unlabelled:
+                batch = batch.with_label(label)
+                if not len(batch):
+                    continue
             column = batch.rows.column(label)
             classes, codes = label_column.coded(column, label, batch.place, typed=self.typed)
             yield batch, recipe.matrix(batch.rows), classes, codes
@@ -160,16 +181,19 @@ class Table:
         if not bad:
             return
         part = next(p for p in self.parts if p.columns.get(bad[0]) in (TEXT, OTHER))
-        named = ", ".join(repr(name) for name in bad[:8]) + (
-            f" and {len(bad) - 8} more" if len(bad) > 8 else ""
+        texts = [name for name in bad if self._kind(name) == TEXT]
+        others = [name for name in bad if self._kind(name) == OTHER]
+        found = (
+            [f"text where numbers are needed: {_listed(texts)}{part.describe_text(texts[0])}"]
+            if texts
+            else []
         )
-        if any(self._kind(name) == OTHER for name in bad):
-            raise SourceError(f"{part.name}: not numbers: column {named}; leave out with --drop")
-        options = ",".join(bad[:8])
-        raise SourceError(
-            f"{part.name}: text where numbers are needed: column {named}{part.describe_text(bad[0])}; "
-            f"leave out with --drop {options!r} or make categories with --categories {options!r}"
-        )
+        found += [f"not numbers: {_listed(others)}"] if others else []
+        dropped = f"--drop {','.join(bad)!r} or " if len(bad) <= MOST_LISTED else ""
+        advice = f"leave out with {dropped}--drop-text"
+        if texts:
+            advice += f", or make categories of text with --categories {','.join(texts[:MOST_LISTED])!r}"
+        raise SourceError(f"{part.name}: {'; '.join(found)}; {advice}")
 
     def _categories(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Read the columns of categories once for their values."""
@@ -207,6 +231,13 @@ def summarise(
         row, column, value = found
         what = "is missing (--missing ignore leaves it out)" if np.isnan(value) else "is infinite"
         raise SourceError(f"{batch.place(row)}: the value of column {names[column]!r} {what}") from None
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the names of columns, so many as a reader can bear."""
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    columns = "columns" if len(names) > 1 else "column"
+    return f"{columns} {', '.join(map(repr, names[:MOST_LISTED]))}{more}"
 
 
 def _as_part_has(part: Part, wanted: Mapping[str, str]) -> dict[str, str]:
