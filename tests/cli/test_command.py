@@ -214,34 +214,6 @@ def test_merge_refuses_other_features_settings_and_kinds_of_label(sefr, iris):
     assert not Path("x.sefr").exists()
 
 
-RACE = """
-import os, sys
-from sefr.cli import main
-
-def update():
-    sys.argv = ["sefr", "update", "m.sefr", "iris.csv", "--quiet"]
-    try:
-        main()
-    except SystemExit as end:
-        return end.code or 0
-    return 0
-
-children = []
-for _ in range(12):
-    children.append(os.fork())
-    if not children[-1]:
-        os._exit(update())
-sys.exit(any(os.waitpid(child, 0)[1] for child in children))
-"""
-
-
-@pytest.mark.slow
-def test_processes_that_update_one_model_lose_no_rows(sefr, iris):
-    sefr("train", "iris.csv", "-l", "species", "-o", "m.sefr")
-    subprocess.run([sys.executable, "-c", RACE], check=True)
-    assert load("m.sefr").summary_.n_rows == 150 * 13
-
-
 def test_explain_in_the_terminal_and_as_json(sefr, cancer):
     sefr("train", "cancer.csv", "-l", "target")
     code, out, _err = sefr("explain", "model.sefr", "--count", "3")

@@ -6,10 +6,11 @@ consoles take no markup from strings, and make control characters visible that w
 
 from __future__ import annotations
 
+import errno
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -31,6 +32,11 @@ class SafeConsole(Console):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **settings)
+
+    def on_broken_pipe(self) -> None:
+        """Let the command decide what it means that nobody reads on; on standard error, nothing."""
+        if not self.stderr:
+            raise OutputError(BrokenPipeError(errno.EPIPE, "nobody reads on"))
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the segments of something, its texts harmless."""
@@ -81,7 +87,8 @@ class Screen:
     def note(self, text: str) -> None:
         """Say something beside the answer."""
         if not self.as_json:
-            self.err.print(Text(visible(text), style="dim"))
+            with suppress(OSError):  # the exit code has to do
+                self.err.print(Text(visible(text), style="dim"))
 
     def json(self, answer: Mapping[str, Any]) -> None:
         """Answer a program."""
