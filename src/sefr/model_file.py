@@ -12,7 +12,7 @@ import hmac
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, NoReturn
 
@@ -41,6 +41,7 @@ SUMMARY_MEMBERS = ("counts", "low", "high", "sums", "tails", "present")
 REFINED_MEMBERS = ("weights", "bias", "midpoints", "low", "span", "loss_curve")
 LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))])
 LABEL_TYPES |= {"float16", "float32", "float64"}
+MOST_NAME = 200  # characters of the name of a batch
 EXACT = 2.0**53  # integers below it are written without a decimal point
 
 Floats = NDArray[np.float64]
@@ -106,6 +107,21 @@ def with_table(clf: SEFRClassifier, table: dict[str, Any]) -> SEFRClassifier:
     return clf
 
 
+def batches_of(clf: SEFRClassifier) -> tuple[str, ...]:
+    """Return the names of the batches of rows that must not be learned again (``sefr update --once``)."""
+    batches: tuple[str, ...] = getattr(clf, "_batches", ())
+    return batches
+
+
+def with_batches(clf: SEFRClassifier, batches: Sequence[str]) -> SEFRClassifier:
+    """Return the model, which now remembers these names; text of up to 200 characters, each once."""
+    sound = all(type(name) is str and 0 < len(name) <= MOST_NAME for name in batches)
+    if not sound or len(set(batches)) < len(batches):
+        raise ModelFileError(f"batches must be different names of up to {MOST_NAME} characters")
+    clf._batches = tuple(batches)
+    return clf
+
+
 def dump(clf: SEFRClassifier) -> bytes:
     """Return a trained model as the content of a ``.sefr`` file."""
     if not isinstance(clf, SEFRClassifier):
@@ -125,6 +141,8 @@ def dump(clf: SEFRClassifier) -> bytes:
         "sharpness": _numbers(clf._sharpness() if clf._can_be_sure else None),
         "table": _line(table_of(clf)),
     }
+    if batches_of(clf):
+        members["batches"] = _line(list(batches_of(clf)))
     text = "".join(f'  "{name}": {value},\n' for name, value in members.items())
     body = OPENING + f"{SCHEMA},\n{text}".encode() + SEAL
     return body + hashlib.sha256(body).hexdigest().encode() + CLOSING
@@ -135,7 +153,8 @@ def parse(content: bytes) -> SEFRClassifier:
     _check_seal(content)
     try:
         members = json.loads(content.decode(), object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-        found = _check_members(members, MEMBERS, "the model")
+        optional = [name for name in ("batches",) if isinstance(members, dict) and name in members]
+        found = _check_members(members, (*MEMBERS, *optional), "the model")
         summary = _summary(found)
         with np.errstate(all="ignore"):  # forged numbers may overflow
             params = _params(found["settings"], summary.n_features)
@@ -151,6 +170,10 @@ def parse(content: bytes) -> SEFRClassifier:
         table = found["table"]
         if table is not None:
             with_table(clf, _object(table, "table"))
+        if "batches" in found:
+            if not isinstance(found["batches"], list):
+                raise ModelFileError("batches must be a list")
+            with_batches(clf, found["batches"])
     except ModelFileError:
         raise
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""One model file and many processes, full disks, closed pipes and signals: no row lost, no exit code that lies."""
+"""One model file and many processes, full disks, closed pipes, signals: no row lost, no false exit code."""
 
 import json
 import os
@@ -228,3 +228,44 @@ def test_whoever_waits_for_the_lock_can_be_interrupted():
             assert run.wait(20) == 130
         holder.kill()
     assert rows() == 150
+
+
+@pytest.mark.usefixtures("model")
+def test_a_batch_of_one_name_is_learned_once(sefr, iris):
+    assert sefr("update", "m.sefr", "iris.csv", "--once", "monday")[0] == 0
+    before = Path("m.sefr").read_bytes()
+    code, out, _err = sefr("update", "m.sefr", "iris.csv", "--once", "monday")
+    assert (code, rows()) == (0, 300)
+    assert "monday was learned before" in out
+    assert Path("m.sefr").read_bytes() == before
+    _code, out, _err = sefr("update", "m.sefr", "iris.csv", "--once", "tuesday", "--json")
+    assert json.loads(out)["learned"] == 150
+    _code, out, _err = sefr("update", "m.sefr", "iris.csv", "--once", "tuesday", "--json", "-o", "copy.sefr")
+    assert json.loads(out)["learned"] == 0
+    assert load("copy.sefr").summary_.n_rows == 450
+    sefr("train", "iris.csv", "-l", "species", "-o", "other.sefr")
+    assert sefr("merge", "other.sefr", "m.sefr", "-o", "both.sefr")[0] == 0
+    assert "learned before" in sefr("update", "both.sefr", "iris.csv", "--once", "monday")[1]
+    assert_one_line(*sefr("merge", "m.sefr", "both.sefr", "-o", "x.sefr"), "'monday' was learned by another")
+    assert_one_line(*sefr("update", "m.sefr", "iris.csv", "--once", "x" * 201), "up to 200 characters")
+    assert rows() == 450
+
+
+@pytest.mark.usefixtures("model")
+def test_a_retry_after_a_kill_counts_nothing_twice(sefr):
+    """Killed just after the renaming, the process cannot say that it was done."""
+    child = os.fork()
+    if not child:
+        replace = os.replace
+
+        def replace_and_die(*paths):
+            replace(*paths)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        os.replace = replace_and_die
+        sefr("update", "m.sefr", "iris.csv", "--once", "monday")
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    assert rows() == 300
+    assert sefr("update", "m.sefr", "iris.csv", "--once", "monday")[0] == 0
+    assert rows() == 300

@@ -65,6 +65,11 @@ def open_stream(path: str | os.PathLike[str]) -> int | None:
     return {"stdout": 1, "stderr": 2}.get(found[1]) or int(found[2])
 
 
+def forget_written(path: str | os.PathLike[str]) -> None:
+    """Let ``was_written`` speak only of what is written from now on."""
+    _written.discard(os.path.realpath(path))
+
+
 def was_written(path: str | os.PathLike[str]) -> bool:
     """Say whether this process has written a file, whole, and it is in its place.
 

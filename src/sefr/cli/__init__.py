@@ -129,5 +129,7 @@ def _end_without_output(error: OutputError) -> NoReturn:
 
 
 def _fail(message: str) -> NoReturn:
-    say(message)
-    sys.exit(1)
+    """End with one line; what was written before is said, and then the command has done what it was asked."""
+    done = kept()
+    say(message if done is None else f"{done} was written, but: {message}")
+    sys.exit(1 if done is None else 0)

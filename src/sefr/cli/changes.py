@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import model_file
 from .._summary.summary import Summary
@@ -23,6 +23,7 @@ class Change:
     label: str | None
     output: str | None
     skip_unlabelled: bool
+    once: str | None = None
 
     @property
     def target(self) -> str:
@@ -33,10 +34,19 @@ class Change:
 def carry_out(screen: Screen, change: Change, reading: options.Reading, *, verb: str) -> None:
     """Learn the rows or take them back, and write the model; ``verb`` says which."""
     target = options.output_path(change.target)
+    change = replace(change, output=change.output and target)
+    if change.once is not None and change.once in model_file.batches_of(read_model(change.model)[0]):
+        _say_nothing_new(screen, change)
+        return
     summary = _read_rows(screen, change, reading)
     # The rows were read without the lock; the model is read again under it, so nobody's change is lost.
     with locked(target, lambda: screen.note(f"waiting for another process that changes {target}")):
         clf, _recipe = read_model(change.model)
+        if change.once is not None:
+            if change.once in model_file.batches_of(clf):  # somebody else was faster
+                _say_nothing_new(screen, change)
+                return
+            model_file.with_batches(clf, [*model_file.batches_of(clf), change.once])
         if verb == "learned":
             clf.merge(summary)
         else:
@@ -48,6 +58,16 @@ def carry_out(screen: Screen, change: Change, reading: options.Reading, *, verb:
         f"{len(clf.classes_)} classes"
     )
     screen.json({"model": target, verb: whole(summary.n_rows), "rows": whole(clf.summary_.n_rows)})
+
+
+def _say_nothing_new(screen: Screen, change: Change) -> None:
+    """Say that the rows were learned before; a model file of another name is then a copy."""
+    clf, _recipe = read_model(change.model)
+    if change.output is not None:
+        model_file.save(clf, change.target)
+    rows = clf.summary_.n_rows
+    screen.line(f"{change.target}: {change.once} was learned before; nothing changed, {rows:,.0f} rows")
+    screen.json({"model": change.target, "learned": 0, "rows": whole(rows)})
 
 
 def _read_rows(screen: Screen, change: Change, reading: options.Reading) -> Summary:

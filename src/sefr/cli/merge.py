@@ -40,6 +40,10 @@ def merge(
                 raise ValueError(f"{path} and {models[0]} have different settings: {clf} and {total}")
             if (recipe and recipe.categories) != (other and other.categories):
                 raise ValueError(f"{path} and {models[0]} have different categories")
+            twice = set(model_file.batches_of(total)) & set(model_file.batches_of(clf))
+            if twice:
+                raise ValueError(f"{path}: {min(twice)!r} was learned by another model, too (update --once)")
+            model_file.with_batches(total, [*model_file.batches_of(total), *model_file.batches_of(clf)])
             try:
                 total.merge(clf)
             except ValueError as error:

@@ -9,6 +9,9 @@ _promised: list[str] = []
 
 def promise(path: str) -> None:
     """Say that the command is done when this file is written, whatever happens afterwards."""
+    from .._system.atomic_file import forget_written
+
+    forget_written(path)
     _promised.append(os.path.abspath(path))
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from . import options
 
 
@@ -10,6 +14,15 @@ def update(
     data: options.Data,
     label: options.MaybeLabel = None,
     output: options.Out = None,
+    once: Annotated[
+        str | None,
+        typer.Option(
+            "--once",
+            help="Name these rows: a second update of the same name changes nothing, so a retry is safe.",
+            metavar="ID",
+            show_default=False,
+        ),
+    ] = None,
     skip_unlabelled: options.SkipUnlabelled = False,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
@@ -19,17 +32,20 @@ def update(
 ) -> None:
     """Learn more rows: the model is then the same as if it had been trained on all.
 
-    Several processes may change one model at the same time; none loses rows.
+    Several processes may change one model at the same time; none loses rows. With --once ID the model
+    remembers the name of the rows and does not count them twice.
 
     For example:
 
       sefr update iris.sefr today.csv
 
       sefr update iris.sefr today.csv -o tomorrow.sefr
+
+      sefr update iris.sefr today.csv --once 2026-11-16
     """
     from .changes import Change, carry_out
     from .screen import Screen
 
     screen = Screen(quiet=quiet, as_json=json, output=output)
     reading = options.Reading(format, delimiter, no_header)
-    carry_out(screen, Change(model, data, label, output, skip_unlabelled), reading, verb="learned")
+    carry_out(screen, Change(model, data, label, output, skip_unlabelled, once), reading, verb="learned")
