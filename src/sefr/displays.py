@@ -26,6 +26,30 @@ def colour_map() -> Any:
     return LinearSegmentedColormap.from_list("sefr", [AGAINST, NEUTRAL, FOR])
 
 
+def depths(effects_of_class: Floats) -> Floats:
+    """Return how deep each effect is coloured, from -1 to 1: the root of its share of the greatest.
+
+    Without the root, one strong pixel would leave all others white.
+
+    Examples
+    --------
+    >>> depths(np.array([4.0, -1.0, 0.0]))
+    array([ 1. , -0.5,  0. ])
+    """
+    greatest = max(1e-300, float(np.abs(effects_of_class).max()))
+    return np.asarray(signed_root(effects_of_class / greatest), dtype=np.float64)
+
+
+def signed_root(values: Any) -> Any:
+    """Return the square root of the size, with the sign."""
+    return np.sign(values) * np.sqrt(np.abs(values))
+
+
+def signed_square(values: Any) -> Any:
+    """Return what ``signed_root`` was taken of."""
+    return np.sign(values) * np.square(values)
+
+
 def names_of(clf: SEFRClassifier, feature_names: Sequence[str] | None = None) -> list[str]:
     """Return names for the features: those given, those learned, or x0, x1, ..."""
     names = feature_names if feature_names is not None else clf.summary_.feature_names
@@ -174,11 +198,7 @@ class ScoresDisplay:
             widest = float(np.abs(scores).max()) or 1.0
             if image is not None:
                 axis.imshow(
-                    scores.reshape(image),
-                    cmap=colour_map(),
-                    vmin=-widest,
-                    vmax=widest,
-                    interpolation="nearest",
+                    scores.reshape(image), cmap=colour_map(), norm=_norm(widest), interpolation="nearest"
                 )
                 axis.set_xticks([])
                 axis.set_yticks([])
@@ -196,9 +216,8 @@ class ScoresDisplay:
         for axis in self.axes_:
             axis.spines[:].set_color("0.75")
         from matplotlib.cm import ScalarMappable
-        from matplotlib.colors import Normalize
 
-        shown = ScalarMappable(Normalize(-1, 1), colour_map())  # each panel in shares of its own greatest
+        shown = ScalarMappable(_norm(1.0), colour_map())  # each panel in shares of its own greatest
         key = self.figure_.colorbar(
             shown, ax=list(self.axes_), shrink=0.7, aspect=18, pad=0.02, ticks=[-1, 0, 1]
         )
@@ -327,6 +346,13 @@ def draw_bars(axis: Any, names: Sequence[str], values: Floats) -> None:
     axis.tick_params(axis="x", labelsize=8)
     axis.tick_params(axis="y", length=0)
     axis.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _norm(widest: float) -> Any:
+    """Return how values become colours; see :func:`depths`."""
+    from matplotlib.colors import FuncNorm
+
+    return FuncNorm((signed_root, signed_square), -widest, widest)
 
 
 def _axes(axes: Any, panels: int, size: tuple[float, float]) -> tuple[Any, NDArray[Any]]:

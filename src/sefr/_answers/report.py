@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from .._system.colours import AGAINST, AGAINST_DARK, FOR, FOR_DARK, NEUTRAL, NEUTRAL_DARK, channels
 from .._system.text import visible
 from ..classifier import SEFRClassifier
-from ..displays import check_image, effects, gathered, names_of, strongest, strongest_features, subjects
+from ..displays import (
+    check_image,
+    depths,
+    effects,
+    gathered,
+    names_of,
+    strongest,
+    strongest_features,
+    subjects,
+)
 
 MOST_FEATURES = 2_000
 MOST_RECORDS = 200
@@ -143,19 +152,19 @@ def _cards(
     for line, own in zip(strongest_features(clf, many, names), found, strict=True):
         pictures = None
         if image is not None:
-            shares = (own / max(1e-300, float(np.abs(own).max()))).reshape(image)
-            pictures = {theme: _picture(shares, colours) for theme, colours in THEMES.items()}
+            deep = depths(own).reshape(image)
+            pictures = {theme: _picture(deep, colours) for theme, colours in THEMES.items()}
         cards.append({**line, "rows": counts[line["label"]], "pictures": pictures})
     return cards
 
 
-def _picture(shares: NDArray[np.float64], colours: tuple[str, str, str]) -> str:
-    """Return shares from -1 to 1 as a PNG, one pixel each, for use in a page."""
+def _picture(deep: NDArray[np.float64], colours: tuple[str, str, str]) -> str:
+    """Return depths from -1 to 1 as a PNG, one pixel each, for use in a page."""
     from matplotlib.image import imsave
 
     against, middle, speaks_for = (np.array(channels(colour)) for colour in colours)
-    ends = np.where(shares[..., None] >= 0, speaks_for, against)
-    pixels = middle + (ends - middle) * np.abs(shares[..., None])
+    ends = np.where(deep[..., None] >= 0, speaks_for, against)
+    pixels = middle + (ends - middle) * np.abs(deep[..., None])
     file = io.BytesIO()
     imsave(file, pixels.round().astype(np.uint8), format="png")
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()

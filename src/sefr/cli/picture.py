@@ -11,14 +11,16 @@ from rich.text import Text
 
 from .._system.colours import AGAINST, FOR, NEUTRAL, channels
 from .._system.text import visible
+from ..displays import depths
 
 POSITIVE, NEGATIVE, MIDDLE = (np.array(channels(colour)) for colour in (FOR, AGAINST, NEUTRAL))
-SHADES = " ░▒▓█"
+SHADES_FOR, SHADES_AGAINST = " ░▒▓█", " .:+*"  # where there are no colours
+KEY = "█ speaks for, * against"
 
 
 def picture(values: NDArray[Any], console: Console) -> list[Text]:
     """Return a 2-D array from -1 to 1 as lines of text: half blocks in colour, or shades without it."""
-    if console.no_color or console.color_system not in ("256", "truecolor"):
+    if not _has_colours(console):
         return [Text("".join(_shade(value) * 2 for value in row)) for row in values]
     if len(values) % 2:
         values = np.vstack([values, np.zeros(values.shape[1])])
@@ -35,7 +37,7 @@ def gallery(values: NDArray[Any], labels: list[Any], image: tuple[int, int], con
     """Return the pictures of all classes, as many as fit in a line; each in shares of its greatest pixel."""
     blocks = []
     for label, row in zip(labels, values, strict=True):
-        lines = picture((row / max(1e-300, float(np.abs(row).max()))).reshape(image), console)
+        lines = picture(depths(row).reshape(image), console)
         width = lines[0].cell_len
         blocks.append([Text(visible(label, max(1, width)).center(width)), *lines])
     width = blocks[0][0].cell_len + 2
@@ -45,7 +47,11 @@ def gallery(values: NDArray[Any], labels: list[Any], image: tuple[int, int], con
         group = blocks[start : start + across]
         out += [Text("  ").join(parts) for parts in zip(*group, strict=True)]
         out.append(Text())
-    return out
+    return out if _has_colours(console) else [*out, Text(KEY), Text()]
+
+
+def _has_colours(console: Console) -> bool:
+    return not console.no_color and console.color_system in ("256", "truecolor")
 
 
 def _colour(value: float) -> str:
@@ -55,4 +61,5 @@ def _colour(value: float) -> str:
 
 
 def _shade(value: float) -> str:
-    return SHADES[round(max(0.0, min(1.0, float(value))) * (len(SHADES) - 1))]
+    shades = SHADES_FOR if value >= 0 else SHADES_AGAINST
+    return shades[round(min(1.0, abs(float(value))) * (len(shades) - 1))]

@@ -32,13 +32,16 @@ class Sampled(Table):
         self._draws = np.empty(0)
         self._rows: NDArray[np.float64] = np.empty((0, len(recipe.feature_names)))
         self._labels: list[Any] = []
+        self._is_complete = False
         self.seen = 0
 
     def labelled(self, recipe: Recipe, label: str) -> Iterator[Labelled]:
-        """Yield the batches of the table, and keep some rows of each."""
+        """Yield the batches of the table; the first time all are read, keep some rows of each."""
         for batch, matrix, classes, codes in super().labelled(recipe, label):
-            self._keep(batch, classes, codes)
+            if not self._is_complete:
+                self._keep(batch, classes, codes)
             yield batch, matrix, classes, codes
+        self._is_complete = True
 
     def rows(self) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return the rows and their labels, in the order of the table."""

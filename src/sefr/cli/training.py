@@ -26,8 +26,8 @@ from .screen import Screen, bar, grid, seconds, shown
 from .stored import whole
 
 POOR = 0.03  # macro F1 that another setting must bring on the sample to be worth a hint
-MOST_SAMPLED, SAMPLED_CELLS, FEWEST_SAMPLED = 2_000, 1 << 18, 60
-SAMPLE_FOLDS = 5
+MOST_SAMPLED, SAMPLED_CELLS, FEWEST_SAMPLED = 2_000, 1 << 16, 60
+SAMPLE_FOLDS = 3
 MOST_CLASSES_SHOWN = 20
 
 
@@ -58,12 +58,13 @@ def carry_out(screen: Screen, training: Training, path: str, engine: options.Eng
     again = bool(training.choice.categories) or training.passes > 1 or training.auto
     table = training.reading.open(training.data, again=again)
     recipe = training.choice.recipe(table)
-    advice = None
+    sampled = None
     if engine is options.Engines.duckdb:
         summary = _learned_by_duckdb(screen, training, recipe)
         clf = SEFRClassifier.from_summary(summary, **params)
     else:
-        clf, advice = _learned(screen, training, table, recipe, params)
+        sampled = _sampled(screen, training, table, recipe)
+        clf = _learned(screen, training, sampled or table, recipe, params)
         summary = clf.summary_
     with locked(path, lambda: screen.note(f"waiting for another process that changes {path}")):
         model_file.save(model_file.with_table(clf, recipe.member()), path)
@@ -73,7 +74,7 @@ def carry_out(screen: Screen, training: Training, path: str, engine: options.Eng
         f"{seconds(elapsed)} ({summary.n_rows / elapsed:,.0f} rows/s)"
     )
     show_strongest(screen, clf)
-    hint = None if advice is None else _say_advice(screen, training, advice, path)
+    hint = None if sampled is None or training.auto else _hint(screen, training, sampled, path)
     _say_next(screen, training, path)
     screen.json(
         {
@@ -93,22 +94,29 @@ def carry_out(screen: Screen, training: Training, path: str, engine: options.Eng
     )
 
 
+def _sampled(screen: Screen, training: Training, table: Table, recipe: Recipe) -> Sampled | None:
+    """Return the table as one that keeps a sample, where settings will be compared on it."""
+    if not training.auto and (training.passes > 1 or screen.quiet):
+        return None
+    most = SAMPLED_CELLS // max(1, len(recipe.feature_names))
+    return Sampled(table, recipe, min(MOST_SAMPLED, most))
+
+
 def _learned(
-    screen: Screen, training: Training, table: Table, recipe: Recipe, params: dict[str, Any]
-) -> tuple[SEFRClassifier, Comparison | None]:
-    """Learn the rows, and compare settings on a sample of them where somebody will hear of it."""
+    screen: Screen, training: Training, table: Table | Sampled, recipe: Recipe, params: dict[str, Any]
+) -> SEFRClassifier:
+    """Learn the rows, with the settings that were asked for or that do best on the sample."""
     gatherer = Gatherer()
-    sampled = Sampled(table, recipe, min(MOST_SAMPLED, SAMPLED_CELLS // max(1, len(recipe.feature_names))))
-    wanted = training.auto or (training.passes == 1 and not screen.quiet)
     with screen.progress(table, "learning") as tick:
-        source = sampled if wanted else table
-        summary = learn(source, recipe, missing=params["missing"], gatherer=gatherer, tick=tick)
-    advice = _advice(sampled, params) if wanted else None
-    if training.auto and advice is not None:
-        params = params | dict(advice.recommended.params)
+        summary = learn(table, recipe, missing=params["missing"], gatherer=gatherer, tick=tick)
+    if training.auto and isinstance(table, Sampled) and (advice := _advice(table, params)) is not None:
+        best = advice.recommended
+        screen.note(
+            f"chosen on a sample of {advice.n_rows:,} rows: {best.name}, macro F1 {best.macro_f1:.3f}"
+        )
+        params = params | dict(best.params)
     with screen.progress(table, "refining") as tick:
-        clf = refine(table, recipe, SEFRClassifier(**params), summary, gatherer, tick)
-    return clf, advice
+        return refine(table, recipe, SEFRClassifier(**params), summary, gatherer, tick)
 
 
 def _advice(sampled: Sampled, params: Mapping[str, Any]) -> Comparison | None:
@@ -117,25 +125,24 @@ def _advice(sampled: Sampled, params: Mapping[str, Any]) -> Comparison | None:
     if len(y) < FEWEST_SAMPLED:
         return None
     candidates = {name: chosen for name, chosen in SETTINGS.items() if chosen is not None}
-    shared = {name: value for name, value in params.items() if name != "passes"}
+    shared = {name: value for name, value in params.items() if name not in ("passes", "class_weight")}
     try:
         return compare(X, y, cv=SAMPLE_FOLDS, settings=candidates, **shared)
     except ValueError:  # such as one class only in the sample, or a range that does not hold
         return None
 
 
-def _say_advice(screen: Screen, training: Training, advice: Comparison, path: str) -> str | None:
-    """Say which settings do better on the sample; return the command that takes them, if there is one."""
-    best, rows = advice.recommended, f"a sample of {advice.n_rows:,} rows"
-    if training.auto:
-        screen.note(f"chosen on {rows}: {best.name}, macro F1 {best.macro_f1:.3f}")
+def _hint(screen: Screen, training: Training, sampled: Sampled, path: str) -> str | None:
+    """Say which settings do much better on the sample; return the command that takes them, if any."""
+    advice = _advice(sampled, training.settings.params())
+    if advice is None or "-" in training.data or training.settings.class_weight.value != "none":
         return None
-    mine = next(row for row in advice if row.name == "one pass")
-    if best.macro_f1 < mine.macro_f1 + POOR or "-" in training.data:
+    best, mine = advice.recommended, next(row for row in advice if row.name == "one pass")
+    if best.macro_f1 < mine.macro_f1 + POOR:
         return None
     command = training.command("train", **_as_options(best.params), output=path)
     gain = f"macro F1 {best.macro_f1:.3f} instead of {mine.macro_f1:.3f}"
-    screen.note(f"hint: {best.name} would reach {gain} on {rows}: {command}")
+    screen.note(f"hint: {best.name} would reach {gain} on a sample of {advice.n_rows:,} rows: {command}")
     return command
 
 
