@@ -161,7 +161,8 @@ def _show_comparison(screen: Screen, result: Comparison) -> None:
     """Show a line per setting, and the recommendation."""
     right = ["macro F1", "accuracy", "log loss", "to train", "model"]
     table = grid("setting", *right, "macro F1", right=right)
-    table.columns[-1].header = Text("macro F1 from 0 to 1", "dim")
+    table.columns[0].no_wrap = True
+    table.columns[-1].header = Text("from 0 to 1", "dim")
     table.columns[-1].justify = "left"
     for row in result:
         style = "bold" if row is result.recommended else ""
@@ -182,7 +183,7 @@ def _show_comparison(screen: Screen, result: Comparison) -> None:
 
 def _plain_bar(value: float) -> Text:
     """Return a value from 0 to 1 as a bar."""
-    return Text(bar(value, 16).plain.split("│")[1], FOR_TERMINAL)
+    return Text(bar(value, 11).plain.split("│")[1], FOR_TERMINAL)
 
 
 def _draw(result: Comparison, path: str) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -16,7 +16,6 @@ from .._rows.batches import Gatherer
 from .._summary.summary import Summary
 from .._system.lock import locked
 from ..classifier import SEFRClassifier
-from ..comparison import SETTINGS, Comparison, compare
 from ..displays import strongest_features
 from ..files import Recipe, Table
 from ..files.learning import learn, refine
@@ -24,6 +23,9 @@ from . import options
 from .sample import Sampled
 from .screen import Screen, bar, grid, seconds, shown
 from .stored import whole
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison
 
 POOR = 0.03  # macro F1 that another setting must bring on the sample to be worth a hint
 MOST_SAMPLED, SAMPLED_CELLS, FEWEST_SAMPLED = 2_000, 1 << 16, 60
@@ -124,6 +126,8 @@ def _advice(sampled: Sampled, params: Mapping[str, Any]) -> Comparison | None:
     X, y = sampled.rows()
     if len(y) < FEWEST_SAMPLED:
         return None
+    from ..comparison import SETTINGS, compare  # scikit-learn's metrics, only where they are used
+
     candidates = {name: chosen for name, chosen in SETTINGS.items() if chosen is not None}
     shared = {name: value for name, value in params.items() if name not in ("passes", "class_weight")}
     try:
