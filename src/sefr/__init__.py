@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from .model_file import load, save
     from .validation import cross_validate
 
-__version__ = version("sefr-learn")
+    __version__: str
 __all__ = [
     "ContributionsDisplay",
     "SEFRClassifier",
@@ -42,9 +41,14 @@ _ROOMS = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("sefr-learn")
+    elif name in _ROOMS:
+        value = getattr(import_module(f".{_ROOMS[name]}", __name__), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_ROOMS[name]}", __name__), name)
     globals()[name] = value
     return value
 
