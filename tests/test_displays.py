@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from sefr import ContributionsDisplay, ScoresDisplay, SEFRClassifier
 from sefr._answers.report import explained, report
+from sefr.displays import effects
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -37,9 +38,54 @@ def digits():
     return SEFRClassifier().fit(X, y), X, y
 
 
+def test_an_effect_is_what_a_feature_moves_the_score_by(cancer, digits):
+    """The oracle: contributions at the mean row of a class less those at the mean row of the others."""
+    clf, X, y = cancer
+    means = [X[y == label].mean().to_frame().T for label in (0, 1)]
+    moved = clf.contributions(means[1]) - clf.contributions(means[0])
+    np.testing.assert_allclose(np.abs(effects(clf)), np.abs(moved), rtol=1e-9)
+    assert (np.sign(effects(clf)) == np.sign(clf.feature_scores_)).all()
+    clf, X, y = digits
+    for k in range(10):
+        own, others = X[y == k].mean(axis=0), X[y != k].mean(axis=0)
+        moved = clf.contributions(own[None])[0, k] - clf.contributions(others[None])[0, k]
+        np.testing.assert_allclose(np.abs(effects(clf)[k]), np.abs(moved), rtol=1e-9, atol=1e-12)
+
+
+def test_pixels_that_are_hardly_ever_lit_have_a_small_effect(digits):
+    clf, X, _y = digits
+    dark = X.mean(axis=0) < 0.1
+    assert np.abs(clf.feature_scores_[:, dark]).max() > 0.9
+    assert np.abs(effects(clf)[:, dark]).max() < 0.06 * np.abs(effects(clf)).max()
+
+
+def test_names_that_look_like_formulas_are_drawn_as_they_are(rng):
+    frame = pd.DataFrame(rng.random((9, 2)), columns=["$\\frac{", "a\x1b[31m"])
+    clf = SEFRClassifier().fit(frame, ["$x$", "$\\", "c"] * 3)
+    display = ScoresDisplay.from_estimator(clf)
+    display.figure_.canvas.draw()
+    ContributionsDisplay.from_estimator(clf, frame).figure_.canvas.draw()
+    assert "\x1b" not in "".join(tick.get_text() for tick in display.axes_[0].get_yticklabels())
+
+
+@pytest.mark.parametrize(("passes", "words"), [(1, "as in the SEFR paper"), (10, "was refined in")])
+def test_the_report_says_what_the_scores_mean(passes, words):
+    X, y = load_digits(return_X_y=True)
+    assert words in report(SEFRClassifier(passes=passes).fit(X, y), title="t")
+
+
+def test_no_card_leaves_out_a_feature_that_is_stronger_than_one_it_shows(digits):
+    clf, _X, _y = digits
+    page = report(clf, title="t")
+    for k, card in enumerate(re.findall(r'<li class="card">.*?</ol>', page, re.DOTALL)):
+        named = [int(name[1:]) for name in re.findall(r'class="name" title="(x\d+)"', card)]
+        strength = np.abs(effects(clf)[k])
+        assert min(strength[named]) >= np.delete(strength, named).max()
+
+
 def test_the_strongest_scores_are_drawn_first(cancer):
     clf, X, _y = cancer
-    display = ScoresDisplay.from_estimator(clf, count=6)
+    display = ScoresDisplay.from_estimator(clf, kind="scores", count=6)
     (axis,) = display.axes_
     widths = [bar.get_width() for bar in axis.patches]
     order = np.argsort(-np.abs(clf.feature_scores_[0]))[:6]
@@ -52,8 +98,10 @@ def test_images_hold_the_scores(digits):
     clf, _X, _y = digits
     display = ScoresDisplay.from_estimator(clf, image=(8, 8))
     assert len(display.axes_) == 10
-    for axis, scores in zip(display.axes_, clf.feature_scores_, strict=True):
+    for axis, scores in zip(display.axes_, effects(clf), strict=True):
         np.testing.assert_array_equal(axis.images[0].get_array(), scores.reshape(8, 8))
+    with pytest.raises(ValueError, match="kind must be"):
+        ScoresDisplay.from_estimator(clf, kind="weights")
     with pytest.raises(ValueError, match="7x8 pixels does not fit 64"):
         ScoresDisplay.from_estimator(clf, image=(7, 8))
 
@@ -86,10 +134,10 @@ def test_contributions_add_up_to_the_score(data, request):
 def page_of(data, records=12, image=None):
     clf, X, y = data
     rows = np.asarray(X[:records], dtype=float)
-    nameless = SEFRClassifier().fit(np.asarray(X), np.asarray(y))
+    without_feature_names = SEFRClassifier().fit(np.asarray(X), np.asarray(y))
     names = [str(name) for name in getattr(X, "columns", [f"pixel {j}" for j in range(rows.shape[1])])]
     said = explained(
-        nameless,
+        without_feature_names,
         rows,
         places=[f"data.csv, line {i + 2}" for i in range(records)],
         truths=np.asarray(y)[:records].tolist(),
@@ -106,10 +154,10 @@ class Checker(HTMLParser):
         self.open, self.outside = [], []
 
     def handle_starttag(self, tag, attributes):
-        if tag not in {"meta", "img", "input", "link", "br"}:
+        if tag not in {"meta", "img", "input", "link", "br", "source"}:
             self.open.append(tag)
         for name, value in attributes:
-            if name in {"src", "href"} and not str(value).startswith(("data:", "#")):
+            if name in {"src", "href", "srcset"} and not str(value).startswith(("data:", "#")):
                 self.outside.append(value)
 
     def handle_endtag(self, tag):
@@ -124,7 +172,7 @@ def test_the_report_is_one_whole_file(digits):
     assert checker.outside == []
     assert "a &lt;b&gt; &amp; c" in page
     assert "<b> & c" not in page
-    assert page.count("data:image/png;base64,") == 10
+    assert page.count("data:image/png;base64,") == 20  # a light and a dark one per class
     assert len(re.findall(r"<details", page)) == 12
 
 

@@ -1,15 +1,64 @@
 """The SEFR classifier: exact in one pass, explainable, small enough for a microcontroller."""
 
-import warnings
-from importlib.metadata import version
-from typing import Any
+from __future__ import annotations
 
-from ._summary.summary import Summary
+import warnings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._summary.readers import READERS
 from ._system.namesake import namesake
-from .classifier import SEFRClassifier
-from .displays import ContributionsDisplay, ScoresDisplay
-from .model_file import load, save
-from .validation import cross_validate
+
+if TYPE_CHECKING:
+    from ._summary.summary import Summary
+    from .classifier import SEFRClassifier
+    from .comparison import compare
+    from .displays import ContributionsDisplay, ScoresDisplay
+    from .model_file import load, save
+    from .validation import cross_validate
+
+    __version__: str
+__all__ = [
+    "ContributionsDisplay",
+    "SEFRClassifier",
+    "ScoresDisplay",
+    "Summary",
+    "__version__",
+    "compare",
+    "cross_validate",
+    "load",
+    "save",
+]
+
+# Imported when they are first asked for: scikit-learn takes a second, and the shell asks the command for
+# completions at every press of the tab key.
+_ROOMS = {
+    "ContributionsDisplay": "displays",
+    "SEFRClassifier": "classifier",
+    "ScoresDisplay": "displays",
+    "Summary": "_summary.summary",
+    "compare": "comparison",
+    "cross_validate": "validation",
+    "load": "model_file",
+    "save": "model_file",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("sefr-learn")
+    elif name in _ROOMS:
+        value = getattr(import_module(f".{_ROOMS[name]}", __name__), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def _summary_of_frame(*args: Any, **kwargs: Any) -> Summary:
@@ -25,20 +74,8 @@ def _summary_of_query(*args: Any, **kwargs: Any) -> Summary:
 
 
 # Rooms import downwards only; here, at the top of the house, the lower ones are told who reads for them.
-Summary.readers.update(frame=_summary_of_frame, query=_summary_of_query)
-
-__version__ = version("sefr-learn")
-__all__ = [
-    "ContributionsDisplay",
-    "SEFRClassifier",
-    "ScoresDisplay",
-    "Summary",
-    "__version__",
-    "cross_validate",
-    "load",
-    "save",
-]
+READERS.update(frame=_summary_of_frame, query=_summary_of_query)
 
 if (advice := namesake()) is not None:
     warnings.warn(advice, RuntimeWarning, stacklevel=2)
-del advice, namesake, version, warnings
+del advice, namesake, warnings, READERS

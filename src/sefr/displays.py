@@ -10,13 +10,44 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ._system.colours import AGAINST, FOR, NEUTRAL
+from ._system.text import picture_text
 from .classifier import SEFRClassifier
 
 Floats = NDArray[np.float64]
 
-# Blue and orange: apart for people who do not tell red from green, and in print.
-FOR, AGAINST = "#2166ac", "#c2660c"
-COLOURS = "PuOr"  # -1 is orange, +1 violet-blue, 0 white
+MOST_NAME = 28  # characters of a name beside a bar
+
+
+def colour_map() -> Any:
+    """Return the colours from -1, against, over 0 to 1, for."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("sefr", [AGAINST, NEUTRAL, FOR])
+
+
+def depths(effects_of_class: Floats) -> Floats:
+    """Return how deep each effect is coloured, from -1 to 1: the root of its share of the greatest.
+
+    Without the root, one strong pixel would leave all others white.
+
+    Examples
+    --------
+    >>> depths(np.array([4.0, -1.0, 0.0]))
+    array([ 1. , -0.5,  0. ])
+    """
+    greatest = max(1e-300, float(np.abs(effects_of_class).max()))
+    return np.asarray(signed_root(effects_of_class / greatest), dtype=np.float64)
+
+
+def signed_root(values: Any) -> Any:
+    """Return the square root of the size, with the sign."""
+    return np.sign(values) * np.sqrt(np.abs(values))
+
+
+def signed_square(values: Any) -> Any:
+    """Return what ``signed_root`` was taken of."""
+    return np.sign(values) * np.square(values)
 
 
 def names_of(clf: SEFRClassifier, feature_names: Sequence[str] | None = None) -> list[str]:
@@ -34,20 +65,72 @@ def subjects(clf: SEFRClassifier) -> list[Any]:
     return labels[1:] if len(labels) == 2 else labels
 
 
+def effects(clf: SEFRClassifier) -> Floats:
+    """Return what each feature does on average, (1, m) for two classes, else (K, m).
+
+    The size is how much the feature moves the score from the mean row of the other classes to the mean row of
+    this one: its weight times the distance of the two means. The sign is that of the weight: above 0, high
+    values speak for the class. A feature that is hardly ever there has a small effect, whatever its score.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> clf = SEFRClassifier().fit(*load_iris(return_X_y=True))
+    >>> effects(clf).round(2)[0]
+    array([-0.16,  0.06, -0.46, -0.49])
+    """
+    check_is_fitted(clf)
+    summary = clf.summary_
+    sums = summary.sums if summary.tails is None else summary.sums + summary.tails
+    counts = (
+        np.broadcast_to(summary.counts[:, None], sums.shape) if summary.present is None else summary.present
+    )
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        own = sums / counts
+        others = (sums.sum(axis=0) - sums) / (counts.sum(axis=0) - counts)
+        distance = np.abs(own - others)
+        found = clf.coef_ * (distance[1:] if len(clf.classes_) == 2 else distance)
+    return np.asarray(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0), dtype=np.float64)
+
+
+def strongest_features(
+    clf: SEFRClassifier, count: int, feature_names: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
+    """Return, per class, its features of the greatest effect: name, effect, score, share of the greatest."""
+    names, found = names_of(clf, feature_names), effects(clf)
+    lines = []
+    for label, own, scores in zip(subjects(clf), found, clf.feature_scores_, strict=True):
+        greatest = max(1e-300, float(np.abs(own).max()))
+        features = [
+            {
+                "feature": names[j],
+                "effect": float(own[j]),
+                "score": float(scores[j]),
+                "share": float(own[j]) / greatest,
+            }
+            for j in strongest(own, count)
+            if own[j]
+        ]
+        lines.append({"label": label, "features": features})
+    return lines
+
+
 @dataclass
 class ScoresDisplay:
-    """The feature scores of a model, a panel a class: bars, or an image where features are pixels.
+    """What each feature does in a model, one panel per class: bars, or an image where features are pixels.
 
-    Build it with :meth:`from_estimator`.
+    By default the effects are shown: how much a feature moves the score on average. ``kind="scores"`` shows
+    the weights of the scaled features instead, which in the paper tell how clear a feature is, not how often
+    it matters. Build it with :meth:`from_estimator`.
 
     Parameters
     ----------
     scores : ndarray of shape (R, m)
-        ``feature_scores_``.
+        What is shown.
     labels : list
-        The label each row of ``scores`` speaks for.
+        The label that each row of ``scores`` speaks for.
     feature_names : list of str
-        A name a feature.
+        One name per feature.
 
     Attributes
     ----------
@@ -74,28 +157,34 @@ class ScoresDisplay:
         cls,
         estimator: SEFRClassifier,
         *,
+        kind: str = "effects",
         feature_names: Sequence[str] | None = None,
         count: int = 10,
         image: tuple[int, int] | None = None,
         axes: Any = None,
     ) -> Self:
-        """Draw the scores of a trained model.
+        """Draw a trained model.
 
         Parameters
         ----------
         estimator : SEFRClassifier
             A trained model.
+        kind : {"effects", "scores"}, default="effects"
+            What each feature does on average, or its weight, ``feature_scores_``.
         feature_names : list of str, default=None
             Names to show instead of those learned.
         count : int, default=10
-            How many bars a class, the strongest first.
+            How many bars per class, the strongest first.
         image : (height, width), default=None
             Draw each class as an image of this size.
         axes : array of Axes, default=None
-            Where to draw, an Axes a class; a new figure if None.
+            Where to draw, one Axes per class; a new figure if None.
         """
         check_is_fitted(estimator)
-        display = cls(estimator.feature_scores_, subjects(estimator), names_of(estimator, feature_names))
+        if kind not in ("effects", "scores"):
+            raise ValueError(f"kind must be 'effects' or 'scores', not {kind!r}")
+        shown = effects(estimator) if kind == "effects" else estimator.feature_scores_
+        display = cls(shown, subjects(estimator), names_of(estimator, feature_names))
         return display.plot(count=count, image=image, axes=axes)
 
     def plot(self, *, count: int = 10, image: tuple[int, int] | None = None, axes: Any = None) -> Self:
@@ -106,15 +195,18 @@ class ScoresDisplay:
         size = (1.7, 1.7) if image else (4.2, 0.9 + 0.26 * shown)
         self.figure_, self.axes_ = _axes(axes, len(self.labels), size)
         for axis, label, scores in zip(self.axes_, self.labels, self.scores, strict=True):
+            widest = float(np.abs(scores).max()) or 1.0
             if image is not None:
-                axis.imshow(scores.reshape(image), cmap=COLOURS, vmin=-1, vmax=1, interpolation="nearest")
+                axis.imshow(
+                    scores.reshape(image), cmap=colour_map(), norm=_norm(widest), interpolation="nearest"
+                )
                 axis.set_xticks([])
                 axis.set_yticks([])
             else:
                 order = strongest(scores, shown)
                 draw_bars(axis, [self.feature_names[j] for j in order], scores[order])
-                axis.set_xlim(-1.05, 1.05)
-            axis.set_title(str(label), fontsize=10)
+                axis.set_xlim(-1.05 * widest, 1.05 * widest)
+            axis.set_title(picture_text(label), fontsize=10)
         if image is not None and axes is None:
             self._add_key()
         return self
@@ -123,7 +215,9 @@ class ScoresDisplay:
         """Say what the colours mean, once for all panels."""
         for axis in self.axes_:
             axis.spines[:].set_color("0.75")
-        shown = self.axes_[0].images[0]
+        from matplotlib.cm import ScalarMappable
+
+        shown = ScalarMappable(_norm(1.0), colour_map())  # each panel in shares of its own greatest
         key = self.figure_.colorbar(
             shown, ax=list(self.axes_), shrink=0.7, aspect=18, pad=0.02, ticks=[-1, 0, 1]
         )
@@ -146,7 +240,7 @@ class ContributionsDisplay:
     label : object
         The label that a positive part speaks for.
     feature_names : list of str
-        A name a feature.
+        One name per feature.
 
     Attributes
     ----------
@@ -215,7 +309,7 @@ class ContributionsDisplay:
         names, values = gathered(self.contributions, self.feature_names, count)
         self.figure_, (self.ax_,) = _axes(None if ax is None else [ax], 1, (5.5, 1.2 + 0.26 * len(names)))
         draw_bars(self.ax_, names, values)
-        self.ax_.set_title(f"score for {self.label}: {self.score:+.3f}", fontsize=10)
+        self.ax_.set_title(f"score for {picture_text(self.label)}: {self.score:+.3f}", fontsize=10)
         self.ax_.set_xlabel("contribution", fontsize=8)
         return self
 
@@ -246,7 +340,7 @@ def draw_bars(axis: Any, names: Sequence[str], values: Floats) -> None:
     """Draw horizontal bars to both sides of zero, the first on top."""
     places = np.arange(len(names))
     axis.barh(places, values, height=0.72, color=[FOR if value >= 0 else AGAINST for value in values])
-    axis.set_yticks(places, [name if len(name) <= 28 else f"{name[:27]}…" for name in names], fontsize=8)
+    axis.set_yticks(places, [picture_text(name, MOST_NAME) for name in names], fontsize=8)
     axis.invert_yaxis()
     axis.axvline(0, color="0.6", linewidth=0.8)
     axis.tick_params(axis="x", labelsize=8)
@@ -254,8 +348,15 @@ def draw_bars(axis: Any, names: Sequence[str], values: Floats) -> None:
     axis.spines[["top", "right", "left"]].set_visible(False)
 
 
+def _norm(widest: float) -> Any:
+    """Return how values become colours; see :func:`depths`."""
+    from matplotlib.colors import FuncNorm
+
+    return FuncNorm((signed_root, signed_square), -widest, widest)
+
+
 def _axes(axes: Any, panels: int, size: tuple[float, float]) -> tuple[Any, NDArray[Any]]:
-    """Return a figure and an Axes a panel."""
+    """Return a figure and one Axes per panel."""
     if axes is not None:
         found = np.ravel(np.asarray(axes, dtype=object))
         if len(found) != panels:

@@ -7,14 +7,12 @@ might depend on it.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, NoReturn
@@ -50,6 +48,7 @@ CALIBRATION_MEMBERS = ("inverse_temperature", "offsets", "precision")
 REFINED_MEMBERS = ("weights", "bias", "midpoints", "low", "span", "loss_curve")
 LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))])
 LABEL_TYPES |= {"float16", "float32", "float64"}
+MOST_NAME = 200  # characters of the name of a batch
 EXACT = 2.0**53  # integers below it are written without a decimal point
 
 Floats = NDArray[np.float64]
@@ -103,23 +102,6 @@ def load(path: str | os.PathLike[str]) -> SEFRClassifier:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-@contextmanager
-def locked(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Keep other processes that also ask for the lock from changing a model file in the meantime.
-
-    The lock is on the file itself. Whoever waited for it while the file was replaced looks again.
-    """
-    while True:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                yield
-                return
-        finally:
-            os.close(descriptor)
-
-
 def columns_of(clf: SEFRClassifier) -> Mapping[str, Any] | None:
     """Return what a model remembers of the columns of files, as the command stored it."""
     return clf.fitted_.columns
@@ -128,6 +110,24 @@ def columns_of(clf: SEFRClassifier) -> Mapping[str, Any] | None:
 def with_columns(clf: SEFRClassifier, columns: Mapping[str, Any]) -> SEFRClassifier:
     """Return the same model that also remembers the columns of files."""
     return SEFRClassifier.from_fitted(replace(clf.fitted_, columns=columns), **clf.get_params(deep=False))
+
+
+def batches_of(clf: SEFRClassifier) -> tuple[str, ...]:
+    """Return the names of the batches of rows that must not be learned again (``sefr update --once``)."""
+    return clf.fitted_.batches
+
+
+def with_batches(clf: SEFRClassifier, batches: Sequence[str]) -> SEFRClassifier:
+    """Return the same model that also remembers these names; text of up to 200 characters, each once."""
+    known = replace(clf.fitted_, batches=_checked_batches(batches))
+    return SEFRClassifier.from_fitted(known, **clf.get_params(deep=False))
+
+
+def _checked_batches(batches: Sequence[str]) -> tuple[str, ...]:
+    sound = all(type(name) is str and 0 < len(name) <= MOST_NAME for name in batches)
+    if not sound or len(set(batches)) < len(batches):
+        raise ModelFileError(f"batches must be different names of up to {MOST_NAME} characters")
+    return tuple(batches)
 
 
 def dump(clf: SEFRClassifier) -> bytes:
@@ -178,8 +178,8 @@ def _model(found: dict[str, Any], n_bytes: int) -> SEFRClassifier:
     if not isinstance(closed, bool):
         raise ModelFileError("classes: closed must be true or false")
     columns, batches = found["columns"], found["batches"]
-    if not isinstance(batches, list) or not all(type(name) is str for name in batches):
-        raise ModelFileError("batches must be a list of text")
+    if not isinstance(batches, list):
+        raise ModelFileError("batches must be a list")
     fitted = Fitted(
         summary,
         scaling_of(summary, clf.scale),
@@ -190,7 +190,7 @@ def _model(found: dict[str, Any], n_bytes: int) -> SEFRClassifier:
         closed=closed,
         columns=None if columns is None else _object(columns, "columns"),
         names=None if names is None else np.array(names, dtype=object),
-        batches=tuple(batches),
+        batches=_checked_batches(batches),
     )
     _ = fitted.planes.intercept  # the weights are found here, in quiet
     return SEFRClassifier.from_fitted(fitted, **params)
@@ -208,7 +208,7 @@ def _as_now(members: Any) -> dict[str, Any]:
     else:
         members["calibration"] = None
     members["columns"] = members.pop("table", None)
-    members["batches"] = []
+    members.setdefault("batches", [])
     if isinstance(members.get("summary"), dict):
         members["summary"] = members["summary"] | {"count_tails": None, "present_tails": None}
     return members

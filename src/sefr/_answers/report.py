@@ -12,11 +12,24 @@ import jinja2
 import numpy as np
 from numpy.typing import NDArray
 
+from .._system.colours import AGAINST, AGAINST_DARK, FOR, FOR_DARK, NEUTRAL, NEUTRAL_DARK, channels
+from .._system.text import visible
 from ..classifier import SEFRClassifier
-from ..displays import COLOURS, check_image, gathered, names_of, strongest, subjects
+from ..displays import (
+    check_image,
+    depths,
+    effects,
+    gathered,
+    names_of,
+    strongest,
+    strongest_features,
+    subjects,
+)
 
 MOST_FEATURES = 2_000
 MOST_RECORDS = 200
+CARD_FEATURES, WIDE_CARD_FEATURES = 8, 16
+THEMES = {"light": (AGAINST, NEUTRAL, FOR), "dark": (AGAINST_DARK, NEUTRAL_DARK, FOR_DARK)}
 
 
 def report(
@@ -27,7 +40,7 @@ def report(
     records: Sequence[Any] = (),
     feature_names: Sequence[str] | None = None,
 ) -> str:
-    """Return a self-contained HTML page: the feature scores of every class, and records explained.
+    """Return a self-contained HTML page: what each feature does for every class, and records explained.
 
     Parameters
     ----------
@@ -45,25 +58,45 @@ def report(
     if image is not None:
         check_image(image, clf.n_features_in_)
     names = names_of(clf, feature_names)
-    scores = clf.feature_scores_
-    shown = strongest(np.abs(scores).max(axis=0), MOST_FEATURES)
+    found, scores = effects(clf), clf.feature_scores_
+    shown = strongest(np.abs(found).max(axis=0), MOST_FEATURES)
+    widest = np.maximum(np.abs(found).max(axis=1), 1e-300)
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_template), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["signed"] = lambda value: f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
+    environment.finalize = _harmless
+    features = [
+        {
+            "name": names[j],
+            "cells": [
+                {"effect": effect, "score": score, "share": effect / most}
+                for effect, score, most in zip(
+                    found[:, j].tolist(), scores[:, j].tolist(), widest.tolist(), strict=True
+                )
+            ],
+        }
+        for j in shown
+    ]
     return environment.get_template("report.html.jinja").render(
         title=title,
         clf=clf,
         summary=clf.summary_,
         labels=clf.classes_.tolist(),
-        cards=_cards(clf, names, image),
+        cards=_cards(clf, image, found, names),
         subjects=subjects(clf),
-        features=[{"name": names[j], "scores": scores[:, j].tolist()} for j in shown],
+        features=features,
         n_hidden=len(names) - len(shown),
         records=records,
+        themes=THEMES,
         script=_template("report.js"),
         style=_template("report.css"),
     )
+
+
+def _harmless(value: Any) -> Any:
+    """Make foreign text visible before Jinja escapes it; markup of the page's own stays as it is."""
+    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def explained(
@@ -109,38 +142,31 @@ def _plain(value: float | None) -> str:
     return "" if value is None else "missing" if np.isnan(value) else f"{value:g}"
 
 
-def _cards(clf: SEFRClassifier, names: list[str], image: tuple[int, int] | None) -> list[dict[str, Any]]:
-    """Return, for each class, its strongest features for and against, and its picture."""
+def _cards(
+    clf: SEFRClassifier, image: tuple[int, int] | None, found: NDArray[np.float64], names: list[str]
+) -> list[dict[str, Any]]:
+    """Return, for each class, its features of the greatest effect, and its picture in both themes."""
     counts = dict(zip(clf.classes_.tolist(), clf.summary_.counts.tolist(), strict=True))
+    many = WIDE_CARD_FEATURES if len(found) == 1 else CARD_FEATURES
     cards = []
-    for label, scores in zip(subjects(clf), clf.feature_scores_, strict=True):
-        order = _for_and_against(scores, 4)
-        cards.append(
-            {
-                "label": label,
-                "rows": counts[label],
-                "top": [{"name": names[j], "score": float(scores[j])} for j in order],
-                "picture": None if image is None else _picture(scores.reshape(image)),
-            }
-        )
+    for line, own in zip(strongest_features(clf, many, names), found, strict=True):
+        pictures = None
+        if image is not None:
+            deep = depths(own).reshape(image)
+            pictures = {theme: _picture(deep, colours) for theme, colours in THEMES.items()}
+        cards.append({**line, "rows": counts[line["label"]], "pictures": pictures})
     return cards
 
 
-def _for_and_against(scores: NDArray[Any], count: int) -> list[int]:
-    """Return the features that speak most for a class, then those that speak most against it."""
-    order = np.argsort(-scores, kind="stable")
-    speak_for = [int(j) for j in order[:count] if scores[j] > 0]
-    against = [int(j) for j in order[::-1][:count] if scores[j] < 0]
-    return speak_for + against[::-1]
-
-
-def _picture(scores: NDArray[Any]) -> str:
-    """Return scores as a PNG, a pixel each, for use in a page."""
-    from matplotlib import colormaps
+def _picture(deep: NDArray[np.float64], colours: tuple[str, str, str]) -> str:
+    """Return depths from -1 to 1 as a PNG, one pixel each, for use in a page."""
     from matplotlib.image import imsave
 
+    against, middle, speaks_for = (np.array(channels(colour)) for colour in colours)
+    ends = np.where(deep[..., None] >= 0, speaks_for, against)
+    pixels = middle + (ends - middle) * np.abs(deep[..., None])
     file = io.BytesIO()
-    imsave(file, colormaps[COLOURS]((np.clip(scores, -1, 1) + 1) / 2), format="png")
+    imsave(file, pixels.round().astype(np.uint8), format="png")
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 

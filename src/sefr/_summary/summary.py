@@ -7,7 +7,7 @@ It is never larger than that, whatever the number of rows, and it holds no row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from .accumulate import accumulate
 from .bytes_format import packed, unpacked
 from .double_double import DoubleDouble, sums_of_others
 from .parts import checked_parts
+from .readers import READERS
 
 Floats = NDArray[np.float64]
 
@@ -83,10 +84,6 @@ class Summary:
     feature_names: tuple[str, ...] | None
     n_features: int
     n_scores: int
-
-    # What reads rows that lie elsewhere, by name. ``sefr/__init__.py`` connects it, so that this room imports
-    # none of the rooms above it.
-    readers: ClassVar[dict[str, Callable[..., Summary]]] = {}
 
     def __init__(self) -> None:
         raise TypeError("a Summary is made by Summary.of(X, y) or Summary.from_parts(...)")
@@ -228,7 +225,7 @@ class Summary:
         missing : {"error", "ignore"}
             What NaN and null mean.
         """
-        return cls.readers["frame"](frame, label, features, weight, missing=missing)
+        return cast(Summary, READERS["frame"](frame, label, features, weight, missing=missing))
 
     @classmethod
     def of_query(cls, result: Any, *, missing: str = "error") -> Summary:
@@ -241,7 +238,7 @@ class Summary:
         missing : {"error", "ignore"}
             What NULL and NaN mean.
         """
-        return cls.readers["query"](result, missing=missing)
+        return cast(Summary, READERS["query"](result, missing=missing))
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Summary:

@@ -1,1 +1,1 @@
-"""What every room may ask of the operating system: threads, files written whole, progress."""
+"""What every room may ask for: threads, files written whole, locks, progress, harmless text, colours."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-_unfinished: set[str] = set()
+# What is being written: the temporary file, the file whose place it will take, its device and inode number.
+_unfinished: dict[str, tuple[str, tuple[int, int]]] = {}
+_written: set[str] = set()
+STREAM = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]+)")
 
 
 @contextmanager
@@ -18,21 +23,27 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes the place of ``path`` when the block ends without an error.
 
     Until then the old file, if any, stays as it is; after an error the new one is gone. Killed at any moment,
-    the process leaves the old or the new file behind, whole. The mode of an old file is kept, and a link is
-    followed. What is not a regular file, such as a device or a pipe, is written to directly.
+    the process leaves the old or the new file behind, whole. Mode and owner of an old file are kept (the
+    owner where the process may give files away), a new one follows the umask, and a link is followed. What
+    is not a regular file, such as a device, a pipe or ``/dev/stdout``, is written to directly.
     """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file() and not target.is_dir():
-        with target.open("wb") as device:
+    stream = open_stream(path)
+    old = None if stream is not None else _status(path)
+    if old is not None and stat.S_ISDIR(old.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
+    if stream is not None or (old is not None and not stat.S_ISREG(old.st_mode)):
+        with open(path, "wb") if stream is None else os.fdopen(os.dup(stream), "wb") as device:
             yield device
+        _written.add(os.path.realpath(path))
         return
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a folder")
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    _unfinished.add(temporary)
+    target = os.path.realpath(path)
+    descriptor, temporary = _create_beside(target, 0o666 if old is None else 0o600)
+    created = os.fstat(descriptor)
+    _unfinished[temporary] = target, (created.st_dev, created.st_ino)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(file.fileno(), _mode(target))
+            if old is not None:
+                _be_like(file.fileno(), old)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -42,8 +53,31 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.unlink(temporary)
         raise
     finally:
-        _unfinished.discard(temporary)
-    _sync_folder(target.parent)
+        _settle(temporary)
+    _sync_folder(Path(target).parent)
+
+
+def open_stream(path: str | os.PathLike[str]) -> int | None:
+    """Return the descriptor that a path such as /dev/stdout means: what this process has open already."""
+    found = STREAM.fullmatch(os.fspath(path))
+    if found is None:
+        return None
+    return {"stdout": 1, "stderr": 2}.get(found[1]) or int(found[2])
+
+
+def forget_written(path: str | os.PathLike[str]) -> None:
+    """Let ``was_written`` speak only of what is written from now on."""
+    _written.discard(os.path.realpath(path))
+
+
+def was_written(path: str | os.PathLike[str]) -> bool:
+    """Say whether this process has written a file, whole, and it is in its place.
+
+    The file itself is asked, so that the answer is right also in the moment after the renaming.
+    """
+    for temporary in list(_unfinished):
+        _note_if_in_place(temporary)
+    return os.path.realpath(path) in _written
 
 
 def discard_unfinished() -> None:
@@ -53,13 +87,46 @@ def discard_unfinished() -> None:
             os.unlink(temporary)
 
 
-def _mode(target: Path) -> int:
+def _status(path: str | os.PathLike[str]) -> os.stat_result | None:
+    """Return what is known of an old file; a loop of links is an error."""
     try:
-        return stat.S_IMODE(target.stat().st_mode)
+        return os.stat(path)
     except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        return None
+
+
+def _create_beside(target: str, mode: int) -> tuple[int, str]:
+    """Create a file beside another, with a name of its own; the kernel applies the umask to the mode."""
+    folder, name = os.path.split(target)
+    while True:
+        temporary = os.path.join(folder, f".{name[:200]}.{secrets.token_hex(4)}.part")
+        with suppress(FileExistsError):
+            return os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode), temporary
+
+
+def _be_like(descriptor: int, old: os.stat_result) -> None:
+    """Give a new file the owner, as far as that is allowed, and the mode of an old one."""
+    if hasattr(os, "fchown"):
+        with suppress(PermissionError):
+            os.fchown(descriptor, -1, old.st_gid)
+        with suppress(PermissionError):
+            os.fchown(descriptor, old.st_uid, -1)
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+
+
+def _note_if_in_place(temporary: str) -> None:
+    target, identity = _unfinished[temporary]
+    with suppress(OSError):
+        found = os.stat(target)
+        if (found.st_dev, found.st_ino) == identity:
+            _written.add(target)
+
+
+def _settle(temporary: str) -> None:
+    """Note whether a file came into its place, and that it is no longer being written."""
+    _note_if_in_place(temporary)
+    _unfinished.pop(temporary, None)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._system.atomic_file import atomic_file
-from ..classifier import SEFRClassifier
 from . import options
-from .screen import Screen
-from .stored import device_library, read_model
+
+if TYPE_CHECKING:
+    from ..classifier import SEFRClassifier
 
 TARGETS = ("onnx", "c", "arduino", "generated")
 
@@ -45,14 +43,19 @@ def export(
 
       sefr export iris.sefr --to arduino --learn -o sketch/
     """
+    from pathlib import Path
+
+    from .screen import Screen
+    from .stored import device_library, read_model
+
     if to not in TARGETS:
         raise typer.BadParameter(f"--to takes {', '.join(TARGETS)}, not {to!r}")
-    screen = Screen(quiet=quiet, as_json=json)
+    screen = Screen(quiet=quiet, as_json=json, output=output)
     clf, _recipe = read_model(model)
     if to == "onnx":
         path = _onnx(clf, output or str(Path(model).with_suffix(".onnx")))
     else:
-        name = "".join(char if char.isalnum() else "_" for char in Path(model).stem)
+        name = "".join(char if char.isascii() and char.isalnum() else "_" for char in Path(model).stem)
         path = device_library().export(
             clf, to, output or ".", name=f"sefr_{name}", weights=weights.value, learn=learn
         )
@@ -62,8 +65,9 @@ def export(
 
 def _onnx(clf: SEFRClassifier, path: str) -> str:
     from .._answers.onnx_model import to_onnx  # its library is an extra
+    from .._system.atomic_file import atomic_file
 
-    options.check_writable(path)
+    path = options.output_path(path)
     content = to_onnx(clf)
     with atomic_file(path) as file:
         file.write(content)

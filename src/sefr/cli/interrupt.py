@@ -5,19 +5,19 @@ from __future__ import annotations
 import atexit
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from rich.console import Console
-from rich.text import Text
-
-from .._system.atomic_file import discard_unfinished
+from .._system.text import visible
+from .outcome import kept
 
 PATIENCE = 1.0  # seconds that the main thread has to end by itself
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+MOST_SAID = 2_000
 
 _parting = "interrupted; nothing was written"
 
@@ -51,17 +51,26 @@ def part_with(message: str) -> None:
 
 
 def leave() -> NoReturn:
-    """End without waiting for threads that still read ahead."""
-    say(_parting)
+    """End without waiting for threads that still read ahead; the exit code tells what became of the file."""
+    from .._system.atomic_file import discard_unfinished
+
+    done = kept()
+    say(_parting if done is None else f"interrupted, but {done} was written")
     discard_unfinished()
     atexit._run_exitfuncs()
-    os._exit(130)
+    os._exit(130 if done is None else 0)
 
 
 def say(message: str) -> None:
     """Say what went wrong, in one line."""
-    line = Text.assemble(("sefr: ", "bold red"), " ".join(message.splitlines()))
-    Console(stderr=True, highlight=False, soft_wrap=True).print(line)
+    from rich.console import Console
+    from rich.text import Text
+
+    line = Text.assemble(("sefr: ", "bold red"), visible(" ".join(message.splitlines()), MOST_SAID))
+    try:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(line)
+    except OSError:  # nobody listens: the exit code has to do
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 def _interrupt(number: int, frame: Any) -> NoReturn:

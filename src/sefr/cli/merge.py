@@ -6,10 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .. import model_file
 from . import options
-from .screen import Screen
-from .stored import read_model
 
 
 def merge(
@@ -20,25 +17,38 @@ def merge(
 ) -> None:
     """Merge models: the result is the same as one trained on the rows of all.
 
+    The output may be one of the models; others may change it at the same time, and none loses rows.
+
     For example:
 
       sefr merge monday.sefr tuesday.sefr -o week.sefr
     """
-    screen = Screen(quiet=quiet, as_json=json)
+    from .. import model_file
+    from .._system.lock import locked
+    from .screen import Screen
+    from .stored import read_model, whole
+
+    screen = Screen(quiet=quiet, as_json=json, output=output)
     if len(models) < 2:
         raise typer.BadParameter("two or more models are needed")
-    options.check_writable(output)
-    total, recipe = read_model(models[0])
-    for path in models[1:]:
-        clf, other = read_model(path)
-        if repr(clf.get_params()) != repr(total.get_params()):
-            raise ValueError(f"{path} and {models[0]} have different settings: {clf} and {total}")
-        if (recipe and recipe.categories) != (other and other.categories):
-            raise ValueError(f"{path} and {models[0]} have different categories")
-        try:
-            total.merge(clf)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
-    model_file.save(total, output)
-    screen.line(f"{output}: {total.summary_.n_rows:,.0f} rows, {len(total.classes_)} classes")
-    screen.json({"model": output, "rows": total.summary_.n_rows, "classes": total.classes_.tolist()})
+    output = options.output_path(output)
+    with locked(output, lambda: screen.note(f"waiting for another process that changes {output}")):
+        total, recipe = read_model(models[0])
+        for path in models[1:]:
+            clf, other = read_model(path)
+            if repr(clf.get_params()) != repr(total.get_params()):
+                raise ValueError(f"{path} and {models[0]} have different settings: {clf} and {total}")
+            if (recipe and recipe.categories) != (other and other.categories):
+                raise ValueError(f"{path} and {models[0]} have different categories")
+            twice = set(model_file.batches_of(total)) & set(model_file.batches_of(clf))
+            if twice:
+                raise ValueError(f"{path}: {min(twice)!r} was learned by another model, too (update --once)")
+            model_file.with_batches(total, [*model_file.batches_of(total), *model_file.batches_of(clf)])
+            try:
+                total.merge(clf)
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from None
+        model_file.save(total, output)
+    rows = total.summary_.n_rows
+    screen.line(f"{output}: {rows:,.0f} rows, {len(total.classes_)} classes")
+    screen.json({"model": output, "rows": whole(rows), "classes": total.classes_.tolist()})

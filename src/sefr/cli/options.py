@@ -1,15 +1,18 @@
-"""Options that several commands share: each is described once."""
+"""Options that several commands share: each is described once, and those that belong together are one value.
+
+This module and those of the commands import nothing heavy at their top: the shell asks them for completions.
+"""
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from enum import Enum, StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..files import FORMATS
-
+FORMATS = ("csv", "tsv", "parquet", "arrow", "numpy", "arff", "libsvm")  # of sefr.files; a test compares
 Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ignore[misc]
 
 
@@ -18,6 +21,13 @@ class Missing(StrEnum):
 
     error = "error"
     ignore = "ignore"
+
+
+class ClassWeight(StrEnum):
+    """How much the rows of each class count."""
+
+    none = "none"
+    balanced = "balanced"
 
 
 class WeightType(StrEnum):
@@ -50,10 +60,18 @@ Features = Annotated[
     ),
 ]
 Drop = Annotated[str, typer.Option("--drop", help="Columns to leave out, a,b,c.", metavar="COLUMNS")]
+DropText = Annotated[
+    bool, typer.Option("--drop-text", help="Leave out every column of text or dates that is no category.")
+]
+SkipUnlabelled = Annotated[
+    bool, typer.Option("--skip-unlabelled", help="Leave out rows without a label; else they are an error.")
+]
 Categories = Annotated[
     str,
     typer.Option(
-        "--categories", help="Columns of text to learn from, one feature a value; or all.", metavar="COLUMNS"
+        "--categories",
+        help="Columns of text to learn from, one feature per value; or all.",
+        metavar="COLUMNS",
     ),
 ]
 FileFormat = Annotated[
@@ -77,18 +95,135 @@ Scale = Annotated[
         "--scale", help="minmax learns each feature's range; LOW:HIGH is a known one; none.", metavar="SCALE"
     ),
 ]
-Epsilon = Annotated[float, typer.Option("--epsilon", help="Keeps equation 5 from dividing by zero.", min=0)]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        "--epsilon", help="Keeps the weights of the SEFR paper (its equation 5) from dividing by zero.", min=0
+    ),
+]
 Weights = Annotated[WeightType, typer.Option("--weights", help="How a board keeps its weights.")]
+Balance = Annotated[
+    ClassWeight,
+    typer.Option("--class-weight", help="balanced: every class counts the same, however rare it is."),
+]
 Engine = Annotated[
     Engines,
     typer.Option("--engine", help="What adds up the rows; duckdb uses all cores: Parquet, CSV and JSON."),
 ]
 Passes = Annotated[
-    int, typer.Option("--passes", help="Read the data so often: 1 is SEFR, 10 about a linear SVM.", min=1)
+    int,
+    typer.Option(
+        "--passes", help="Read the data so often: 1 is the SEFR paper, 10 about a linear SVM.", min=1
+    ),
 ]
 Out = Annotated[str | None, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON on standard output.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read."""
+
+    format: Any = None
+    delimiter: str | None = None
+    no_header: bool = False
+
+    def __post_init__(self) -> None:
+        delimiter_of(self.delimiter)  # wrong usage is said before any work is done
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the files' names tell it all."""
+        return self == Reading()
+
+    def open(self, paths: list[str], *, reread: bool = False) -> Any:
+        """Open files as one table; ``reread`` says that they will be read more than once."""
+        from ..files import open_dataset
+
+        return open_dataset(
+            paths,
+            format=None if self.format is None else self.format.value,
+            delimiter=delimiter_of(self.delimiter),
+            header=not self.no_header,
+            reread=reread,
+        )
+
+    def arguments(self) -> list[str]:
+        """Return the options that say the same again."""
+        given = [] if self.format is None else ["--format", self.format.value]
+        given += [] if self.delimiter is None else ["--delimiter", self.delimiter]
+        return given + ["--no-header"] * self.no_header
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which columns and rows are learned."""
+
+    label: str
+    features: str = ""
+    drop: str = ""
+    categories: str = ""
+    drop_text: bool = False
+    skip_unlabelled: bool = False
+
+    def recipe(self, table: Any) -> Any:
+        """Return how the columns of a table become features."""
+        from ..files.reader import NUMBER
+
+        table.skip_unlabelled = self.skip_unlabelled
+        label, hot = table.label_name(self.label), names(self.categories)
+        dropped = names(self.drop)
+        if self.drop_text and "all" not in hot:
+            kept = {label, *hot, *dropped}
+            dropped += [
+                name
+                for name in table.columns
+                if name not in kept and any(p.columns.get(name, NUMBER) != NUMBER for p in table.readers)
+            ]
+        return table.recipe(label, [n for n in names(self.features) if n not in dropped], dropped, hot)
+
+    def arguments(self) -> list[str]:
+        """Return the options that say the same again."""
+        given = ["--label", self.label]
+        for name in ("features", "drop", "categories"):
+            given += [f"--{name}", getattr(self, name)] if getattr(self, name) else []
+        return given + ["--drop-text"] * self.drop_text + ["--skip-unlabelled"] * self.skip_unlabelled
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the classifier is told."""
+
+    missing: Missing = Missing.error
+    scale: str = "minmax"
+    epsilon: float = 1e-7
+    class_weight: ClassWeight = ClassWeight.none
+
+    def params(self, **more: Any) -> dict[str, Any]:
+        """Return the parameters of the classifier; a wrong one is an error."""
+        from ..classifier import SEFRClassifier
+
+        params = {
+            "missing": self.missing.value,
+            "scale": scale_of(self.scale),
+            "epsilon": self.epsilon,
+            **more,
+        }
+        if self.class_weight is not ClassWeight.none:
+            params["class_weight"] = self.class_weight.value
+        if unknown := set(params) - set(SEFRClassifier().get_params()):
+            raise typer.BadParameter(f"this version has no setting {min(unknown)}")
+        SEFRClassifier(**params).check_params()
+        return params
+
+    def arguments(self) -> list[str]:
+        """Return the options that say the same again."""
+        given = [] if self.missing is Missing.error else ["--missing", self.missing.value]
+        given += [] if self.scale == "minmax" else ["--scale", self.scale]
+        given += [] if self.epsilon == 1e-7 else ["--epsilon", repr(self.epsilon)]
+        weighted = self.class_weight is not ClassWeight.none
+        return given + (["--class-weight", self.class_weight.value] if weighted else [])
 
 
 def names(text: str) -> list[str]:
@@ -102,7 +237,7 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def scale_of(text: str) -> Any:
+def scale_of(text: str) -> str | tuple[float, float] | None:
     """Return what ``--scale`` means to the classifier."""
     if text in ("minmax", "none"):
         return None if text == "none" else text
@@ -123,17 +258,17 @@ def delimiter_of(text: str | None) -> str | None:
     return char
 
 
-def reading(format: Any, delimiter: str | None, no_header: bool) -> dict[str, Any]:
-    """Return the options of ``open_dataset``."""
-    return {
-        "format": None if format is None else format.value,
-        "delimiter": delimiter_of(delimiter),
-        "header": not no_header,
-    }
+def output_path(path: str) -> str:
+    """Return the file to write; complain of a folder that does not exist before any work is done."""
+    from .outcome import promise
 
-
-def check_writable(path: str) -> None:
-    """Complain of a folder that does not exist before any work is done."""
-    parent = Path(path).resolve().parent
-    if not parent.is_dir():
-        raise FileNotFoundError(2, "there is no such folder to write to", str(parent))
+    if path == "-":
+        path = "/dev/stdout"
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        parent = os.path.dirname(os.path.realpath(path))
+        if not os.path.isdir(parent):
+            raise FileNotFoundError(2, "there is no such folder to write to", parent) from None
+    promise(path)
+    return path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .interrupt import part_with
+from .interrupt import part_with, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,20 +50,26 @@ def paper(
         Path | None, typer.Option(help="CSV of the device benchmark, for Tables 4 and 5.")
     ] = None,
 ) -> None:
-    """Re-run the paper's tables and figures on the data at hand; report ours beside the published numbers.
+    """Re-run the tables and figures of the SEFR paper on the data at hand; ours beside the published numbers.
 
     Interrupt it at any time: the same command goes on where it ended.
+
+    For example:
+
+      sefr paper --quick
+
+      sefr paper --tables accuracy --datasets sonar -o sonar-results
     """
     try:
-        from rich.console import Console
-
         from sefr.paper.methods import METHODS
         from sefr.paper.settings import Settings, SettingsError
     except ImportError as error:
-        typer.echo(f"sefr paper needs more packages: pip install 'sefr-learn[paper]' ({error})", err=True)
+        say(f"sefr paper needs more packages: pip install 'sefr-learn[paper]' ({error})")
         raise typer.Exit(1) from error
 
-    console = Console(stderr=True)
+    from .screen import SafeConsole
+
+    console = SafeConsole(stderr=True)
     from sefr.paper.datasets import NAMES
 
     try:
@@ -80,7 +86,7 @@ def paper(
             device_results=device_results,
         )
     except SettingsError as error:
-        console.print(f"sefr paper: {error}", style="red", highlight=False)
+        say(str(error))
         raise typer.Exit(2) from error
     _carry_out(settings, fresh, console)
 
@@ -91,22 +97,24 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _carry_out(settings: Settings, fresh: bool, console: Console) -> None:
     from sefr.paper.journal import JournalError
-    from sefr.paper.omissions import omissions
     from sefr.paper.report import write
     from sefr.paper.run import RunError
     from sefr.paper.uno import UnoError
+
+    from .screen import Screen
 
     part_with(f"interrupted; the same command goes on where it ended; so far: {settings.output}")
     try:
         outcome = _measure(settings, fresh, console)
         html, markdown = write(outcome)
     except (RunError, JournalError, UnoError) as error:
-        console.print(f"sefr paper: {error}", style="red", highlight=False)
+        say(str(error))
         raise typer.Exit(1) from error
-    for sentence in omissions(outcome):
-        console.print(f"left out: {sentence}", highlight=False, markup=False, soft_wrap=True)
-    typer.echo(f"{len(outcome.journal)} rows in {outcome.journal.path}")
-    typer.echo(f"report: {html} and {markdown}")
+    for name, reason in outcome.missing.items():
+        console.print(f"left out {name}: {reason}")
+    screen = Screen()
+    screen.line(f"{len(outcome.journal)} rows in {outcome.journal.path}")
+    screen.line(f"report: {html} and {markdown}")
 
 
 def _measure(settings: Settings, fresh: bool, console: Console) -> Outcome:

@@ -1,4 +1,4 @@
-"""Feature scores as a picture in the terminal, two pixels a character."""
+"""What each pixel says, as a picture in the terminal: two pixels per character."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
-POSITIVE, NEGATIVE = np.array([94, 60, 153]), np.array([230, 97, 1])  # the ends of the reports' colours
-WHITE = np.array([247, 247, 247])
-SHADES = " ░▒▓█"
+from .._system.colours import AGAINST, FOR, NEUTRAL, channels
+from .._system.text import visible
+from ..displays import depths
+
+POSITIVE, NEGATIVE, MIDDLE = (np.array(channels(colour)) for colour in (FOR, AGAINST, NEUTRAL))
+SHADES_FOR, SHADES_AGAINST = " ░▒▓█", " .:+*"  # where there are no colours
+KEY = "█ speaks for, * against"
 
 
-def picture(scores: NDArray[Any], console: Console) -> list[Text]:
-    """Return a 2-D array of scores as lines of text: half blocks in colour, or shades where there is none."""
-    if console.no_color or console.color_system not in ("256", "truecolor"):
-        return [Text("".join(_shade(value) * 2 for value in row)) for row in scores]
-    if len(scores) % 2:
-        scores = np.vstack([scores, np.zeros(scores.shape[1])])
+def picture(values: NDArray[Any], console: Console) -> list[Text]:
+    """Return a 2-D array from -1 to 1 as lines of text: half blocks in colour, or shades without it."""
+    if not _has_colours(console):
+        return [Text("".join(_shade(value) * 2 for value in row)) for row in values]
+    if len(values) % 2:
+        values = np.vstack([values, np.zeros(values.shape[1])])
     lines = []
-    for above, below in zip(scores[::2], scores[1::2], strict=True):
+    for above, below in zip(values[::2], values[1::2], strict=True):
         line = Text()
         for a, b in zip(above, below, strict=True):
             line.append("▀", style=f"{_colour(a)} on {_colour(b)}")
@@ -29,12 +33,13 @@ def picture(scores: NDArray[Any], console: Console) -> list[Text]:
     return lines
 
 
-def gallery(scores: NDArray[Any], labels: list[Any], image: tuple[int, int], console: Console) -> list[Text]:
-    """Return the pictures of all classes side by side, as many as fit."""
+def gallery(values: NDArray[Any], labels: list[Any], image: tuple[int, int], console: Console) -> list[Text]:
+    """Return the pictures of all classes, as many as fit in a line; each in shares of its greatest pixel."""
     blocks = []
-    for label, row in zip(labels, scores, strict=True):
-        lines = picture(row.reshape(image), console)
-        blocks.append([Text(str(label)[: lines[0].cell_len].center(lines[0].cell_len)), *lines])
+    for label, row in zip(labels, values, strict=True):
+        lines = picture(depths(row).reshape(image), console)
+        width = lines[0].cell_len
+        blocks.append([Text(visible(label, max(1, width)).center(width)), *lines])
     width = blocks[0][0].cell_len + 2
     across = max(1, (console.width + 2) // width)
     out: list[Text] = []
@@ -42,14 +47,19 @@ def gallery(scores: NDArray[Any], labels: list[Any], image: tuple[int, int], con
         group = blocks[start : start + across]
         out += [Text("  ").join(parts) for parts in zip(*group, strict=True)]
         out.append(Text())
-    return out
+    return out if _has_colours(console) else [*out, Text(KEY), Text()]
+
+
+def _has_colours(console: Console) -> bool:
+    return not console.no_color and console.color_system in ("256", "truecolor")
 
 
 def _colour(value: float) -> str:
     end = POSITIVE if value >= 0 else NEGATIVE
-    red, green, blue = (WHITE + (end - WHITE) * min(1.0, abs(value))).astype(int)
+    red, green, blue = (MIDDLE + (end - MIDDLE) * min(1.0, abs(value))).astype(int)
     return f"rgb({red},{green},{blue})"
 
 
 def _shade(value: float) -> str:
-    return SHADES[round(max(0.0, min(1.0, float(value))) * (len(SHADES) - 1))]
+    shades = SHADES_FOR if value >= 0 else SHADES_AGAINST
+    return shades[round(min(1.0, abs(float(value))) * (len(shades) - 1))]

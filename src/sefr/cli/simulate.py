@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from ..files import open_dataset
-from ..files.learning import checked_rows, without_feature_names
 from . import options
-from .screen import Screen
-from .stored import device_library, fitted_recipe, read_model
 
 
 def simulate(
@@ -31,33 +25,52 @@ def simulate(
 ) -> None:
     """Run a model on a simulated board and compare its answers with the computer's.
 
+    A board has no missing values: records with an empty cell are left out, and their number is said.
+
     For example:
 
       sefr simulate iris.sefr iris.csv --board uno
     """
+    import numpy as np
+
+    from ..files.learning import checked_rows, without_feature_names
+    from .screen import Screen
+    from .stored import device_library, fitted_recipe, read_model
+
     screen = Screen(quiet=quiet, as_json=json)
     clf, stored = read_model(model)
-    table = open_dataset(data, **options.reading(format, delimiter, no_header))
+    table = options.Reading(format, delimiter, no_header).open(data)
     recipe = fitted_recipe(table, clf, stored, None, screen)
     batch = next(table.batches(recipe.wanted()), None)
     if batch is None:
         raise ValueError(f"{data[0]}: there are no rows")
-    X = checked_rows(batch, recipe.matrix(batch.rows.slice(0, rows)), recipe, clf.missing)
+    X = checked_rows(batch, recipe.matrix(batch.rows), recipe, clf.missing)
+    complete = np.asarray(~np.isnan(X).any(axis=1))
+    chosen = np.flatnonzero(complete)[:rows]
+    if not len(chosen):
+        raise ValueError(f"{data[0]}: every record has a missing value, which a board cannot have")
+    passed = int(np.count_nonzero(~complete[: chosen[-1]]))
+    X = np.ascontiguousarray(X[chosen])
     scorer = without_feature_names(clf)
     device = device_library()
     try:
         run = device.simulate(scorer, X, board=board, weights=weights.value)
     except (device.ToolMissingError, device.BuildError) as error:
         raise ValueError(f"{board}: {error}") from None
-    facts = _facts(run)
     agree = float(np.mean(np.asarray(run.predictions) == scorer.predict(X)))
     screen.line(str(run))
     screen.line(f"{agree:.1%} of {len(X)} records get the same label as on this computer")
-    screen.json({"model": model, "records": len(X), "agreement": agree, **facts})
+    if passed:
+        screen.note(f"{passed} records with missing values were left out: a board has none")
+    screen.json({"model": model, "records": len(X), "left_out": passed, "agreement": agree, **_facts(run)})
 
 
 def _facts(run: Any) -> dict[str, Any]:
     """Return the figures that a run reports."""
+    import dataclasses
+
+    import numpy as np
+
     if dataclasses.is_dataclass(run):
         fields = {field.name: getattr(run, field.name) for field in dataclasses.fields(run)}
     else:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..engines.catalogue import catalogue_of
-from ..engines.columns import chosen
-from ..engines.sql import Query
+from . import options
 
 
 class Dialect(StrEnum):
@@ -22,7 +19,7 @@ class Dialect(StrEnum):
 
 
 def sql(
-    label: Annotated[str, typer.Option("--label", "-l", help="The column of labels.", metavar="COLUMN")],
+    label: options.Label,
     table: Annotated[
         str, typer.Option("--table", "-t", help="The table, or a file that DuckDB reads.", metavar="TABLE")
     ],
@@ -30,10 +27,8 @@ def sql(
         Dialect | None,
         typer.Option("--dialect", help="Whose SQL; duckdb, or that of --database.", show_default=False),
     ] = None,
-    features: Annotated[
-        str, typer.Option("--features", help="Columns to learn from, a,b,c.", metavar="COLUMNS")
-    ] = "",
-    drop: Annotated[str, typer.Option("--drop", help="Columns to leave out, a,b,c.", metavar="COLUMNS")] = "",
+    features: options.Features = "",
+    drop: options.Drop = "",
     weight: Annotated[
         str | None,
         typer.Option("--weight", help="The column of weights.", metavar="COLUMN", show_default=False),
@@ -65,8 +60,14 @@ def sql(
 
       sefr sql --label species --table iris.parquet | duckdb -csv > summary.csv
     """
-    names = [name.strip() for name in features.split(",") if name.strip()]
-    dropped = [name.strip() for name in drop.split(",") if name.strip()]
+    from pathlib import Path
+
+    from ..engines.catalogue import catalogue_of
+    from ..engines.columns import chosen
+    from ..engines.sql import Query
+    from .screen import binary_output, output
+
+    names, dropped = options.names(features), options.names(drop)
     booleans: list[str] = []
     chosen_dialect = dialect
     is_file = database is None and Path(table).is_file()
@@ -84,7 +85,11 @@ def sql(
     elif dropped:
         raise typer.BadParameter("--drop needs --database or --features: the query does not know the columns")
     query = Query(table, label, names or None, weight, booleans, _origins(origin or []))
-    print(query.sql((chosen_dialect or Dialect.duckdb).value), end="")
+    text = query.sql((chosen_dialect or Dialect.duckdb).value)
+    with output():
+        out = binary_output()
+        out.write(text.encode())
+        out.flush()
 
 
 def _origins(texts: list[str]) -> dict[str, float]:

@@ -65,6 +65,11 @@ def device_library() -> Any:
         raise ValueError(f"this installation cannot make code for boards: {error}") from None
 
 
+def whole(rows: float) -> int | float:
+    """Return a number of rows for JSON: an integer, unless rows count in part, as after ``decay``."""
+    return int(rows) if float(rows).is_integer() else float(rows)
+
+
 def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     return f"columns {shown} are" if len(names) > 1 else f"column {shown} is"

@@ -16,11 +16,12 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
 from .state import MAX_RECORDS, pack_state
@@ -241,7 +242,7 @@ def _terms(q: Quantised) -> dict[str, Any]:
     }
 
 
-def _render(template: str, context: dict[str, Any], file: Path) -> None:
+def _render(template: str, context: dict[str, Any], file: Path | IO[bytes]) -> None:
     try:
         import jinja2
     except ImportError:
@@ -251,20 +252,15 @@ def _render(template: str, context: dict[str, Any], file: Path) -> None:
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
-    environment.get_template(template).stream(context).dump(str(file), encoding="utf-8")
+    environment.get_template(template).stream(context).dump(
+        str(file) if isinstance(file, Path) else file, encoding="utf-8"
+    )
 
 
 def _write_file(path: Path, template: str, context: dict[str, Any]) -> Path:
     """Write beside the place and move there: a reader sees the old file or the new one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    try:
-        _render(template, context, Path(name))
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with atomic_file(path) as file:
+        _render(template, context, file)
     return path
 
 
@@ -293,7 +289,7 @@ def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool
             "learn": learn,
         }
         (fresh / "model.json").write_text(json.dumps(about, indent=1, default=str) + "\n")
-        os.chmod(fresh, 0o755)  # noqa: S103 - as a folder made by hand
+        shutil.copymode(fresh / "src", fresh)  # a folder made by hand follows the umask
         _replace_folder(fresh, path)
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sefr.displays import colour_map
 from sefr.paper import gisette_shape
 from sefr.paper.journal import Row
 from sefr.paper.methods import METHODS
@@ -158,7 +159,7 @@ def weights(scores: NDArray[np.float64], narrow: bool = False) -> str:
             axis.set_axis_off()
         for digit, axis in enumerate(list(axes.flat)[: len(scores)]):
             image = axis.imshow(
-                scores[digit].reshape(16, 16), cmap="PuOr_r", vmin=-1, vmax=1, interpolation="nearest"
+                scores[digit].reshape(16, 16), cmap=colour_map(), vmin=-1, vmax=1, interpolation="nearest"
             )
             axis.set_title(str(digit), fontsize=10)
             axis.set(xticks=[], yticks=[])

@@ -1,0 +1,86 @@
+"""A model file changed by the rows of other files, under its lock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from .. import model_file
+from .._summary.summary import Summary
+from .._system.lock import locked
+from ..files import SourceError
+from ..files.learning import learn
+from . import options
+from .screen import Screen
+from .stored import fitted_recipe, read_model, whole
+
+
+@dataclass(frozen=True)
+class Change:
+    """What ``sefr update`` and ``sefr forget`` are asked."""
+
+    model: str
+    data: list[str]
+    label: str | None
+    output: str | None
+    skip_unlabelled: bool
+    once: str | None = None
+
+    @property
+    def target(self) -> str:
+        """The file that is written."""
+        return self.output or self.model
+
+
+def carry_out(screen: Screen, change: Change, reading: options.Reading, *, verb: str) -> None:
+    """Learn the rows or take them back, and write the model; ``verb`` says which."""
+    target = options.output_path(change.target)
+    change = replace(change, output=change.output and target)
+    if change.once is not None and change.once in model_file.batches_of(read_model(change.model)[0]):
+        _say_nothing_new(screen, change)
+        return
+    summary = _read_rows(screen, change, reading)
+    # The rows were read without the lock; the model is read again under it, so nobody's change is lost.
+    with locked(target, lambda: screen.note(f"waiting for another process that changes {target}")):
+        clf, _recipe = read_model(change.model)
+        if change.once is not None:
+            if change.once in model_file.batches_of(clf):  # somebody else was faster
+                _say_nothing_new(screen, change)
+                return
+            clf = model_file.with_batches(clf, [*model_file.batches_of(clf), change.once])
+        if verb == "learned":
+            clf.merge(summary)
+        else:
+            clf.forget(summary)
+        model_file.save(clf, target)
+    screen.line(
+        f"{target}: {verb} {summary.n_rows:,.0f} rows, now {clf.summary_.n_rows:,.0f} rows, "
+        f"{len(clf.classes_)} classes"
+    )
+    screen.json({"model": target, verb: whole(summary.n_rows), "rows": whole(clf.summary_.n_rows)})
+
+
+def _say_nothing_new(screen: Screen, change: Change) -> None:
+    """Say that the rows were learned before; a model file of another name is then a copy."""
+    clf, _recipe = read_model(change.model)
+    if change.output is not None:
+        model_file.save(clf, change.target)
+    rows = clf.summary_.n_rows
+    screen.line(f"{change.target}: {change.once} was learned before; nothing changed, {rows:,.0f} rows")
+    screen.json({"model": change.target, "learned": 0, "rows": whole(rows)})
+
+
+def _read_rows(screen: Screen, change: Change, reading: options.Reading) -> Summary:
+    """Return the Summary of rows that belong to a model."""
+    clf, stored = read_model(change.model)
+    table = reading.open(change.data, reread=True)
+    table.skip_unlabelled = change.skip_unlabelled
+    recipe = fitted_recipe(table, clf, stored, change.label, screen)
+    if recipe.categories:
+        for batch in table.batches(recipe.wanted()):
+            if strange := recipe.unknown_categories(batch.rows):
+                name, value = next(iter(strange.items()))
+                raise SourceError(
+                    f"{batch.place(0)}: column {name!r} has {value!r}, a category new to the model"
+                )
+    with screen.progress(table, "reading") as tick:
+        return learn(table, recipe, missing=clf.missing, known=clf.classes_, tick=tick)

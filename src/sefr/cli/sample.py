@@ -1,0 +1,63 @@
+"""A random sample of labelled rows, taken while a table is read for something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._rows.labels import Codes
+from ..files import ColumnRecipe, Dataset
+from ..files.dataset import Batch, LabelledBatch
+
+
+class Sampled(Dataset):
+    """A table that keeps some of the rows that are read from it, each as likely as any other.
+
+    Every row draws a random number; the rows of the lowest ones stay. The seed is fixed: the same files give
+    the same sample.
+    """
+
+    def __init__(self, table: Dataset, recipe: ColumnRecipe, most: int, seed: int = 0) -> None:
+        super().__init__(table.readers)
+        self.skip_unlabelled = table.skip_unlabelled
+        self._recipe = recipe
+        self._most = max(1, most)
+        self._random = np.random.default_rng(seed)
+        self._draws = np.empty(0)
+        self._rows: NDArray[np.float64] = np.empty((0, len(recipe.feature_names)))
+        self._labels: list[Any] = []
+        self._is_complete = False
+        self.seen = 0
+
+    def labelled(self, recipe: ColumnRecipe, label: str) -> Iterator[LabelledBatch]:
+        """Yield the batches of the table; the first time all are read, keep some rows of each."""
+        for rows in super().labelled(recipe, label):
+            if not self._is_complete:
+                self._keep(rows.batch, rows.classes, rows.codes)
+            yield rows
+        self._is_complete = True
+
+    def rows(self) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return the rows and their labels, in the order of the table."""
+        return self._rows, np.array(self._labels)
+
+    def _keep(self, batch: Batch, classes: NDArray[Any], codes: Codes) -> None:
+        self.seen += len(batch)
+        draws = self._random.random(len(batch))
+        full = len(self._draws) >= self._most
+        chosen = np.flatnonzero(draws < self._draws.max()) if full else np.arange(len(batch))
+        if len(chosen) > self._most:
+            chosen = np.sort(chosen[np.argsort(draws[chosen], kind="stable")[: self._most]])
+        if not len(chosen):
+            return
+        blocks = [block for _rows, block in self._recipe.matrix(batch.rows.take(chosen)).blocks()]
+        self._draws = np.concatenate([self._draws, draws[chosen]])
+        self._rows = np.concatenate([self._rows, *blocks])
+        self._labels += classes[codes[chosen]].tolist()
+        if len(self._draws) > self._most:
+            stay = np.sort(np.argsort(self._draws, kind="stable")[: self._most])
+            self._draws, self._rows = self._draws[stay], self._rows[stay]
+            self._labels = [self._labels[i] for i in stay]

@@ -1,0 +1,291 @@
+"""Which settings for these data? Each is cross-validated on the same folds, with what it costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import accuracy_score, f1_score, log_loss
+from sklearn.model_selection import PredefinedSplit
+from sklearn.utils import _safe_indexing
+
+from ._rows.labels import encode
+from ._system.text import picture_text
+from .classifier import SEFRClassifier
+from .model_file import dump
+
+# What is compared where nothing else is asked for, the cheapest first. A setting that this version of the
+# classifier does not know is left out. None is the base rate: always the most frequent class.
+SETTINGS: Mapping[str, Mapping[str, Any] | None] = {
+    "base rate": None,
+    "one pass": {"passes": 1},
+    "balanced": {"passes": 1, "class_weight": "balanced"},
+    "ten passes": {"passes": 10},
+}
+MARGIN = 0.01  # macro F1 that a dearer setting must bring
+
+
+@dataclass(frozen=True)
+class Row:
+    """One setting: what it reaches and what it costs.
+
+    Attributes
+    ----------
+    name, params : str, dict
+        The setting; ``SEFRClassifier(**params)`` has it.
+    macro_f1, accuracy, log_loss : float
+        Of the answers for rows that were not in training; ``log_loss`` is None without probabilities.
+    fit_seconds : float
+        To train once on all rows.
+    model_bytes : int
+        Of the model file.
+    predictions : ndarray of shape (n,)
+        The answer for each row, by the model that has not seen it.
+    """
+
+    name: str
+    params: Mapping[str, Any]
+    macro_f1: float
+    accuracy: float
+    log_loss: float | None
+    fit_seconds: float
+    model_bytes: int
+    predictions: NDArray[Any] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Comparison(Sequence[Row]):
+    """The rows of :func:`compare`, one per setting; shows itself as a table, and draws itself.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        In the order in which they were asked for.
+    n_rows, n_folds : int
+        How many rows were used, in how many folds.
+    """
+
+    rows: tuple[Row, ...]
+    n_rows: int
+    n_folds: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.rows[at]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    @property
+    def recommended(self) -> Row:
+        """The first row whose macro F1 is within 0.01 of the best: a dearer setting must bring more."""
+        best = max(row.macro_f1 for row in self.rows)
+        return next(row for row in self.rows if row.macro_f1 >= best - MARGIN)
+
+    @property
+    def recommendation(self) -> str:
+        """The recommendation, as a sentence."""
+        chosen, others = self.recommended, [row for row in self.rows if row is not self.recommended]
+        if chosen.name == "base rate":
+            return (
+                "No setting does better than always answering the most frequent class: "
+                "these features do not tell the classes apart."
+            )
+        if not others:
+            return f"Use {chosen.name}: macro F1 {chosen.macro_f1:.3f}."
+        next_best = max((row for row in others if row.name != "base rate"), key=_f1, default=others[0])
+        if next_best.macro_f1 > chosen.macro_f1:
+            gain = f"{next_best.macro_f1 - chosen.macro_f1:.3f}"
+            reached = f"macro F1 {chosen.macro_f1:.3f}"
+            return f"Use {chosen.name}: {reached}; {next_best.name} brings only {gain} more."
+        return (
+            f"Use {chosen.name}: macro F1 {chosen.macro_f1:.3f} against {next_best.macro_f1:.3f} "
+            f"with {next_best.name}."
+        )
+
+    def __repr__(self) -> str:
+        lines = [("setting", "macro F1", "accuracy", "log loss", "to train", "model")]
+        for row in self.rows:
+            loss = "" if row.log_loss is None else f"{row.log_loss:.4f}"
+            lines.append(
+                (
+                    row.name,
+                    f"{row.macro_f1:.4f}",
+                    f"{row.accuracy:.4f}",
+                    loss,
+                    f"{1000 * row.fit_seconds:.1f} ms",
+                    f"{row.model_bytes:,} B",
+                )
+            )
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+        table = [
+            "  ".join(
+                [line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]
+            )
+            for line in lines
+        ]
+        return "\n".join([*table, f"{self.n_rows:,} rows, {self.n_folds} folds. {self.recommendation}"])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw macro F1 against the time to train, a point per setting.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        ax : Axes
+            Where it was drawn.
+        """
+        from ._system.colours import FOR
+
+        if ax is None:
+            import matplotlib.pyplot as plt  # an extra: only who draws needs it
+
+            _figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+        trained = [row for row in self.rows if row.name != "base rate"]
+        ax.plot(
+            [1000 * row.fit_seconds for row in trained], [row.macro_f1 for row in trained], "o", color=FOR
+        )
+        for row in trained:
+            ax.annotate(
+                picture_text(row.name),
+                (1000 * row.fit_seconds, row.macro_f1),
+                xytext=(6, -3),
+                textcoords="offset points",
+                fontsize=9,
+            )
+        for row in self.rows:
+            if row.name == "base rate":
+                ax.axhline(row.macro_f1, color="0.6", linewidth=0.8, linestyle="--", label="base rate")
+                ax.legend(frameon=False, fontsize=8)
+        ax.set(xscale="log", xlabel="to train, ms", ylabel="macro F1", title="Accuracy against time")
+        ax.margins(x=0.25, y=0.15)
+        ax.grid(alpha=0.3)
+        return ax
+
+
+def _f1(row: Row) -> float:
+    return row.macro_f1
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 10,
+    settings: Mapping[str, Mapping[str, Any] | None] | None = None,
+    **params: Any,
+) -> Comparison:
+    """Cross-validate several settings on the same folds and recommend one.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or dataframe of shape (n, m)
+        The rows.
+    y : array of shape (n,)
+        One label per row.
+    cv : int or splitter, default=10
+        A number of folds, to which the rows of each class are dealt one after the other, as ``sefr evaluate``
+        does; or a splitter of scikit-learn.
+    settings : dict, default=None
+        A name and the parameters of :class:`SEFRClassifier` for each row of the table; None instead of
+        parameters is the base rate. By default the base rate, one pass, balanced classes and ten passes.
+    **params
+        Parameters that all settings share, such as ``missing="ignore"``.
+
+    Returns
+    -------
+    table : Comparison
+        One row per setting.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sefr import compare
+    >>> table = compare(*load_digits(return_X_y=True))
+    >>> table.recommended.name
+    'ten passes'
+    """
+    labels = np.asarray(y)
+    classes, codes = encode(labels)
+    if len(classes) < 2:
+        raise ValueError(f"y has one class only, {classes[0]!r}: two are needed")
+    if isinstance(cv, (int, np.integer)):
+        folds = dealt_folds(codes, int(cv))
+        splits = list(PredefinedSplit(folds).split())
+    else:
+        splits = list(cv.split(X, labels))
+    known = SEFRClassifier().get_params()
+    rows = []
+    for name, chosen in (SETTINGS if settings is None else settings).items():
+        if chosen is None:
+            rows.append(_row(name, DummyClassifier(strategy="prior"), {}, X, labels, splits))
+        elif set(chosen) <= set(known):
+            both = params | dict(chosen)
+            rows.append(_row(name, SEFRClassifier(**both), both, X, labels, splits))
+    if not rows:
+        raise ValueError("there are no settings to compare that this version knows")
+    return Comparison(tuple(rows), len(labels), len(splits))
+
+
+def dealt_folds(codes: NDArray[Any], n_folds: int) -> NDArray[np.int64]:
+    """Return the fold of each row: the rows of each class are dealt to the folds one after the other.
+
+    Examples
+    --------
+    >>> dealt_folds(np.array([0, 0, 1, 0, 1]), 2)
+    array([0, 1, 0, 0, 1])
+    """
+    if n_folds < 2:
+        raise ValueError(f"two folds or more are needed, not {n_folds}")
+    order = np.argsort(codes, kind="stable")
+    counts = np.bincount(codes)
+    folds = np.empty(len(codes), dtype=np.int64)
+    folds[order] = (np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)) % n_folds
+    return folds
+
+
+def _row(name: str, model: Any, params: Mapping[str, Any], X: Any, y: NDArray[Any], splits: list[Any]) -> Row:
+    """Cross-validate one setting; the time and the size are those of a model of all rows."""
+    classes = np.unique(y)
+    answers, shares = y.copy(), np.zeros((len(y), len(classes)))
+    tested = np.zeros(len(y), dtype=bool)
+    has_shares = True
+    for train, test in splits:
+        model.fit(_safe_indexing(X, train), y[train])
+        rows = _safe_indexing(X, test)
+        answers[test] = model.predict(rows)
+        tested[test] = True
+        try:
+            shares[np.ix_(test, np.searchsorted(classes, model.classes_))] = model.predict_proba(rows)
+        except ValueError:  # such as no complete row to calibrate on
+            has_shares = False
+    started = time.perf_counter()
+    model.fit(X, y)
+    spent = time.perf_counter() - started
+    truth, given = y[tested], answers[tested]
+    return Row(
+        name,
+        dict(params),
+        float(f1_score(truth, given, average="macro", zero_division=0)),
+        float(accuracy_score(truth, given)),
+        _log_loss(truth, shares[tested], classes) if has_shares else None,
+        spent,
+        len(dump(model)) if isinstance(model, SEFRClassifier) else 0,
+        answers,
+    )
+
+
+def _log_loss(truth: NDArray[Any], shares: NDArray[np.float64], classes: NDArray[Any]) -> float:
+    clipped = np.clip(shares, 1e-15, 1)
+    return float(log_loss(truth, clipped / clipped.sum(axis=1, keepdims=True), labels=classes))

@@ -1,0 +1,288 @@
+"""What a new user does first: hints that run, settings that suit the data, errors that name every column."""
+
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli.driver import assert_one_line, fitted
+
+from sefr import compare, load
+from sefr.comparison import dealt_folds
+from sefr.files import FORMATS
+from sefr.files.learning import FoldAssigner
+
+
+@pytest.fixture
+def messy():
+    """Write a table with an id, a date, a category, an empty cell and a row without a label."""
+    rng = np.random.default_rng(5)
+    n = 120
+    frame = pd.DataFrame(
+        {
+            "id": [f"r{i}" for i in range(n)],
+            "day": [f"2026-01-{1 + i % 28:02d}" for i in range(n)],
+            "colour": np.array(["red", "green", "blue"])[np.arange(n) % 3],
+            "size of it": rng.normal(size=n).round(3),
+            "weight": rng.normal(size=n).round(3),
+        }
+    )
+    frame["kind"] = np.where(frame["weight"] + (frame["colour"] == "red") > 0.3, "yes", "no")
+    frame.loc[3, "weight"] = None
+    frame.to_csv("messy.csv", index=False)
+    return frame
+
+
+def hinted(err):
+    """Return the commands that a note suggests."""
+    (line,) = [line for line in err.splitlines() if line.startswith("next: ")]
+    return [shlex.split(command) for command in line.removeprefix("next: ").split("; ")]
+
+
+def test_the_suggested_commands_run_with_the_options_that_training_needed(sefr, messy):
+    for options in (
+        ["--categories", "colour", "--missing", "ignore", "--drop", "id,day"],
+        ["--categories", "colour", "--missing", "ignore", "--drop-text"],
+        ["--features", "size of it,weight", "--missing", "ignore", "--scale", "-9:9", "--epsilon", "0.01"],
+    ):
+        code, _out, err = sefr("train", "messy.csv", "--label", "kind", *options, "-o", "my model.sefr")
+        assert code == 0, err
+        commands = hinted(err)
+        assert [command[1] for command in commands] == ["evaluate", "explain"]
+        for command in commands:
+            code, _out, err = sefr(*command[1:])
+            assert code == 0, (command, err)
+    assert Path("report.html").exists()
+
+
+def test_the_hint_for_csv_without_names_runs(sefr, iris):
+    iris.to_csv("bare.txt", index=False, header=False, sep=";")
+    code, _out, err = sefr("train", "bare.txt", "--label", "-1", "--no-header", "--delimiter", ";")
+    assert code == 0, err
+    for command in hinted(err):
+        assert sefr(*command[1:])[0] == 0, command
+
+
+@pytest.fixture
+def crossed():
+    """Write data of which one pass makes little: a yes/no column beside numbers that lie close together."""
+    rng = np.random.default_rng(8)
+    n = 1500
+    X = rng.normal(size=(n, 6))
+    y = (X[:, 0] + X[:, 1] - 2 * X[:, 2] > 0).astype(int)
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(flag=rng.integers(0, 2, n), y=y)
+    frame["c"] = frame["c"] + frame["a"]
+    frame.to_csv("crossed.csv", index=False)
+    return frame
+
+
+def test_train_says_when_another_setting_does_better_and_auto_takes_it(sefr, crossed):
+    code, _out, err = sefr("train", "crossed.csv", "--label", "y", "-o", "one.sefr")
+    assert code == 0
+    (line,) = [line for line in err.splitlines() if line.startswith("hint: ")]
+    assert "ten passes would reach" in line
+    command = shlex.split(line[line.index("sefr train") :])
+    assert command[-4:] == ["--passes", "10", "--output", "one.sefr"]
+    assert sefr(*command[1:])[0] == 0
+    assert load("one.sefr").n_passes_ > 1
+    code, out, err = sefr("train", "crossed.csv", "--label", "y", "--auto", "-o", "auto.sefr", "--json")
+    assert code == 0, err
+    assert json.loads(out)["settings"]["passes"] == 10
+    np.testing.assert_array_equal(load("auto.sefr").coef_, load("one.sefr").coef_)
+
+
+def test_train_gives_no_hint_where_one_pass_does_well(sefr):
+    rng = np.random.default_rng(2)
+    y = np.arange(400) % 2
+    pd.DataFrame({"a": y + rng.normal(0, 0.1, 400), "y": y}).to_csv("easy.csv", index=False)
+    _code, _out, err = sefr("train", "easy.csv", "--label", "y")
+    assert "hint:" not in err
+
+
+def test_evaluate_compares_settings_and_recommends_one(sefr, crossed):
+    code, out, err = sefr("evaluate", "crossed.csv", "--label", "y")
+    assert code == 0, err
+    for words in ("base rate", "one pass", "ten passes", "log loss", "Use ten passes: macro F1", "confusion"):
+        assert words in out
+    _code, out, _err = sefr("evaluate", "crossed.csv", "--label", "y", "--json")
+    answer = json.loads(out)
+    rows = {row["name"]: row for row in answer["settings"]}
+    assert answer["recommended"] == "ten passes"
+    assert answer["accuracy"] == rows["ten passes"]["accuracy"]
+    assert rows["one pass"]["model_bytes"] > 500
+    _code, out, _err = sefr("evaluate", "crossed.csv", "--label", "y", "--passes", "1", "--json")
+    assert json.loads(out)["accuracy"] == rows["one pass"]["accuracy"]  # the same folds, in one pass
+    table = compare(crossed.drop(columns="y").to_numpy(), crossed["y"])
+    assert [row.accuracy for row in table] == [row["accuracy"] for row in answer["settings"]]
+
+
+def test_evaluate_ten_passes_has_the_columns_of_classes_and_the_confusion_matrix(sefr, iris):
+    code, out, err = sefr("evaluate", "iris.csv", "--label", "species", "--passes", "10", "--folds", "5")
+    assert code == 0, err
+    assert re.search(r"virginica +50 +0\.\d{3}", out)
+    assert "confusion" in out
+    code, out, _err = sefr("evaluate", "iris.csv", "-l", "species", "--passes", "3", "--folds", "5", "--json")
+    oracle = compare(
+        iris.drop(columns="species").to_numpy(), iris["species"], cv=5, settings={"three": {"passes": 3}}
+    )
+    assert json.loads(out)["accuracy"] == oracle[0].accuracy
+
+
+def test_several_passes_are_compared_and_drawn(sefr, iris):
+    code, out, err = sefr("evaluate", "iris.csv", "-l", "species", "--passes", "1,3", "--plot", "passes.png")
+    assert code == 0, err
+    assert "one pass" in out
+    assert "3 passes" in out
+    assert Path("passes.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_folds_in_memory_are_those_of_files(rng):
+    codes = rng.integers(0, 4, 1000).astype(np.int32)
+    classes = np.array(list("abcd"))
+    dealer = FoldAssigner(7)
+    parts = [dealer.assign(classes, codes[start : start + 130]) for start in range(0, 1000, 130)]
+    np.testing.assert_array_equal(np.concatenate(parts), dealt_folds(codes, 7))
+
+
+def test_predict_writes_probabilities(sefr, iris):
+    clf = fitted(iris, "species")
+    sefr("train", "iris.csv", "-l", "species")
+    code, out, err = sefr("predict", "model.sefr", "iris.csv", "--probabilities")
+    assert code == 0, err
+    answers = pd.read_csv(io.StringIO(out))
+    assert answers.columns.tolist() == ["prediction", *(f"probability_{name}" for name in clf.classes_)]
+    np.testing.assert_allclose(answers.iloc[:, 1:].sum(axis=1), 1)
+    expected = load("model.sefr").predict_proba(iris.drop(columns="species"))
+    np.testing.assert_allclose(answers.iloc[:, 1:], expected, rtol=1e-12)
+
+
+def test_rows_without_a_label_are_skipped_where_that_is_asked_for(sefr, iris):
+    gaps = iris.copy()
+    gaps.loc[[0, 70, 149], "species"] = None
+    gaps.to_csv("gaps.csv", index=False)
+    assert_one_line(*sefr("train", "gaps.csv", "-l", "species"), "line 2: there is no label")
+    code, _out, err = sefr("train", "gaps.csv", "-l", "species", "--skip-unlabelled")
+    assert code == 0, err
+    expected = fitted(iris.drop(index=[0, 70, 149]), "species")
+    np.testing.assert_allclose(load("model.sefr").coef_, expected.coef_, rtol=1e-12)
+    code, out, err = sefr("update", "model.sefr", "gaps.csv", "--skip-unlabelled", "--json")
+    assert json.loads(out)["learned"] == 147
+    for extra in (["--passes", "1"], ["--passes", "3"], []):
+        code, out, err = sefr("evaluate", "gaps.csv", "-l", "species", "--skip-unlabelled", "--json", *extra)
+        assert code == 0, err
+        assert json.loads(out)["rows"] == 147
+    gaps.loc[100, "petal_width"] = np.inf
+    gaps.to_csv("gaps.csv", index=False)
+    result = sefr("train", "gaps.csv", "-l", "species", "--skip-unlabelled")
+    assert_one_line(*result, "gaps.csv, line 102: .*'petal_width' is infinite")
+
+
+def test_an_error_about_text_and_dates_names_every_column(sefr, messy):
+    code, _out, err = sefr("train", "messy.csv", "--label", "kind")
+    assert code == 1
+    for name in ("id", "day", "colour"):
+        assert f"'{name}'" in err
+    assert "--drop-text" in err
+    assert "--categories" in err
+    many = pd.DataFrame({f"text{j}": ["a", "b"] for j in range(20)}).assign(x=[1, 2], y=["p", "q"])
+    many.to_csv("many.csv", index=False)
+    _code, _out, err = sefr("train", "many.csv", "--label", "y")
+    assert all(f"'text{j}'" in err for j in range(20))
+
+
+def test_columns_of_text_are_dropped_where_that_is_asked_for(sefr, messy):
+    code, _out, err = sefr("train", "messy.csv", "--label", "kind", "--drop-text", "--missing", "ignore")
+    assert code == 0, err
+    assert load("model.sefr").summary_.feature_names == ("size of it", "weight")
+
+
+def test_json_counts_whole_rows(sefr, iris):
+    for command in (
+        ("train", "iris.csv", "-l", "species", "--json"),
+        ("update", "model.sefr", "iris.csv", "--json"),
+        ("merge", "model.sefr", "model.sefr", "-o", "two.sefr", "--json"),
+    ):
+        _code, out, _err = sefr(*command)
+        assert not re.search(r'"(rows|learned)": \d+\.', out), out
+
+
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(sefr, iris, monkeypatch):
+    iris.to_parquet("iris.parquet")
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    result = sefr("train", "iris.parquet", "-l", "species", "--engine", "duckdb")
+    assert_one_line(*result, r"duckdb: pip install 'sefr-learn\[duckdb\]'")
+
+
+COMPLETE = """
+import sys
+from sefr.cli import main
+sys.argv = ["sefr"]
+try:
+    main()
+except SystemExit:
+    pass
+heavy = {"numpy", "scipy", "sklearn", "pyarrow", "matplotlib", "narwhals", "jinja2"} & set(sys.modules)
+print("heavy:", sorted(heavy))
+"""
+
+
+@pytest.mark.parametrize(("words", "answer"), [("sefr tr", "train"), ("sefr train --drop-", "--drop-text")])
+def test_completion_imports_nothing_heavy(words, answer, monkeypatch):
+    """These libraries take a second or more; without them the answer takes some 0.2 s."""
+    monkeypatch.setenv("_SEFR_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    run = subprocess.run([sys.executable, "-c", COMPLETE], capture_output=True, text=True, check=True)
+    assert run.stdout.split("\n")[0] == answer
+    assert "heavy: []" in run.stdout
+
+
+def test_the_formats_of_the_command_are_those_of_files():
+    from sefr.cli import options
+
+    assert options.FORMATS == FORMATS
+
+
+def test_a_board_is_given_only_records_without_missing_values(sefr, iris):
+    gaps = iris.copy()
+    gaps.loc[[0, 5], "petal_width"] = None
+    gaps.to_csv("gaps.csv", index=False)
+    sefr("train", "gaps.csv", "-l", "species", "--missing", "ignore")
+    code, out, err = sefr("simulate", "model.sefr", "gaps.csv", "--rows", "20", "--json")
+    if code and "avr" in err:
+        pytest.skip(err)
+    assert code == 0, err
+    answer = json.loads(out)
+    assert (answer["records"], answer["left_out"]) == (20, 2)
+
+
+def test_help_names_the_paper_before_its_equations(sefr):
+    from sefr.cli import COMMANDS
+
+    for command in COMMANDS:
+        _code, out, _err = sefr(command, "--help")
+        text = re.sub(r"[\s│╭╮╰╯─]+", " ", out)
+        for found in re.finditer(r"equation", text):
+            assert "SEFR paper" in text[: found.start()], command
+
+
+def test_every_command_is_in_the_documents():
+    from typer.main import get_command
+
+    from sefr.cli import COMMANDS, app
+
+    text = (Path(__file__).parents[2] / "docs" / "command.md").read_text()
+    table = re.findall(r"^\| `(\w+)[^`]*` \|", text, re.MULTILINE)
+    real = set(get_command(app).commands)
+    assert real == set(COMMANDS)
+    assert {name for name in table if name in real} == real
+    known = {"--help", "--install-completion"}
+    for command in get_command(app).commands.values():
+        known |= {name for parameter in command.params for name in parameter.opts}
+    assert set(re.findall(r"`(--[a-z-]+)", text)) <= known

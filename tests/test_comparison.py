@@ -1,0 +1,94 @@
+"""compare: the same numbers as scikit-learn's cross-validation, one recommendation, one table."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.metrics import accuracy_score, f1_score, log_loss
+from sklearn.model_selection import KFold, PredefinedSplit, cross_val_predict
+
+from sefr import SEFRClassifier, compare
+from sefr.comparison import dealt_folds
+
+mpl.use("Agg")
+
+
+def test_each_row_is_what_scikit_learn_says():
+    X, y = load_breast_cancer(return_X_y=True)
+    splits = PredefinedSplit(dealt_folds(y, 5))
+    for row in compare(X, y, cv=5, settings={"one": {}, "three": {"passes": 3}}):
+        clf = SEFRClassifier(**row.params)
+        answers = cross_val_predict(clf, X, y, cv=splits)
+        np.testing.assert_array_equal(row.predictions, answers)
+        assert row.accuracy == accuracy_score(y, answers)
+        assert row.macro_f1 == f1_score(y, answers, average="macro")
+        shares = cross_val_predict(clf, X, y, cv=splits, method="predict_proba")
+        assert row.log_loss == pytest.approx(log_loss(y, np.clip(shares, 1e-15, 1)), rel=1e-9)
+
+
+def test_folds_are_stratified_and_nearly_equal(rng):
+    codes = rng.integers(0, 3, 500)
+    folds = dealt_folds(codes, 10)
+    for k in range(3):
+        counts = np.bincount(folds[codes == k], minlength=10)
+        assert counts.max() - counts.min() <= 1
+
+
+def test_any_table_and_any_splitter(rng):
+    X = rng.random((60, 4))
+    y = np.where(X[:, 0] > 0.5, "a", "b")
+    plain = compare(X, y, cv=KFold(3))
+    for other in (sparse.csr_array(X), pd.DataFrame(X, columns=list("pqrs"))):
+        again = compare(other, y, cv=KFold(3))
+        assert [row.accuracy for row in again] == [row.accuracy for row in plain]
+
+
+def test_missing_values_are_no_obstacle(rng):
+    X = rng.random((80, 3))
+    y = (X[:, 0] > 0.5).astype(int)
+    X[::7, 1] = np.nan
+    table = compare(X, y, cv=4, missing="ignore")
+    assert table.recommended.macro_f1 > 0.8
+    with pytest.raises(ValueError, match=r"NaN|missing"):
+        compare(X, y, cv=4)
+
+
+def test_a_dearer_setting_must_bring_more(rng):
+    y = np.arange(200) % 2
+    X = np.column_stack([y + rng.normal(0, 0.05, 200), rng.random(200)])
+    table = compare(X, y)
+    assert table.recommended.name == "one pass"
+    assert table.recommendation.startswith("Use one pass")
+
+
+def test_features_that_tell_nothing_are_said(rng):
+    X, y = np.zeros((90, 2)), np.repeat([0, 1], [80, 10])
+    table = compare(X, y, cv=5)
+    assert table.recommended.name == "base rate"
+    assert "do not tell the classes apart" in table.recommendation
+
+
+def test_it_shows_itself_as_a_table_and_draws_itself():
+    table = compare(*load_iris(return_X_y=True))
+    text = repr(table)
+    assert text.splitlines()[0].split() == [
+        *("setting", "macro", "F1", "accuracy", "log", "loss", "to", "train", "model")
+    ]
+    assert len({len(line) for line in text.splitlines()[: len(table) + 1]}) == 1
+    axis = table.plot()
+    assert [text.get_text() for text in axis.texts] == [row.name for row in table if row.name != "base rate"]
+    assert table[0].name == "base rate"
+
+
+def test_a_setting_that_this_version_does_not_know_is_left_out():
+    X, y = load_iris(return_X_y=True)
+    table = compare(X, y, cv=3, settings={"one": {}, "wings": {"wings": 2}})
+    assert [row.name for row in table] == ["one"]
+    with pytest.raises(ValueError, match="no settings"):
+        compare(X, y, settings={"wings": {"wings": 2}})
+    with pytest.raises(ValueError, match="one class only"):
+        compare(X, np.zeros(150))
+    with pytest.raises(ValueError, match="two folds"):
+        compare(X, y, cv=1)
