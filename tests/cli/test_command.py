@@ -176,13 +176,11 @@ def test_predict_says_which_columns_are_missing(sefr, iris):
 def test_a_model_saved_from_python_predicts_by_name_or_by_position(sefr, iris):
     save(fitted(iris, "species"), "named.sefr")
     X = iris.drop(columns="species")
-    save(SEFRClassifier().fit(X.to_numpy(), iris["species"]), "without_feature_names.sefr")
+    save(SEFRClassifier().fit(X.to_numpy(), iris["species"]), "nameless.sefr")
     X.to_csv("x.csv", index=False)
-    assert (
-        sefr("predict", "named.sefr", "x.csv")[1] == sefr("predict", "without_feature_names.sefr", "x.csv")[1]
-    )
+    assert sefr("predict", "named.sefr", "x.csv")[1] == sefr("predict", "nameless.sefr", "x.csv")[1]
     assert_one_line(
-        *sefr("predict", "without_feature_names.sefr", "iris.csv"),
+        *sefr("predict", "nameless.sefr", "iris.csv"),
         "iris.csv has 5 columns for features; the model",
     )
 

@@ -56,9 +56,15 @@ app = typer.Typer(
 
 def _show_version(value: bool) -> None:
     if value:
-        from .. import __version__
+        from .._system.namesake import namesake
 
+        try:
+            from .. import __version__
+        except ImportError:  # the first file of the package is not ours any more
+            sys.exit(f"sefr: {namesake() or 'damaged: pip install --force-reinstall --no-deps sefr-learn'}")
         print(f"sefr {__version__}")
+        if (advice := namesake()) is not None:
+            print(advice)
         raise typer.Exit
 
 

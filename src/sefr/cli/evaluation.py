@@ -15,7 +15,7 @@ from .._system.colours import AGAINST_TERMINAL, FOR_TERMINAL
 from ..classifier import SEFRClassifier
 from ..comparison import SETTINGS, Comparison, Row, compare
 from ..files import ColumnRecipe, Dataset, SourceError
-from ..files.label_column import settled
+from ..files.label_column import final_labels
 from ..files.learning import Confusion, evaluate_folds, evaluate_model, learn, learn_folds
 from . import options
 from .sample import Sampled
@@ -98,7 +98,7 @@ def by_comparison(screen: Screen, asked: Asked, counts: list[int], plot: str | N
     X, y = sampled.rows()
     if not len(y):
         raise SourceError(f"{table.readers[0].name}: there are no rows")
-    labels = y if table.typed else _settled(y)
+    labels = y if table.typed else _final(y)
     by_passes = {f"{n} passes" if n > 1 else "one pass": {"passes": n} for n in counts}
     chosen: Mapping[str, Mapping[str, Any] | None] = by_passes or SETTINGS
     try:
@@ -136,12 +136,12 @@ def _sample(screen: Screen, asked: Asked, table: Dataset, recipe: ColumnRecipe) 
     return sampled
 
 
-def _settled(labels: Any) -> Any:
+def _final(labels: Any) -> Any:
     """Return labels that a format gives as text as what they are."""
     import numpy as np
 
     distinct, codes = np.unique(labels, return_inverse=True)
-    values = settled(distinct.tolist())
+    values = final_labels(distinct.tolist())
     return labels if values is None else np.array(values)[codes]
 
 

@@ -43,7 +43,9 @@ def merge(
             twice = set(model_file.batches_of(total)) & set(model_file.batches_of(clf))
             if twice:
                 raise ValueError(f"{path}: {min(twice)!r} was learned by another model, too (update --once)")
-            model_file.with_batches(total, [*model_file.batches_of(total), *model_file.batches_of(clf)])
+            total = model_file.with_batches(
+                total, [*model_file.batches_of(total), *model_file.batches_of(clf)]
+            )
             try:
                 total.merge(clf)
             except ValueError as error:
