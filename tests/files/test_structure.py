@@ -23,7 +23,14 @@ from sefr.files import (
     reader,
     source,
 )
-from sefr.files.learning import checked, evaluate_model, learn, without_feature_names
+from sefr.files.learning import (
+    checked,
+    checked_rows,
+    evaluate_model,
+    labelled_rows,
+    learn,
+    without_feature_names,
+)
 
 PACKAGE = Path(sefr.__file__).parent
 BELOW = ["_rows", "_summary", "_weights", "_answers", "_system", "classifier.py"]
@@ -153,3 +160,16 @@ def test_messages_do_not_depend_on_the_words_of_arrow(tmp_path, monkeypatch):
         (tmp_path / "t.csv").write_text(text)
         with pytest.raises(SourceError, match=message):
             learn(rows := open_dataset([str(tmp_path / "t.csv")]), rows.recipe("y"))
+
+
+def test_sparse_rows_are_not_spread_out_beyond_memory(tmp_path):
+    (tmp_path / "t.libsvm").write_text("1 1:1\n0 2:1\n" * 2000 + "0 300000:1\n")
+    rows = open_dataset([str(tmp_path / "t.libsvm")])
+    recipe = rows.recipe("label")
+    with pytest.raises(SourceError, match="too many"):
+        labelled_rows(rows, recipe, "error", lambda rows: None)
+    batch = next(rows.batches(recipe.wanted()))
+    with pytest.raises(SourceError, match="4,001 sparse rows of 300,000 columns are too many"):
+        checked_rows(batch, recipe.matrix(batch.rows), recipe, "error")
+    few = recipe.matrix(batch.rows.slice(0, 2))
+    assert checked_rows(batch, few, recipe, "error").sum() == 2
