@@ -1,4 +1,4 @@
-# make demo and make test need python3, pip, venv, gcc and make; the rest is installed here.
+# make demo and make test need python3, venv, a C compiler and make, as the README has it; the rest is installed here.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,7 +25,7 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint types paper clean headers
+.PHONY: help demo test test-quick fresh api lint types paper clean headers
 .PHONY: bench bench-accuracy bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools
 
 help: ## list the targets
@@ -72,7 +72,7 @@ test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools ## run 
 	$(BIN)/python -m pytest
 
 test-quick: $(TEST_READY) ## run what takes less than two minutes
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n auto
 
 paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick: two minutes)
 	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper \
@@ -96,9 +96,17 @@ bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second b
 bench-scale: $(TEST_READY) engine-tools ## the rates that docs/scale.md is worked out from
 	$(BIN)/python benchmarks/scale/rates.py
 
-lint: $(TEST_READY) ## check style
+fresh: ## try the README on a machine where nothing was ever installed: a minimal Debian, made with debootstrap
+	$(call debian,debootstrap)
+	.ci/fresh
+
+api: $(TEST_READY) ## write docs/api.md from the docstrings of the public names
+	$(BIN)/python docs/api.py
+
+lint: $(TEST_READY) ## check style, and that imports go one way
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python .ci/lint-imports
 
 types: $(TEST_READY) ## check types
 	$(BIN)/mypy

@@ -16,7 +16,7 @@ settings.load_profile("sefr")
 
 
 # Boards, engines and instrumented builds: minutes in all, though each test is short.
-SLOW_FILES = ("test_device_", "test_kernel_sanitizers", "test_kernel_instructions", "engines/")
+SLOW_FILES = ("tests/device/", "tests/engines/", "test_kernel_sanitizers", "test_kernel_instructions")
 
 
 def pytest_collection_modifyitems(items):

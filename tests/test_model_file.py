@@ -315,6 +315,7 @@ def test_only_a_trained_sefr_classifier_is_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_features_load_within_a_second(tmp_path, rng):
     X = rng.normal(size=(6, 100_000)) + 1000
     clf = SEFRClassifier().fit(

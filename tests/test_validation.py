@@ -1,5 +1,6 @@
 """cross_validate gives scikit-learn's results, from one pass."""
 
+import re
 import time
 
 import numpy as np
@@ -129,7 +130,7 @@ def several(estimator, X, y):
         looks_at_x,
         several,
     ],
-    ids=str,
+    ids=lambda scoring: re.sub(r" at 0x\w+", "", str(scoring)),
 )
 def test_any_scorer(iris, scoring):
     X, y = iris
@@ -235,6 +236,7 @@ def test_any_other_estimator(iris):
     assert_same_results(cross_validate(clf, X, y, cv=3), sklearn_cross_validate(clf, X, y, cv=3))
 
 
+@pytest.mark.slow
 def test_folds_beyond_the_memory_limit_take_a_pass_a_batch(iris, passes, monkeypatch):
     X, y = iris
     monkeypatch.setattr(sefr.validation, "FOLD_BYTES", 8 * 3 * 4 * 40)

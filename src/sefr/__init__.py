@@ -1,9 +1,11 @@
 """The SEFR classifier: exact in one pass, explainable, small enough for a microcontroller."""
 
+import warnings
 from importlib.metadata import version
 from typing import Any
 
 from ._summary.summary import Summary
+from ._system.namesake import namesake
 from .classifier import SEFRClassifier
 from .displays import ContributionsDisplay, ScoresDisplay
 from .model_file import load, save
@@ -36,3 +38,7 @@ __all__ = [
     "load",
     "save",
 ]
+
+if (advice := namesake()) is not None:
+    warnings.warn(advice, RuntimeWarning, stacklevel=2)
+del advice, namesake, version, warnings

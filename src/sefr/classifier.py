@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._answers.answers import Answers
-from ._answers.fitted import Fitted
+from ._answers.fitted import NOTHING, Fitted
 from ._answers.probabilities import Calibration
 from ._rows.batches import Gatherer, again, three
-from ._rows.inputs import feature_names_of, labelled, matrix_of, refuse_one_class
+from ._rows.inputs import read_rows, refuse_one_class
 from ._rows.labelled import Labelled, Table, sample_of
 from ._rows.labels import encode, find_labels
 from ._summary.summary import Summary
@@ -135,7 +135,8 @@ class SEFRClassifier(Answers):
             The trained model.
         """
         summary, rows = self._summarise(X, y, sample_weight)
-        refuse_one_class(summary.classes, "y", "; partial_fit with classes=[...] can start from one")
+        if len(summary.classes) < 2:
+            refuse_one_class(summary.classes, "y", "; partial_fit with classes=[...] can start from one")
         self._fitted = self._learned(summary, rows, _names_of(X))
         return self
 
@@ -169,7 +170,7 @@ class SEFRClassifier(Answers):
 
         def labelled_batches() -> Iterator[Labelled]:
             for number, batch in enumerate(start()):
-                yield self._labelled(*three(batch, number))
+                yield self._read(*three(batch, number))[0]
 
         return self.fit_from(total, labelled_batches, gatherer.sample(total.classes), names)
 
@@ -207,7 +208,7 @@ class SEFRClassifier(Answers):
             refined = self._refine(fitted, lambda: (part.over(classes) for part in batches()), sample)
             fitted = replace(fitted, refined=refined)
         rows = Labelled(sample.matrix, classes, sample.codes, sample.weights)
-        self._fitted = replace(fitted, calibration=fitted.calibrated_with(rows, Calibration()))
+        self._fitted = replace(fitted, calibration=fitted.calibrated_with(rows, NOTHING))
         return self
 
     def fit_frame(
@@ -334,7 +335,7 @@ class SEFRClassifier(Answers):
         fitted, summary = self._both("forget", other, y, sample_weight)
         unknown = find_labels(fitted.summary.classes, summary.classes) < 0
         if unknown.any():
-            raise ValueError(f"cannot forget rows of class {summary.classes[unknown][0]!r}: none was learned")
+            raise ValueError(f"cannot forget rows of class {summary.classes[unknown][0]}: none was learned")
         self._fitted = self._solved(fitted.summary - summary, fitted.names, fitted, fitted.calibration)
         return self
 
@@ -420,16 +421,18 @@ class SEFRClassifier(Answers):
     ) -> tuple[Summary, Labelled]:
         """Return the Summary of rows, and the rows; ``known``: their features must be those learned."""
         self.check_params()
-        rows = self._labelled(X, y, sample_weight, known=known)
-        n_threads = thread_count(self.n_jobs)
-        return Summary.of_rows(rows, feature_names_of(X), missing=self.missing, n_threads=n_threads), rows
+        rows, names = self._read(X, y, sample_weight)
+        if known:
+            self._check_features(X, rows.matrix)
+        n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
+        return Summary.of_rows(rows, names, missing=self.missing, n_threads=n_threads), rows
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, *, known: bool = False) -> Labelled:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Labelled, tuple[str, ...] | None]:
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
             )
-        return labelled(self._matrix(X) if known else matrix_of(X), y, sample_weight)
+        return read_rows(X, y, sample_weight)
 
     def _both(
         self, verb: str, other: Any, y: Any = None, sample_weight: Any = None
@@ -468,9 +471,9 @@ class SEFRClassifier(Answers):
             summary,
             scaling_of(summary, self.scale),
             float(self.epsilon),
-            class_weights(self.class_weight, summary),
+            None if self.class_weight is None else class_weights(self.class_weight, summary),
             None,
-            calibration or Calibration(),
+            calibration or NOTHING,
             before is not None and before.closed,
             None if before is None else before.columns,
             names,
@@ -486,7 +489,7 @@ class SEFRClassifier(Answers):
             table = rows.over(summary.classes)
             sample = sample_of(table, len(summary.classes))
             fitted = replace(fitted, refined=self._refine(fitted, lambda: [table], sample, before))
-        earlier = Calibration() if before is None else before.calibration_over(summary.classes)
+        earlier = NOTHING if before is None else before.calibration_over(summary.classes)
         return replace(fitted, calibration=fitted.calibrated_with(rows, earlier))
 
     def _refine(

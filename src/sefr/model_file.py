@@ -28,7 +28,7 @@ from ._rows.labels import text_array
 from ._summary.summary import Summary
 from ._system.atomic_file import atomic_file
 from ._weights.class_weight import class_weights
-from ._weights.hyperplanes import Scaling, n_scores, planes_of
+from ._weights.hyperplanes import Scaling, planes_of
 from ._weights.refine.refine import Refined
 from ._weights.solve import scaling_of
 from .classifier import SEFRClassifier
@@ -185,7 +185,7 @@ def _model(found: dict[str, Any], n_bytes: int) -> SEFRClassifier:
         scaling_of(summary, clf.scale),
         float(clf.epsilon),
         class_weights(clf.class_weight, summary),
-        refined=_refined(found["refined"], *summary.sums.shape),
+        refined=_refined(found["refined"], (summary.n_scores, summary.n_features)),
         calibration=Calibration(prior=_scaling(found["calibration"], len(summary.classes))),
         closed=closed,
         columns=None if columns is None else _object(columns, "columns"),
@@ -331,17 +331,16 @@ def _refined_parts(refined: Refined) -> dict[str, Floats]:
     }
 
 
-def _refined(member: Any, n_classes: int, m: int) -> Refined | None:
+def _refined(member: Any, shape: tuple[int, int]) -> Refined | None:
     if member is None:
         return None
     parts = _check_members(member, REFINED_MEMBERS, "refined")
-    low, span = (_array(parts[name], name, (m,)) for name in ("low", "span"))
+    low, span = (_array(parts[name], name, shape[1:]) for name in ("low", "span"))
     if (span < 0).any():
         raise ModelFileError("refined: span must not be negative")
     curve = parts["loss_curve"]
     if not isinstance(curve, list) or len(curve) < 2:
         raise ModelFileError("refined: loss_curve must be a list of two or more")
-    shape = (n_scores(n_classes), m)
     bias = _array(parts["bias"], "bias", shape[:1], unseen=-np.inf)
     weights, midpoints = (_array(parts[name], name, shape) for name in ("weights", "midpoints"))
     shares = weights * midpoints

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Reference", "fit"]
+
 Floats = NDArray[np.float64]
 
 

@@ -20,11 +20,14 @@ from sklearn.model_selection import check_cv
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.utils import _safe_indexing
 
-from ._rows.inputs import feature_names_of, labelled, matrix_of
+from ._answers.fitted import Fitted
+from ._rows.inputs import read_rows
 from ._rows.labelled import Labelled
 from ._rows.matrix import Selected
 from ._summary.summary import Summary
 from ._system.threads import thread_count
+from ._weights.class_weight import class_weights
+from ._weights.solve import scaling_of
 from .classifier import SEFRClassifier
 
 Rows = NDArray[np.int64]
@@ -163,8 +166,7 @@ class _Folds:
         self.estimator = estimator
         self.X, self.y = X, np.asarray(y)
         self.splits = splits
-        self.names = feature_names_of(X)
-        self.rows = labelled(matrix_of(X), y, (params or {}).get("sample_weight"))
+        self.rows, self.names = read_rows(X, y, (params or {}).get("sample_weight"))
         self.n_threads = thread_count(n_jobs if n_jobs is not None else estimator.n_jobs)
         cells = 8 * len(self.rows.classes) * self.rows.matrix.shape[1]
         self.batch = int(max(1, min(len(splits.tests), FOLD_BYTES // cells)))
@@ -177,7 +179,8 @@ class _Folds:
         """Return the Summary of all rows outside a fold."""
         if not self.first <= fold < self.first + len(self.rests):
             self._read(fold)
-        return self.rests[fold - self.first].without_empty_classes()
+        rest = self.rests[fold - self.first]
+        return rest if rest.counts.all() else rest.without_empty_classes()
 
     def _read(self, first: int) -> None:
         """Read the rows once for the batch of folds from ``first`` on; all others are lumped together."""
@@ -213,10 +216,12 @@ class _Folds:
 
     def accuracy(self, fold: int) -> float:
         """Return the accuracy on a fold of the model of the others."""
-        summary = self.rest_of(fold)
-        known = SEFRClassifier.from_summary(summary, **self.estimator.get_params(deep=False)).fitted_
-        test = self.splits.tests[fold]
-        scores = known.scores(Selected(self.rows.matrix, test), self.estimator.missing, self.n_threads)
+        summary, test, clf = self.rest_of(fold), self.splits.tests[fold], self.estimator
+        if len(summary.classes) < 2:
+            raise ValueError("one class only")
+        weights = None if clf.class_weight is None else class_weights(clf.class_weight, summary)
+        known = Fitted(summary, scaling_of(summary, clf.scale), float(clf.epsilon), weights)
+        scores = known.scores(Selected(self.rows.matrix, test), clf.missing, self.n_threads)
         return float(np.mean(known.answers(scores) == self.y[test]))
 
 

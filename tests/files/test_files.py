@@ -392,6 +392,7 @@ def test_what_is_not_there_is_said(tmp_path, monkeypatch, path):
         open_dataset([path])
 
 
+@pytest.mark.slow
 def test_wide_rows_are_read(tmp_path, rng):
     X = rng.integers(0, 9, (6, 30_000))
     frame = pd.DataFrame(X, columns=[f"feature {j}" for j in range(30_000)]).assign(label=[0, 1, 0, 1, 0, 1])

@@ -31,6 +31,7 @@ def test_a_nan_and_a_missing_time_come_back(tmp_path):
     assert back.seconds is None
 
 
+@pytest.mark.slow
 def test_a_file_cut_at_any_byte_goes_on(tmp_path):
     path = tmp_path / "r.csv"
     journal = Journal(path)

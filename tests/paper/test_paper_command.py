@@ -108,6 +108,7 @@ def test_missing_data_is_said(finished):
     assert "6.53" in html
 
 
+@pytest.mark.slow
 def test_a_second_run_measures_nothing(real_data, tmp_path, monkeypatch):
     arguments = ["--output", tmp_path, "--tables", "accuracy", *FAST]
     assert sefr(*arguments).exit_code == 0
@@ -117,6 +118,7 @@ def test_a_second_run_measures_nothing(real_data, tmp_path, monkeypatch):
     assert (tmp_path / "results.csv").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_only_what_was_asked_for_runs(real_data, tmp_path):
     assert sefr("--output", tmp_path, "--tables", "bytes", "--datasets", "sonar", "--folds", 3).exit_code == 0
     assert {row.experiment for row in Journal(tmp_path / "results.csv")} == {"bytes"}
@@ -145,6 +147,7 @@ def test_an_interrupted_run_goes_on(real_data, tmp_path):
     assert (tmp_path / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_results_of_other_versions_are_not_mixed(real_data, tmp_path):
     arguments = ["--output", tmp_path, "--tables", "bytes", *FAST]
     assert sefr(*arguments).exit_code == 0
@@ -166,6 +169,7 @@ def test_a_damaged_circumstances_file_is_one_clear_line(real_data, tmp_path):
     assert "run.json is damaged" in "".join(got.output.split("\n"))
 
 
+@pytest.mark.slow
 def test_an_estimate_of_energy_is_said_and_marked(real_data, tmp_path):
     arguments = ["--output", tmp_path, "--tables", "runtime", *FAST]
     assert sefr(*arguments).exit_code == 0
@@ -180,6 +184,7 @@ def test_an_estimate_of_energy_is_said_and_marked(real_data, tmp_path):
     assert len(re.findall(r"<b>≈ [\d.,]+ J</b>", html)) == 3
 
 
+@pytest.mark.slow
 def test_fresh_removes_only_its_own_files(real_data, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     assert sefr("--output", tmp_path, "--tables", "bytes", "--fresh", *FAST).exit_code == 0

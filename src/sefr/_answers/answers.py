@@ -205,7 +205,12 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _matrix(self, X: Any) -> Matrix:
         """Return X for the kernels; other features than those learned are an error."""
-        matrix, fitted = matrix_of(X), self._fitted
+        matrix = matrix_of(X)
+        self._check_features(X, matrix)
+        return matrix
+
+    def _check_features(self, X: Any, matrix: Matrix) -> None:
+        fitted = self._fitted
         if type(X) is not np.ndarray or fitted.names is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
         if matrix.shape[1] != fitted.summary.n_features:
@@ -213,8 +218,8 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"X has {matrix.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{fitted.summary.n_features} features as input."
             )
-        return matrix
 
     def _scores(self, X: Any) -> Floats:
         fitted = self.fitted_
-        return fitted.scores(self._matrix(X), self.missing, thread_count(self.n_jobs))
+        n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
+        return fitted.scores(self._matrix(X), self.missing, n_threads)

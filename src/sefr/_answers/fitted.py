@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from .probabilities import Calibration, TemperatureScaling
 
 Floats = NDArray[np.float64]
 
+NOTHING = Calibration()
+
 
 @dataclass(frozen=True)
 class Fitted(Value):
@@ -41,7 +44,7 @@ class Fitted(Value):
     epsilon: float
     class_weight: Floats | None = None
     refined: Refined | None = None
-    calibration: Calibration = field(default=Calibration())
+    calibration: Calibration = NOTHING
     closed: bool = False
     columns: Mapping[str, Any] | None = None
     names: NDArray[Any] | None = None
@@ -68,11 +71,12 @@ class Fitted(Value):
 
     def scores(self, matrix: Matrix, missing: str, n_threads: int = 1) -> Floats:
         """Return the scores (n, R); a value that cannot be scored is an error that names its place."""
-        scores = self.planes.raw_scores(matrix, n_threads)
-        odd = self.planes.rows_to_check(scores)
-        if odd is not None:
+        planes = self.planes
+        scores = planes.raw_scores(matrix, n_threads)
+        seen = 0 if isfinite(planes.bias[0]) else int(np.argmax(np.isfinite(planes.bias)))
+        if not isfinite(scores[:, seen].sum()):
             complain_of_bad_cell(matrix, self.names, missing=missing)
-            leave_out_missing(self.planes, self.midpoints, matrix, scores, odd)
+            leave_out_missing(planes, self.midpoints, matrix, scores, np.isnan(scores[:, seen]))
         return scores
 
     def answers(self, scores: Floats) -> NDArray[Any]:
@@ -90,7 +94,7 @@ class Fitted(Value):
         if self.refined is not None:
             return before if self.refined.held_out is None else before.with_sample(self.refined.held_out)
         new = held_out_scores(rows, self.summary, self.weighted, self.planes, self.epsilon)
-        return before.with_sample(new)
+        return Calibration(new) if before == NOTHING else before.with_sample(new)
 
     def calibration_over(self, classes: NDArray[Any]) -> Calibration:
         """Return the calibration for classes that these are among."""

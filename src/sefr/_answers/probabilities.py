@@ -21,10 +21,11 @@ Floats = NDArray[np.float64]
 
 # The variance of an offset before any row is seen.
 OFFSET_VARIANCE = 25.0
-# That of 1 / T, in units of the mean gap between scores, is the inverse of this.
-TEMPERATURE_PRECISION = 0.1
+# That of 1 / T, in units of the mean gap between scores, is the rows of the rarest class over this: few rows
+# cannot show that scores are to be trusted.
+TEMPERATURE_PRECISION = 4.0
 # Scores must speak so many times as clearly as the criterion asks before the base rates are given up.
-SURE_OF_SCORES = 1.5
+SURE_OF_SCORES = 3.0
 NEWTON_STEPS = 50
 # Scores further behind the best than this many mean gaps are all the same.
 FARTHEST_GAPS = 1e3
@@ -179,7 +180,8 @@ class _Likelihood:
         target = np.repeat(((1 - sure) / max(1, n_classes - 1))[codes, None], n_classes, axis=1)
         target[np.arange(n_rows), codes] = sure[codes]
         centre = np.zeros(n_classes + 1)
-        precision = np.append(TEMPERATURE_PRECISION, np.full(n_classes, 1 / OFFSET_VARIANCE))
+        rarest = max(1.0, float(found[found > 0].min()))
+        precision = np.append(TEMPERATURE_PRECISION / rarest, np.full(n_classes, 1 / OFFSET_VARIANCE))
         if prior is not None:
             known = prior.precision * np.append(1 / size**2, np.ones(n_classes))
             centre = np.append(prior.inverse * size, prior.offsets) * known / (precision + known)

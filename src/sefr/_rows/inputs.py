@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 ARROW_TYPES = frozenset(
     ["float", "double", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
 )
+# A weight times a value stays a normal float64 above this.
+SMALLEST_WEIGHT = 1e-290
 # Shorter pieces than this cost more each by themselves than to be joined.
 PIECE_ROWS = 1 << 13
 
@@ -81,6 +83,12 @@ def checked_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     if not np.isfinite(weights).all() or (weights < 0).any():
         row = int(np.flatnonzero(~np.isfinite(weights) | (weights < 0))[0])
         raise ValueError(f"sample_weight must be finite and not negative; row {row} has {weights[row]}")
+    if (tiny := (weights > 0) & (weights < SMALLEST_WEIGHT)).any():
+        row = int(np.argmax(tiny))
+        raise ValueError(
+            f"sample_weight of row {row} is {weights[row]:g}: below {SMALLEST_WEIGHT:g} float64 has too few "
+            "digits left; multiply all weights"
+        )
     if not weights.any():
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
     return weights
@@ -103,6 +111,11 @@ def labelled(matrix: Matrix, y: Any, sample_weight: Any = None) -> Labelled:
             f"Found input variables with inconsistent numbers of samples: {[matrix.shape[0], len(codes)]}"
         )
     return Labelled(matrix, classes, codes, checked_weights(sample_weight, len(codes)))
+
+
+def read_rows(X: Any, y: Any, sample_weight: Any = None) -> tuple[Labelled, tuple[str, ...] | None]:
+    """Return what was passed as rows with their labels, and the features' names where they have any."""
+    return labelled(matrix_of(X), y, sample_weight), feature_names_of(X)
 
 
 def matrix_of(X: Any) -> Matrix:
@@ -132,6 +145,7 @@ def _array(X: Any) -> NDArray[Any]:
 
 
 def _sparse(X: Any) -> Sparse:
+    _check_indices(X)
     X = check_array(
         X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, accept_large_sparse=True
     )
@@ -143,7 +157,33 @@ def _sparse(X: Any) -> Sparse:
     return Sparse(X)
 
 
+def _check_indices(X: Any) -> None:
+    """Refuse a matrix that points outside itself, before scipy follows it there."""
+    axes: list[tuple[Any, int]] = []
+    if X.format in ("csr", "csc", "bsr"):
+        rows, columns = X.shape if X.format != "csc" else X.shape[::-1]
+        if X.format == "bsr":
+            rows, columns = rows // X.blocksize[0], columns // X.blocksize[1]
+        starts = X.indptr
+        if len(starts) != rows + 1 or starts[0] != 0 or (np.diff(starts) < 0).any():
+            raise ValueError(
+                f"X is a damaged {X.format.upper()} matrix: indptr must rise from 0, one per line"
+            )
+        if starts[-1] > min(len(X.indices), len(X.data)):
+            raise ValueError(f"X is a damaged {X.format.upper()} matrix: indptr goes beyond its values")
+        axes = [(X.indices[: starts[-1]], columns)]
+    elif X.format == "coo":
+        axes = list(zip(X.coords, X.shape, strict=True))
+    for indices, size in axes:
+        if len(indices) and (indices.min() < 0 or indices.max() >= size):
+            raise ValueError(f"X is a damaged {X.format.upper()} matrix: an index is outside the matrix")
+
+
 def _frame(X: Any) -> Matrix:
+    if nw.dependencies.is_pandas_dataframe(X):
+        X = _without_sparse_columns(X)
+        if sparse.issparse(X):
+            return _sparse(X)
     if nw.dependencies.is_pyarrow_table(X) and (pieces := _arrow_pieces(X)):
         return pieces[0] if len(pieces) == 1 else Stacked(pieces)
     frame = nw.from_native(X, eager_only=True)
@@ -161,8 +201,23 @@ def _frame(X: Any) -> Matrix:
     whole = _one_block(X)
     if whole is not None and not converted:
         return Dense(whole)
-    columns = [converted[name] if name in converted else _column(frame[name]) for name in frame.columns]
+    columns = [
+        converted[series.name] if series.name in converted else _column(series)
+        for series in frame.iter_columns()
+    ]
     return Columns(columns, frame.shape[0])
+
+
+def _without_sparse_columns(X: Any) -> Any:
+    """Return a pandas frame whose columns are all sparse as a CSR matrix, single sparse columns as dense."""
+    hollow = [hasattr(kind, "fill_value") and hasattr(kind, "subtype") for kind in X.dtypes]
+    if not any(hollow):
+        return X
+    if all(hollow) and all(kind.fill_value == 0 for kind in X.dtypes):
+        return X.sparse.to_coo().tocsr()
+    kinds = {j: kind.subtype for j, kind in enumerate(X.dtypes) if hollow[j]}
+    columns = [X.iloc[:, j].astype(kinds[j]) if j in kinds else X.iloc[:, j] for j in range(X.shape[1])]
+    return type(X)(dict(enumerate(columns))).set_axis(X.columns, axis=1)
 
 
 def _arrow_pieces(X: Any) -> list[Columns]:

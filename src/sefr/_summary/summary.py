@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows.inputs import describe_feature, feature_names_of, labelled, matrix_of
+from .._rows.inputs import describe_feature, read_rows
 from .._rows.labelled import Labelled
 from .._rows.labels import are_alike, find_labels, union_of_labels
 from .._rows.matrix import every_run
@@ -50,8 +50,8 @@ class Summary:
         Lowest and highest value of every feature.
     feature_names : tuple of str, or None
         Names of the features, where the rows had any.
-    n_features : int
-        Number of features.
+    n_features, n_scores : int
+        Number of features, and of scores that a row has: one for two classes, else one per class.
     tails, count_tails, present_tails : ndarray, or None
         What ``sums``, ``counts`` and ``present`` lost to rounding; None if nothing.
 
@@ -67,7 +67,7 @@ class Summary:
     """
 
     __slots__ = (
-        *("classes", "count_tails", "counts", "feature_names", "high", "low", "n_features"),
+        *("classes", "count_tails", "counts", "feature_names", "high", "low", "n_features", "n_scores"),
         *("present", "present_tails", "sums", "tails"),
     )
 
@@ -82,6 +82,7 @@ class Summary:
     high: Floats
     feature_names: tuple[str, ...] | None
     n_features: int
+    n_scores: int
 
     # What reads rows that lie elsewhere, by name. ``sefr/__init__.py`` connects it, so that this room imports
     # none of the rooms above it.
@@ -120,8 +121,8 @@ class Summary:
         n_jobs : int, default=None
             Threads; None is one, -1 all. The result is the same to the bit.
         """
-        rows = labelled(matrix_of(X), y, sample_weight)
-        return cls.of_rows(rows, feature_names_of(X), missing=missing, n_threads=thread_count(n_jobs))
+        rows, names = read_rows(X, y, sample_weight)
+        return cls.of_rows(rows, names, missing=missing, n_threads=thread_count(n_jobs))
 
     @classmethod
     def of_rows(
@@ -280,6 +281,7 @@ class Summary:
         put(self, "high", high)
         put(self, "feature_names", None if feature_names is None else tuple(feature_names))
         put(self, "n_features", len(low))
+        put(self, "n_scores", 1 if len(classes) == 2 else len(classes))
         for array in (classes, *counts, *sums, *(present or ()), low, high):
             if array is not None:
                 array.flags.writeable = False
@@ -451,7 +453,8 @@ class Summary:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return plain parts, for pickle and for skops."""
-        return {name: getattr(self, name) for name in self.__slots__ if name != "n_features"}
+        derived = {"n_features", "n_scores"}
+        return {name: getattr(self, name) for name in self.__slots__ if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
@@ -459,6 +462,7 @@ class Summary:
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
         object.__setattr__(self, "n_features", len(self.low))
+        object.__setattr__(self, "n_scores", 1 if len(self.classes) == 2 else len(self.classes))
 
     def _name(self, feature: int) -> str:
         return describe_feature(feature, self.feature_names)

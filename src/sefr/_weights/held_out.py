@@ -100,7 +100,8 @@ def held_out_scores(
     matrix = rows.matrix
     total = matrix.shape[0] if rows.weights is None else float(rows.weights.sum())
     most, step = _share(total, matrix.shape[1], len(planes.bias), sparse=matrix.sparse)
-    coded = rows.over(summary.classes)
+    same = rows.classes is summary.classes
+    coded = Table(rows.matrix, rows.codes, rows.weights) if same else rows.over(summary.classes)
     some, weights, evidence = _sample(coded, total, most, summary.counts)
     if step > 1:
         scores = _scores_by_some_features(matrix, some, step, weighted, planes, epsilon)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +18,6 @@ Floats = NDArray[np.float64]
 FAR = 2.0**8
 # Below this span the weight of a raw value could leave float64's range.
 NARROW = 1e-290
-
-
-def n_scores(n_classes: int) -> int:
-    """Return how many scores a row has: one for two classes, else one per class."""
-    return 1 if n_classes == 2 else n_classes
 
 
 def per_class(scores: Floats) -> Floats:
@@ -92,12 +86,6 @@ class Hyperplanes(Value):
         for where, block in matrix.blocks(self.far, rows):
             scores[where] += scaling.apply(block) @ weights.T
         return scores
-
-    def rows_to_check(self, scores: Floats) -> NDArray[np.bool_] | None:
-        """Say which rows have no finite score; None if all have one."""
-        seen = 0 if isfinite(self.bias[0]) else int(np.argmax(np.isfinite(self.bias)))
-        witness = scores[:, seen]
-        return None if isfinite(witness.sum()) else np.isnan(witness)
 
 
 def leave_out_missing(

@@ -16,9 +16,12 @@ from .._rows.inputs import describe_feature
 from .._summary.accumulate import delicate
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
-from .hyperplanes import Hyperplanes, Scaling, n_scores, planes_of
+from .hyperplanes import Hyperplanes, Scaling, planes_of
 
 Floats = NDArray[np.float64]
+
+# Products of two counts leave float64 beyond these.
+SMALL = 1e-100
 
 
 def scaling_of(summary: Summary, scale: Any) -> Scaling:
@@ -88,7 +91,7 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
     """
     cells, sums = summary.cells, summary.double_sums
     total_cells, total = cells.head.sum(axis=0), sums.head.sum(axis=0)
-    careful = sums.tail is not None or delicate(scaling.low, total, total_cells).any()
+    careful = delicate(scaling.low, total, total_cells).any()
     if rest:
         sums = _others(sums) if careful else DoubleDouble(total - sums.head)
         cells = _others(cells) if careful else DoubleDouble(total_cells - cells.head)
@@ -112,9 +115,10 @@ def _others(parts: DoubleDouble) -> DoubleDouble:
 
 def solve(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperplanes:
     """Return the hyperplanes that the rows behind a Summary define."""
-    if summary.tails is None and summary.present is None and summary.count_tails is None:
-        n_planes = n_scores(len(summary.counts))
-        weights, bias = np.empty((n_planes, summary.n_features)), np.empty(n_planes)
+    if not SMALL < summary.counts.sum() < 1 / SMALL:  # all rows count the same part of what they did
+        summary = summary * 2.0 ** -round(np.log2(summary.counts.sum()))
+    if summary.present is None:
+        weights, bias = np.empty((summary.n_scores, summary.n_features)), np.empty(summary.n_scores)
         low, span = (np.ascontiguousarray(side) for side in (scaling.low, scaling.span))
         if _native.solve(summary.sums, summary.counts, low, span, epsilon, weights, bias):
             return Hyperplanes(scaling, weights, bias, None)

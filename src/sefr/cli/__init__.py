@@ -14,7 +14,13 @@ try:
 except ModuleNotFoundError as error:  # the extra is not installed
     sys.exit(f"sefr: the command needs {error.name}: pip install 'sefr-learn[cli]'")
 
-from .. import __version__
+from .._system.namesake import namesake
+
+try:
+    from .. import __version__
+except ImportError:  # the first file of the package is not ours any more
+    sys.exit(f"sefr: {namesake() or 'damaged: pip install --force-reinstall --no-deps sefr-learn'}")
+
 from . import demo, evaluate, explain, export, forget, merge, paper, predict, simulate, sql, train, update
 from .interrupt import Interrupted, interruptible, leave, say
 
@@ -34,6 +40,8 @@ app = typer.Typer(
 def _show_version(value: bool) -> None:
     if value:
         print(f"sefr {__version__}")
+        if (advice := namesake()) is not None:
+            print(advice)
         raise typer.Exit
 
 

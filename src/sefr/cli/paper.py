@@ -91,6 +91,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _carry_out(settings: Settings, fresh: bool, console: Console) -> None:
     from sefr.paper.journal import JournalError
+    from sefr.paper.omissions import omissions
     from sefr.paper.report import write
     from sefr.paper.run import RunError
     from sefr.paper.uno import UnoError
@@ -102,8 +103,8 @@ def _carry_out(settings: Settings, fresh: bool, console: Console) -> None:
     except (RunError, JournalError, UnoError) as error:
         console.print(f"sefr paper: {error}", style="red", highlight=False)
         raise typer.Exit(1) from error
-    for name, reason in outcome.missing.items():
-        console.print(f"left out {name}: {reason}", highlight=False)
+    for sentence in omissions(outcome):
+        console.print(f"left out: {sentence}", highlight=False, markup=False, soft_wrap=True)
     typer.echo(f"{len(outcome.journal)} rows in {outcome.journal.path}")
     typer.echo(f"report: {html} and {markdown}")
 

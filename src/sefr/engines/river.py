@@ -181,3 +181,6 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     def learn_summary(self, summary: Summary, features: Sequence[str] | None = None) -> None:
         """Add what was learned elsewhere; ``features`` are the names of its features if it has none."""
         self._tally.absorb(summary, features)
+
+
+__all__ = ["SEFRStream"]

@@ -312,3 +312,6 @@ class _Reader(MLReader):  # type: ignore[misc]
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model
+
+
+__all__ = ["SEFR", "SEFRModel"]

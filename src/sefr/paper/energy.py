@@ -167,3 +167,6 @@ def _packages(root: Path) -> tuple[list[Zone], str]:
             return [], f"{path / 'energy_uj'} may be read by root only"
         zones.append(zone)
     return zones, "" if zones else f"no energy counter (RAPL) under {root}"
+
+
+__all__ = ["Energy", "Meter", "estimate"]

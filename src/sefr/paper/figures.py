@@ -16,6 +16,10 @@ from sefr.paper.journal import Row
 from sefr.paper.methods import METHODS
 from sefr.paper.tables import Cell
 
+# Inches. A figure is drawn twice: for a desk, and for a phone at its own width, so that no letter is shrunk.
+_WIDE = 9.2
+_NARROW = 3.9
+
 # Matplotlib cannot draw in currentColor, so ink is drawn in a colour that nothing else has and replaced.
 _INK = "#0b0c0d"
 _MUTED = "#0b0c0e"
@@ -85,7 +89,7 @@ def _for_the_page(svg: str, name: str) -> str:
     )
 
 
-def scalability(rows: Iterable[Row]) -> str:
+def scalability(rows: Iterable[Row], narrow: bool = False) -> str:
     """Figure 1: run time by records and by features; empty where nothing was measured."""
     points = [row for row in rows if row.experiment == "scalability" and row.cpu_seconds is not None]
     if not points:
@@ -95,7 +99,10 @@ def scalability(rows: Iterable[Row]) -> str:
         by_method[row.method].append((*gisette_shape.parse(row.variant), row.cpu_seconds or 0.0))
     records = max(r for curve in by_method.values() for r, _, _ in curve)
     features = _common_features(by_method)
-    with _drawing("scalability", 9.2, 4.2, ncols=2, sharey=True) as (figure, axes, text):
+    lines, columns = (2, 1) if narrow else (1, 2)
+    size = (_NARROW, 7.4) if narrow else (_WIDE, 4.2)
+    with _drawing(_name("scalability", narrow), *size, nrows=lines, ncols=columns, sharey=True) as drawn:
+        figure, axes, text = drawn
         for method in METHODS:
             curve = by_method.get(method, [])
             colour, marker = _STYLE[method]
@@ -115,10 +122,15 @@ def scalability(rows: Iterable[Row]) -> str:
             if across:
                 axes[1].plot(*zip(*across, strict=True), **look)
         axes[0].set(xlabel=f"records ({features:,} features)", ylabel="CPU seconds, one fold", yscale="log")
-        axes[1].set(xlabel=f"features ({records:,} records)")
+        axes[1].set(
+            xlabel=f"features ({records:,} records)", ylabel="CPU seconds, one fold" if narrow else None
+        )
         for axis in axes:
             axis.grid(True, which="major")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
+        place: dict[str, Any] = {"loc": "outside right center"}
+        if narrow:
+            place = {"loc": "outside lower center", "ncols": 2}
+        figure.legend(*axes[0].get_legend_handles_labels(), **place)
         note = points[0].note
         figure.suptitle(f"{note}: the real one is not at hand" if note else "Gisette", fontsize=9)
     return text.getvalue()
@@ -133,10 +145,18 @@ def _common_features(by_method: dict[str, list[tuple[int, int, float]]]) -> int:
     return max(counts, key=lambda features: counts[features])
 
 
-def weights(scores: NDArray[np.float64]) -> str:
+def _name(figure: str, narrow: bool) -> str:
+    return f"{figure}-narrow" if narrow else figure
+
+
+def weights(scores: NDArray[np.float64], narrow: bool = False) -> str:
     """Figure 2: the weights of Semeion, ten images of 16 x 16 (``scores``: 10 x 256, + is for the digit)."""
-    with _drawing("weights", 9.2, 4.1, nrows=2, ncols=5) as (figure, axes, text):
-        for digit, axis in enumerate(axes.flat):
+    lines, columns = (4, 3) if narrow else (2, 5)
+    size = (_NARROW, 5.9) if narrow else (_WIDE, 4.1)
+    with _drawing(_name("weights", narrow), *size, nrows=lines, ncols=columns) as (figure, axes, text):
+        for axis in list(axes.flat)[len(scores) :]:
+            axis.set_axis_off()
+        for digit, axis in enumerate(list(axes.flat)[: len(scores)]):
             image = axis.imshow(
                 scores[digit].reshape(16, 16), cmap="PuOr_r", vmin=-1, vmax=1, interpolation="nearest"
             )
@@ -144,20 +164,25 @@ def weights(scores: NDArray[np.float64]) -> str:
             axis.set(xticks=[], yticks=[])
             for side in axis.spines.values():
                 side.set_visible(False)
-        bar = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02)
+        edge = "bottom" if narrow else "right"
+        ticks = [-1, -0.5, 0, 0.5, 1]
+        bar = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02, location=edge, ticks=ticks)
         bar.outline.set_visible(False)
         bar.set_label("weight: speaks against … for the digit")
     return text.getvalue()
 
 
-def overview(cells: dict[tuple[str, str], dict[str, Cell]], titles: dict[str, str]) -> str:
+def overview(
+    cells: dict[tuple[str, str], dict[str, Cell]], titles: dict[str, str], narrow: bool = False
+) -> str:
     """Accuracy against run time, a panel per dataset: ours full, published hollow."""
     names = [name for name in titles if any(dataset == name for dataset, _ in cells)]
     if not names:
         return ""
-    columns = min(3, len(names))
+    columns = 1 if narrow else min(3, len(names))
     lines = -(-len(names) // columns)
-    with _drawing("overview", 9.2, 2.7 * lines + 0.5, nrows=lines, ncols=columns, squeeze=False) as drawn:
+    size = (_NARROW, 2.3 * lines + 0.9) if narrow else (_WIDE, 2.7 * lines + 0.5)
+    with _drawing(_name("overview", narrow), *size, nrows=lines, ncols=columns, squeeze=False) as drawn:
         figure, axes, text = drawn
         for axis, name in zip(axes.flat, names, strict=False):
             _overview_panel(axis, cells, name, titles[name])
@@ -166,7 +191,7 @@ def overview(cells: dict[tuple[str, str], dict[str, Cell]], titles: dict[str, st
         for row in axes:
             row[0].set_ylabel("accuracy, %")
         handles = _legend_handles(cells)
-        figure.legend(handles=handles, loc="outside lower center", ncols=5)
+        figure.legend(handles=handles, loc="outside lower center", ncols=2 if narrow else 5)
     return text.getvalue()
 
 

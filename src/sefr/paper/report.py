@@ -16,6 +16,7 @@ from sefr.paper import figures, gisette_shape, protocol_study, published, uno
 from sefr.paper.datasets.catalogue import entry
 from sefr.paper.findings import findings
 from sefr.paper.methods import METHODS
+from sefr.paper.omissions import omissions
 from sefr.paper.protocol import prepare
 from sefr.paper.run import Outcome, write_text
 from sefr.paper.tables import CLOSE, busy, byte_cells, fold_cells, protocol_spreads, signed
@@ -29,7 +30,7 @@ def write(outcome: Outcome) -> tuple[Path, Path]:
     context = _context(outcome)
     output = outcome.settings.output
     for name, svg in context["figures"].items():
-        if svg:
+        if svg and not name.endswith("_narrow"):
             standalone = svg.replace("<svg ", '<svg color="#444" font-family="sans-serif" ', 1)
             write_text(output / _FIGURES / f"{name}.svg", standalone)
     if context["weights"] is not None:
@@ -54,8 +55,7 @@ def _context(outcome: Outcome) -> dict[str, Any]:
         "settings": settings,
         "circumstances": outcome.circumstances,
         "missing": outcome.missing,
-        "not_installed": [METHODS[name].title for name in outcome.not_installed],
-        "left_out": outcome.left_out,
+        "omissions": omissions(outcome),
         "rows": len(rows),
         "busy": busy(rows),
         "close": CLOSE,
@@ -77,9 +77,13 @@ def _context(outcome: Outcome) -> dict[str, Any]:
         "weights": scores,
         "made_up": any(row.dataset == gisette_shape.NAME for row in rows),
         "figures": {
-            "overview": figures.overview(cells, titles),
-            "scalability": figures.scalability(rows),
-            "weights": figures.weights(scores) if scores is not None else "",
+            name + ("_narrow" if narrow else ""): svg
+            for narrow in (False, True)
+            for name, svg in (
+                ("overview", figures.overview(cells, titles, narrow)),
+                ("scalability", figures.scalability(rows, narrow)),
+                ("weights", figures.weights(scores, narrow) if scores is not None else ""),
+            )
         },
     }
 

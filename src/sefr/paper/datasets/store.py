@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
+from platformdirs import user_cache_path
 
 from sefr._system.atomic_file import atomic_file
 from sefr.paper.datasets.catalogue import NAMES, Entry, entry
@@ -39,7 +40,7 @@ class Dataset:
 
 def folders() -> tuple[Path, ...]:
     """Return the folders that are searched, first the one ``SEFR_DATA`` names, then the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sefr"
+    cache = user_cache_path("sefr", appauthor=False)
     named = os.environ.get("SEFR_DATA")
     return (Path(named).expanduser(), cache) if named else (cache,)
 
