@@ -63,22 +63,24 @@ def zipped(**members):
     return out.getvalue()
 
 
-GB = 1 << 30
+HALF_GB = 1 << 29
 ARCHIVES = {
-    "wide table": lambda: zipped(X=(npy((1, GB // 8)), GB)),
+    "wide table": lambda: zipped(X=(npy((1, HALF_GB // 8)), HALF_GB)),
     "long names": lambda: zipped(
-        X=(npy((2, 4)) + bytes(64), 0), feature_names=(npy((4,), f"<U{GB // 16}"), GB)
+        X=(npy((2, 4)) + bytes(64), 0), feature_names=(npy((4,), f"<U{HALF_GB // 16}"), HALF_GB)
     ),
-    "one long text": lambda: zipped(y=(npy((4,), f"<U{GB // 16}"), GB)),
-    "claims more than there is": lambda: zipped(X=(npy((GB, 4)), 0)),
+    "one long text": lambda: zipped(y=(npy((4,), f"<U{HALF_GB // 16}"), HALF_GB)),
+    "claims more than there is": lambda: zipped(X=(npy((HALF_GB, 4)), 0)),
 }
 
 
+@pytest.mark.slow
 def test_a_small_npz_does_not_take_gigabytes(tmp_path):
     _outcomes, peak_mb = refused(tmp_path, ".npz", ARCHIVES, "x0")
     assert peak_mb < QUIET_MB
 
 
+@pytest.mark.slow
 def test_a_deflated_npz_of_many_rows_is_read_in_bounded_memory(tmp_path):
     """256 MB of zeros in 1 MB: real rows, so they are read; never at once."""
     rows = (256 << 20) // 64
@@ -101,6 +103,7 @@ LIBSVM = {
 }
 
 
+@pytest.mark.slow
 def test_a_short_libsvm_file_takes_neither_hours_nor_gigabytes(tmp_path):
     paths = [tmp_path / f"{number}.libsvm" for number in range(len(LIBSVM))]
     for path, (text, _message) in zip(paths, LIBSVM.values(), strict=True):
@@ -127,6 +130,7 @@ def test_an_arff_line_takes_time_in_proportion_to_its_length(tmp_path):
     refused(tmp_path, ".arff", rows | names)
 
 
+@pytest.mark.slow
 def test_a_line_without_end_is_refused(tmp_path):
     starts = {"t.csv.gz": b"a,y\n1,2\n", "t.libsvm.gz": b"1 1:1\n", "t.arff.gz": ARFF.encode()}
     for name, start in starts.items():

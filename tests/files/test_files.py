@@ -400,7 +400,7 @@ def test_wide_rows_are_read(tmp_path, rng):
     assert learned(tmp_path / "wide.csv") == Summary.of(frame.drop(columns="label"), frame["label"])
 
 
-def test_the_dealer_deals_each_class_evenly_and_alike_in_any_batches(rng):
+def test_folds_get_each_class_evenly_and_alike_in_any_batches(rng):
     classes, codes = np.array(["a", "b", "c"]), rng.integers(0, 3, 1000).astype(np.int32)
     whole = FoldAssigner(7).assign(classes, codes)
     assigner = FoldAssigner(7)
@@ -439,7 +439,7 @@ def test_pyarrow_equality_is_what_the_categories_rely_on():
     assert sys.byteorder == "little"
 
 
-def test_the_next_batch_comes_ahead_and_an_error_in_its_place():
+def test_the_next_batch_is_prefetched_and_an_error_comes_in_its_place():
     made = []
 
     def batches():

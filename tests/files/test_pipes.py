@@ -56,10 +56,9 @@ class Fifo:
     ("command", "options"),
     [
         ("cat bare.csv", "--no-header -l -1"),
-        ("cat t.csv", "-l y"),
-        ("cat t.csv.gz", "-l y"),
-        ("cat t.parquet", "-l y"),
-        ("cat t.csv", "-l y --passes 2"),
+        pytest.param("cat t.csv.gz", "-l y", marks=pytest.mark.slow),
+        pytest.param("cat t.parquet", "-l y", marks=pytest.mark.slow),
+        pytest.param("cat t.csv", "-l y --passes 2", marks=pytest.mark.slow),
     ],
 )
 def test_process_substitution_loses_no_row(table, command, options):
@@ -67,6 +66,7 @@ def test_process_substitution_loses_no_row(table, command, options):
     assert load("m.sefr").summary_.n_rows == ROWS
 
 
+@pytest.mark.slow
 def test_two_pipes_are_one_dataset(table):
     bash(f"{SEFR} train <(cat t.csv) <(cat t.parquet) -l y -q -o m.sefr")
     assert load("m.sefr").summary_.n_rows == 2 * ROWS
@@ -125,6 +125,7 @@ def test_closed_standard_input_is_said(tmp_path, monkeypatch):
     assert done.stderr == "sefr: standard input is closed\n"
 
 
+@pytest.mark.slow
 def test_the_copy_of_a_pipe_is_removed(table, tmp_path, monkeypatch):
     spool = tmp_path / "spool"
     spool.mkdir()

@@ -47,7 +47,8 @@ class ArrowReader(Reader):
                 yield as_wanted(piece, wanted)
                 record += piece.num_rows
                 self._read = int(len(content) * done)
-                content.madvise(mmap.MADV_DONTNEED)
+                if hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
+                    content.madvise(mmap.MADV_DONTNEED)
         except DAMAGE as error:
             raise SourceError(f"{self.place(record)}: damaged: {first_line(error)}") from None
 

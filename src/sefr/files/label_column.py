@@ -186,21 +186,6 @@ def _like(label: Any, dtype: np.dtype[Any], *, typed: bool) -> Any:
     return label if is_text and dtype.kind in "UO" else None
 
 
-def with_classes(summary: Summary, classes: NDArray[Any]) -> Summary:
-    """Return a Summary with other labels, in their own order."""
-    order = np.argsort(classes, kind="stable")
-    return Summary.from_parts(
-        classes=classes[order],
-        counts=summary.counts[order],
-        sums=summary.sums[order],
-        low=summary.low,
-        high=summary.high,
-        tails=None if summary.tails is None else summary.tails[order],
-        present=None if summary.present is None else summary.present[order],
-        feature_names=summary.feature_names,
-    )
-
-
 def _sorted_as_text(labels: NDArray[Any], codes: Codes) -> tuple[NDArray[Any], Codes]:
     distinct, places = np.unique(labels.astype(str), return_inverse=True)
     return distinct, places.astype(np.int32)[codes]

@@ -22,10 +22,11 @@ from .recipe import ColumnRecipe
 
 Tick = Callable[[int], None]
 FOLD_BYTES = 128 << 20
+DENSE_CELLS = 1 << 27  # 1 GB: sparse rows are not spread out beyond
 
 
 def learn(
-    table: Dataset,
+    dataset: Dataset,
     recipe: ColumnRecipe,
     *,
     missing: str = "error",
@@ -39,7 +40,7 @@ def learn(
     """
     seen = SeenLabels(_label(recipe))
     total: Summary | None = None
-    for rows in _labelled(table, recipe, known):
+    for rows in _labelled(dataset, recipe, known):
         batch, matrix, classes, codes = rows
         seen.add(classes, codes, batch.origin, matrix.shape[1])
         (summary,) = summarise(rows, recipe, missing)
@@ -48,12 +49,12 @@ def learn(
         total = summary if total is None else total + summary
         tick(len(batch))
     if total is None:
-        raise SourceError(f"{table.readers[0].name}: there are no rows")
-    return total if known is not None else with_classes(total, seen.final(total, typed=table.typed))
+        raise SourceError(f"{dataset.readers[0].name}: there are no rows")
+    return total if known is not None else with_classes(total, seen.final(total, typed=dataset.typed))
 
 
 def refine(
-    table: Dataset,
+    dataset: Dataset,
     recipe: ColumnRecipe,
     clf: SEFRClassifier,
     summary: Summary,
@@ -64,12 +65,12 @@ def refine(
     classes = summary.classes
 
     def labelled(labels: NDArray[Any], codes: Codes, matrix: Matrix) -> Labelled:
-        like = like_the_model(labels, classes, _label(recipe), typed=table.typed)
+        like = like_the_model(labels, classes, _label(recipe), typed=dataset.typed)
         distinct, places = np.unique(like, return_inverse=True)
         return Labelled(matrix, distinct, places.astype(np.int32)[codes], None)
 
     def rows() -> Iterator[Labelled]:
-        for batch, matrix, labels, codes in _labelled(table, recipe, classes):
+        for batch, matrix, labels, codes in _labelled(dataset, recipe, classes):
             yield Labelled(matrix, labels, codes, None)
             tick(len(batch))
 
@@ -78,12 +79,12 @@ def refine(
 
 
 def learn_folds(
-    table: Dataset, recipe: ColumnRecipe, n_folds: int, *, missing: str, tick: Tick
+    dataset: Dataset, recipe: ColumnRecipe, n_folds: int, *, missing: str, tick: Tick
 ) -> list[Summary]:
     """Summarise each fold of the rows; the rows of each class go to the folds in turn."""
     seen, assigner = SeenLabels(_label(recipe)), FoldAssigner(n_folds)
     folds: list[Summary] = []
-    for batch, matrix, classes, codes in _labelled(table, recipe, None):
+    for batch, matrix, classes, codes in _labelled(dataset, recipe, None):
         seen.add(classes, codes, batch.origin, matrix.shape[1])
         if 8 * len(seen.first) * matrix.shape[1] * n_folds > FOLD_BYTES:
             raise SourceError(f"{n_folds} folds of so many features and classes do not fit: use fewer folds")
@@ -92,12 +93,12 @@ def learn_folds(
         folds = more if not folds else [a + b for a, b in zip(folds, more, strict=True)]
         tick(len(batch))
     if not folds:
-        raise SourceError(f"{table.readers[0].name}: there are no rows")
+        raise SourceError(f"{dataset.readers[0].name}: there are no rows")
     total = sum(folds[1:], folds[0])
     rare = total.classes[int(np.argmin(total.counts))]
     if total.counts.min() < 2:
         raise SourceError(f"{seen.place(rare.item())}: class {rare!r} has one row only: too few for folds")
-    classes = seen.final(total, typed=table.typed)
+    classes = seen.final(total, typed=dataset.typed)
     return [with_classes(fold.over(total.classes), classes) for fold in folds]
 
 
@@ -170,43 +171,47 @@ class Confusion:
 
 
 def labelled_rows(
-    table: Dataset, recipe: ColumnRecipe, missing: str, tick: Tick
+    dataset: Dataset, recipe: ColumnRecipe, missing: str, tick: Tick
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return all rows and their labels, in memory."""
-    rows, labels = [], []
-    for batch, matrix, classes, codes in _labelled(table, recipe, None):
+    rows, labels, cells = [], [], 0
+    for batch, matrix, classes, codes in _labelled(dataset, recipe, None):
+        if isinstance(matrix, Sparse):
+            cells += matrix.shape[0] * matrix.shape[1]
+            if cells > DENSE_CELLS:
+                raise SourceError(f"{batch.place(0)}: too many sparse rows to be held in memory as an array")
         rows.append(checked_rows(batch, matrix, recipe, missing))
         labels.append(classes[codes])
         tick(len(batch))
     if not rows:
-        raise SourceError(f"{table.readers[0].name}: there are no rows")
+        raise SourceError(f"{dataset.readers[0].name}: there are no rows")
     return np.concatenate(rows), np.concatenate(labels)
 
 
 def evaluate_model(
-    table: Dataset,
+    dataset: Dataset,
     recipe: ColumnRecipe,
     clf: SEFRClassifier,
     *,
     tick: Tick = lambda rows: None,
 ) -> Confusion:
-    """Compare a model's answers with the labels of a table."""
+    """Compare a model's answers with the labels of a dataset."""
     confusion, scorer = Confusion(), without_feature_names(clf)
-    for batch, matrix, classes, codes in _labelled(table, recipe, clf.classes_):
+    for batch, matrix, classes, codes in _labelled(dataset, recipe, clf.classes_):
         confusion.add(classes[codes], scorer.predict(checked(batch, matrix, recipe, clf.missing)))
         tick(len(batch))
     return confusion
 
 
 def evaluate_folds(
-    table: Dataset, recipe: ColumnRecipe, models: list[SEFRClassifier], *, tick: Tick = lambda rows: None
+    dataset: Dataset, recipe: ColumnRecipe, models: list[SEFRClassifier], *, tick: Tick = lambda rows: None
 ) -> Confusion:
     """Compare the answers of each fold's model with the labels of that fold's rows."""
     confusion, assigner = Confusion(), FoldAssigner(len(models))
     scorers = [without_feature_names(clf) for clf in models]
-    for batch, matrix, classes, codes in _labelled(table, recipe, None):
+    for batch, matrix, classes, codes in _labelled(dataset, recipe, None):
         folds = assigner.assign(classes, codes)
-        truth = like_the_model(classes, models[0].classes_, _label(recipe), typed=table.typed)[codes]
+        truth = like_the_model(classes, models[0].classes_, _label(recipe), typed=dataset.typed)[codes]
         X = checked(batch, matrix, recipe, models[0].missing)
         for fold, clf in enumerate(scorers):
             if len(here := np.flatnonzero(folds == fold)):
@@ -225,11 +230,16 @@ def checked_rows(
     batch: Batch, matrix: Columns | Sparse, recipe: ColumnRecipe, missing: str
 ) -> NDArray[np.float64]:
     """Return the features as one array, for those who look at single rows; like ``checked`` otherwise."""
+    rows, columns = matrix.shape
+    if isinstance(matrix, Sparse) and rows * columns > DENSE_CELLS:
+        raise SourceError(
+            f"{batch.place(0)}: {rows:,} sparse rows of {columns:,} columns are too many for this"
+        )
     return np.concatenate([block for _rows, block in checked(batch, matrix, recipe, missing).blocks()])
 
 
 def without_feature_names(clf: SEFRClassifier) -> SEFRClassifier:
-    """Return the same model for rows without names: a table has matched its columns by name already."""
+    """Return the same model for rows without names: a dataset has matched its columns by name already."""
     return SEFRClassifier.from_fitted(replace(clf.fitted_, names=None), **clf.get_params(deep=False))
 
 
@@ -239,15 +249,15 @@ def _label(recipe: ColumnRecipe) -> str:
     return recipe.label
 
 
-def _labelled(table: Dataset, recipe: ColumnRecipe, known: NDArray[Any] | None) -> Iterator[LabelledBatch]:
+def _labelled(dataset: Dataset, recipe: ColumnRecipe, known: NDArray[Any] | None) -> Iterator[LabelledBatch]:
     """Yield labelled batches, the labels as text or, where a model's are known, like these."""
-    for rows in table.labelled(recipe, _label(recipe)):
+    for rows in dataset.labelled(recipe, _label(recipe)):
         if known is None:
             yield rows
             continue
         batch, matrix, classes, codes = rows
         try:
-            like = like_the_model(classes, known, _label(recipe), typed=table.typed)
+            like = like_the_model(classes, known, _label(recipe), typed=dataset.typed)
         except UnlikeLabelError as error:
             row = int(np.argmax(codes == error.code))
             raise SourceError(f"{batch.place(row)}: {error}") from None
