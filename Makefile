@@ -25,8 +25,8 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick fresh api lint types paper clean headers
-.PHONY: bench bench-accuracy bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools
+.PHONY: help demo test test-quick test-oldest wheels test-wheel fresh api lint types paper clean headers
+.PHONY: bench bench-accuracy bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -59,6 +59,9 @@ device-tools:
 	$(call debian,gcc-avr avr-libc simavr libsimavr-dev arduino-core-avr gcc-arm-none-eabi qemu-system-arm \
 	  gcc-riscv64-unknown-elf qemu-system-misc)
 
+wheel-tools:
+	$(call debian,gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
+
 browser-tools:
 	$(call debian,chromium fonts-dejavu-core)
 
@@ -68,7 +71,7 @@ engine-tools:
 demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
 	$(BIN)/sefr demo
 
-test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools ## run the whole suite
+test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools wheel-tools ## run the whole suite
 	$(BIN)/python -m pytest
 
 test-quick: $(TEST_READY) ## run what takes less than two minutes
@@ -96,6 +99,16 @@ bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second b
 bench-scale: $(TEST_READY) engine-tools ## the rates that docs/scale.md is worked out from
 	$(BIN)/python benchmarks/scale/rates.py
 
+test-oldest: $(TEST_READY) ## run the core's tests with the oldest versions that pyproject.toml allows
+	.ci/test-oldest
+
+wheels: $(TEST_READY) wheel-tools ## build wheels that need no compiler into dist/: manylinux for x86-64 and aarch64
+	$(BIN)/pip install "$(NAME)[wheels]"
+	.ci/wheels
+
+test-wheel: ## install the wheel from dist/ where there is no compiler, and use it
+	PYTHON=$(PYTHON) .ci/test-wheel
+
 fresh: ## try the README on a machine where nothing was ever installed: a minimal Debian, made with debootstrap
 	$(call debian,debootstrap)
 	.ci/fresh
@@ -113,4 +126,4 @@ types: $(TEST_READY) ## check types
 	$(BIN)/mypy
 
 clean: ## remove what the targets above made
-	rm -rf $(VENV) build demo paper-results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo paper-results .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""``import sefr`` on Windows and macOS, as far as it can be told here: without what only Linux has."""
+"""``import sefr`` on Windows and macOS, as far as can be told here: without modules that only Unix has."""
 
 from __future__ import annotations
 

@@ -233,7 +233,6 @@ def browser():
         opened.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "width"), list(product(("light", "dark"), (1280, 360))))
 @pytest.mark.slow
 def test_the_report_in_a_browser(finished, browser, scheme, width, tmp_path):
@@ -250,13 +249,19 @@ def test_the_report_in_a_browser(finished, browser, scheme, width, tmp_path):
         assert cells.first.is_visible()
         assert cells.first.inner_text().strip()
     for name in ("overview", "scalability", "weights"):
-        box = page.locator(f"#figure-{name}").bounding_box()
+        figure = page.locator(f"#figure-{name}{'-narrow' if width < 640 else ''}")
+        box = figure.bounding_box()
         assert box["width"] > 300
+        assert box["x"] + box["width"] <= width
         assert box["height"] > 100
+        letters = figure.locator("text").evaluate_all(
+            "all => Math.min(...all.map(each => each.getBoundingClientRect().height))"
+        )
+        assert letters >= 8
     assert page.locator("#figure-weights image").count() >= 10
     assert page.locator(".findings dt").count() >= 6
 
-    # The page itself never scrolls sideways; wide tables and figures do so inside their box.
+    # The page itself never scrolls sideways; wide tables do so inside their box.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     ink = page.evaluate("getComputedStyle(document.querySelector('svg.figure')).color")
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -16,7 +16,7 @@ from .._rows.matrix import Columns, Matrix, Sparse
 from .._summary.summary import Summary
 from ..classifier import SEFRClassifier
 from .dataset import Batch, Dataset, LabelledBatch, refuse_bad_cell, summarise
-from .label_column import SeenLabels, UnlikeLabelError, like_the_model, with_classes
+from .label_column import SeenLabels, UnlikeLabelError, like_the_model
 from .reader import SourceError
 from .recipe import ColumnRecipe
 
@@ -50,7 +50,7 @@ def learn(
         tick(len(batch))
     if total is None:
         raise SourceError(f"{dataset.readers[0].name}: there are no rows")
-    return total if known is not None else with_classes(total, seen.final(total, typed=dataset.typed))
+    return total if known is not None else total.relabelled(seen.final(total, typed=dataset.typed))
 
 
 def refine(
@@ -99,7 +99,7 @@ def learn_folds(
     if total.counts.min() < 2:
         raise SourceError(f"{seen.place(rare.item())}: class {rare!r} has one row only: too few for folds")
     classes = seen.final(total, typed=dataset.typed)
-    return [with_classes(fold.over(total.classes), classes) for fold in folds]
+    return [fold.over(total.classes).relabelled(classes) for fold in folds]
 
 
 class FoldAssigner:
