@@ -162,23 +162,22 @@ def variances(blocks: Blocks, weights: Floats, near: Floats, span: Floats) -> Fl
 
 def _sparse_variances(matrix: Sparse, weights: Floats, near: Floats, span: Floats) -> Floats:
     """Return the same from what is stored, and from the weight of the zeros, which are not."""
-    x = matrix.by_rows.astype(np.float64)
+    x, m = matrix.by_rows, matrix.shape[1]
     unit = np.where(span > 0, span, 1.0)
-    stored = x.copy()
-    stored.data = np.ones_like(x.data)
-    zeros = weights.sum() - weights @ stored
-    zeros[np.bincount(x.indices, minlength=matrix.shape[1]) == matrix.shape[0]] = 0  # no rounding error
-    x.data = (x.data - near[x.indices]) / unit[x.indices]
-    missing = ~np.isfinite(x.data)
-    x.data[missing] = 0
-    stored.data[missing] = 0
-    total = np.zeros((3, matrix.shape[1]))
-    at_zero = -near / unit
-    with np.errstate(over="ignore", invalid="ignore"):
-        total[0] = weights @ stored + zeros
-        total[1] = weights @ x + np.where(zeros > 0, zeros * at_zero, 0.0)
-        x.data **= 2
-        total[2] = weights @ x + np.where(zeros > 0, zeros * at_zero**2, 0.0)
+    weight = np.repeat(weights, np.diff(x.indptr))
+    zeros = weights.sum() - np.bincount(x.indices, weight, m)
+    zeros[np.bincount(x.indices, minlength=m) == matrix.shape[0]] = 0  # no rounding error
+    value = (x.data - near[x.indices]) / unit[x.indices]
+    here = np.isfinite(value)
+    value, weight = np.where(here, value, 0.0), np.where(here, weight, 0.0)
+    at_zero = np.where(zeros > 0, -near / unit, 0.0)
+    total = np.stack(
+        [
+            np.bincount(x.indices, weight, m) + zeros,
+            np.bincount(x.indices, weight * value, m) + zeros * at_zero,
+            np.bincount(x.indices, weight * value * value, m) + zeros * at_zero**2,
+        ]
+    )
     return _variance(total)
 
 
