@@ -196,9 +196,9 @@ def _model(found: dict[str, Any], n_bytes: int) -> SEFRClassifier:
     return SEFRClassifier.from_fitted(fitted, **params)
 
 
-def _as_now(members: Any) -> dict[str, Any]:
+def _as_now(content: Any) -> dict[str, Any]:
     """Return the members of a file of schema 1 as those of today."""
-    members = dict(_object(members, "the model"))
+    members: dict[str, Any] = dict(_object(content, "the model"))
     sharpness = members.pop("sharpness", None)
     if isinstance(sharpness, list) and sharpness:
         mean = np.exp(np.mean(np.log(_array(sharpness, "sharpness", (len(sharpness),)))))

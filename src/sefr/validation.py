@@ -186,6 +186,7 @@ class _Folds:
         """Read the rows once for the batch of folds from ``first`` on; all others are lumped together."""
         n_folds = min(self.batch, len(self.splits.tests) - first)
         fold_of = self.splits.fold_of
+        assert fold_of is not None  # noqa: S101  only such splits come here
         fold = fold_of - np.int32(first)
         fold[(fold < 0) | (fold >= n_folds) | (fold_of < 0)] = n_folds
         codes = fold * np.int32(len(self.rows.classes)) + self.rows.codes

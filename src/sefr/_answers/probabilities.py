@@ -82,12 +82,12 @@ class Calibration:
 
         Rows of some classes alone cannot say how likely the others are: then what earlier rows told stands.
         """
-        found = [] if self.sample is None else self.sample.codes
-        if (np.bincount(found, minlength=len(counts))[counts > 0] == 0).any():
+        sample = self.sample
+        if sample is None or not np.isin(np.flatnonzero(counts > 0), sample.codes).all():
             if self.prior is None or self.prior.inverse > 0:
                 return self.prior
             return TemperatureScaling(0.0, _log_shares(counts), self.prior.precision)
-        return fit_scaling(self.sample.unseen, self.prior, counts)
+        return fit_scaling(sample.unseen, self.prior, counts)
 
     def with_sample(self, sample: HeldOut) -> Calibration:
         """Return the calibration after further rows were learned."""
@@ -193,8 +193,7 @@ class _Likelihood:
         """Return the probability of every class (S, K)."""
         logits = theta[0] * self.gaps + theta[1:]
         likely = np.exp(logits - logits.max(axis=1, keepdims=True))
-        likely /= likely.sum(axis=1, keepdims=True)
-        return likely
+        return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 
     def value(self, theta: Floats) -> float:
         """Return what is minimised."""

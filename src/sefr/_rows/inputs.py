@@ -41,7 +41,7 @@ def complain_of_sums(rows: Labelled, raw: Raw, feature_names: Sequence[str] | No
 
 def complain_of_bad_cell(
     matrix: Matrix,
-    feature_names: Sequence[str] | None,
+    feature_names: Sequence[str] | NDArray[Any] | None,
     *,
     skip: NDArray[np.bool_] | None = None,
     missing: str = "error",
@@ -64,7 +64,7 @@ def refuse_one_class(classes: NDArray[Any], where: str, hint: str = "") -> None:
         raise ValueError(f"SEFR needs at least two classes, but {where} has one class only{only}{hint}")
 
 
-def describe_feature(feature: int, names: Sequence[str] | None) -> str:
+def describe_feature(feature: int, names: Sequence[str] | NDArray[Any] | None) -> str:
     """Return "column 3" or "column 3 ('age')"."""
     return f"column {feature}" if names is None else f"column {feature} ({names[feature]!r})"
 

@@ -402,9 +402,8 @@ class Summary:
             "sums": [fold.double_sums for fold in every],
         }
         if any(fold.present is not None for fold in every):
-            parts["present"] = [
-                fold.cells.each(lambda part, shape=fold.sums.shape: _full(part, shape)) for fold in every
-            ]
+            shape = others.sums.shape
+            parts["present"] = [fold.cells.each(lambda part: _full(part, shape)) for fold in every]
         added = {name: sums_of_others(values) for name, values in parts.items()}
         low, high = (np.array([getattr(fold, side) for fold in every]) for side in ("low", "high"))
         found = []

@@ -29,13 +29,13 @@ def class_weights(setting: Any, summary: Summary) -> Floats | None:
     if isinstance(setting, str) and setting == "balanced":
         seen = counts > 0
         even = counts.sum() / max(1, int(seen.sum()))
-        return np.divide(even, counts, out=np.ones_like(counts), where=seen)
+        return np.asarray(np.divide(even, counts, out=np.ones_like(counts), where=seen))
     if not isinstance(setting, Mapping):
         raise ValueError(f"class_weight must be None, 'balanced' or a dict of weights, not {setting!r}")
     labels = summary.classes.tolist()
     for label, weight in setting.items():
         if label not in labels:
             raise ValueError(f"class_weight names the class {label!r}, which is not among the labels")
-        if not isinstance(weight, Real) or not 0 < weight < np.inf:
+        if not isinstance(weight, Real) or not 0 < float(weight) < np.inf:
             raise ValueError(f"class_weight: class {label!r} has {weight!r}; weights are numbers above 0")
     return np.array([float(setting.get(label, 1.0)) for label in labels])

@@ -73,7 +73,7 @@ class HeldOut(Value):
         order = np.argsort(both.codes, kind="stable")
         counts = np.bincount(both.codes)
         left = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the latest of a class
-        return both.some(np.sort(order[left <= max(1, MOST_ROWS // np.count_nonzero(counts))]))
+        return both.some(np.sort(order[left <= max(1, MOST_ROWS // int(np.count_nonzero(counts)))]))
 
     def some(self, rows: NDArray[np.intp]) -> HeldOut:
         """Return some of the rows."""

@@ -109,8 +109,11 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
 
 def _others(parts: DoubleDouble) -> DoubleDouble:
     """Return total minus each row."""
-    rows = [parts.each(lambda part, k=k: part[k : k + 1]) for k in range(len(parts.head))]
-    return sum(rows[1:], rows[0]) - parts
+    total = DoubleDouble(parts.head[:1], None if parts.tail is None else parts.tail[:1])
+    for k in range(1, len(parts.head)):
+        tail = None if parts.tail is None else parts.tail[k : k + 1]
+        total = total + DoubleDouble(parts.head[k : k + 1], tail)
+    return total - parts
 
 
 def solve(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperplanes:

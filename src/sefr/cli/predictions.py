@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
+from .._rows.matrix import Matrix
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
 from ..files import Dataset, SourceError
@@ -62,7 +63,7 @@ def _as_kept(kind: str) -> str:
     return NUMBER if kind == NUMBER else TEXT
 
 
-def _answers(clf: SEFRClassifier, X: NDArray[np.float64], kept: pa.Table, wanted: Wanted) -> pa.Table:
+def _answers(clf: SEFRClassifier, X: Matrix, kept: pa.Table, wanted: Wanted) -> pa.Table:
     answer = kept.append_column("prediction", pa.array(clf.predict(X).tolist(), type=label_type(clf)))
     if wanted.scores:
         values = clf.decision_function(X)
