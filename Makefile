@@ -107,6 +107,7 @@ lint: $(TEST_READY) ## check style, and that imports go one way
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python .ci/lint-imports
+	$(BIN)/clang-format --dry-run --Werror native/*/*.[ch] native/*/*.inc tests/native/*.c
 
 types: $(TEST_READY) ## check types
 	$(BIN)/mypy

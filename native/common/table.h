@@ -50,10 +50,10 @@ struct grouping {
 
 /* The results of a pass: C order, caller's memory, written at the end of the pass and only if it succeeded. */
 struct totals {
-    double *sums;      /* n_groups x m */
-    double *counts;    /* n_groups */
+    double *sums;       /* n_groups x m */
+    double *counts;     /* n_groups */
     double *low, *high; /* n_folds x m */
-    double *present;   /* n_groups x m, or NULL where NaN is a value */
+    double *present;    /* n_groups x m, or NULL where NaN is a value */
 };
 
 /* A compressed table: line i (a row of CSR, a column of CSC) has the entries pointer[i] .. pointer[i + 1]. */
@@ -64,14 +64,28 @@ struct sparse {
     enum dtype type, index_type, pointer_type;
 };
 
+/* Read once: another thread may change it. */
+static inline int64_t read_index(const void *indices, enum dtype type, ptrdiff_t i) {
+    return type == I32 ? ((const volatile int32_t *)indices)[i] : ((const volatile int64_t *)indices)[i];
+}
+
+/* Where line i begins and ends; false: outside the entries. */
+static inline bool read_line(const struct sparse *x, ptrdiff_t i, int64_t *begin, int64_t *end) {
+    *begin = read_index(x->pointer, x->pointer_type, i);
+    *end = read_index(x->pointer, x->pointer_type, i + 1);
+    return *begin >= 0 && *begin <= *end && *end <= x->n_entries;
+}
+
 enum outcome { FINITE, NOT_FINITE, BAD_CODE, BAD_INDEX, BAD_POINTER, BAD_ROW, NO_MEMORY };
 
-enum outcome summarise(const struct table *x, const struct grouping *by, const struct totals *out, int n_threads);
-enum outcome summarise_csr(const struct sparse *x, const struct grouping *by, const struct totals *out, int n_threads);
-enum outcome summarise_csc(const struct sparse *x, const struct grouping *by, const struct totals *out, int n_threads);
+enum outcome sefr_summarise(const struct table *x, const struct grouping *by, const struct totals *out, int n_threads);
+enum outcome sefr_summarise_csr(const struct sparse *x, const struct grouping *by, const struct totals *out,
+                                int n_threads);
+enum outcome sefr_summarise_csc(const struct sparse *x, const struct grouping *by, const struct totals *out,
+                                int n_threads);
 
 /* out (n_rows x k) = x[rows] @ coef.T + intercept; rows NULL: all of them. */
-enum outcome scores(const struct table *x, const double *coef, const double *intercept, ptrdiff_t k,
-                    const int64_t *rows, ptrdiff_t n_rows, double *out, int n_threads);
+enum outcome sefr_scores(const struct table *x, const double *coef, const double *intercept, ptrdiff_t k,
+                         const int64_t *rows, ptrdiff_t n_rows, double *out, int n_threads);
 
 #endif

@@ -10,6 +10,6 @@ enum { MOST_THREADS = 256 };
 
 typedef void task_function(void *context, ptrdiff_t task, int worker);
 
-void run_tasks(task_function *run, void *context, ptrdiff_t n_tasks, int n_threads);
+void sefr_run_tasks(task_function *run, void *context, ptrdiff_t n_tasks, int n_threads);
 
 #endif

@@ -3,52 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-void free_distinct(struct distinct *found) {
+void sefr_free_distinct(struct distinct *found) {
     free(found->values);
     found->values = NULL;
     found->n = 0;
 }
 
-/* Integers move to unsigned 64 bits with the order kept: the sign bit is turned. */
-#define DEFINE_INTEGERS(tag, T)                                                                         \
-    static uint64_t JOIN(at, tag)(const struct column *y, ptrdiff_t i) {                                           \
-        T value;                                                                                                   \
-        memcpy(&value, y->data + i * y->stride, sizeof value);                                                     \
-        return (uint64_t)value ^ ((T)-1 < (T)1 ? (uint64_t)1 << 63 : 0);                                           \
-    }                                                                                                              \
-    static void JOIN(range, tag)(const struct column *y, ptrdiff_t n, uint64_t *low, uint64_t *high) {             \
-        for (ptrdiff_t i = 0; i < n; i++) {                                                                        \
-            uint64_t value = JOIN(at, tag)(y, i);                                                                  \
-            if (value < *low) *low = value;                                                                        \
-            if (value > *high) *high = value;                                                                      \
-        }                                                                                                          \
-    }                                                                                                              \
-    static bool JOIN(mark, tag)(const struct column *y, ptrdiff_t n, uint64_t low, uint64_t range, int32_t *seen,   \
-                                int32_t *codes) {                                                                  \
-        for (ptrdiff_t i = 0; i < n; i++) {                                                                        \
-            uint64_t offset = JOIN(at, tag)(y, i) - low;                                                           \
-            if (offset > range) return false;                                                                      \
-            seen[offset] = 1;                                                                                      \
-            codes[i] = (int32_t)offset;                                                                            \
-        }                                                                                                          \
-        return true;                                                                                               \
-    }
-DEFINE_INTEGERS(I8, int8_t)
-DEFINE_INTEGERS(U8, uint8_t)
-DEFINE_INTEGERS(I16, int16_t)
-DEFINE_INTEGERS(U16, uint16_t)
-DEFINE_INTEGERS(I32, int32_t)
-DEFINE_INTEGERS(U32, uint32_t)
-DEFINE_INTEGERS(I64, int64_t)
-DEFINE_INTEGERS(U64, uint64_t)
+/* Integers move to unsigned 64 bits with the order kept: the sign bit is turned. Floats are never labels here. */
+#define KERNEL "labels/labels_kernel.inc"
+#include "common/each_dtype.inc"
 
 typedef void range_function(const struct column *, ptrdiff_t, uint64_t *, uint64_t *);
 typedef bool mark_function(const struct column *, ptrdiff_t, uint64_t, uint64_t, int32_t *, int32_t *);
-
-static range_function *const range_of[N_DTYPES] = {NULL,      NULL,     range_I8,  range_U8, range_I16,
-                                                   range_U16, range_I32, range_U32, range_I64, range_U64};
-static mark_function *const mark_of[N_DTYPES] = {NULL,     NULL,     mark_I8,  mark_U8,  mark_I16,
-                                                 mark_U16, mark_I32, mark_U32, mark_I64, mark_U64};
+static range_function *const range_of[N_DTYPES] = OF_EACH_DTYPE(range);
+static mark_function *const mark_of[N_DTYPES] = OF_EACH_DTYPE(mark);
 
 /* Labels in a window of this size, at 0 or around it, are coded as they are read; others take a pass to find where
    they lie. */
@@ -72,7 +40,7 @@ static bool rank_codes(uint64_t low, uint64_t range, uint64_t flip, int32_t *see
     return true;
 }
 
-enum labels_outcome code_integers(const struct column *y, ptrdiff_t n, int32_t *codes, struct distinct *found) {
+enum labels_outcome sefr_code_integers(const struct column *y, ptrdiff_t n, int32_t *codes, struct distinct *found) {
     const bool is_unsigned = y->type == U8 || y->type == U16 || y->type == U32 || y->type == U64;
     const uint64_t zero = is_unsigned ? 0 : (uint64_t)1 << 63;
     mark_function *const mark = mark_of[y->type];
@@ -124,7 +92,7 @@ static uint64_t hash_bytes(const char *data, size_t size) {
 }
 
 /* Open addressing; a slot holds a code + 1, so that 0 is free. Never more than half full. */
-struct book {
+struct hash_table {
     uint32_t *slots;
     size_t mask;
     uint64_t *hashes; /* by code */
@@ -132,63 +100,63 @@ struct book {
     size_t n, capacity;
 };
 
-static bool widen(struct book *book) {
-    size_t capacity = book->capacity ? 2 * book->capacity : 64;
+static bool widen(struct hash_table *hashed) {
+    size_t capacity = hashed->capacity ? 2 * hashed->capacity : 64;
     uint32_t *slots = calloc(2 * capacity, sizeof *slots);
-    uint64_t *hashes = realloc(book->hashes, capacity * sizeof *hashes);
-    if (hashes) book->hashes = hashes;
-    uint64_t *first = realloc(book->first, capacity * sizeof *first);
-    if (first) book->first = first;
+    uint64_t *hashes = realloc(hashed->hashes, capacity * sizeof *hashes);
+    if (hashes) hashed->hashes = hashes;
+    uint64_t *first = realloc(hashed->first, capacity * sizeof *first);
+    if (first) hashed->first = first;
     if (!slots || !hashes || !first) {
         free(slots);
         return false;
     }
-    free(book->slots);
-    book->slots = slots;
-    book->capacity = capacity;
-    book->mask = 2 * capacity - 1;
-    for (size_t code = 0; code < book->n; code++) {
-        size_t slot = (size_t)book->hashes[code] & book->mask;
-        while (slots[slot]) slot = (slot + 1) & book->mask;
+    free(hashed->slots);
+    hashed->slots = slots;
+    hashed->capacity = capacity;
+    hashed->mask = 2 * capacity - 1;
+    for (size_t code = 0; code < hashed->n; code++) {
+        size_t slot = (size_t)hashed->hashes[code] & hashed->mask;
+        while (slots[slot]) slot = (slot + 1) & hashed->mask;
         slots[slot] = (uint32_t)code + 1;
     }
     return true;
 }
 
 /* The code of the item at position i, which may be a new one; -1: no memory. */
-static int64_t code_item(struct book *book, const struct items *y, ptrdiff_t i) {
+static int64_t code_item(struct hash_table *hashed, const struct items *y, ptrdiff_t i) {
     const char *item = y->data + i * y->stride;
     uint64_t hash = hash_bytes(item, y->size);
-    size_t slot = (size_t)hash & book->mask;
-    for (; book->slots[slot]; slot = (slot + 1) & book->mask) {
-        uint32_t code = book->slots[slot] - 1;
-        if (book->hashes[code] == hash &&
-            memcmp(y->data + (ptrdiff_t)book->first[code] * y->stride, item, y->size) == 0) {
+    size_t slot = (size_t)hash & hashed->mask;
+    for (; hashed->slots[slot]; slot = (slot + 1) & hashed->mask) {
+        uint32_t code = hashed->slots[slot] - 1;
+        if (hashed->hashes[code] == hash &&
+            memcmp(y->data + (ptrdiff_t)hashed->first[code] * y->stride, item, y->size) == 0) {
             return code;
         }
     }
-    if (book->n == book->capacity) {
-        if (book->n > INT32_MAX / 2 || !widen(book)) return -1;
-        slot = (size_t)hash & book->mask;
-        while (book->slots[slot]) slot = (slot + 1) & book->mask;
+    if (hashed->n == hashed->capacity) {
+        if (hashed->n > INT32_MAX / 2 || !widen(hashed)) return -1;
+        slot = (size_t)hash & hashed->mask;
+        while (hashed->slots[slot]) slot = (slot + 1) & hashed->mask;
     }
-    book->hashes[book->n] = hash;
-    book->first[book->n] = (uint64_t)i;
-    book->slots[slot] = (uint32_t)++book->n;
-    return (int64_t)book->n - 1;
+    hashed->hashes[hashed->n] = hash;
+    hashed->first[hashed->n] = (uint64_t)i;
+    hashed->slots[slot] = (uint32_t)++hashed->n;
+    return (int64_t)hashed->n - 1;
 }
 
-enum labels_outcome code_bytes(const struct items *y, int32_t *codes, struct distinct *found) {
-    struct book book = {0};
-    bool ok = widen(&book);
+enum labels_outcome sefr_code_bytes(const struct items *y, int32_t *codes, struct distinct *found) {
+    struct hash_table hashed = {0};
+    bool ok = widen(&hashed);
     for (ptrdiff_t i = 0; ok && i < y->n; i++) {
-        int64_t code = code_item(&book, y, i);
+        int64_t code = code_item(&hashed, y, i);
         codes[i] = (int32_t)code;
         ok = code >= 0;
     }
-    free(book.slots);
-    free(book.hashes);
-    found->values = book.first;
-    found->n = (ptrdiff_t)book.n;
+    free(hashed.slots);
+    free(hashed.hashes);
+    found->values = hashed.first;
+    found->n = (ptrdiff_t)hashed.n;
     return ok ? LABELS_CODED : LABELS_NO_MEMORY;
 }

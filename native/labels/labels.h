@@ -18,12 +18,13 @@ struct items {
     size_t size;
 };
 
-/* codes[i] = rank of y[i] among the distinct integers, found sorted. LABELS_SPREAD: highest - lowest exceeds 65536 + 4 n. */
-enum labels_outcome code_integers(const struct column *y, ptrdiff_t n, int32_t *codes, struct distinct *found);
+/* codes[i] = rank of y[i] among the distinct integers, found sorted. LABELS_SPREAD: highest - lowest exceeds
+   65536 + 4 n. */
+enum labels_outcome sefr_code_integers(const struct column *y, ptrdiff_t n, int32_t *codes, struct distinct *found);
 
 /* codes[i] counts distinct items in order of appearance; found: where each appeared first. */
-enum labels_outcome code_bytes(const struct items *y, int32_t *codes, struct distinct *found);
+enum labels_outcome sefr_code_bytes(const struct items *y, int32_t *codes, struct distinct *found);
 
-void free_distinct(struct distinct *found);
+void sefr_free_distinct(struct distinct *found);
 
 #endif

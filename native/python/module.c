@@ -1,59 +1,38 @@
 /* The Python face of the kernels: buffers in, checks, the GIL released around the work. */
-#include "python/binding.h"
+#include "python/arguments.h"
+#include "solve/solve.h"
 
-static const char summarise_doc[] =
-    "summarise(X, codes, weights, n_classes, sums, counts, low, high, present, n_threads)\n--\n\n"
-    "Add up rows: sums per group, lowest and highest value per fold. True if every sum is finite.";
-static const char csr_doc[] =
-    "summarise_csr(data, indices, indptr, codes, weights, n_classes, sums, counts, low, high, present, n_threads)\n"
-    "--\n\nAdd up the rows of a CSR matrix without duplicates; implicit zeros are values.";
-static const char csc_doc[] =
-    "summarise_csc(data, indices, indptr, codes, weights, n_classes, sums, counts, low, high, present, n_threads)\n"
-    "--\n\nAdd up the columns of a CSC matrix without duplicates; implicit zeros are values.";
-static const char scores_doc[] =
-    "scores(X, coef, intercept, rows, out, n_threads)\n--\n\n"
-    "Write X @ coef.T + intercept to out, in float64, for all rows or the rows listed.";
-static const char sweep_doc[] =
-    "sweep(X, centre, scale, codes, weights, class_weights, coef, intercept, slope, intercept_slope, n_threads)\n"
-    "--\n\nScore rows and add them up again, weighted by how wrong the scores are; returns the loss.";
-static const char sweep_csr_doc[] =
-    "sweep_csr(data, indices, indptr, fill, codes, weights, class_weights, coef, intercept, slope, intercept_slope, "
-    "n_threads)\n--\n\nThe same for a CSR matrix and a model of its values as they are.";
-static const char solve_doc[] =
-    "solve(sums, counts, low, span, epsilon, weights, bias)\n--\n\n"
-    "Write the hyperplanes that sums define; False, and nothing of use, where that needs care.";
-static const char delicate_doc[] =
-    "is_delicate(sums, counts, low)\n--\n\n"
-    "Say whether a feature lies so far from zero that its plain sum loses what distinguishes its values.";
-static const char integers_doc[] =
-    "encode_integers(y, codes)\n--\n\n"
-    "Write to codes the rank of each integer among the distinct ones, returned sorted; None if they are too spread.";
-static const char bytes_doc[] =
-    "encode_bytes(y, codes)\n--\n\n"
-    "Code items of one size by hashing; returns the position of each one's first appearance.";
-static const char objects_doc[] =
-    "encode_objects(y, codes)\n--\n\n"
-    "Code hashable objects in order of appearance; returns the distinct ones in that order.";
-
-#define METHOD(name, function, doc) {name, (PyCFunction)(void (*)(void))function, METH_FASTCALL | METH_KEYWORDS, doc}
+/* _native.pyi has the contracts. */
+#define METHOD(name) {#name, (PyCFunction)(void (*)(void))sefr_py_##name, METH_FASTCALL | METH_KEYWORDS, NULL}
 
 static PyMethodDef methods[] = {
-    METHOD("summarise", py_summarise, summarise_doc),
-    METHOD("summarise_csr", py_summarise_csr, csr_doc),
-    METHOD("summarise_csc", py_summarise_csc, csc_doc),
-    METHOD("scores", py_scores, scores_doc),
-    METHOD("sweep", py_sweep, sweep_doc),
-    METHOD("sweep_csr", py_sweep_csr, sweep_csr_doc),
-    METHOD("solve", py_solve, solve_doc),
-    METHOD("is_delicate", py_is_delicate, delicate_doc),
-    METHOD("encode_integers", py_encode_integers, integers_doc),
-    METHOD("encode_bytes", py_encode_bytes, bytes_doc),
-    METHOD("encode_objects", py_encode_objects, objects_doc),
-    {NULL, NULL, 0, NULL},
+    METHOD(summarise),       METHOD(summarise_csr), METHOD(summarise_csc),  METHOD(scores),
+    METHOD(gradient),        METHOD(gradient_csr),  METHOD(solve),          METHOD(is_delicate),
+    METHOD(encode_integers), METHOD(encode_bytes),  METHOD(encode_objects), {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef module = {
+/* Python compares these with its own: see tests/native. */
+static int add_constants(PyObject *module) {
+    static const struct {
+        const char *name;
+        double value;
+    } constants[] = {{"DELICATE", DELICATE}, {"FAR", FAR}, {"NARROW", NARROW}};
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+        PyObject *value = PyFloat_FromDouble(constants[i].value);
+        const int failed = !value || PyModule_AddObjectRef(module, constants[i].name, value) != 0;
+        Py_XDECREF(value);
+        if (failed) return -1;
+    }
+    return 0;
+}
+
+static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "_native", "The host kernels of sefr.", 0, methods, NULL, NULL, NULL, NULL,
 };
 
-PyMODINIT_FUNC PyInit__native(void) { return PyModule_Create(&module); }
+PyMODINIT_FUNC PyInit__native(void) {
+    PyObject *module = PyModule_Create(&definition);
+    if (module && add_constants(module) == 0) return module;
+    Py_XDECREF(module);
+    return NULL;
+}

@@ -1,8 +1,11 @@
-#include "python/binding.h"
 #include "labels/labels.h"
+#include "python/arguments.h"
 
-static bool hold_codes(struct array *codes, PyObject *object, Py_ssize_t n) {
-    return hold_exact(codes, object, "codes", 1, I32, true) && check_shape(codes, "codes", n, -1);
+/* n labels */
+static const struct argument arguments[] = {OTHER_ARGUMENT("y"), WRITES("codes", I32, "n")};
+
+static bool check_codes(const struct call *call, Py_ssize_t n) {
+    return sefr_check_shapes(call, "n", (Py_ssize_t[]){n});
 }
 
 static PyObject *integer_list(const struct distinct *found, bool is_signed) {
@@ -20,67 +23,66 @@ static PyObject *integer_list(const struct distinct *found, bool is_signed) {
 
 static PyObject *encoded(enum labels_outcome outcome, const struct distinct *found, bool is_signed) {
     switch (outcome) {
-    case LABELS_CODED:
-        return integer_list(found, is_signed);
-    case LABELS_SPREAD:
-        return Py_NewRef(Py_None);
-    case LABELS_CHANGED:
-        PyErr_SetString(PyExc_RuntimeError, "y was changed during the call");
-        return NULL;
-    default:
-        return PyErr_NoMemory();
+    case LABELS_CODED: return integer_list(found, is_signed);
+    case LABELS_SPREAD: return Py_NewRef(Py_None);
+    case LABELS_CHANGED: PyErr_SetString(PyExc_RuntimeError, "y was changed during the call"); return NULL;
+    default: return PyErr_NoMemory();
     }
 }
 
-PyObject *py_encode_integers(FASTCALL) {
-    static const char *const names[] = {"y", "codes"};
-    PyObject *values[2], *result = NULL;
-    struct array y = {.held = false}, codes = {.held = false};
+PyObject *sefr_py_encode_integers(FASTCALL) {
+    struct call call;
+    struct array y = {.held = false};
+    PyObject *result = NULL;
     (void)self;
-    if (!gather_arguments("encode_integers", names, 2, args, n_args, kwnames, values)) return NULL;
-    if (hold(&y, values[0], "y", 1) && hold_codes(&codes, values[1], y.view.shape[0])) {
-        if (y.type == F32 || y.type == F64) {
-            PyErr_SetString(PyExc_TypeError, "y is not of integers");
-        } else {
-            struct column column = {y.view.buf, y.view.strides[0], y.type};
-            struct distinct found = {0};
-            enum labels_outcome outcome;
-            Py_BEGIN_ALLOW_THREADS;
-            outcome = code_integers(&column, y.view.shape[0], codes.view.buf, &found);
-            Py_END_ALLOW_THREADS;
-            result = encoded(outcome, &found, y.type == I8 || y.type == I16 || y.type == I32 || y.type == I64);
-            free_distinct(&found);
-        }
+    if (!sefr_begin_call(&call, "encode_integers", arguments, 2, args, n_args, kwnames) ||
+        !sefr_hold(&y, call.values[0], "y", 1) || !check_codes(&call, y.view.shape[0])) {
+        goto done;
     }
-    release(&y);
-    release(&codes);
+    if (y.type == F32 || y.type == F64) {
+        PyErr_SetString(PyExc_TypeError, "y is not of integers");
+    } else {
+        struct column column = {y.view.buf, y.view.strides[0], y.type};
+        struct distinct found = {0};
+        enum labels_outcome outcome;
+        Py_BEGIN_ALLOW_THREADS;
+        outcome = sefr_code_integers(&column, y.view.shape[0], call.arrays[1].view.buf, &found);
+        Py_END_ALLOW_THREADS;
+        result = encoded(outcome, &found, y.type == I8 || y.type == I16 || y.type == I32 || y.type == I64);
+        sefr_free_distinct(&found);
+    }
+done:
+    sefr_release(&y);
+    sefr_end_call(&call);
     return result;
 }
 
-PyObject *py_encode_bytes(FASTCALL) {
-    static const char *const names[] = {"y", "codes"};
-    PyObject *values[2], *result = NULL;
-    struct array y = {.held = false}, codes = {.held = false};
+PyObject *sefr_py_encode_bytes(FASTCALL) {
+    struct call call;
+    struct array y = {.held = false};
+    PyObject *result = NULL;
     (void)self;
-    if (!gather_arguments("encode_bytes", names, 2, args, n_args, kwnames, values)) return NULL;
-    if (hold(&y, values[0], "y", 2) && hold_codes(&codes, values[1], y.view.shape[0])) {
-        if (y.view.itemsize != 1) {
-            PyErr_SetString(PyExc_TypeError, "y is not of bytes");
-        } else if (y.view.strides[1] != 1 && y.view.shape[1] > 1) {
-            PyErr_SetString(PyExc_ValueError, "the bytes of an item of y are not adjacent");
-        } else {
-            struct items items = {y.view.buf, y.view.strides[0], y.view.shape[0], (size_t)y.view.shape[1]};
-            struct distinct found = {0};
-            enum labels_outcome outcome;
-            Py_BEGIN_ALLOW_THREADS;
-            outcome = code_bytes(&items, codes.view.buf, &found);
-            Py_END_ALLOW_THREADS;
-            result = encoded(outcome, &found, true);
-            free_distinct(&found);
-        }
+    if (!sefr_begin_call(&call, "encode_bytes", arguments, 2, args, n_args, kwnames) ||
+        !sefr_hold(&y, call.values[0], "y", 2) || !check_codes(&call, y.view.shape[0])) {
+        goto done;
     }
-    release(&y);
-    release(&codes);
+    if (y.view.itemsize != 1) {
+        PyErr_SetString(PyExc_TypeError, "y is not of bytes");
+    } else if (y.view.strides[1] != 1 && y.view.shape[1] > 1) {
+        PyErr_SetString(PyExc_ValueError, "the bytes of an item of y are not adjacent");
+    } else {
+        struct items items = {y.view.buf, y.view.strides[0], y.view.shape[0], (size_t)y.view.shape[1]};
+        struct distinct found = {0};
+        enum labels_outcome outcome;
+        Py_BEGIN_ALLOW_THREADS;
+        outcome = sefr_code_bytes(&items, call.arrays[1].view.buf, &found);
+        Py_END_ALLOW_THREADS;
+        result = encoded(outcome, &found, true);
+        sefr_free_distinct(&found);
+    }
+done:
+    sefr_release(&y);
+    sefr_end_call(&call);
     return result;
 }
 
@@ -129,27 +131,29 @@ static bool code_objects(const Py_buffer *y, int32_t *codes, PyObject *found, Py
     return true;
 }
 
-PyObject *py_encode_objects(FASTCALL) {
-    static const char *const names[] = {"y", "codes"};
-    PyObject *values[2], *result = NULL, *found = NULL;
-    struct array codes = {.held = false};
-    Py_buffer y;
+PyObject *sefr_py_encode_objects(FASTCALL) {
+    struct call call;
+    Py_buffer y = {.obj = NULL};
+    PyObject *result = NULL;
     (void)self;
-    if (!gather_arguments("encode_objects", names, 2, args, n_args, kwnames, values)) return NULL;
-    if (PyObject_GetBuffer(values[0], &y, PyBUF_STRIDES | PyBUF_FORMAT) != 0) return NULL;
+    if (!sefr_begin_call(&call, "encode_objects", arguments, 2, args, n_args, kwnames) ||
+        PyObject_GetBuffer(call.values[0], &y, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
+        goto done;
+    }
     if (y.ndim != 1 || !y.format || y.format[0] != 'O' || y.format[1] || (uintptr_t)y.buf % sizeof(PyObject *) ||
         y.strides[0] % (Py_ssize_t)sizeof(PyObject *)) {
         PyErr_SetString(PyExc_TypeError, "y is not a one-dimensional array of objects");
-    } else if (hold_codes(&codes, values[1], y.shape[0])) {
-        found = PyDict_New();
+    } else if (check_codes(&call, y.shape[0])) {
+        PyObject *found = PyDict_New();
         result = PyList_New(0);
-        if (!found || !result || !code_objects(&y, codes.view.buf, found, result)) {
+        if (!found || !result || !code_objects(&y, call.arrays[1].view.buf, found, result)) {
             Py_XDECREF(result);
             result = NULL;
         }
         Py_XDECREF(found);
     }
-    release(&codes);
     PyBuffer_Release(&y);
+done:
+    sefr_end_call(&call);
     return result;
 }

@@ -1,69 +1,54 @@
-#include "python/binding.h"
+#include "python/arguments.h"
 #include "solve/solve.h"
 
 enum { SUMS, COUNTS, LOW, SPAN, EPSILON, WEIGHTS, BIAS, N_ARGUMENTS };
 
-static const char *const names[] = {"sums", "counts", "low", "span", "epsilon", "weights", "bias"};
+/* k classes, m features, r hyperplanes */
+static const struct argument arguments[N_ARGUMENTS] = {
+    READS("sums", F64, "km"),  READS("counts", F64, "k"),    READS("low", F64, "m"),  READS("span", F64, "m"),
+    OTHER_ARGUMENT("epsilon"), WRITES("weights", F64, "rm"), WRITES("bias", F64, "r")};
 
-static bool hold_learned(struct array *arrays, PyObject *const *values, Py_ssize_t n_ranges, struct learned *from) {
-    if (!hold_exact(&arrays[SUMS], values[SUMS], "sums", 2, F64, false)) return false;
+/* What was learned, if the arrays of the call agree with each other. */
+static bool get_learned(const struct call *call, struct learned *from) {
+    const struct array *arrays = call->arrays;
     const Py_ssize_t k = arrays[SUMS].view.shape[0], m = arrays[SUMS].view.shape[1];
-    for (Py_ssize_t i = COUNTS; i < COUNTS + 1 + n_ranges; i++) {
-        if (!hold_exact(&arrays[i], values[i], names[i], 1, F64, false) ||
-            !check_shape(&arrays[i], names[i], i == COUNTS ? k : m, -1)) {
-            return false;
-        }
-    }
-    *from = (struct learned){k, m, arrays[COUNTS].view.buf, arrays[SUMS].view.buf, arrays[LOW].view.buf, NULL};
-    if (n_ranges > 1) from->span = arrays[SPAN].view.buf;
-    return true;
+    *from = (struct learned){
+        k, m, data_of(&arrays[COUNTS]), data_of(&arrays[SUMS]), data_of(&arrays[LOW]), data_of(&arrays[SPAN])};
+    return sefr_check_shapes(call, "kmr", (Py_ssize_t[]){k, m, k == 2 ? 1 : k});
 }
 
-static bool hold_planes(struct array *arrays, PyObject *const *values, const struct learned *from, struct planes *to) {
-    const Py_ssize_t n_planes = from->k == 2 ? 1 : from->k;
-    for (int i = WEIGHTS; i < N_ARGUMENTS; i++) {
-        const bool wide = i == WEIGHTS;
-        if (!hold_exact(&arrays[i], values[i], names[i], wide ? 2 : 1, F64, true) ||
-            !check_shape(&arrays[i], names[i], n_planes, wide ? from->m : -1)) {
-            return false;
-        }
-    }
-    *to = (struct planes){arrays[WEIGHTS].view.buf, arrays[BIAS].view.buf};
-    return true;
-}
-
-PyObject *py_solve(FASTCALL) {
-    PyObject *values[N_ARGUMENTS], *result = NULL;
-    struct array arrays[N_ARGUMENTS] = {{.held = false}};
+PyObject *sefr_py_solve(FASTCALL) {
+    struct call call;
     struct learned from;
-    struct planes to;
+    PyObject *result = NULL;
     (void)self;
-    if (!gather_arguments("solve", names, N_ARGUMENTS, args, n_args, kwnames, values)) return NULL;
-    const double epsilon = PyFloat_AsDouble(values[EPSILON]);
-    if (!PyErr_Occurred() && hold_learned(arrays, values, 2, &from) && hold_planes(arrays, values, &from, &to)) {
-        bool solved;
-        Py_BEGIN_ALLOW_THREADS;
-        solved = solve(&from, epsilon, &to);
-        Py_END_ALLOW_THREADS;
-        result = PyBool_FromLong(solved);
+    if (sefr_begin_call(&call, "solve", arguments, N_ARGUMENTS, args, n_args, kwnames) && get_learned(&call, &from)) {
+        const double epsilon = PyFloat_AsDouble(call.values[EPSILON]);
+        const struct planes to = {data_of(&call.arrays[WEIGHTS]), data_of(&call.arrays[BIAS])};
+        if (!PyErr_Occurred()) {
+            bool solved;
+            Py_BEGIN_ALLOW_THREADS;
+            solved = sefr_solve(&from, epsilon, &to);
+            Py_END_ALLOW_THREADS;
+            result = PyBool_FromLong(solved);
+        }
     }
-    for (int i = 0; i < N_ARGUMENTS; i++) release(&arrays[i]);
+    sefr_end_call(&call);
     return result;
 }
 
-PyObject *py_is_delicate(FASTCALL) {
-    PyObject *values[SPAN], *result = NULL;
-    struct array arrays[SPAN] = {{.held = false}};
+PyObject *sefr_py_is_delicate(FASTCALL) {
+    struct call call;
     struct learned from;
+    PyObject *result = NULL;
     (void)self;
-    if (!gather_arguments("is_delicate", names, SPAN, args, n_args, kwnames, values)) return NULL;
-    if (hold_learned(arrays, values, 1, &from)) {
+    if (sefr_begin_call(&call, "is_delicate", arguments, SPAN, args, n_args, kwnames) && get_learned(&call, &from)) {
         bool delicate;
         Py_BEGIN_ALLOW_THREADS;
-        delicate = is_delicate(&from);
+        delicate = sefr_is_delicate(&from);
         Py_END_ALLOW_THREADS;
         result = PyBool_FromLong(delicate);
     }
-    for (int i = 0; i < SPAN; i++) release(&arrays[i]);
+    sefr_end_call(&call);
     return result;
 }

@@ -1,200 +1,101 @@
-#include "python/binding.h"
+#include "python/arguments.h"
 
-/* The arguments that all three passes share: where rows belong, and where results go. */
+/* The last arguments of all three passes: where rows belong, and where results go. There are n rows, m features,
+   g groups and f folds. */
+enum { CODES, WEIGHTS, N_CLASSES, SUMS, COUNTS, LOW, HIGH, PRESENT, N_THREADS, N_SHARED };
+#define SHARED                                                                                                      \
+    READS("codes", I32, "n"), READS_OR_NONE("weights", F64, "n"), OTHER_ARGUMENT("n_classes"),                      \
+        WRITES("sums", F64, "gm"), WRITES("counts", F64, "g"), WRITES("low", F64, "fm"), WRITES("high", F64, "fm"), \
+        WRITES_OR_NONE("present", F64, "gm"), OTHER_ARGUMENT("n_threads")
+
 struct pass {
-    struct array codes, weights, sums, counts, low, high, present;
+    struct call call;
+    const struct array *shared;
     struct grouping by;
     struct totals out;
     int n_threads;
 };
 
-enum { CODES, WEIGHTS, N_CLASSES, SUMS, COUNTS, LOW, HIGH, PRESENT, N_THREADS, N_SHARED };
-#define SHARED_NAMES "codes", "weights", "n_classes", "sums", "counts", "low", "high", "present", "n_threads"
-
-static void release_pass(struct pass *pass) {
-    release(&pass->codes);
-    release(&pass->weights);
-    release(&pass->sums);
-    release(&pass->counts);
-    release(&pass->low);
-    release(&pass->high);
-    release(&pass->present);
-}
-
-static bool hold_pass(struct pass *pass, PyObject *const *values) {
-    int n_classes;
-    return get_int(values[N_CLASSES], "n_classes", 1, INT32_MAX, &n_classes) &&
-           (pass->by.n_classes = n_classes, true) &&
-           get_int(values[N_THREADS], "n_threads", 1, INT32_MAX, &pass->n_threads) &&
-           hold_exact(&pass->codes, values[CODES], "codes", 1, I32, false) &&
-           hold_optional(&pass->weights, values[WEIGHTS], "weights", 1, F64, false) &&
-           hold_exact(&pass->sums, values[SUMS], "sums", 2, F64, true) &&
-           hold_exact(&pass->counts, values[COUNTS], "counts", 1, F64, true) &&
-           hold_exact(&pass->low, values[LOW], "low", 2, F64, true) &&
-           hold_exact(&pass->high, values[HIGH], "high", 2, F64, true) &&
-           hold_optional(&pass->present, values[PRESENT], "present", 2, F64, true);
+static bool begin_pass(struct pass *pass, Py_ssize_t first_shared) {
+    PyObject *const *values = pass->call.values + first_shared;
+    pass->shared = pass->call.arrays + first_shared;
+    return sefr_get_int(values[N_CLASSES], "n_classes", 1, INT32_MAX, &pass->by.n_classes) &&
+           sefr_get_int(values[N_THREADS], "n_threads", 1, INT32_MAX, &pass->n_threads);
 }
 
 /* n rows of m features fit the arrays of the pass. */
 static bool check_pass(struct pass *pass, Py_ssize_t n, Py_ssize_t m) {
-    Py_ssize_t n_groups = pass->sums.view.shape[0];
-    if (n_groups < 1 || n_groups > INT32_MAX || n_groups % pass->by.n_classes != 0) {
-        PyErr_Format(PyExc_ValueError, "sums has %zd rows, not a multiple of n_classes (%d) below 2**31", n_groups,
-                     (int)pass->by.n_classes);
+    const struct array *shared = pass->shared;
+    const Py_ssize_t n_groups = shared[SUMS].view.shape[0], n_classes = pass->by.n_classes;
+    if (n_groups < 1 || n_groups > INT32_MAX || n_groups % n_classes != 0) {
+        PyErr_Format(PyExc_ValueError, "sums has %zd rows, not a multiple of n_classes (%zd) below 2**31", n_groups,
+                     n_classes);
         return false;
     }
-    Py_ssize_t n_folds = n_groups / pass->by.n_classes;
-    if (!check_shape(&pass->codes, "codes", n, -1) || !check_shape(&pass->sums, "sums", n_groups, m) ||
-        !check_shape(&pass->counts, "counts", n_groups, -1) || !check_shape(&pass->low, "low", n_folds, m) ||
-        !check_shape(&pass->high, "high", n_folds, m) ||
-        (pass->weights.held && !check_shape(&pass->weights, "weights", n, -1)) ||
-        (pass->present.held && !check_shape(&pass->present, "present", n_groups, m))) {
-        return false;
-    }
-    pass->by.codes = pass->codes.view.buf;
-    pass->by.weights = pass->weights.held ? pass->weights.view.buf : NULL;
+    if (!sefr_check_shapes(&pass->call, "nmgf", (Py_ssize_t[]){n, m, n_groups, n_groups / n_classes})) return false;
+    pass->by.codes = data_of(&shared[CODES]);
+    pass->by.weights = data_of(&shared[WEIGHTS]);
     pass->by.n_groups = (int32_t)n_groups;
-    pass->out = (struct totals){pass->sums.view.buf, pass->counts.view.buf, pass->low.view.buf, pass->high.view.buf,
-                                pass->present.held ? pass->present.view.buf : NULL};
+    pass->out = (struct totals){data_of(&shared[SUMS]), data_of(&shared[COUNTS]), data_of(&shared[LOW]),
+                                data_of(&shared[HIGH]), data_of(&shared[PRESENT])};
     return true;
 }
 
 static PyObject *answer(enum outcome outcome, const struct pass *pass) {
-    switch (outcome) {
-    case FINITE:
-        return PyBool_FromLong(1);
-    case NOT_FINITE:
-        return PyBool_FromLong(0);
-    default:
-        return refuse(outcome, pass->by.n_groups);
-    }
+    if (outcome == FINITE || outcome == NOT_FINITE) return PyBool_FromLong(outcome == FINITE);
+    return sefr_refuse(outcome, pass->by.n_groups);
 }
 
-static bool hold_columns(PyObject *sequence, Py_ssize_t m, struct array *arrays, struct column *columns,
-                         Py_ssize_t n) {
-    for (Py_ssize_t j = 0; j < m; j++) {
-        PyObject *item = PySequence_GetItem(sequence, j);
-        if (!item) return false;
-        char name[40];
-        PyOS_snprintf(name, sizeof name, "column %zd of X", j);
-        bool ok = hold(&arrays[j], item, name, 1);
-        Py_DECREF(item); /* the buffer view keeps it alive */
-        if (!ok || !check_shape(&arrays[j], name, n, -1)) return false;
-        columns[j] = (struct column){arrays[j].view.buf, arrays[j].view.strides[0], arrays[j].type};
-    }
-    return true;
-}
-
-static PyObject *summarise_columns(PyObject *sequence, struct pass *pass) {
-    Py_ssize_t n = pass->codes.view.shape[0], m = PySequence_Size(sequence);
-    if (m < 0) return NULL;
-    struct array *arrays = PyMem_Calloc((size_t)m + 1, sizeof *arrays);
-    struct column *columns = PyMem_Calloc((size_t)m + 1, sizeof *columns);
-    PyObject *result = NULL;
-    if (!arrays || !columns) {
-        PyErr_NoMemory();
-    } else if (check_pass(pass, n, m) && hold_columns(sequence, m, arrays, columns, n)) {
-        struct table x = {.n = n, .m = m, .columns = columns};
-        enum outcome outcome;
-        Py_BEGIN_ALLOW_THREADS;
-        outcome = summarise(&x, &pass->by, &pass->out, pass->n_threads);
-        Py_END_ALLOW_THREADS;
-        result = answer(outcome, pass);
-    }
-    for (Py_ssize_t j = 0; arrays && j < m; j++) release(&arrays[j]);
-    PyMem_Free(arrays);
-    PyMem_Free(columns);
-    return result;
-}
-
-static PyObject *summarise_buffer(PyObject *object, struct pass *pass) {
-    struct array array;
-    if (!hold(&array, object, "X", 2)) return NULL;
-    const Py_buffer *view = &array.view;
-    PyObject *result = NULL;
-    if (check_pass(pass, view->shape[0], view->shape[1])) {
-        struct table x = {.n = view->shape[0],
-                          .m = view->shape[1],
-                          .data = view->buf,
-                          .row_stride = view->strides[0],
-                          .column_stride = view->strides[1],
-                          .type = array.type};
-        enum outcome outcome;
-        Py_BEGIN_ALLOW_THREADS;
-        outcome = summarise(&x, &pass->by, &pass->out, pass->n_threads);
-        Py_END_ALLOW_THREADS;
-        result = answer(outcome, pass);
-    }
-    release(&array);
-    return result;
-}
-
-PyObject *py_summarise(FASTCALL) {
-    static const char *const names[] = {"X", SHARED_NAMES};
-    PyObject *values[1 + N_SHARED];
+PyObject *sefr_py_summarise(FASTCALL) {
+    static const struct argument arguments[] = {OTHER_ARGUMENT("X"), SHARED};
+    struct held_table table = {0};
     struct pass pass = {0};
     PyObject *result = NULL;
     (void)self;
-    if (!gather_arguments("summarise", names, 1 + N_SHARED, args, n_args, kwnames, values)) return NULL;
-    if (hold_pass(&pass, values + 1)) {
-        result = PyObject_CheckBuffer(values[0]) ? summarise_buffer(values[0], &pass)
-                                                 : summarise_columns(values[0], &pass);
+    if (sefr_begin_call(&pass.call, "summarise", arguments, 1 + N_SHARED, args, n_args, kwnames) &&
+        begin_pass(&pass, 1) && sefr_hold_table(&table, pass.call.values[0], pass.shared[CODES].view.shape[0]) &&
+        check_pass(&pass, table.x.n, table.x.m)) {
+        enum outcome outcome;
+        Py_BEGIN_ALLOW_THREADS;
+        outcome = sefr_summarise(&table.x, &pass.by, &pass.out, pass.n_threads);
+        Py_END_ALLOW_THREADS;
+        result = answer(outcome, &pass);
     }
-    release_pass(&pass);
+    sefr_release_table(&table);
+    sefr_end_call(&pass.call);
     return result;
 }
 
 typedef enum outcome sparse_function(const struct sparse *, const struct grouping *, const struct totals *, int);
 
-static bool hold_index(struct array *array, PyObject *object, const char *name) {
-    if (!hold(array, object, name, 1)) return false;
-    enum dtype type = array->type;
-    release(array);
-    if (type == I32 || type == I64) return hold_exact(array, object, name, 1, type, false);
-    PyErr_Format(PyExc_TypeError, "%s is not int32 or int64", name);
-    return false;
-}
-
-static bool hold_sparse(struct array *arrays, PyObject *const *values) {
-    if (!hold(&arrays[0], values[0], "data", 1)) return false;
-    enum dtype type = arrays[0].type;
-    release(&arrays[0]);
-    return hold_exact(&arrays[0], values[0], "data", 1, type, false) &&
-           hold_index(&arrays[1], values[1], "indices") && hold_index(&arrays[2], values[2], "indptr") &&
-           check_shape(&arrays[1], "indices", arrays[0].view.shape[0], -1);
-}
-
 static PyObject *summarise_sparse(const char *function, sparse_function *run, bool by_rows, PyObject *const *args,
                                   Py_ssize_t n_args, PyObject *kwnames) {
-    static const char *const names[] = {"data", "indices", "indptr", SHARED_NAMES};
-    PyObject *values[3 + N_SHARED];
-    struct array arrays[3] = {{.held = false}};
+    static const struct argument arguments[] = {OTHER_ARGUMENT("data"), OTHER_ARGUMENT("indices"),
+                                                OTHER_ARGUMENT("indptr"), SHARED};
+    struct held_sparse sparse = {0};
     struct pass pass = {0};
     PyObject *result = NULL;
-    if (!gather_arguments(function, names, 3 + N_SHARED, args, n_args, kwnames, values)) return NULL;
-    if (hold_pass(&pass, values + 3) && hold_sparse(arrays, values)) {
-        Py_ssize_t n = pass.codes.view.shape[0], m = pass.sums.view.shape[1];
-        struct sparse x = {n, m, arrays[0].view.shape[0], arrays[0].view.buf, arrays[1].view.buf, arrays[2].view.buf,
-                           arrays[0].type, arrays[1].type, arrays[2].type};
-        if (check_pass(&pass, n, m) && check_shape(&arrays[2], "indptr", (by_rows ? n : m) + 1, -1)) {
+    if (sefr_begin_call(&pass.call, function, arguments, 3 + N_SHARED, args, n_args, kwnames) && begin_pass(&pass, 3)) {
+        const Py_ssize_t n = pass.shared[CODES].view.shape[0], m = pass.shared[SUMS].view.shape[1];
+        if (check_pass(&pass, n, m) && sefr_hold_sparse(&sparse, pass.call.values, n, m, by_rows)) {
             enum outcome outcome;
             Py_BEGIN_ALLOW_THREADS;
-            outcome = run(&x, &pass.by, &pass.out, pass.n_threads);
+            outcome = run(&sparse.x, &pass.by, &pass.out, pass.n_threads);
             Py_END_ALLOW_THREADS;
             result = answer(outcome, &pass);
         }
     }
-    for (int i = 0; i < 3; i++) release(&arrays[i]);
-    release_pass(&pass);
+    sefr_release_sparse(&sparse);
+    sefr_end_call(&pass.call);
     return result;
 }
 
-PyObject *py_summarise_csr(FASTCALL) {
+PyObject *sefr_py_summarise_csr(FASTCALL) {
     (void)self;
-    return summarise_sparse("summarise_csr", summarise_csr, true, args, n_args, kwnames);
+    return summarise_sparse("summarise_csr", sefr_summarise_csr, true, args, n_args, kwnames);
 }
 
-PyObject *py_summarise_csc(FASTCALL) {
+PyObject *sefr_py_summarise_csc(FASTCALL) {
     (void)self;
-    return summarise_sparse("summarise_csc", summarise_csc, false, args, n_args, kwnames);
+    return summarise_sparse("summarise_csc", sefr_summarise_csc, false, args, n_args, kwnames);
 }

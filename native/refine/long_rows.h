@@ -19,9 +19,9 @@ struct long_rows {
 };
 
 /* out[i] = sum of (x - centre) * weights; weights are of the type of x, and out has room for n rounded up to four. */
-void score_long(const struct long_rows *x, const void *weights, double *out, struct ahead *ahead);
+void sefr_score_long(const struct long_rows *x, const void *weights, double *out, struct ahead *ahead);
 
-/* sum += pull[i] * (x - centre) over the rows; pull is 0 from n to n rounded up to four. */
-void add_long(const struct long_rows *x, const float *pull, float *sum);
+/* sum += residual[i] * (x - centre) over the rows; residual is 0 from n to n rounded up to four. */
+void sefr_add_long(const struct long_rows *x, const float *residual, float *sum);
 
 #endif

@@ -47,11 +47,11 @@ static inline double fast_log1p(double e) {
     return 2.0 * s * p;
 }
 
-CLONES static double weigh_two(const struct answers *rows, float *restrict pull, double *sums) {
+CLONES static double logistic_loss(const struct scored_rows *rows, float *restrict residual, double *sums) {
     const double *restrict score = rows->score, *restrict weight = rows->weight;
     const int32_t *restrict code = rows->code;
     double loss = 0.0, sum = 0.0;
-    double losses[64], pulls[64];
+    double losses[64], residuals[64];
     for (ptrdiff_t first = 0; first < rows->n; first += 64) {
         const ptrdiff_t n = rows->n - first < 64 ? rows->n - first : 64;
         for (ptrdiff_t i = 0; i < n; i++) {
@@ -60,12 +60,12 @@ CLONES static double weigh_two(const struct answers *rows, float *restrict pull,
             const double other = e * one, probability = z < 0.0 ? other : one;
             const double wrong = size - z * (2.0 * truth - 1.0); /* 0 or 2 size */
             losses[i] = weight[first + i] * (fast_log1p(e) + 0.5 * wrong);
-            pulls[i] = weight[first + i] * (probability - truth);
+            residuals[i] = weight[first + i] * (probability - truth);
         }
         for (ptrdiff_t i = 0; i < n; i++) {
             loss += losses[i];
-            sum += pulls[i];
-            pull[first + i] = (float)pulls[i];
+            sum += residuals[i];
+            residual[first + i] = (float)residuals[i];
         }
     }
     sums[0] += sum;
@@ -93,7 +93,7 @@ static inline float faster_exp(float x) {
     return p * power;
 }
 
-CLONES static double weigh_many(const struct answers *rows, float *restrict pull, double *restrict sums) {
+CLONES static double softmax_loss(const struct scored_rows *rows, float *restrict residual, double *restrict sums) {
     const ptrdiff_t width = rows->width, n_scores = rows->n_scores;
     double loss = 0.0, highest[64];
     float total[64];
@@ -101,10 +101,11 @@ CLONES static double weigh_many(const struct answers *rows, float *restrict pull
         const ptrdiff_t n = rows->n - first < 64 ? rows->n - first : 64;
         const double *restrict z = rows->score + first, *restrict weight = rows->weight + first;
         const int32_t *restrict code = rows->code + first;
-        float *restrict e = pull + first;
+        float *restrict e = residual + first;
         for (ptrdiff_t i = 0; i < n; i++) highest[i] = z[i], total[i] = 0.0f;
         for (ptrdiff_t k = 1; k < n_scores; k++) {
-            for (ptrdiff_t i = 0; i < n; i++) highest[i] = z[k * width + i] > highest[i] ? z[k * width + i] : highest[i];
+            for (ptrdiff_t i = 0; i < n; i++)
+                highest[i] = z[k * width + i] > highest[i] ? z[k * width + i] : highest[i];
         }
         for (ptrdiff_t k = 0; k < n_scores; k++) {
             for (ptrdiff_t i = 0; i < n; i++) {
@@ -136,6 +137,6 @@ CLONES static double weigh_many(const struct answers *rows, float *restrict pull
     return loss;
 }
 
-double weigh_answers(const struct answers *rows, float *pull, double *sums) {
-    return rows->n_scores == 1 ? weigh_two(rows, pull, sums) : weigh_many(rows, pull, sums);
+double sefr_loss(const struct scored_rows *rows, float *residual, double *sums) {
+    return rows->n_scores == 1 ? logistic_loss(rows, residual, sums) : softmax_loss(rows, residual, sums);
 }

@@ -1,4 +1,4 @@
-/* The loss of some rows and how much each still pulls at the weights. Plain C: nothing here knows of Python. */
+/* The loss of some rows and how much each still residuals at the weights. Plain C: nothing here knows of Python. */
 #ifndef SEFR_LOSS_H
 #define SEFR_LOSS_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* n rows: their codes (below 0: left out), weights, and scores; a score of class k lies k * width from the first. */
-struct answers {
+struct scored_rows {
     ptrdiff_t n, width, n_scores;
     const int32_t *code;
     const double *weight;
@@ -14,7 +14,7 @@ struct answers {
 };
 
 /* Returns the sum of weight * loss. Logistic for one score (code 1 is the positive side), softmax for more.
-   pull[k * width + i] = weight * (probability - truth), the derivative by score k; sums[k] += over the rows. */
-double weigh_answers(const struct answers *rows, float *pull, double *sums);
+   residual[k * width + i] = weight * (probability - truth), the derivative by score k; sums[k] += over the rows. */
+double sefr_loss(const struct scored_rows *rows, float *residual, double *sums);
 
 #endif

@@ -22,51 +22,51 @@ typedef int32_t places __attribute__((vector_size(LANES * sizeof(int32_t))));
 #endif
 
 /* to[i] += sum of the lanes of s[i], for four at once: a transposition spares most of the additions. */
-#define ADD_TOTALS(s, to)                                                                                         \
-    do {                                                                                                          \
-        const lanes ab = SHUFFLE(s[0], s[1], 0, 8, 1, 9, 4, 12, 5, 13) +                                          \
-                         SHUFFLE(s[0], s[1], 2, 10, 3, 11, 6, 14, 7, 15);                                         \
-        const lanes cd = SHUFFLE(s[2], s[3], 0, 8, 1, 9, 4, 12, 5, 13) +                                          \
-                         SHUFFLE(s[2], s[3], 2, 10, 3, 11, 6, 14, 7, 15);                                         \
+#define ADD_TOTALS(s, to)                                                                                          \
+    do {                                                                                                           \
+        const lanes ab =                                                                                           \
+            SHUFFLE(s[0], s[1], 0, 8, 1, 9, 4, 12, 5, 13) + SHUFFLE(s[0], s[1], 2, 10, 3, 11, 6, 14, 7, 15);       \
+        const lanes cd =                                                                                           \
+            SHUFFLE(s[2], s[3], 0, 8, 1, 9, 4, 12, 5, 13) + SHUFFLE(s[2], s[3], 2, 10, 3, 11, 6, 14, 7, 15);       \
         const lanes all = SHUFFLE(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) + SHUFFLE(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15); \
-        quarter half[2];                                                                                          \
-        memcpy(half, &all, sizeof half);                                                                          \
-        four so_far;                                                                                              \
-        memcpy(&so_far, to, sizeof so_far);                                                                       \
-        so_far += __builtin_convertvector(half[0] + half[1], four);                                               \
-        memcpy(to, &so_far, sizeof so_far);                                                                       \
+        quarter half[2];                                                                                           \
+        memcpy(half, &all, sizeof half);                                                                           \
+        four so_far;                                                                                               \
+        memcpy(&so_far, to, sizeof so_far);                                                                        \
+        so_far += __builtin_convertvector(half[0] + half[1], four);                                                \
+        memcpy(to, &so_far, sizeof so_far);                                                                        \
     } while (0)
 
-void *aligned(ptrdiff_t n, size_t size) {
+void *sefr_aligned(ptrdiff_t n, size_t size) {
     const size_t bytes = ((size_t)n * size + 127) / 64 * 64;
     return aligned_alloc(64, bytes);
 }
 
 /* LINES lines by VECTORS vectors, their sums in registers. */
-#define MULTIPLY(LINES, VECTORS)                                                                                  \
-    do {                                                                                                          \
-        lanes sum[VECTORS][LINES];                                                                                \
-        for (int k = 0; k < VECTORS; k++) {                                                                       \
-            for (int i = 0; i < LINES; i++) sum[k][i] = (lanes){0.0f};                                            \
-        }                                                                                                         \
-        ptrdiff_t j = begin;                                                                                      \
-        do { /* tested at the end, or the sums would pass through memory for the case of no places */             \
-            lanes v[VECTORS];                                                                                     \
-            for (int k = 0; k < VECTORS; k++) v[k] = LOAD(vector + k * vector_width + j);                         \
-            for (int i = 0; i < LINES; i++) {                                                                     \
-                const lanes x = LOAD(line + i * width + j);                                                       \
-                for (int k = 0; k < VECTORS; k++) sum[k][i] += x * v[k];                                          \
-            }                                                                                                     \
-        } while ((j += LANES) < end);                                                                             \
-        for (int k = 0; k < VECTORS; k++) {                                                                       \
-            double *to = target + k * out_width;                                                                  \
-            for (int i = 0; i + 4 <= LINES; i += 4) ADD_TOTALS((sum[k] + i), to + i);                             \
-            for (int i = LINES / 4 * 4; i < LINES; i++) {                                                         \
-                float total = 0.0f;                                                                               \
-                for (int u = 0; u < LANES; u++) total += sum[k][i][u];                                            \
-                to[i] += (double)total;                                                                           \
-            }                                                                                                     \
-        }                                                                                                         \
+#define MULTIPLY(LINES, VECTORS)                                                                      \
+    do {                                                                                              \
+        lanes sum[VECTORS][LINES];                                                                    \
+        for (int k = 0; k < VECTORS; k++) {                                                           \
+            for (int i = 0; i < LINES; i++) sum[k][i] = (lanes){0.0f};                                \
+        }                                                                                             \
+        ptrdiff_t j = begin;                                                                          \
+        do { /* tested at the end, or the sums would pass through memory for the case of no places */ \
+            lanes v[VECTORS];                                                                         \
+            for (int k = 0; k < VECTORS; k++) v[k] = LOAD(vector + k * vector_width + j);             \
+            for (int i = 0; i < LINES; i++) {                                                         \
+                const lanes x = LOAD(line + i * width + j);                                           \
+                for (int k = 0; k < VECTORS; k++) sum[k][i] += x * v[k];                              \
+            }                                                                                         \
+        } while ((j += LANES) < end);                                                                 \
+        for (int k = 0; k < VECTORS; k++) {                                                           \
+            double *to = target + k * out_width;                                                      \
+            for (int i = 0; i + 4 <= LINES; i += 4) ADD_TOTALS((sum[k] + i), to + i);                 \
+            for (int i = LINES / 4 * 4; i < LINES; i++) {                                             \
+                float total = 0.0f;                                                                   \
+                for (int u = 0; u < LANES; u++) total += sum[k][i][u];                                \
+                to[i] += (double)total;                                                               \
+            }                                                                                         \
+        }                                                                                             \
     } while (0)
 
 CLONES static void multiply_strip(const struct tile *tile, ptrdiff_t begin, ptrdiff_t end, const float *vectors,
@@ -103,8 +103,8 @@ CLONES static void multiply_strip(const struct tile *tile, ptrdiff_t begin, ptrd
     }
 }
 
-void multiply_lines(const struct tile *tile, const float *vectors, ptrdiff_t vector_width, ptrdiff_t n_vectors,
-                    double *out, ptrdiff_t out_width, struct ahead *ahead) {
+void sefr_multiply_lines(const struct tile *tile, const float *vectors, ptrdiff_t vector_width, ptrdiff_t n_vectors,
+                         double *out, ptrdiff_t out_width, struct ahead *ahead) {
     for (ptrdiff_t begin = 0; begin < tile->length; begin += STRIP_PLACES) {
         const ptrdiff_t end = tile->length - begin < STRIP_PLACES ? tile->length : begin + STRIP_PLACES;
         multiply_strip(tile, begin, end, vectors, vector_width, n_vectors, out, out_width, ahead);
@@ -112,28 +112,28 @@ void multiply_lines(const struct tile *tile, const float *vectors, ptrdiff_t vec
 }
 
 /* VECTORS outputs over BLOCKS * LANES places, their sums in registers. */
-#define ADD(BLOCKS, VECTORS)                                                                                      \
-    do {                                                                                                          \
-        lanes sum[VECTORS][BLOCKS];                                                                               \
-        for (int k = 0; k < VECTORS; k++) {                                                                       \
-            for (int b = 0; b < BLOCKS; b++) sum[k][b] = LOAD(out + (first + k) * out_width + j + b * LANES);     \
-        }                                                                                                         \
-        for (ptrdiff_t i = 0; i < n_lines; i++) {                                                                 \
-            lanes x[BLOCKS];                                                                                      \
-            for (int b = 0; b < BLOCKS; b++) x[b] = LOAD(lines + i * width + j + b * LANES);                      \
-            for (int k = 0; k < VECTORS; k++) {                                                                   \
-                const float f = factor[k * factor_width + i];                                                     \
-                for (int b = 0; b < BLOCKS; b++) sum[k][b] += x[b] * f;                                           \
-            }                                                                                                     \
-        }                                                                                                         \
-        for (int k = 0; k < VECTORS; k++) {                                                                       \
-            for (int b = 0; b < BLOCKS; b++) STORE(out + (first + k) * out_width + j + b * LANES, sum[k][b]);     \
-        }                                                                                                         \
-        first += VECTORS;                                                                                         \
+#define ADD(BLOCKS, VECTORS)                                                                                  \
+    do {                                                                                                      \
+        lanes sum[VECTORS][BLOCKS];                                                                           \
+        for (int k = 0; k < VECTORS; k++) {                                                                   \
+            for (int b = 0; b < BLOCKS; b++) sum[k][b] = LOAD(out + (first + k) * out_width + j + b * LANES); \
+        }                                                                                                     \
+        for (ptrdiff_t i = 0; i < n_lines; i++) {                                                             \
+            lanes x[BLOCKS];                                                                                  \
+            for (int b = 0; b < BLOCKS; b++) x[b] = LOAD(lines + i * width + j + b * LANES);                  \
+            for (int k = 0; k < VECTORS; k++) {                                                               \
+                const float f = factor[k * factor_width + i];                                                 \
+                for (int b = 0; b < BLOCKS; b++) sum[k][b] += x[b] * f;                                       \
+            }                                                                                                 \
+        }                                                                                                     \
+        for (int k = 0; k < VECTORS; k++) {                                                                   \
+            for (int b = 0; b < BLOCKS; b++) STORE(out + (first + k) * out_width + j + b * LANES, sum[k][b]); \
+        }                                                                                                     \
+        first += VECTORS;                                                                                     \
     } while (0)
 
-CLONES void add_lines(const struct tile *tile, const float *factors, ptrdiff_t factor_width, ptrdiff_t n_vectors,
-                      float *out, ptrdiff_t out_width, struct ahead *ahead) {
+CLONES void sefr_add_lines(const struct tile *tile, const float *factors, ptrdiff_t factor_width, ptrdiff_t n_vectors,
+                           float *out, ptrdiff_t out_width, struct ahead *ahead) {
     const float *lines = tile->data;
     const ptrdiff_t n_lines = tile->n_lines, width = tile->width;
     /* the same narrow step for all vectors of a place, which go in groups of about the same size */
@@ -162,8 +162,8 @@ CLONES void add_lines(const struct tile *tile, const float *factors, ptrdiff_t f
     }
 }
 
-CLONES void flush_lines(float *restrict from, ptrdiff_t width, ptrdiff_t length, ptrdiff_t n_vectors,
-                        double *restrict to, ptrdiff_t to_width) {
+CLONES void sefr_flush_lines(float *restrict from, ptrdiff_t width, ptrdiff_t length, ptrdiff_t n_vectors,
+                             double *restrict to, ptrdiff_t to_width) {
     for (ptrdiff_t k = 0; k < n_vectors; k++) {
         for (ptrdiff_t j = 0; j < length; j++) to[k * to_width + j] += (double)from[k * width + j];
     }

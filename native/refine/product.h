@@ -16,31 +16,32 @@ struct tile {
     ptrdiff_t n_lines, length, width;
 };
 
-/* Memory that is needed next. The products call it into the cache, `a_step` bytes at each of their steps: a few lines
+/* Memory that is needed next. The products call it into the cache, `per_step` bytes at each of their steps: a few lines
    among many multiplications cost no time, more at once would be waited for. */
 struct ahead {
     const char *next, *end;
-    ptrdiff_t a_step;
+    ptrdiff_t per_step;
 };
 
 INLINE void look_ahead(struct ahead *ahead) {
-    const char *at = ahead->next, *stop = ahead->end - at > ahead->a_step ? at + ahead->a_step : ahead->end;
+    const char *at = ahead->next, *stop = ahead->end - at > ahead->per_step ? at + ahead->per_step : ahead->end;
     for (; at < stop; at += 64) __builtin_prefetch(at, 0, 2);
     ahead->next = stop;
 }
 
 /* out[k * out_width + line] += tile line . vector k, for k < n_vectors; vectors lie `vector_width` apart. */
-void multiply_lines(const struct tile *tile, const float *vectors, ptrdiff_t vector_width, ptrdiff_t n_vectors,
-                    double *out, ptrdiff_t out_width, struct ahead *ahead);
+void sefr_multiply_lines(const struct tile *tile, const float *vectors, ptrdiff_t vector_width, ptrdiff_t n_vectors,
+                         double *out, ptrdiff_t out_width, struct ahead *ahead);
 
 /* out[k * out_width + j] += sum over lines of factors[k * factor_width + line] * tile[line][j]. */
-void add_lines(const struct tile *tile, const float *factors, ptrdiff_t factor_width, ptrdiff_t n_vectors, float *out,
-               ptrdiff_t out_width, struct ahead *ahead);
+void sefr_add_lines(const struct tile *tile, const float *factors, ptrdiff_t factor_width, ptrdiff_t n_vectors,
+                    float *out, ptrdiff_t out_width, struct ahead *ahead);
 
 /* to[k * to_width + j] += from[k * width + j] for j < length; from becomes 0. */
-void flush_lines(float *from, ptrdiff_t width, ptrdiff_t length, ptrdiff_t n_vectors, double *to, ptrdiff_t to_width);
+void sefr_flush_lines(float *from, ptrdiff_t width, ptrdiff_t length, ptrdiff_t n_vectors, double *to,
+                      ptrdiff_t to_width);
 
 /* n floats (n * size bytes in general), aligned for the products; NULL if there is no memory. free() it. */
-void *aligned(ptrdiff_t n, size_t size);
+void *sefr_aligned(ptrdiff_t n, size_t size);
 
 #endif

@@ -2,46 +2,8 @@
 
 #include <string.h>
 
-#define T float
-#define TAG F32
-#define A float
-#include "refine/tile_kernel.inc"
-#define T double
-#define TAG F64
-#define A double
-#include "refine/tile_kernel.inc"
-#define T int8_t
-#define TAG I8
-#define A float
-#include "refine/tile_kernel.inc"
-#define T uint8_t
-#define TAG U8
-#define A float
-#include "refine/tile_kernel.inc"
-#define T int16_t
-#define TAG I16
-#define A float
-#include "refine/tile_kernel.inc"
-#define T uint16_t
-#define TAG U16
-#define A float
-#include "refine/tile_kernel.inc"
-#define T int32_t
-#define TAG I32
-#define A double
-#include "refine/tile_kernel.inc"
-#define T uint32_t
-#define TAG U32
-#define A double
-#include "refine/tile_kernel.inc"
-#define T int64_t
-#define TAG I64
-#define A double
-#include "refine/tile_kernel.inc"
-#define T uint64_t
-#define TAG U64
-#define A double
-#include "refine/tile_kernel.inc"
+#define KERNEL "refine/tile_kernel.inc"
+#include "common/each_dtype.inc"
 
 typedef void plain_function(const char *, ptrdiff_t, const void *, float *);
 typedef void checked_function(const char *, ptrdiff_t, const void *, const void *, float *);
@@ -51,19 +13,20 @@ static plain_function *const plain_of[N_DTYPES] = OF_EACH_DTYPE(fill_plain);
 static checked_function *const checked_of[N_DTYPES] = OF_EACH_DTYPE(fill_checked);
 static column_function *const column_of[N_DTYPES] = OF_EACH_DTYPE(fill_column);
 
-void fill_plain(enum dtype type, const char *from, ptrdiff_t m, const void *centre, float *out) {
+void sefr_fill_plain(enum dtype type, const char *from, ptrdiff_t m, const void *centre, float *out) {
     plain_of[type](from, m, centre, out);
 }
 
-void fill_checked(enum dtype type, const char *from, ptrdiff_t m, const void *centre, const void *unit, float *out) {
+void sefr_fill_checked(enum dtype type, const char *from, ptrdiff_t m, const void *centre, const void *unit,
+                       float *out) {
     checked_of[type](from, m, centre, unit, out);
 }
 
-void fill_column(enum dtype type, const char *from, ptrdiff_t n, double centre, double scale, float *out) {
+void sefr_fill_column(enum dtype type, const char *from, ptrdiff_t n, double centre, double scale, float *out) {
     column_of[type](from, n, centre, scale, out);
 }
 
-void gather(enum dtype type, const char *from, ptrdiff_t stride, ptrdiff_t n, char *to) {
+void sefr_gather(enum dtype type, const char *from, ptrdiff_t stride, ptrdiff_t n, char *to) {
     switch (dtype_size(type)) {
     case 1:
         for (ptrdiff_t i = 0; i < n; i++) to[i] = from[i * stride];

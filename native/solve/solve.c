@@ -7,11 +7,6 @@ enum { BLOCK = 512 };
 
 /* There are no branches in the loops below: a division in one would not be done for several features at a time. */
 
-/* As in sums.py and solve.py. */
-#define DELICATE 256.0
-#define FAR 256.0
-#define NARROW 1e-290
-
 /* The sum of terms[0 .. BLOCK), pairwise. */
 INLINE double folded(double *terms) {
     for (ptrdiff_t half = BLOCK / 2; half >= 4; half /= 2) {
@@ -29,8 +24,8 @@ INLINE void add_up(const struct learned *from, ptrdiff_t first, ptrdiff_t n, dou
 }
 
 /* Write the inverses of n spans, 0 for a constant feature; true if a feature needs care. */
-INLINE bool measure(const double *restrict low, const double *restrict span, const double *restrict total,
-                    ptrdiff_t n, double n_rows, double *restrict inverse) {
+INLINE bool measure(const double *restrict low, const double *restrict span, const double *restrict total, ptrdiff_t n,
+                    double n_rows, double *restrict inverse) {
     const double per_row = 1 / n_rows;
     int64_t care = 0;
     for (ptrdiff_t j = 0; j < n; j++) {
@@ -84,7 +79,7 @@ CLONES static bool solve_block(const struct learned *from, ptrdiff_t first, ptrd
     return true;
 }
 
-bool solve(const struct learned *from, double epsilon, const struct planes *to) {
+bool sefr_solve(const struct learned *from, double epsilon, const struct planes *to) {
     const ptrdiff_t n_planes = from->k == 2 ? 1 : from->k;
     double n_rows = 0;
     if (from->k < 2) return false;
@@ -111,7 +106,7 @@ CLONES static bool is_delicate_block(const struct learned *from, ptrdiff_t first
     return found;
 }
 
-bool is_delicate(const struct learned *from) {
+bool sefr_is_delicate(const struct learned *from) {
     double n_rows = 0;
     if (from->k < 1) return false;
     for (ptrdiff_t k = 0; k < from->k; k++) n_rows += from->counts[k];

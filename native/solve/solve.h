@@ -5,6 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A feature needs care, which Python takes: where its lowest value exceeds DELICATE times the mean distance from it,
+   its values lie further from zero than FAR spans, or its span is below NARROW. */
+#define DELICATE 256.0
+#define FAR 256.0
+#define NARROW 1e-290
+
 /* Counts (k), sums (k x m), and what features are scaled by: x' = (x - low) / span (m). */
 struct learned {
     ptrdiff_t k, m;
@@ -18,9 +24,9 @@ struct planes {
 
 /* False: what was written is not to be used, since a class has no rows, a span is not finite or below 0, or plain
    float64 would lose too much. */
-bool solve(const struct learned *from, double epsilon, const struct planes *to);
+bool sefr_solve(const struct learned *from, double epsilon, const struct planes *to);
 
-/* True if a feature lies so far from zero that its plain sum loses what distinguishes its values; see sums.py. */
-bool is_delicate(const struct learned *from);
+/* True if a feature lies so far from zero that its plain sum loses what distinguishes its values. */
+bool sefr_is_delicate(const struct learned *from);
 
 #endif

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/groups.h"
-#include "common/parts.h"
 #include "common/threads.h"
+#include "summarise/parts.h"
 
 enum {
     CHUNK = 128,         /* rows that are turned at a time: they stay in the L1 cache */
@@ -43,19 +43,19 @@ struct block {
 };
 
 /* Turning moves bits, so there is one function a size. A loop of this form is one that compilers know to vectorise. */
-#define TURN_EIGHT(name, T)                                                                                           \
-    typedef T name##_bits __attribute__((may_alias));                                                                 \
-    typedef const name##_bits *restrict name##_column;                                                                \
-    INLINE void name##_apart(name##_column a, name##_column b, name##_column c, name##_column d, name##_column e,     \
-                             name##_column f, name##_column g, name##_column h, ptrdiff_t n,                          \
-                             name##_bits *restrict rows) {                                                            \
-        for (ptrdiff_t i = 0; i < n; i++) {                                                                           \
-            rows[8 * i] = a[i], rows[8 * i + 1] = b[i], rows[8 * i + 2] = c[i], rows[8 * i + 3] = d[i];               \
-            rows[8 * i + 4] = e[i], rows[8 * i + 5] = f[i], rows[8 * i + 6] = g[i], rows[8 * i + 7] = h[i];           \
-        }                                                                                                             \
-    }                                                                                                                 \
-    CLONES static void name(const void *const *x, ptrdiff_t n, void *rows) {                                          \
-        name##_apart(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], n, rows);                                        \
+#define TURN_EIGHT(name, T)                                                                                       \
+    typedef T name##_bits __attribute__((may_alias));                                                             \
+    typedef const name##_bits *restrict name##_column;                                                            \
+    INLINE void name##_apart(name##_column a, name##_column b, name##_column c, name##_column d, name##_column e, \
+                             name##_column f, name##_column g, name##_column h, ptrdiff_t n,                      \
+                             name##_bits *restrict rows) {                                                        \
+        for (ptrdiff_t i = 0; i < n; i++) {                                                                       \
+            rows[8 * i] = a[i], rows[8 * i + 1] = b[i], rows[8 * i + 2] = c[i], rows[8 * i + 3] = d[i];           \
+            rows[8 * i + 4] = e[i], rows[8 * i + 5] = f[i], rows[8 * i + 6] = g[i], rows[8 * i + 7] = h[i];       \
+        }                                                                                                         \
+    }                                                                                                             \
+    CLONES static void name(const void *const *x, ptrdiff_t n, void *rows) {                                      \
+        name##_apart(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], n, rows);                                    \
     }
 TURN_EIGHT(turn_halves, uint16_t)
 TURN_EIGHT(turn_words, uint32_t)
@@ -85,11 +85,11 @@ CLONES static void turn_bytes(const void *const *x, ptrdiff_t n, void *rows) {
 #define T float
 #define TAG F32
 #define BITS int32_t
-#include "summarise/columns_split.inc"
+#include "summarise/two_groups_kernel.inc"
 #define T double
 #define TAG F64
 #define BITS int64_t
-#include "summarise/columns_split.inc"
+#include "summarise/two_groups_kernel.inc"
 
 typedef void add_tile_function(const struct tile *, ptrdiff_t, const struct block *, const struct part *, ptrdiff_t);
 static add_tile_function *const add_tile[N_DTYPES] = OF_EACH_DTYPE(add_tile);
@@ -257,8 +257,8 @@ static void add_columns(const struct pass *pass, enum dtype type, ptrdiff_t star
 
 static void run_columns(void *context, ptrdiff_t task, int worker) {
     struct pass *pass = context;
-    const struct part part = get_part(pass, task);
-    const ptrdiff_t first = part_start(pass, task), last = part_start(pass, task + 1);
+    const struct part part = sefr_get_part(pass, task);
+    const ptrdiff_t first = sefr_part_start(pass, task), last = sefr_part_start(pass, task + 1);
     /* the sums of all groups go to the part once a block, so with many groups a block has more rows, and where
        columns are quick to add, too */
     const bool splits = can_split(pass);
@@ -294,10 +294,10 @@ static void run_columns(void *context, ptrdiff_t task, int worker) {
     free(memory);
 }
 
-enum outcome summarise_columns(const struct table *x, const struct grouping *by, const struct totals *out,
-                               int n_threads) {
+enum outcome sefr_summarise_columns(const struct table *x, const struct grouping *by, const struct totals *out,
+                                    int n_threads) {
     struct pass pass = {.x = x, .by = by, .with_present = out->present != NULL};
-    if (!begin_pass(&pass, 16, COLUMN_BLOCK)) return NO_MEMORY;
-    run_tasks(run_columns, &pass, pass.n_parts, n_threads);
-    return end_pass(&pass, out);
+    if (!sefr_begin_pass(&pass, 16, COLUMN_BLOCK)) return NO_MEMORY;
+    sefr_run_tasks(run_columns, &pass, pass.n_parts, n_threads);
+    return sefr_end_pass(&pass, out);
 }

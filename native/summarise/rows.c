@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/groups.h"
-#include "common/parts.h"
 #include "common/threads.h"
+#include "summarise/parts.h"
 
 enum { ROW_BLOCK = 256 };
 
@@ -20,18 +20,19 @@ static add_rows_function *const add_rows[N_DTYPES] = OF_EACH_DTYPE(add_rows);
 
 static void run_rows(void *context, ptrdiff_t task, int worker) {
     struct pass *pass = context;
-    struct part part = get_part(pass, task);
+    struct part part = sefr_get_part(pass, task);
     (void)worker;
     for (ptrdiff_t i = 0; i < pass->n_folds * pass->x->m; i++) part.low[i] = INFINITY, part.high[i] = -INFINITY;
     enum outcome outcome =
-        add_rows[pass->x->type](pass, part_start(pass, task), part_start(pass, task + 1), &part);
+        add_rows[pass->x->type](pass, sefr_part_start(pass, task), sefr_part_start(pass, task + 1), &part);
     if (outcome != FINITE) atomic_store(&pass->error, outcome);
 }
 
-enum outcome summarise_rows(const struct table *x, const struct grouping *by, const struct totals *out, int n_threads) {
+enum outcome sefr_summarise_rows(const struct table *x, const struct grouping *by, const struct totals *out,
+                                 int n_threads) {
     struct pass pass = {.x = x, .by = by, .with_present = out->present != NULL};
     const ptrdiff_t row_bytes = larger(1, x->m * (ptrdiff_t)dtype_size(x->type));
-    if (!begin_pass(&pass, 16, larger(1024, (1 << 20) / row_bytes))) return NO_MEMORY;
-    run_tasks(run_rows, &pass, pass.n_parts, n_threads);
-    return end_pass(&pass, out);
+    if (!sefr_begin_pass(&pass, 16, larger(1024, (1 << 20) / row_bytes))) return NO_MEMORY;
+    sefr_run_tasks(run_rows, &pass, pass.n_parts, n_threads);
+    return sefr_end_pass(&pass, out);
 }

@@ -34,10 +34,6 @@ struct sparse_plan {
     atomic_int error;
 };
 
-static inline int64_t read_index(const void *indices, enum dtype type, ptrdiff_t i) {
-    return type == I32 ? ((const volatile int32_t *)indices)[i] : ((const volatile int64_t *)indices)[i];
-}
-
 #define INDEX int32_t
 #define PAIR(name, tag) JOIN(JOIN(name, 32), tag)
 #define KERNEL "summarise/sparse_kernel.inc"
@@ -147,7 +143,7 @@ static enum outcome run_plan(struct sparse_plan *plan, const struct totals *out,
     enum outcome outcome = NO_MEMORY;
     if (ok) {
         if (!plan->by_rows) count_rows(plan);
-        run_tasks(run_lines, plan, plan->n_tasks, n_threads);
+        sefr_run_tasks(run_lines, plan, plan->n_tasks, n_threads);
         outcome = (enum outcome)atomic_load(&plan->error);
         if (outcome == FINITE) {
             for (ptrdiff_t i = 1; i < plan->n_parts; i++) {
@@ -167,23 +163,23 @@ static enum outcome run_plan(struct sparse_plan *plan, const struct totals *out,
     return outcome;
 }
 
-enum outcome summarise_csr(const struct sparse *x, const struct grouping *by, const struct totals *out, int n_threads) {
+enum outcome sefr_summarise_csr(const struct sparse *x, const struct grouping *by, const struct totals *out,
+                                int n_threads) {
     /* a part may cost at most a quarter of reading its share of the entries */
     ptrdiff_t tasks = x->n_entries / 65536, limit = x->n_entries / (8 * by->n_groups * x->m + 1);
     if (tasks > 16) tasks = 16;
     if (tasks > limit) tasks = limit;
     if (tasks < 1) tasks = 1;
-    struct sparse_plan plan = {
-        .x = x, .by = by, .n_lines = x->n, .n_tasks = tasks, .by_rows = true, .n_parts = tasks};
+    struct sparse_plan plan = {.x = x, .by = by, .n_lines = x->n, .n_tasks = tasks, .by_rows = true, .n_parts = tasks};
     return run_plan(&plan, out, n_threads);
 }
 
-enum outcome summarise_csc(const struct sparse *x, const struct grouping *by, const struct totals *out, int n_threads) {
+enum outcome sefr_summarise_csc(const struct sparse *x, const struct grouping *by, const struct totals *out,
+                                int n_threads) {
     ptrdiff_t tasks = x->n_entries / 65536;
     if (tasks > 64) tasks = 64;
     if (tasks > x->m) tasks = x->m;
     if (tasks < 1) tasks = 1;
-    struct sparse_plan plan = {
-        .x = x, .by = by, .n_lines = x->m, .n_tasks = tasks, .by_rows = false, .n_parts = 1};
+    struct sparse_plan plan = {.x = x, .by = by, .n_lines = x->m, .n_tasks = tasks, .by_rows = false, .n_parts = 1};
     return run_plan(&plan, out, n_threads);
 }

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/parts.h"
+#include "summarise/parts.h"
 
-bool begin_pass(struct pass *pass, ptrdiff_t most, ptrdiff_t least_rows) {
+bool sefr_begin_pass(struct pass *pass, ptrdiff_t most, ptrdiff_t least_rows) {
     const ptrdiff_t n = pass->x->n, m = pass->x->m, n_groups = pass->by->n_groups;
     pass->n_folds = pass->by->n_groups / pass->by->n_classes;
     pass->part_size = n_groups * m * (pass->with_present ? 2 : 1) + n_groups + 2 * pass->n_folds * m;
@@ -13,7 +13,7 @@ bool begin_pass(struct pass *pass, ptrdiff_t most, ptrdiff_t least_rows) {
     return pass->memory != NULL;
 }
 
-struct part get_part(const struct pass *pass, ptrdiff_t i) {
+struct part sefr_get_part(const struct pass *pass, ptrdiff_t i) {
     const ptrdiff_t m = pass->x->m, n_groups = pass->by->n_groups;
     struct part part;
     part.sums = pass->memory + i * pass->part_size;
@@ -24,13 +24,13 @@ struct part get_part(const struct pass *pass, ptrdiff_t i) {
     return part;
 }
 
-ptrdiff_t part_start(const struct pass *pass, ptrdiff_t i) {
+ptrdiff_t sefr_part_start(const struct pass *pass, ptrdiff_t i) {
     /* n * i could overflow */
     const ptrdiff_t n = pass->x->n, parts = pass->n_parts;
     return n / parts * i + smaller(i, n % parts);
 }
 
-void settle_zeros(double *values, ptrdiff_t n) {
+void sefr_settle_zeros(double *values, ptrdiff_t n) {
     for (ptrdiff_t i = 0; i < n; i++) {
         uint64_t bits;
         memcpy(&bits, &values[i], sizeof bits);
@@ -48,7 +48,7 @@ static void fold_parts(const struct pass *pass) {
     const ptrdiff_t m = pass->x->m, n_groups = pass->by->n_groups;
     for (ptrdiff_t step = 1; step < pass->n_parts; step *= 2) {
         for (ptrdiff_t i = 0; i + step < pass->n_parts; i += 2 * step) {
-            const struct part to = get_part(pass, i), from = get_part(pass, i + step);
+            const struct part to = sefr_get_part(pass, i), from = sefr_get_part(pass, i + step);
             add(to.sums, from.sums, n_groups * m);
             add(to.counts, from.counts, n_groups);
             if (to.present) add(to.present, from.present, n_groups * m);
@@ -60,7 +60,7 @@ static void fold_parts(const struct pass *pass) {
     }
 }
 
-enum outcome check_finite(const struct totals *out, ptrdiff_t n_groups, ptrdiff_t m) {
+enum outcome sefr_check_finite(const struct totals *out, ptrdiff_t n_groups, ptrdiff_t m) {
     /* x - x is 0 for a finite x and NaN otherwise */
     double zero = 0.0, zeros[8] = {0.0};
     ptrdiff_t i = 0;
@@ -73,28 +73,29 @@ enum outcome check_finite(const struct totals *out, ptrdiff_t n_groups, ptrdiff_
     return zero == 0.0 ? FINITE : NOT_FINITE;
 }
 
-enum outcome end_pass(struct pass *pass, const struct totals *out) {
+enum outcome sefr_end_pass(struct pass *pass, const struct totals *out) {
     const size_t m = (size_t)pass->x->m, n_groups = (size_t)pass->by->n_groups, n_folds = (size_t)pass->n_folds;
     enum outcome outcome = (enum outcome)atomic_load(&pass->error);
     if (outcome == FINITE) {
         fold_parts(pass);
-        const struct part part = get_part(pass, 0);
-        settle_zeros(part.low, (ptrdiff_t)(n_folds * m));
-        settle_zeros(part.high, (ptrdiff_t)(n_folds * m));
+        const struct part part = sefr_get_part(pass, 0);
+        sefr_settle_zeros(part.low, (ptrdiff_t)(n_folds * m));
+        sefr_settle_zeros(part.high, (ptrdiff_t)(n_folds * m));
         memcpy(out->sums, part.sums, n_groups * m * sizeof(double));
         memcpy(out->counts, part.counts, n_groups * sizeof(double));
         memcpy(out->low, part.low, n_folds * m * sizeof(double));
         memcpy(out->high, part.high, n_folds * m * sizeof(double));
         if (out->present) memcpy(out->present, part.present, n_groups * m * sizeof(double));
-        if (!whole_numbers(pass->x) || pass->by->weights) outcome = check_finite(out, pass->by->n_groups, pass->x->m);
+        if (!whole_numbers(pass->x) || pass->by->weights)
+            outcome = sefr_check_finite(out, pass->by->n_groups, pass->x->m);
     }
     free(pass->memory);
     return outcome;
 }
 
-enum outcome summarise(const struct table *x, const struct grouping *by, const struct totals *out, int n_threads) {
-    if (lies_by_columns(x)) return summarise_columns(x, by, out, n_threads);
+enum outcome sefr_summarise(const struct table *x, const struct grouping *by, const struct totals *out, int n_threads) {
+    if (lies_by_columns(x)) return sefr_summarise_columns(x, by, out, n_threads);
     const bool wide = x->m * (ptrdiff_t)dtype_size(x->type) >= WIDE_ROW && x->n <= INT32_MAX;
-    if (wide && rows_are_direct(x) && !by->weights && !out->present) return summarise_wide(x, by, out, n_threads);
-    return summarise_rows(x, by, out, n_threads);
+    if (wide && rows_are_direct(x) && !by->weights && !out->present) return sefr_summarise_wide(x, by, out, n_threads);
+    return sefr_summarise_rows(x, by, out, n_threads);
 }

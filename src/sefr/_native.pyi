@@ -13,6 +13,11 @@ from typing import Any
 
 Buffer = Any
 
+# A feature needs care in ``solve`` and ``is_delicate`` beyond these: see ``native/solve/solve.h``.
+DELICATE: float
+FAR: float
+NARROW: float
+
 def summarise(
     X: Buffer | Sequence[Buffer],
     codes: Buffer,
@@ -73,7 +78,7 @@ def summarise_csc(
     """Add up the columns of a CSC matrix without duplicates, as ``summarise_csr``."""
 
 def scores(
-    X: Buffer,
+    X: Buffer | Sequence[Buffer],
     coef: Buffer,
     intercept: Buffer,
     rows: Buffer | None,
@@ -82,11 +87,12 @@ def scores(
 ) -> None:
     """Write X @ coef.T + intercept to ``out``, in float64, for all rows or the rows listed.
 
+    ``X`` as in ``summarise``; the scores of columns are those of C-contiguous rows, to the bit.
     ``coef``: float64 (k, m). ``intercept``: float64 (k,). ``rows``: int64 (r,) or None. ``out``: float64 (r
     or n, k).
     """
 
-def sweep(
+def gradient(
     X: Buffer | Sequence[Buffer],
     centre: Buffer,
     scale: Buffer,
@@ -95,23 +101,23 @@ def sweep(
     class_weights: Buffer,
     coef: Buffer,
     intercept: Buffer,
-    slope: Buffer,
-    intercept_slope: Buffer,
+    coef_gradient: Buffer,
+    intercept_gradient: Buffer,
     n_threads: int,
 ) -> float:
-    """Score rows and add them up again, weighted by how wrong the scores are. Returns the loss.
+    """Return the loss of a linear model of standardised features, and write its derivatives.
 
     ``X``, ``codes`` and ``weights`` as in ``summarise``, one fold. ``class_weights``: float64 (K,); a row
     counts weight * class weight. The model is of x' = (x - centre) * scale, both float64 (m,), and x' = 0
     where that is not finite. ``coef``: float64 (R, m), ``intercept``: float64 (R,), with R = 1 for two
     classes (logistic loss, code 1 is the positive side), else R = K (softmax).
-    ``slope`` and ``intercept_slope``: float64 like coef and intercept, the derivatives of the loss.
+    ``coef_gradient`` and ``intercept_gradient``: float64 like coef and intercept.
 
     A row is worked on in float32, all that is added up over rows is float64. float32, (u)int8 and (u)int16
     are moved and scaled in float32, so ``centre`` and ``scale`` should be of that; other types in float64.
     """
 
-def sweep_csr(
+def gradient_csr(
     data: Buffer,
     indices: Buffer,
     indptr: Buffer,
@@ -121,11 +127,11 @@ def sweep_csr(
     class_weights: Buffer,
     coef: Buffer,
     intercept: Buffer,
-    slope: Buffer,
-    intercept_slope: Buffer,
+    coef_gradient: Buffer,
+    intercept_gradient: Buffer,
     n_threads: int,
 ) -> float:
-    """Sweep a CSR matrix and a model of its values as they are; ``fill``, float64 (m,), stands in for NaN."""
+    """Do the same for a CSR matrix and a model of its values as they are; ``fill`` (m,) stands in for NaN."""
 
 def solve(
     sums: Buffer,

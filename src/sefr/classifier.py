@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._answers.answers import Answers
 from ._answers.fitted import NOTHING, Fitted
 from ._answers.probabilities import Calibration
-from ._rows.batches import Gatherer, again, three
+from ._rows.batches import Gatherer, restartable, unpack_batch
 from ._rows.inputs import read_rows, refuse_one_class
 from ._rows.labelled import Labelled, Table, sample_of
 from ._rows.labels import encode, find_labels
@@ -23,7 +23,8 @@ from ._summary.summary import Summary
 from ._system.progress import Progress
 from ._system.threads import thread_count
 from ._weights.class_weight import class_weights
-from ._weights.refine.refine import Refined, refine_rows
+from ._weights.refine.lbfgs import Limits
+from ._weights.refine.refine import Earlier, Refined, TrainingRows, refine
 from ._weights.solve import scaling_of, solve
 
 
@@ -156,11 +157,11 @@ class SEFRClassifier(Answers):
             sample of rows that chooses the steps.
         """
         self.check_params()
-        start, gatherer = again(batches), Gatherer()
+        start, gatherer = restartable(batches), Gatherer()
         total: Summary | None = None
         names = None
         for number, batch in enumerate(start()):
-            summary, rows = self._summarise(*three(batch, number))
+            summary, rows = self._summarise(*unpack_batch(batch, number))
             names = _names_of(batch[0]) if total is None else names
             total = summary if total is None else total + summary
             gatherer.add(rows)
@@ -170,7 +171,7 @@ class SEFRClassifier(Answers):
 
         def labelled_batches() -> Iterator[Labelled]:
             for number, batch in enumerate(start()):
-                yield self._read(*three(batch, number))[0]
+                yield self._read(*unpack_batch(batch, number))[0]
 
         return self.fit_from(total, labelled_batches, gatherer.sample(total.classes), names)
 
@@ -500,18 +501,15 @@ class SEFRClassifier(Answers):
         before: Fitted | None = None,
     ) -> Refined | None:
         """Make further passes over rows that the Summary contains; ``before`` knows the others."""
-        start = None if before is None else before.refined
-        return refine_rows(
+        earlier = None
+        if before is not None and before.refined is not None:
+            earlier = Earlier(before.refined, before.summary.classes, before.summary.n_rows)
+        return refine(
             fitted.summary,
             solve(fitted.weighted, fitted.scaling, fitted.epsilon),
-            tables,
-            sample,
-            int(self.passes),
-            n_threads=thread_count(self.n_jobs),
-            start=start,
-            start_classes=None if before is None else before.summary.classes,
-            n_before=0.0 if before is None or start is None else before.summary.n_rows,
-            watch=Progress(int(self.passes)) if self.verbose else None,
+            TrainingRows(tables, sample, thread_count(self.n_jobs), fitted.class_weight),
+            Limits(int(self.passes), Progress(int(self.passes)) if self.verbose else None),
+            earlier,
         )
 
 

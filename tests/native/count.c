@@ -1,12 +1,12 @@
 /* Runs one kernel once on made-up data, for callgrind to count its instructions.
-   count KERNEL DTYPE ROWS COLUMNS GROUPS; KERNEL: rows, columns, csr, scores, solve, sweep, or none to count what the
-   rest costs. */
+   count KERNEL DTYPE ROWS COLUMNS GROUPS; KERNEL: rows, columns, csr, scores, solve, gradient, or none to count what
+   the rest costs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "refine/gradient.h"
 #include "solve/solve.h"
-#include "refine/sweep.h"
 
 static enum dtype type_named(const char *name) {
     static const char *const names[N_DTYPES] = {"f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"};
@@ -41,21 +41,22 @@ int main(int argc, char **argv) {
     const struct sparse sparse = {n, m, n * m, x, indices, pointer, type, I32, I32};
     enum outcome outcome = FINITE;
     if (strcmp(argv[1], "columns") == 0) table.row_stride = size, table.column_stride = n * size;
-    if (strcmp(argv[1], "rows") == 0 || strcmp(argv[1], "columns") == 0) outcome = summarise(&table, &by, &totals, 1);
-    if (strcmp(argv[1], "csr") == 0) outcome = summarise_csr(&sparse, &by, &totals, 1);
-    if (strcmp(argv[1], "scores") == 0) outcome = scores(&table, sums, counts, k, NULL, n, out, 1);
+    if (strcmp(argv[1], "rows") == 0 || strcmp(argv[1], "columns") == 0)
+        outcome = sefr_summarise(&table, &by, &totals, 1);
+    if (strcmp(argv[1], "csr") == 0) outcome = sefr_summarise_csr(&sparse, &by, &totals, 1);
+    if (strcmp(argv[1], "scores") == 0) outcome = sefr_scores(&table, sums, counts, k, NULL, n, out, 1);
     if (strcmp(argv[1], "solve") == 0) {
         for (ptrdiff_t i = 0; i < k; i++) counts[i] = 1;
         for (ptrdiff_t j = 0; j < m; j++) high[j] = 1;
         const struct learned from = {k, m, counts, sums, low, high};
-        if (!solve(&from, 1e-7, &(struct planes){(double *)(void *)x, out})) outcome = NOT_FINITE;
+        if (!sefr_solve(&from, 1e-7, &(struct planes){(double *)(void *)x, out})) outcome = NOT_FINITE;
     }
-    if (strcmp(argv[1], "sweep") == 0) {
+    if (strcmp(argv[1], "gradient") == 0) {
         double *ones = malloc((size_t)(m + k) * sizeof *ones), loss;
         if (!ones) return 3;
         for (ptrdiff_t j = 0; j < m + k; j++) ones[j] = 1.0;
         const struct model model = {sums, counts, ones, k == 2 ? 1 : (int32_t)k, (int32_t)k};
-        outcome = sweep(&table, &by, low, ones, &model, &(struct slope){sums, counts, &loss}, 1);
+        outcome = sefr_gradient(&table, &by, low, ones, &model, &(struct gradient){sums, counts, &loss}, 1);
         free(ones);
     }
     free(x), free(codes), free(indices), free(pointer), free(sums), free(counts), free(out), free(low), free(high);

@@ -1,12 +1,13 @@
-/* Runs every kernel on random shapes, strides, types and groups; every buffer has exactly the size it needs, so that
-   AddressSanitizer sees a read or write beside it. Built with -fsanitize=address,undefined. exercise SEED ROUNDS */
+/* Runs every kernel on random shapes, strides, types and groups; every buffer has exactly the size it needs,
+   so that AddressSanitizer sees a read or write beside it. Built with -fsanitize=address,undefined. exercise
+   SEED ROUNDS */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "labels/labels.h"
+#include "refine/gradient.h"
 #include "solve/solve.h"
-#include "refine/sweep.h"
 
 static uint64_t state;
 
@@ -76,11 +77,11 @@ static char *make_table(struct table *x, ptrdiff_t n, ptrdiff_t m) {
     return memory;
 }
 
-/* A model of random bytes, and what a sweep writes; the number of classes is that of the groups. */
+/* A model of random bytes, and what a gradient is written to; the number of classes is that of the groups. */
 struct learner {
     double *coef, *intercept, *class_weights, *centre, *scale, loss;
     struct model model;
-    struct slope slope;
+    struct gradient gradient;
 };
 
 static void make_learner(struct learner *l, struct groups *g, ptrdiff_t m) {
@@ -94,12 +95,12 @@ static void make_learner(struct learner *l, struct groups *g, ptrdiff_t m) {
     for (ptrdiff_t j = 0; tame && j < m; j++) l->centre[j] = next(100), l->scale[j] = 0.01;
     for (int32_t k = 0; k < n_classes; k++) l->class_weights[k] = 1 + next(3);
     l->model = (struct model){l->coef, l->intercept, l->class_weights, n_scores, n_classes};
-    l->slope = (struct slope){filled((size_t)(n_scores * m) * 8), filled((size_t)n_scores * 8), &l->loss};
+    l->gradient = (struct gradient){filled((size_t)(n_scores * m) * 8), filled((size_t)n_scores * 8), &l->loss};
 }
 
 static void free_learner(struct learner *l) {
     free(l->coef), free(l->intercept), free(l->class_weights), free(l->centre), free(l->scale);
-    free(l->slope.coef), free(l->slope.intercept);
+    free(l->gradient.coef), free(l->gradient.intercept);
 }
 
 static void exercise_dense(ptrdiff_t n, ptrdiff_t m) {
@@ -107,19 +108,18 @@ static void exercise_dense(ptrdiff_t n, ptrdiff_t m) {
     struct groups g;
     char *memory = make_table(&x, n, m);
     make_groups(&g, n, m);
-    summarise(&x, &g.by, &g.out, 1 + (int)next(3));
+    sefr_summarise(&x, &g.by, &g.out, 1 + (int)next(3));
     struct column *columns = filled((size_t)m * sizeof *columns);
     for (ptrdiff_t j = 0; j < m; j++) columns[j] = (struct column){x.data + j * x.column_stride, x.row_stride, x.type};
     struct table listed = {.n = n, .m = m, .columns = columns};
-    summarise(&listed, &g.by, &g.out, 1 + (int)next(3));
+    sefr_summarise(&listed, &g.by, &g.out, 1 + (int)next(3));
     if (n && m) {
         struct learner l;
         make_learner(&l, &g, m);
-        sweep(&x, &g.by, l.centre, l.scale, &l.model, &l.slope, 1 + (int)next(3));
-        sweep(&listed, &g.by, l.centre, l.scale, &l.model, &l.slope, 1 + (int)next(3));
+        sefr_gradient(&x, &g.by, l.centre, l.scale, &l.model, &l.gradient, 1 + (int)next(3));
+        sefr_gradient(&listed, &g.by, l.centre, l.scale, &l.model, &l.gradient, 1 + (int)next(3));
         free_learner(&l);
     }
-    free(columns);
     free_groups(&g);
 
     const ptrdiff_t k = next(6), n_rows = n ? next(2 * (uint32_t)n) : 0;
@@ -127,9 +127,11 @@ static void exercise_dense(ptrdiff_t n, ptrdiff_t m) {
     double *out = filled((size_t)(n * k) * 8), *some = filled((size_t)(n_rows * k) * 8);
     int64_t *rows = filled((size_t)n_rows * sizeof *rows);
     for (ptrdiff_t i = 0; i < n_rows; i++) rows[i] = next((uint32_t)n + (next(50) == 0));
-    scores(&x, coef, intercept, k, NULL, n, out, 1 + (int)next(3));
-    scores(&x, coef, intercept, k, rows, n_rows, some, 1 + (int)next(3));
-    free(coef), free(intercept), free(out), free(some), free(rows), free(memory);
+    sefr_scores(&x, coef, intercept, k, NULL, n, out, 1 + (int)next(3));
+    sefr_scores(&x, coef, intercept, k, rows, n_rows, some, 1 + (int)next(3));
+    sefr_scores(&listed, coef, intercept, k, NULL, n, out, 1 + (int)next(3));
+    sefr_scores(&listed, coef, intercept, k, rows, n_rows, some, 1 + (int)next(3));
+    free(coef), free(intercept), free(out), free(some), free(rows), free(columns), free(memory);
 }
 
 static void exercise_sparse(ptrdiff_t n, ptrdiff_t m) {
@@ -148,11 +150,11 @@ static void exercise_sparse(ptrdiff_t n, ptrdiff_t m) {
     struct sparse x = {n, m, entries, data, indices, pointer, type, I32, I32};
     struct groups g;
     make_groups(&g, n, m);
-    (by_rows ? summarise_csr : summarise_csc)(&x, &g.by, &g.out, 1 + (int)next(3));
+    (by_rows ? sefr_summarise_csr : sefr_summarise_csc)(&x, &g.by, &g.out, 1 + (int)next(3));
     if (by_rows && n && m) {
         struct learner l;
         make_learner(&l, &g, m);
-        sweep_csr(&x, &g.by, l.centre, &l.model, &l.slope, 1 + (int)next(3));
+        sefr_gradient_csr(&x, &g.by, l.centre, &l.model, &l.gradient, 1 + (int)next(3));
         free_learner(&l);
     }
     free_groups(&g);
@@ -162,15 +164,16 @@ static void exercise_sparse(ptrdiff_t n, ptrdiff_t m) {
 static void exercise_solve(ptrdiff_t m) {
     const ptrdiff_t k = next(6), planes = k == 2 ? 1 : k;
     double *sums = filled((size_t)(k * m) * 8), *counts = filled((size_t)k * 8), *low = filled((size_t)m * 8);
-    double *span = filled((size_t)m * 8), *weights = filled((size_t)(planes * m) * 8), *bias = filled((size_t)planes * 8);
+    double *span = filled((size_t)m * 8), *weights = filled((size_t)(planes * m) * 8),
+           *bias = filled((size_t)planes * 8);
     if (next(2)) { /* what can be solved: filled gives any bytes */
         for (ptrdiff_t i = 0; i < k * m; i++) sums[i] = next(1000);
         for (ptrdiff_t i = 0; i < k; i++) counts[i] = 1 + next(9);
         for (ptrdiff_t j = 0; j < m; j++) low[j] = 0, span[j] = next(100);
     }
     const struct learned from = {k, m, counts, sums, low, span};
-    solve(&from, 1e-7, &(struct planes){weights, bias});
-    is_delicate(&from);
+    sefr_solve(&from, 1e-7, &(struct planes){weights, bias});
+    sefr_is_delicate(&from);
     free(sums), free(counts), free(low), free(span), free(weights), free(bias);
 }
 
@@ -182,11 +185,11 @@ static void exercise_labels(ptrdiff_t n) {
     const bool back = n && next(2);
     struct column y = {back ? memory + (n - 1) * stride : memory, back ? -stride : stride, type};
     struct distinct found = {0};
-    code_integers(&y, n, codes, &found);
-    free_distinct(&found);
+    sefr_code_integers(&y, n, codes, &found);
+    sefr_free_distinct(&found);
     for (ptrdiff_t i = 0; i < n * width; i++) items[i] &= 1;
-    code_bytes(&(struct items){items, width, n, (size_t)width}, codes, &found);
-    free_distinct(&found);
+    sefr_code_bytes(&(struct items){items, width, n, (size_t)width}, codes, &found);
+    sefr_free_distinct(&found);
     free(memory), free(items), free(codes);
 }
 

@@ -5,8 +5,13 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
-from sefr import _native
+from sefr import Summary, _native
+from sefr._summary import accumulate
+from sefr._weights import solve
 
 DTYPES = ["f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"]
 LAYOUTS = ["C", "F", "strided", "reversed", "padded", "unaligned", "columns"]
@@ -199,6 +204,47 @@ def test_sparse_thread_count_changes_no_bit(rng, kind):
     assert all(a is None or a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True))
 
 
+@st.composite
+def mixed_columns(draw):
+    """Columns of several types, weights for some hyperplanes, and maybe a list of rows."""
+    n, m, k = draw(st.integers(1, 140)), draw(st.integers(1, 30)), draw(st.integers(1, 6))
+    columns = []
+    for _ in range(m):
+        dtype = np.dtype(draw(st.sampled_from(DTYPES)))
+        finite = {"allow_nan": False, "allow_infinity": False} if dtype.kind == "f" else {}
+        values = draw(hnp.arrays(dtype, draw(st.integers(1, 3)), elements=hnp.from_dtype(dtype, **finite)))
+        step = draw(st.sampled_from([1, 2, -1]))
+        columns.append(np.resize(values, 2 * n)[::step][:n])
+    numbers = st.floats(-1e3, 1e3)
+    coef, intercept = (
+        draw(hnp.arrays(float, (k, m), elements=numbers)),
+        draw(hnp.arrays(float, k, elements=numbers)),
+    )
+    rows = draw(st.none() | hnp.arrays(np.int64, st.integers(0, 80), elements=st.integers(0, n - 1)))
+    return columns, coef, intercept, rows
+
+
+@given(mixed_columns(), st.integers(1, 3))
+def test_scores_of_columns_are_those_of_rows_to_the_bit(problem, n_threads):
+    columns, coef, intercept, rows = problem
+    shape = (len(columns[0]) if rows is None else len(rows), len(coef))
+    found, expected = np.full(shape, 7.7), np.full(shape, 8.8)
+    _native.scores(columns, coef, intercept, rows, found, n_threads)
+    _native.scores(np.column_stack([c.astype(float) for c in columns]), coef, intercept, rows, expected, 1)
+    assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(("n", "m", "k"), [(20_000, 13, 1), (9000, 700, 1), (9000, 700, 3), (200, 1500, 10)])
+def test_scores_of_many_columns_are_those_of_rows_to_the_bit(rng, n, m, k):
+    """More than one tile and task."""
+    X, coef, intercept = rng.normal(size=(n, m)), rng.normal(size=(k, m)), rng.normal(size=k)
+    expected, found = np.empty((n, k)), np.empty((n, k))
+    _native.scores(X, coef, intercept, None, expected, 1)
+    for columns in ([X[:, j].copy() for j in range(m)], [X[:, j] for j in range(m)]):
+        _native.scores(columns, coef, intercept, None, found, 2)
+        assert found.tobytes() == expected.tobytes()
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS[:-1])
 def test_scores_equal_a_product(rng, dtype, layout):
@@ -263,6 +309,33 @@ def test_solve_equals_the_equations(rng, k, m, epsilon):
     n_other = counts.sum() - n
     tau, tau_other = (expected * own).sum(axis=1), (expected * other).sum(axis=1)
     np.testing.assert_allclose(bias, -(tau * n_other + tau_other * n) / counts.sum(), atol=1e-10)
+
+
+def test_constants_are_those_of_python():
+    assert (_native.FAR, _native.NARROW) == (solve.FAR, solve.NARROW)
+    assert _native.DELICATE == accumulate.DELICATE
+
+
+@st.composite
+def summaries(draw):
+    n, m, k = draw(st.integers(6, 30)), draw(st.integers(1, 9)), draw(st.integers(2, 5))
+    X = draw(hnp.arrays(float, (n, m), elements=st.integers(-20, 20)))
+    y = draw(hnp.arrays(np.int64, n, elements=st.integers(0, k - 1)))
+    y[:k] = np.arange(k)
+    return Summary.of(X, y)
+
+
+@given(summaries(), st.sampled_from([0.0, 1e-7, 0.5]))
+def test_solve_in_c_is_solve_in_python(summary, epsilon):
+    """The equations stand in C for speed, and in Python for what needs care: they are the same."""
+    n_planes = 1 if len(summary.classes) == 2 else len(summary.classes)
+    weights, bias = np.empty((n_planes, summary.n_features)), np.empty(n_planes)
+    scaling = solve.scaling_of(summary, "minmax")
+    solved = _native.solve(summary.sums, summary.counts, scaling.low, scaling.span, epsilon, weights, bias)
+    assume(solved)
+    expected, midpoints = solve.weights_and_midpoints(summary, scaling, epsilon)
+    np.testing.assert_allclose(weights, expected, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(bias, -(expected * midpoints).sum(axis=1), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -407,7 +480,11 @@ def test_rows_outside_the_matrix_are_refused():
     for rows in ([0, 5], [-1, 0]):
         with pytest.raises(ValueError, match="rows"):
             _native.scores(X, coef, intercept, np.array(rows), out, 1)
+        with pytest.raises(ValueError, match="rows"):
+            _native.scores(list(X.T), coef, intercept, np.array(rows), out, 1)
     assert (out == 0).all()
+    with pytest.raises(ValueError, match="column 2 of X has length 4, not 5"):
+        _native.scores([X[:, 0], X[:, 1], X[1:, 2]], coef, intercept, None, np.zeros((5, 1)), 1)
 
 
 def test_arrays_changed_by_another_thread_are_survived(rng):

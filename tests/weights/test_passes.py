@@ -214,6 +214,14 @@ def test_partial_fit_takes_new_classes_and_classes_to_come(problem):
     assert (early.predict_proba(X)[:, 2:] == 0).all()
 
 
+def test_a_class_that_was_named_and_comes_later_is_learned(problem):
+    X, y = problem
+    early, late = y < 2, np.arange(len(y)) >= 1000
+    clf = SEFRClassifier(passes=6).partial_fit(X[early], y[early], classes=[0, 1, 2, 3])
+    clf.partial_fit(X[late], y[late])
+    assert clf.score(X, y) > SEFRClassifier(passes=6).fit(X, y).score(X, y) - 0.05
+
+
 @pytest.mark.parametrize("verb", ["merge", "forget"])
 def test_what_needs_the_rows_is_refused_with_the_reason(problem, verb):
     X, y = problem

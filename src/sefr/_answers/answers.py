@@ -201,7 +201,9 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def loss_curve_(self) -> list[float]:
         """The mean training loss after each pass, the first that of the base rates."""
         refined = self._known.refined
-        return [base_loss(self.summary_.counts)] if refined is None else list(refined.loss_curve)
+        if refined is not None:
+            return list(refined.loss_curve)
+        return [base_loss(self._fitted.summary.counts, self._fitted.class_weight)]
 
     def _matrix(self, X: Any) -> Matrix:
         """Return X for the kernels; other features than those learned are an error."""

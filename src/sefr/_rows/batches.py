@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .labelled import Labelled, Table, run_starts, sample_size
-from .matrix import Dense, Matrix, Sparse
+from .matrix import Dense, Matrix, Sparse, Standardisation
 
 Floats = NDArray[np.float64]
 
 
-def again(batches: Any) -> Callable[[], Iterator[Any]]:
+def restartable(batches: Any) -> Callable[[], Iterator[Any]]:
     """Return a callable that starts the batches anew; an iterator, which can be read once, is an error."""
     if callable(batches):
         return lambda: iter(batches())
@@ -29,7 +29,7 @@ def again(batches: Any) -> Callable[[], Iterator[Any]]:
     return lambda: iter(batches)
 
 
-def three(batch: Any, number: int) -> tuple[Any, Any, Any]:
+def unpack_batch(batch: Any, number: int) -> tuple[Any, Any, Any]:
     """Return X, y and weights of a batch."""
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         raise TypeError(f"batch {number} is not (X, y) or (X, y, sample_weight)")
@@ -43,9 +43,9 @@ class Gathered(Dense):
         super().__init__(array)
         self.like = like
 
-    def as_used(self, values: Floats) -> Floats:
-        """Return centres or scales as the batches will use them."""
-        return self.like.as_used(values)
+    def as_used(self, standard: Standardisation) -> Standardisation:
+        """Return centres and scales as the batches will use them."""
+        return self.like.as_used(standard)
 
 
 class Gatherer:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .. import _native
 from .._rows.inputs import complain_of_sums
 from .._rows.labelled import Labelled
-from .._rows.matrix import Dense, Raw
+from .._rows.matrix import Dense, Grouping, Matrix, Raw
 from .double_double import DoubleDouble
 
 Floats = NDArray[np.float64]
@@ -24,18 +24,17 @@ def accumulate(
     rows: Labelled, n_folds: int, feature_names: Sequence[str] | None, *, missing: str, n_threads: int
 ) -> tuple[Raw, DoubleDouble]:
     """Return what the kernel adds up, and its sums with care; what cannot be added up is an error."""
-    matrix, _, codes, weights = rows
-    n_classes = len(rows.classes)
-    raw = matrix.summarise(codes, weights, n_classes, n_folds, n_threads=n_threads)
+    matrix, groups = rows.matrix, Grouping(rows.codes, rows.weights, len(rows.classes), n_folds)
+    raw = matrix.summarise(groups, n_threads=n_threads)
     if not raw.finite and missing == "ignore":
-        raw = matrix.summarise(codes, weights, n_classes, n_folds, missing=True, n_threads=n_threads)
+        raw = matrix.summarise(groups, missing=True, n_threads=n_threads)
     if not raw.finite:
         complain_of_sums(rows, raw, feature_names, missing)
     low = raw.low[0] if n_folds == 1 else raw.low.min(axis=0)
-    exact = weights is None and matrix.exact
+    exact = rows.weights is None and matrix.exact
     if exact or (raw.present is None and not _native.is_delicate(raw.sums, raw.counts, low)):
         return raw, DoubleDouble(raw.sums)
-    return raw, _with_care(rows, raw, n_threads)
+    return raw, _with_care(matrix, groups, raw, n_threads)
 
 
 def delicate(low: Floats, sums: Floats, cells: Floats) -> NDArray[np.bool_]:
@@ -44,9 +43,8 @@ def delicate(low: Floats, sums: Floats, cells: Floats) -> NDArray[np.bool_]:
         return (np.abs(low) > DELICATE * (sums / cells - low)) & (cells > 0)
 
 
-def _with_care(rows: Labelled, raw: Raw, n_threads: int) -> DoubleDouble:
+def _with_care(matrix: Matrix, groups: Grouping, raw: Raw, n_threads: int) -> DoubleDouble:
     """Return the sums, those of delicate features summed again as distances from the lowest value."""
-    matrix, classes, codes, weights = rows
     low, high = raw.low.min(axis=0), raw.high.max(axis=0)
     cells = raw.counts[:, None] if raw.present is None else raw.present
     some = np.flatnonzero(delicate(low, raw.sums.sum(axis=0), cells.sum(axis=0)))
@@ -58,12 +56,7 @@ def _with_care(rows: Labelled, raw: Raw, n_threads: int) -> DoubleDouble:
     if (low < high[some]).any():
         for at, block in matrix.blocks(some):
             distances = Dense(block - low).summarise(
-                codes[at],
-                None if weights is None else weights[at],
-                len(classes),
-                len(raw.low),
-                missing=raw.present is not None,
-                n_threads=n_threads,
+                groups.take(at), missing=raw.present is not None, n_threads=n_threads
             )
             moved += distances.sums
     careful = DoubleDouble(np.ascontiguousarray(cells)) * low + DoubleDouble(moved)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import os
+from joblib import effective_n_jobs
 
 
 def thread_count(n_jobs: int | None) -> int:
     """Return the number of threads: None is one, -1 all that this process may use, -2 all but one.
+
+    joblib counts the processors, by affinity and by the limits of a container. It is not asked about None and
+    about positive numbers, since its answer takes 10 us, a tenth of a small fit.
 
     Examples
     --------
@@ -15,9 +18,6 @@ def thread_count(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return 1
-    if n_jobs > 0:
-        return n_jobs
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning: use None for one thread, -1 for all")
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, available + 1 + n_jobs)
+    return n_jobs if n_jobs > 0 else int(effective_n_jobs(n_jobs))

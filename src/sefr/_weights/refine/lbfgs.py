@@ -1,128 +1,206 @@
-"""The way down the loss: L-BFGS, one pass over the rows a step."""
+"""L-BFGS on the logistic (softmax) loss with a ridge penalty: one pass over the rows per step.
+
+How far to step is chosen on a sample of the rows. A step is a handful of numbers, so that a thousand rows are
+enough to choose it; the pass over all rows then says what it was worth.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from ..._rows.labelled import Table
-from .standardise import Space
-from .step import Sample, best_step
+from ..._rows.matrix import Gradient, LinearModel, Standardisation, WeightedRows
 
 Floats = NDArray[np.float64]
 
-# The score of a typical row is expected to have this variance before any row is seen: the l2 penalty.
-PRIOR_VARIANCE = 10.0
 MEMORY = 10
 MEMORY_CELLS = 1 << 26
 # Stop after two passes in a row that lower the loss by less than this part of it.
 STALLED = 1e-4
+NEWTON_STEPS = 25
+ENOUGH = 1e-4  # of the loss; the pass over all rows corrects what is left
 
 
-class Objective:
-    """The loss of all rows, and its gradient, at a point: one pass over the rows each."""
+@dataclass(frozen=True)
+class Sample:
+    """Some rows, standardised: ``rows`` (S, m), dense or sparse, less ``shift`` (m,).
 
-    def __init__(
-        self,
-        tables: Callable[[], Iterable[Table]],
-        space: Space,
-        class_weights: Floats,
-        n_rows: float,
-        n_threads: int,
-        sample: Sample,
-        anchor: tuple[Floats, Floats] | None,
-    ) -> None:
-        self.tables = tables
-        self.space = space
-        self.class_weights = class_weights
-        self.n_threads = n_threads
-        self.sample = sample
-        self.penalty = 1 / (PRIOR_VARIANCE * n_rows)
-        self.anchor = anchor
+    ``weights`` add up to 1. A sample that is ``complete`` has all rows, so few that float64 costs nothing.
+    """
+
+    rows: Any
+    shift: Floats | None
+    codes: NDArray[np.int32]
+    weights: Floats
+    complete: bool = False
+
+    def scores(self, coef: Floats) -> Floats:
+        """Return the scores (S, R) of weights (R, m), without intercepts."""
+        scores = np.asarray(self.rows @ coef.T.astype(self.rows.dtype, copy=False), dtype=np.float64)
+        return scores if self.shift is None else scores - self.shift @ coef.T
+
+    def gradient(self, model: LinearModel) -> Gradient:
+        """Return the mean loss of the rows and its derivatives by weights (R, m) and intercepts (R,)."""
+        loss, residual = _loss(self.scores(model.coef) + model.intercept, self)
+        if residual.shape[1] == 1:
+            residual -= (self.codes == 1)[:, None]
+        else:
+            residual[np.arange(len(residual)), self.codes] -= 1
+        residual *= self.weights[:, None]
+        coef = np.asarray((self.rows.T @ residual).T)
+        sums = residual.sum(axis=0)
+        return Gradient(loss, coef if self.shift is None else coef - sums[:, None] * self.shift, sums)
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """The ridge penalty on the weights, and a Gaussian prior around what earlier rows gave, if any.
+
+    ``n_weights`` entries of a point are weights, the others intercepts.
+    """
+
+    ridge: float
+    n_weights: int
+    prior_mean: Floats | None = None
+    prior_precision: Floats | None = None
 
     def __call__(self, point: Floats) -> tuple[float, Floats]:
-        """Return loss and gradient."""
-        space = self.space
-        coef = np.ascontiguousarray(space.weights(point) * space.unit)
-        intercept = np.ascontiguousarray(space.intercepts(point))
-        if self.sample.whole:
-            loss, slope, intercept_slope = self.sample.sweep(coef, intercept)
-        else:
-            loss, slope, intercept_slope = self._sweep(coef, intercept)
-        value, gradient = self.springs(point)
-        gradient += np.concatenate([(slope * space.unit).ravel(), intercept_slope])
-        return loss + value, gradient
-
-    def _sweep(self, coef: Floats, intercept: Floats) -> tuple[float, Floats, Floats]:
-        loss, slope, intercept_slope = 0.0, np.zeros_like(coef), np.zeros_like(intercept)
-        space = self.space
-        for matrix, codes, weights in self.tables():
-            part = matrix.sweep(
-                codes, weights, self.class_weights, space.centre, space.scale, coef, intercept, self.n_threads
-            )
-            loss += part.loss
-            slope += part.slope
-            intercept_slope += part.intercept_slope
-        return loss, slope, intercept_slope
-
-    def springs(self, point: Floats) -> tuple[float, Floats]:
-        """Return what does not depend on the rows: the penalty, and the pull towards the anchor."""
+        """Return value and gradient."""
+        weights = point[: self.n_weights]
         gradient = np.zeros_like(point)
-        weights = self.space.weights(point)
-        self.space.weights(gradient)[:] = self.penalty * weights
-        value = self.penalty / 2 * float((weights * weights).sum())
-        if self.anchor is not None:
-            home, stiffness = self.anchor
-            pull = stiffness * (point - home)
-            gradient += pull
-            value += float(pull @ (point - home)) / 2
+        gradient[: self.n_weights] = self.ridge * weights
+        value = self.ridge / 2 * float((weights * weights).sum())
+        if self.prior_mean is not None and self.prior_precision is not None:
+            from_prior = self.prior_precision * (point - self.prior_mean)
+            gradient += from_prior
+            value += float(from_prior @ (point - self.prior_mean)) / 2
         return value, gradient
 
+    def hessian(self, points: list[Floats]) -> Floats:
+        """Return the second derivatives along some points (q, q)."""
+        gradients = np.array([self(point)[1] for point in points])
+        if self.prior_mean is not None:
+            gradients = gradients - self(np.zeros_like(points[0]))[1]  # the part that does not depend on them
+        return np.array([[gradient @ point for point in points] for gradient in gradients])
 
-def descend(
-    objective: Objective,
-    sample: Sample,
-    at: Floats,
-    loss: float,
-    gradient: Floats,
-    trial: Floats,
-    curve: list[float],
-    passes: int,
-    watch: Callable[[int, float], None] | None,
+
+class RowSource(NamedTuple):
+    """The rows, anew for each pass, and the weight of a row of each class."""
+
+    tables: Callable[[], Iterable[Table]]
+    class_weights: Floats
+    n_threads: int
+
+
+class Evaluated(NamedTuple):
+    """Loss and gradient at a point."""
+
+    point: Floats
+    loss: float
+    gradient: Floats
+
+
+class Limits(NamedTuple):
+    """How many passes are made at most, the first included, and who is told of each and the loss after it."""
+
+    passes: int
+    watch: Callable[[int, float], None] | None = None
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The penalised loss of all rows at a point: one pass over the rows each."""
+
+    rows: RowSource
+    sample: Sample
+    standard: Standardisation
+    unit: float
+    penalty: Penalty
+
+    def model(self, point: Floats) -> LinearModel:
+        """Return weights and intercepts of the standardised features."""
+        n_weights = self.penalty.n_weights
+        coef = point[:n_weights].reshape(len(point) - n_weights, -1) * self.unit
+        return LinearModel(np.ascontiguousarray(coef), np.ascontiguousarray(point[n_weights:]))
+
+    def __call__(self, point: Floats) -> Evaluated:
+        """Return loss and gradient."""
+        model = self.model(point)
+        if self.sample.complete:
+            found = self.sample.gradient(model)
+        else:
+            class_weights, n_threads = self.rows.class_weights, self.rows.n_threads
+            parts = (
+                matrix.gradient(WeightedRows(codes, weights, class_weights), self.standard, model, n_threads)
+                for matrix, codes, weights in self.rows.tables()
+            )
+            found = reduce(add, parts)
+        value, gradient = self.penalty(point)
+        gradient += np.concatenate([(found.coef * self.unit).ravel(), found.intercept])
+        return Evaluated(point, found.loss + value, gradient)
+
+    def scores(self, points: list[Floats]) -> Floats:
+        """Return the scores of the sample's rows at some points (q, S, R)."""
+        models = [self.model(point) for point in points]
+        scores = self.sample.scores(np.concatenate([model.coef for model in models]))
+        scores = scores.reshape(len(scores), len(points), -1)
+        intercepts = np.stack([model.intercept for model in models])
+        return np.ascontiguousarray(scores.transpose(1, 0, 2)) + intercepts[:, None]
+
+    def best_mixture(
+        self, points: list[Floats], start: Floats, hessian: Floats, slope: Floats | None = None
+    ) -> Floats:
+        """Return the best linear combination of some points: see ``_minimise_mixture``."""
+        shares = _minimise_mixture(self.scores(points), self.sample, start, hessian, slope)
+        return np.asarray(sum(share * point for share, point in zip(shares, points, strict=True)))
+
+
+def minimise(
+    objective: Objective, start: Evaluated, trial: Floats, curve: list[float], limits: Limits
 ) -> Floats:
     """Return the best point found from ``trial`` on; the loss after each pass is added to ``curve``."""
-    space = objective.space
+    at = start
     pairs: list[tuple[Floats, Floats]] = []
-    memory = int(np.clip(MEMORY_CELLS // max(1, len(at)), 3, MEMORY))
-    best, best_loss = trial, np.inf
+    memory = int(np.clip(MEMORY_CELLS // max(1, len(trial)), 3, MEMORY))
+    best = Evaluated(trial, np.inf, trial)
     stalled = 0
     while True:
-        trial_loss, trial_gradient = objective(trial)
-        if np.isfinite(loss):
-            step, change = trial - at, trial_gradient - gradient
+        tried = objective(trial)
+        if np.isfinite(at.loss):
+            step, change = tried.point - at.point, tried.gradient - at.gradient
             if step @ change > 1e-10 * np.sqrt((step @ step) * (change @ change)):
                 pairs = [*pairs, (step, change)][-memory:]
-        gain = min(loss, best_loss) - trial_loss
-        if trial_loss < best_loss:
-            best, best_loss = trial, trial_loss
-        if trial_loss < loss:
-            at, loss, gradient = trial, trial_loss, trial_gradient
-        curve.append(best_loss)
-        if watch is not None:
-            watch(len(curve), curve[-1])
-        stalled = stalled + 1 if gain < STALLED * abs(best_loss) else 0
-        if len(curve) >= passes or stalled == 2:
-            return best
-        direction = _direction(gradient, pairs)
-        if not direction @ gradient < 0:
-            return best  # the gradient is 0
-        trial = _step(space, sample, objective, at, gradient, [direction, *(pair[0] for pair in pairs[-1:])])
+        gain = min(at.loss, best.loss) - tried.loss
+        if tried.loss < best.loss:
+            best = tried
+        if tried.loss < at.loss:
+            at = tried
+        curve.append(best.loss)
+        if limits.watch is not None:
+            limits.watch(len(curve), curve[-1])
+        stalled = stalled + 1 if gain < STALLED * abs(best.loss) else 0
+        if len(curve) >= limits.passes or stalled == 2:
+            return best.point
+        direction = _direction(at.gradient, pairs)
+        if not direction @ at.gradient < 0:
+            return best.point  # the gradient is 0
+        points = [at.point, direction, *(pair[0] for pair in pairs[-1:])]
+        slope = np.array([at.gradient @ point for point in points])
+        trial = objective.best_mixture(
+            points, np.eye(len(points))[0], objective.penalty.hessian(points), slope
+        )
 
 
 def _direction(gradient: Floats, pairs: list[tuple[Floats, Floats]]) -> Floats:
-    """Return the direction of L-BFGS."""
+    """Return the direction of L-BFGS, by its two loops over pairs of steps and changes of the gradient."""
     q = -gradient
     shares = []
     for step, change in reversed(pairs):
@@ -137,22 +215,73 @@ def _direction(gradient: Floats, pairs: list[tuple[Floats, Floats]]) -> Floats:
     return q
 
 
-def _step(
-    space: Space,
-    sample: Sample,
-    objective: Objective,
-    at: Floats,
-    gradient: Floats,
-    directions: list[Floats],
+def _minimise_mixture(
+    scores: Floats, sample: Sample, start: Floats, hessian: Floats, slope: Floats | None
 ) -> Floats:
-    """Return the point to try next: the best by where we are, where to go and where we came from."""
-    basis = [at, *directions]
-    springs = np.array([objective.springs(point)[1] for point in basis])
-    if objective.anchor is not None:
-        # a spring that is not centred at 0 has a constant part, which the slope holds
-        springs = springs - objective.springs(np.zeros_like(at))[1]
-    stiffness = np.array([[spring @ point for point in basis] for spring in springs])
-    start = np.eye(len(basis))[0]
-    slope = np.array([gradient @ point for point in basis])
-    a = best_step(space.scores(sample, basis), sample, start, stiffness, slope)
-    return np.asarray(sum(share * point for share, point in zip(a, basis, strict=True)))
+    """Return the a that minimises the loss of sum_i a_i scores_i + a·hessian·a / 2, by Newton's method.
+
+    ``scores`` (q, S, R). ``hessian`` (q, q) is that of the penalty. With ``slope`` (q,), the exact derivative
+    at ``start`` over all rows, the sample is trusted for the curvature alone: its own derivative is replaced.
+    """
+    size = np.sqrt(np.einsum("isr,isr->i", scores, scores) / len(sample.codes))
+    unit = 1 / np.where(size > 1e-150, size, 1.0)  # a point without scores has no size
+    scores = scores * unit[:, None, None]
+    hessian = hessian * np.outer(unit, unit)
+    a = begin = start / unit
+    value, gradient, curvature = _derivatives(scores, sample, a)
+    correction = np.zeros(len(a)) if slope is None else slope * unit - gradient - hessian @ a
+
+    def penalised(
+        at: Floats, loss: float, gradient: Floats, curvature: Floats
+    ) -> tuple[float, Floats, Floats]:
+        value = loss + at @ hessian @ at / 2 + correction @ (at - begin)
+        return float(value), gradient + hessian @ at + correction, curvature + hessian
+
+    value, gradient, curvature = penalised(a, value, gradient, curvature)
+    for _ in range(NEWTON_STEPS):
+        ridge = 1e-10 * np.trace(curvature) / len(a) + 1e-300
+        step = np.linalg.solve(curvature + ridge * np.eye(len(a)), -gradient)
+        size = 1.0
+        while size > 1e-4:
+            at = a + size * step
+            found = penalised(at, *_derivatives(scores, sample, at))
+            if found[0] <= value + 1e-4 * size * (gradient @ step):
+                break
+            size /= 2
+        else:
+            break
+        a = at
+        gain, (value, gradient, curvature) = value - found[0], found
+        if gain <= ENOUGH * abs(value):
+            break
+    return np.asarray(a * unit)
+
+
+def _loss(z: Floats, sample: Sample) -> tuple[float, Floats]:
+    """Return the loss of scores (S, R) and the probabilities (S, R); for one score, that of code 1."""
+    codes, weights = sample.codes, sample.weights
+    if z.shape[1] == 1:
+        loss = float(weights @ np.logaddexp(0, np.where(codes == 1, -z[:, 0], z[:, 0])))
+        return loss, np.asarray(expit(z))
+    z -= z.max(axis=1, keepdims=True)
+    own = z[np.arange(len(codes)), codes]
+    probability = np.exp(z, out=z)
+    total = probability.sum(axis=1)
+    loss = float(weights @ (np.log(total) - own))
+    probability /= total[:, None]
+    return loss, probability
+
+
+def _derivatives(scores: Floats, sample: Sample, a: Floats) -> tuple[float, Floats, Floats]:
+    """Return the loss of the combined scores, its gradient and its Hessian in ``a``."""
+    codes, weights = sample.codes, sample.weights
+    loss, probability = _loss(np.tensordot(a, scores, 1), sample)
+    if probability.shape[1] == 1:
+        p, basis = probability[:, 0], scores[:, :, 0]
+        gradient = basis @ (weights * (p - (codes == 1)))
+        return loss, gradient, (basis * (weights * p * (1 - p))) @ basis.T
+    mean = np.einsum("isr,sr->is", scores, probability)
+    gradient = (mean - scores[:, np.arange(len(codes)), codes]) @ weights
+    probability *= weights[:, None]
+    flat = scores.reshape(len(scores), -1)
+    return loss, gradient, (flat * probability.ravel()) @ flat.T - (mean * weights) @ mean.T

@@ -1,4 +1,4 @@
-"""Further passes: from SEFR's weights towards those of a linear SVM, one sweep over the rows at a time.
+"""Further passes: from SEFR's weights towards those of a linear SVM, one pass over the rows at a time.
 
 SEFR is the first pass, in which every row weighs the same. In each further one a row weighs as much as the
 model is still wrong about it: that is the gradient of the logistic (softmax) loss, and L-BFGS makes the most
@@ -8,28 +8,33 @@ of it. Features are standardised in passing, never in memory. The result is line
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._rows.labelled import Table
+from ..._rows.matrix import blas_threads
 from ..._summary.summary import Summary
 from ..held_out import HeldOut, unseen_by_loss
 from ..hyperplanes import Hyperplanes, Scaling, planes_of
-from .lbfgs import Objective, descend
-from .standardise import Space, space_of
-from .step import Sample, best_step
+from ..solve import means
+from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, minimise
+from .standardise import ClassMeans, Space, standardise
 
 Floats = NDArray[np.float64]
 
-GRAM_ROWS = 128
+# The score of a typical row is expected to have this variance before any row is seen: the ridge penalty.
+PRIOR_VARIANCE = 10.0
 # A row of a class weighs share**-0.5: halfway between every row and every class counting the same. Macro F1
 # is best there: with 0 rare classes are given up, with 1 they are overrated (docs/passes.md has the figures).
 RARITY = 0.5
-# Mean of p (1 - p) when a model fits well: how stiff the rows seen earlier hold their weights.
-STIFFNESS = 0.1
+# Mean of p (1 - p) when a model fits well: the curvature of the loss, by which earlier rows hold on to their
+# weights.
+CURVATURE = 0.1
+# Rows whose products tell how many directions the rows share.
+GRAM_ROWS = 128
 
 
 @dataclass(frozen=True)
@@ -47,230 +52,226 @@ class Refined:
         return len(self.loss_curve)
 
 
+class TrainingRows(NamedTuple):
+    """The rows: ``tables`` returns them, anew for each pass; ``sampled`` are some, see ``sample_of``.
+
+    ``class_weight`` (K,) says how often the rows of each class count; None: as they come.
+    """
+
+    tables: Callable[[], Iterable[Table]]
+    sampled: Table
+    n_threads: int = 1
+    class_weight: Floats | None = None
+
+
+class Earlier(NamedTuple):
+    """Refined weights of ``n_rows`` rows that are not among the training rows, and their classes."""
+
+    refined: Refined
+    classes: NDArray[Any]
+    n_rows: float
+
+
 def refine(
     summary: Summary,
     sefr: Hyperplanes,
-    tables: Callable[[], Iterable[Table]],
-    sampled: Table,
-    passes: int,
-    *,
-    n_threads: int = 1,
-    start: Hyperplanes | None = None,
-    n_before: float = 0.0,
-    watch: Callable[[int, float], None] | None = None,
-) -> Refined:
-    """Return the weights after ``passes`` passes, of which the Summary was the first.
+    rows: TrainingRows,
+    limits: Limits,
+    earlier: Earlier | None = None,
+) -> Refined | None:
+    """Return the weights after further passes, of which the Summary was the first.
+
+    None where only one class has rows, or the earlier weights, if any.
 
     Parameters
     ----------
     summary : Summary
-        Of all rows; every class has some.
+        Of all rows, the earlier ones included. Codes of rows are by its classes.
     sefr : Hyperplanes
         What the Summary alone gives.
-    tables : callable
-        Returns the rows, anew for each pass.
-    sampled : Table
-        Some of the rows, see ``sample_of``.
-    passes : int
-        At most so many, at least 2.
-    n_threads : int
-        Threads; the result does not depend on them.
-    start : Hyperplanes, default=None
-        Refined weights of ``n_before`` rows that are not in ``tables``: they are the start, and hold on as
-        strongly as those rows would.
-    watch : callable, default=None
-        Told the number of each pass and the loss after it.
+    rows : TrainingRows
+        What the passes are made over. The result does not depend on the number of threads.
+    limits : Limits
+        How many passes, at least 2, and who is told of them.
+    earlier : Earlier, default=None
+        Refined weights to start from, which hold on as strongly as the rows behind them would.
     """
     counts = summary.counts
-    shares = counts / counts.sum()
-    class_weights = shares**-RARITY
-    class_weights /= class_weights @ counts
-    space, sample = space_of(summary, sefr.scaling, sampled, class_weights, n_before)
+    seen = np.flatnonzero(counts > 0)
+    if len(seen) < 2 or not len(rows.sampled.codes):
+        return None if earlier is None else earlier.refined
+    with blas_threads(1):
+        if len(seen) == len(counts):
+            classes = _class_means(summary, rows.class_weight, sefr.scaling)
+            return _refine_seen(classes, sefr, rows, limits, _carried_over(earlier, summary, sefr.scaling))
+        place = np.full(len(counts), -1, dtype=np.int32)
+        place[seen] = np.arange(len(seen))
+        coded = TrainingRows(
+            lambda: (table._replace(codes=place[table.codes]) for table in rows.tables()),
+            rows.sampled._replace(codes=place[rows.sampled.codes]),
+            rows.n_threads,
+        )
+        planes = planes_of(sefr.scaling, per_score(sefr.weights[seen]), per_score(sefr.bias[seen]))
+        among = summary.without_empty_classes()
+        own = None if rows.class_weight is None else rows.class_weight[seen]
+        classes = _class_means(among, own, sefr.scaling)
+        found = _refine_seen(classes, planes, coded, limits, _carried_over(earlier, among, sefr.scaling))
+        return _over_all_classes(found, seen, len(counts))
+
+
+def _class_means(summary: Summary, class_weight: Floats | None, scaling: Scaling) -> ClassMeans:
+    counts = summary.counts
+    weights = _row_weights(counts, class_weight)
+    return ClassMeans(means(summary, scaling), counts, weights / (weights @ counts))
+
+
+def _row_weights(counts: Floats, class_weight: Floats | None) -> Floats:
+    """Return what a row of each class weighs in the loss (K,): more in a rare class."""
+    often = np.ones_like(counts) if class_weight is None else class_weight
+    weighted = counts * often
+    return np.asarray((weighted / weighted.sum()) ** -RARITY * often)
+
+
+def _refine_seen(
+    classes: ClassMeans,
+    sefr: Hyperplanes,
+    rows: TrainingRows,
+    limits: Limits,
+    prior: tuple[Hyperplanes, float] | None,
+) -> Refined:
+    """Do what ``refine`` does where every class has rows, and earlier weights, if any, are of the same."""
+    counts, sampled = classes.counts, rows.sampled
+    n_before = 0.0 if prior is None else prior[1]
     n_rows = float(counts.sum()) - n_before
-    class_weights *= counts.sum() / n_rows if n_before else 1.0
-    base = class_weights * counts / (class_weights @ counts)
-    bias = np.log(base) - np.log(base).mean()
-    home = np.concatenate(
-        [np.zeros(space.n_scores * space.n_features), bias[1:] - bias[:1] if len(bias) == 2 else bias]
-    )
-    anchor = None
-    if start is not None and n_before > 0:
-        stiffness = np.ones_like(home)
-        space.weights(stiffness)[:] = space.unit**2
-        anchor = (space.point(start.weights, start.bias), STIFFNESS * n_before / n_rows * stiffness)
-    objective = Objective(tables, space, class_weights, float(counts.sum()), n_threads, sample, anchor)
-    loss, gradient = _at_base_rates(summary, space, base, home)
-    curve = [loss]
-    if anchor is None:
-        trial = _first_step(summary, sefr, space, sample, home, objective.penalty)
-        best = descend(objective, sample, home, loss, gradient, trial, curve, passes, watch)
+    space, sample = standardise(classes, sefr.scaling, sampled, n_before)
+    class_weights = classes.weights * (counts.sum() / n_rows if n_before else 1.0)
+    base_rates = class_weights * counts / (class_weights @ counts)
+    bias = per_score(np.log(base_rates) - np.log(base_rates).mean())
+    origin = np.concatenate([np.zeros(len(bias) * len(space.mean)), bias])
+    penalty = Penalty(1 / (PRIOR_VARIANCE * float(counts.sum())), len(origin) - len(bias))
+    if prior is not None:
+        precision = np.ones_like(origin)
+        precision[: penalty.n_weights] = space.unit**2
+        penalty = replace(
+            penalty,
+            prior_mean=space.point(prior[0]),
+            prior_precision=CURVATURE * n_before / n_rows * precision,
+        )
+    source = RowSource(rows.tables, class_weights, rows.n_threads)
+    objective = Objective(source, sample, space.standard, space.unit, penalty)
+    at_origin = _at_base_rates(space, base_rates, origin)
+    curve = [at_origin.loss]
+    if penalty.prior_mean is None:
+        best = minimise(objective, at_origin, _first_trial(sefr, space, objective, origin), curve, limits)
     else:
-        best = descend(objective, sample, anchor[0], np.inf, gradient, anchor[0], curve, passes, watch)
-    weights, biases = space.for_scaled(best)
-    planes = planes_of(sefr.scaling, weights, biases)
-    held_out = _held_out(space, sample, best, sampled, class_weights, objective.penalty)
-    return Refined(planes, space.midpoints(best, weights), tuple(curve), held_out)
+        start = Evaluated(penalty.prior_mean, np.inf, at_origin.gradient)
+        best = minimise(objective, start, penalty.prior_mean, curve, limits)
+    weights = best[: penalty.n_weights].reshape(len(bias), -1)
+    weights, biases, midpoints = space.hyperplanes(weights, best[penalty.n_weights :])
+    held_out = _leave_one_out(objective, space, best, sampled)
+    return Refined(planes_of(sefr.scaling, weights, biases), midpoints, tuple(curve), held_out)
 
 
-def _first_step(
-    summary: Summary, sefr: Hyperplanes, space: Space, sample: Sample, home: Floats, penalty: float
-) -> Floats:
+def _first_trial(sefr: Hyperplanes, space: Space, objective: Objective, origin: Floats) -> Floats:
     """Return the best mixture of SEFR, the class means over the variances, and the base rates."""
-    distance = space.distances(summary)
-    halves = -(distance * distance).sum(axis=1) / 2
-    if space.n_scores == 1:
-        distance, halves = distance[1:] - distance[:1], halves[1:] - halves[:1]
-    basis = [
-        space.point(sefr.weights, sefr.bias),
-        np.concatenate([distance.ravel() / space.unit, halves]),
-    ]
-    if np.abs(home).max() > 1e-9:
-        basis.append(home)
-    basis = [point for point in basis if np.abs(point).max() > 0]
-    if not basis:
-        return home
-    start = np.array([float(point is home) for point in basis])
-    stiffness = penalty * np.array(
-        [[space.weights(p).ravel() @ space.weights(q).ravel() for p in basis] for q in basis]
-    )
-    a = best_step(space.scores(sample, basis), sample, start, stiffness)
-    return np.asarray(sum(share * point for share, point in zip(a, basis, strict=True)))
+    by_means = per_score(space.class_means)
+    halves = per_score(-(space.class_means * space.class_means).sum(axis=1) / 2)
+    points = [space.point(sefr), np.concatenate([by_means.ravel() / space.unit, halves])]
+    if np.abs(origin).max() > 1e-9:
+        points.append(origin)
+    points = [point for point in points if np.abs(point).max() > 0]
+    if not points:
+        return origin
+    start = np.array([float(point is origin) for point in points])
+    weights = [point[: objective.penalty.n_weights] for point in points]
+    hessian = objective.penalty.ridge * np.array([[p @ q for p in weights] for q in weights])
+    return objective.best_mixture(points, start, hessian)
 
 
-def _at_base_rates(summary: Summary, space: Space, base: Floats, home: Floats) -> tuple[float, Floats]:
+def _at_base_rates(space: Space, base_rates: Floats, origin: Floats) -> Evaluated:
     """Return loss and gradient where every row is given the base rates: both follow from the Summary."""
-    gradient = np.zeros_like(home)
-    pull = -base[:, None] * space.distances(summary) * space.unit
-    space.weights(gradient)[:] = pull[1:] if space.n_scores == 1 else pull
-    return base_loss(summary.counts), gradient
+    gradient = np.zeros_like(origin)
+    by_class = -base_rates[:, None] * space.class_means * space.unit
+    n_scores = len(origin) // (by_class.shape[1] + 1)
+    gradient[: n_scores * by_class.shape[1]] = by_class[-n_scores:].ravel()
+    return Evaluated(origin, float(-(base_rates @ np.log(base_rates))), gradient)
 
 
-def _held_out(
-    space: Space, sample: Sample, point: Floats, sampled: Table, class_weights: Floats, penalty: float
-) -> HeldOut:
+def _leave_one_out(objective: Objective, space: Space, point: Floats, sampled: Table) -> HeldOut:
     """Return the sample's scores as if each row had been left out.
 
     How far one row can have moved the weights depends on how many directions the rows share: for rows of
     length 1 that is the inverse of their mean squared product. Along each, the loss is as curved as its mean
     over the directions.
     """
-    scores = sample.scores(space.weights(point) * space.unit) + space.intercepts(point)
+    sample, scores = objective.sample, objective.scores([point])[0]
     rows = np.linspace(0, len(scores) - 1, min(len(scores), GRAM_ROWS)).astype(int)
-    few = sample.rows[rows]
-    few = few.toarray() if hasattr(few, "toarray") else few
-    few = few * space.unit if sample.shift is None else (few - sample.shift) * space.unit
+    some = sample.rows[rows]
+    some = some.toarray() if hasattr(some, "toarray") else some
+    some = some * space.unit if sample.shift is None else (some - sample.shift) * space.unit
     weights = np.ones(len(scores)) if sampled.weights is None else sampled.weights
-    share, gram = weights[rows], np.asarray(few @ few.T, dtype=np.float64)
+    share, gram = weights[rows], np.asarray(some @ some.T, dtype=np.float64)
     lengths = np.diag(gram)
     # over pairs of different rows, where a row of weight 2 is two
     alike = max(0.0, float(share @ (gram * gram) @ share - share @ lengths**2))
     shared = alike / max(1e-300, float((share @ lengths) ** 2 - share @ lengths**2))
-    directions = 1 / max(shared, 1 / max(1, space.n_features))
+    directions = 1 / max(shared, 1 / max(1, len(space.mean)))
     if hasattr(sample.rows, "multiply"):
         all_lengths = np.asarray(sample.rows.multiply(sample.rows).sum(axis=1), dtype=np.float64).ravel()
     else:
         all_lengths = np.einsum("ij,ij->i", sample.rows, sample.rows).astype(np.float64)
     if sample.shift is not None:
         all_lengths += sample.shift @ sample.shift - 2 * np.asarray(sample.rows @ sample.shift).ravel()
-    push = class_weights[sample.codes] * all_lengths * space.unit**2
-    return unseen_by_loss(HeldOut(scores, sample.codes, weights), push, directions, penalty)
+    leverage = objective.rows.class_weights[sample.codes] * all_lengths * space.unit**2
+    seen = HeldOut(scores, sample.codes, weights)
+    return unseen_by_loss(seen, leverage, directions, objective.penalty.ridge)
 
 
-def base_loss(counts: Floats) -> float:
+def base_loss(counts: Floats, class_weight: Floats | None = None) -> float:
     """Return the loss of giving every row the base rates of classes of so many rows."""
-    share = counts[counts > 0] / counts.sum()
-    base = share ** (1 - RARITY)
+    seen = counts > 0
+    base = counts[seen] * _row_weights(counts[seen], None if class_weight is None else class_weight[seen])
     base /= base.sum()
     return float(-(base @ np.log(base)))
 
 
-def refine_rows(
-    summary: Summary,
-    sefr: Hyperplanes,
-    tables: Callable[[], Iterable[Table]],
-    sampled: Table,
-    passes: int,
-    *,
-    start: Refined | None = None,
-    start_classes: NDArray[Any] | None = None,
-    n_before: float = 0.0,
-    n_threads: int = 1,
-    watch: Callable[[int, float], None] | None = None,
-) -> Refined | None:
-    """Do what ``refine`` does where some classes may have no rows yet; None where only one has any.
-
-    Codes are by the classes of ``summary``. ``start`` is by ``start_classes``, which are among them.
-    """
-    seen = np.flatnonzero(summary.counts > 0)
-    if len(seen) < 2 or not len(sampled.codes):
-        return start
-    among = summary.without_empty_classes()
-    place = np.full(len(summary.classes), -1, dtype=np.int32)
-    place[seen] = np.arange(len(seen))
-
-    def moved(table: Table) -> Table:
-        return table if len(seen) == len(place) else Table(table.matrix, place[table.codes], table.weights)
-
-    planes = sefr if len(seen) == len(place) else _among(sefr, seen)
-    begin = None
-    if start is not None and start_classes is not None:
-        begin = _carried_over(start.planes, start_classes, among, sefr.scaling)
-    found = refine(
-        among,
-        planes,
-        lambda: map(moved, tables()),
-        moved(sampled),
-        passes,
-        n_threads=n_threads,
-        start=begin,
-        n_before=n_before,
-        watch=watch,
-    )
-    return found if len(seen) == len(place) else _spread(found, seen, len(place))
+def per_score(by_class: Floats) -> Floats:
+    """Return values of classes (K, ...) as those of scores: for two classes the second less the first."""
+    return by_class[1:] - by_class[:1] if len(by_class) == 2 else by_class
 
 
-def _two_rows(weights: Floats, bias: Floats) -> tuple[Floats, Floats]:
-    """Return one score as two that differ by it."""
-    return np.concatenate([-weights, weights]) / 2, np.concatenate([-bias, bias]) / 2
+def per_class(by_score: Floats) -> Floats:
+    """Return values of scores (R, ...) as those of classes: one score as two that differ by it."""
+    return np.concatenate([-by_score, by_score]) / 2 if len(by_score) == 1 else by_score
 
 
-def _among(planes: Hyperplanes, seen: NDArray[np.intp]) -> Hyperplanes:
-    """Return hyperplanes of more than two classes as those of the classes seen alone."""
-    weights, bias = planes.weights[seen], planes.bias[seen]
-    if len(seen) == 2:
-        weights, bias = weights[1:] - weights[:1], bias[1:] - bias[:1]
-    return planes_of(planes.scaling, weights, bias)
-
-
-def _spread(refined: Refined, seen: NDArray[np.intp], n_classes: int) -> Refined:
+def _over_all_classes(refined: Refined, seen: NDArray[np.intp], n_classes: int) -> Refined:
     """Return hyperplanes of the classes seen as those of all classes; a class never seen scores -inf."""
-    scaling, t = refined.planes.scaling, refined.midpoints
-    own, own_bias = refined.planes.weights, refined.planes.bias
-    if len(seen) == 2:
-        (own, own_bias), t = _two_rows(own, own_bias), np.concatenate([t, t])
+    planes, scaling = refined.planes, refined.planes.scaling
     weights, midpoints = np.zeros((2, n_classes, len(scaling.low)))
     bias = np.full(n_classes, -np.inf)
-    weights[seen], midpoints[seen], bias[seen] = own, t, own_bias
+    weights[seen], bias[seen] = per_class(planes.weights), per_class(planes.bias)
+    midpoints[seen] = refined.midpoints  # one row stands for both of two classes
     held_out = None if refined.held_out is None else refined.held_out.over(seen, n_classes)
     return Refined(planes_of(scaling, weights, bias), midpoints, refined.loss_curve, held_out)
 
 
 def _carried_over(
-    planes: Hyperplanes, classes: NDArray[Any], summary: Summary, scaling: Scaling
-) -> Hyperplanes:
-    """Return refined hyperplanes for another scaling and for other classes, new ones without weights."""
-    old = planes.scaling
+    earlier: Earlier | None, summary: Summary, scaling: Scaling
+) -> tuple[Hyperplanes, float] | None:
+    """Return earlier hyperplanes for another scaling and other classes; those never seen have no weights."""
+    if earlier is None:
+        return None
+    classes = summary.classes
+    planes, old = earlier.refined.planes, earlier.refined.planes.scaling
     ratio = np.divide(scaling.span, old.span, out=np.zeros_like(old.span), where=old.span > 0)
     shift = np.divide(scaling.low - old.low, old.span, out=np.zeros_like(old.span), where=old.span > 0)
     weights, bias = planes.weights * ratio, planes.bias + planes.weights @ shift
-    if np.array_equal(classes, summary.classes):
-        return planes_of(scaling, weights, bias)
-    if len(classes) == 2:
-        weights, bias = _two_rows(weights, bias)
-    known = np.isfinite(bias) & np.isin(classes, summary.classes)
-    at = np.searchsorted(summary.classes, classes[known])
-    wide, biases = np.zeros((len(summary.classes), len(scaling.low))), np.zeros(len(summary.classes))
-    wide[at], biases[at] = weights[known], bias[known]
-    if len(summary.classes) == 2:
-        wide, biases = wide[1:] - wide[:1], biases[1:] - biases[:1]
-    return planes_of(scaling, wide, biases)
+    if not (np.array_equal(earlier.classes, classes) and np.isfinite(bias).all()):
+        weights, bias = per_class(weights), per_class(bias)
+        known = np.isfinite(bias) & np.isin(earlier.classes, classes)
+        at = np.searchsorted(classes, earlier.classes[known])
+        all_weights, all_bias = np.zeros((len(classes), weights.shape[1])), np.zeros(len(classes))
+        all_weights[at], all_bias[at] = weights[known], bias[known]
+        weights, bias = per_score(all_weights), per_score(all_bias)
+    return planes_of(scaling, weights, bias), earlier.n_rows

@@ -1,20 +1,22 @@
-"""Where further passes search: features standardised, in passing and never in memory."""
+"""Features standardised for further passes: in passing, never in memory."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._rows.labelled import Table
-from ..._rows.matrix import Matrix
-from ..._summary.summary import Summary
-from ..hyperplanes import Scaling
-from ..solve import means
-from .step import Sample
+from ..._rows.matrix import Sparse, Standardisation
+from ..hyperplanes import Hyperplanes, Scaling
+from .lbfgs import Sample
 
 Floats = NDArray[np.float64]
+Blocks = Iterable[tuple[slice, Floats]]
 
 # So few values are kept standardised in float64, and the passes made over these.
 FEW_CELLS = 1 << 17
@@ -24,123 +26,181 @@ SHY_ROWS = 8.0
 
 @dataclass(frozen=True)
 class Space:
-    """Where the search happens: features x' of ``scaling``, moved by ``mean`` and divided by ``spread``.
+    """Where the minimum is searched: scaled features x', less ``mean`` and divided by ``spread``.
 
     A point is a vector of weights (R, m) and intercepts (R,), flat. ``unit`` shrinks all features so that a
-    typical row has length 1, that of the intercept's own feature.
+    typical row has length 1, that of the intercept's own feature. ``class_means`` (K, m) are those of the
+    standardised features, 0 where a class has no value.
     """
 
-    scaling: Scaling
     mean: Floats
     spread: Floats
-    centre: Floats
-    scale: Floats
+    standard: Standardisation
     unit: float
-    n_scores: int
+    class_means: Floats
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.mean)
-
-    def weights(self, point: Floats) -> Floats:
-        """Return the weights of a point, a view."""
-        return point[: self.n_scores * self.n_features].reshape(self.n_scores, -1)
-
-    def intercepts(self, point: Floats) -> Floats:
-        """Return the intercepts of a point, a view."""
-        return point[self.n_scores * self.n_features :]
-
-    def point(self, weights: Floats, bias: Floats) -> Floats:
-        """Return the point of weights and biases for the features x'."""
-        return np.concatenate([(weights * self.spread / self.unit).ravel(), bias + weights @ self.mean])
-
-    def for_scaled(self, point: Floats) -> tuple[Floats, Floats]:
-        """Return weights and biases for the features x'."""
-        weights = np.divide(
-            self.weights(point) * self.unit,
-            self.spread,
-            out=np.zeros((self.n_scores, self.n_features)),
-            where=np.broadcast_to(self.spread > 0, (self.n_scores, self.n_features)),
+    def point(self, planes: Hyperplanes) -> Floats:
+        """Return the point of hyperplanes for the features x'."""
+        weights = planes.weights
+        return np.concatenate(
+            [(weights * self.spread / self.unit).ravel(), planes.bias + weights @ self.mean]
         )
-        return weights, self.intercepts(point) - weights @ self.mean
 
-    def distances(self, summary: Summary) -> Floats:
-        """Return how far the class means lie from the mean of all, in spreads (K, m); 0 where unknown."""
-        distance = np.nan_to_num(means(summary, self.scaling)) - self.mean
-        return np.divide(distance, self.spread, out=np.zeros_like(distance), where=self.spread > 0)
+    def hyperplanes(self, weights: Floats, intercepts: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return weights, biases and midpoints t for x': a score is the sum of w (x' - t) over the features.
 
-    def scores(self, sample: Sample, points: list[Floats]) -> Floats:
-        """Return the scores of the sample's rows at some points (q, S, R)."""
-        weights = np.concatenate([self.weights(point) for point in points]) * self.unit
-        scores = sample.scores(weights).reshape(len(sample.codes), len(points), self.n_scores)
-        intercepts = np.stack([self.intercepts(point) for point in points])
-        return np.ascontiguousarray(scores.transpose(1, 0, 2)) + intercepts[:, None]
-
-    def midpoints(self, point: Floats, weights: Floats) -> Floats:
-        """Return t: a record's score is the sum of w (x' - t) over its features.
-
-        Around the mean of all rows; the intercept is shared out by how much each feature moves the score.
+        The midpoints lie around the mean of all rows; the intercept is shared out by how much each feature
+        moves the score.
         """
-        power = self.weights(point) ** 2
+        spread = np.broadcast_to(self.spread, weights.shape)
+        for_scaled = np.divide(weights * self.unit, spread, out=np.zeros(weights.shape), where=spread > 0)
+        power = weights**2
         total = power.sum(axis=1, keepdims=True)
         share = np.divide(power, total, out=np.zeros_like(power), where=total > 0)
-        share *= self.intercepts(point)[:, None]
-        return np.asarray(self.mean - np.divide(share, weights, out=np.zeros_like(share), where=weights != 0))
+        share *= intercepts[:, None]
+        shift = np.divide(share, for_scaled, out=np.zeros_like(share), where=for_scaled != 0)
+        return for_scaled, intercepts - for_scaled @ self.mean, np.asarray(self.mean - shift)
 
 
-def space_of(
-    summary: Summary, scaling: Scaling, sampled: Table, class_weights: Floats, n_before: float
+class ClassMeans(NamedTuple):
+    """The means of the scaled features in each class (K, m), NaN where there is no value, and its rows (K,).
+
+    A row of each class has its weight (K,) in the loss.
+    """
+
+    means: Floats
+    counts: Floats
+    weights: Floats
+
+    def mean(self) -> Floats:
+        """Return the mean of all rows (m,), by the weights of the classes."""
+        known = ~np.isnan(self.means)
+        weight = (self.weights * self.counts / (self.weights @ self.counts))[:, None] * known
+        mean = np.where(known, self.means, 0.0)
+        return np.asarray((mean * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300))
+
+
+def standardise(
+    classes: ClassMeans, scaling: Scaling, sampled: Table, n_before: float
 ) -> tuple[Space, Sample]:
-    """Return the space of a Summary's features, and the sampled rows in it."""
-    share = class_weights * summary.counts / (class_weights @ summary.counts)
-    centres = means(summary, scaling)
-    known = ~np.isnan(centres)
-    weight = share[:, None] * known
-    mean = np.where(known, centres, 0.0)
-    mean = (mean * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300)
-    weights = class_weights[sampled.codes] * (1.0 if sampled.weights is None else sampled.weights)
+    """Return the space of the scaled features, and the sampled rows in it.
+
+    ``n_before`` of the classes' rows are not among those that the sample is from.
+    """
+    mean, matrix = classes.mean(), sampled.matrix
+    weights = classes.weights[sampled.codes] * (1.0 if sampled.weights is None else sampled.weights)
     weights = weights / weights.sum()
-    # means of a mixture lie in [0, 1] unless scale=None took the values as they are
-    bound = (
-        np.maximum(mean * (1 - mean), 0)
-        if (scaling.span != 1).any() or (scaling.low != 0).any()
-        else np.abs(mean)
-    )
-    complete = sampled.weights is not None and float(sampled.weights.sum()) >= 0.999 * (
-        summary.n_rows - n_before
-    )
-    all_rows = complete and not n_before
-    spread = np.sqrt(_variances(sampled.matrix, scaling, weights, mean, bound, all_rows=all_rows))
+    n_rows = classes.counts.sum() - n_before
+    complete = sampled.weights is not None and float(sampled.weights.sum()) >= 0.999 * n_rows
+    few = matrix.shape[0] * matrix.shape[1] <= FEW_CELLS
+    blocks = list(matrix.blocks()) if few and not matrix.sparse else None
+    centre = scaling.low + scaling.span * mean
+    if isinstance(matrix, Sparse):
+        variance = _sparse_variances(matrix, weights, centre, scaling.span)
+    else:
+        variance = variances(blocks or matrix.blocks(), weights, centre, scaling.span)
+    if not complete or n_before:
+        variance = _with_doubt(variance, matrix.shape[0], scaling, mean)
+    spread = np.sqrt(variance)
     spread[(scaling.span <= 0) | ~(spread > 0)] = 0
     raw_spread = spread * scaling.span
     with np.errstate(divide="ignore", over="ignore"):
         scale = np.where(raw_spread > 0, 1 / raw_spread, 0.0)
     scale[~np.isfinite(scale)] = 0
     spread[scale == 0] = 0
-    centre = sampled.matrix.as_used(scaling.low + scaling.span * mean)
-    scale = sampled.matrix.as_used(scale)
-    moved = np.divide(centre - scaling.low, scaling.span, out=mean.copy(), where=scaling.span > 0)
-    n_live = max(1, int((spread > 0).sum()))
-    n_scores = 1 if len(summary.classes) == 2 else len(summary.classes)
-    space = Space(scaling, moved, spread, centre, scale, 1 / np.sqrt(n_live), n_scores)
-    few = complete and sampled.matrix.shape[0] * sampled.matrix.shape[1] <= FEW_CELLS
-    rows, shift = sampled.matrix.standardised(centre, scale, np.float64 if few else np.float32)
-    return space, Sample(rows, shift, sampled.codes, weights, whole=few)
+    standard = matrix.as_used(Standardisation(centre, scale))
+    moved = np.divide(standard.centre - scaling.low, scaling.span, out=mean.copy(), where=scaling.span > 0)
+    distance = np.nan_to_num(classes.means) - moved
+    distance = np.divide(distance, spread, out=np.zeros_like(distance), where=spread > 0)
+    unit = 1 / np.sqrt(max(1, int((spread > 0).sum())))
+    space = Space(moved, spread, standard, unit, distance)
+    if isinstance(matrix, Sparse):
+        rows, shift = _sparse_standardised(matrix, standard)
+    else:
+        rows, shift = np.empty(matrix.shape, dtype=np.float64 if few and complete else np.float32), None
+        standardised(blocks or matrix.blocks(), standard, rows)
+    return space, Sample(rows, shift, sampled.codes, weights, complete=few and complete)
 
 
-def _variances(
-    matrix: Matrix, scaling: Scaling, weights: Floats, mean: Floats, bound: Floats, *, all_rows: bool
-) -> Floats:
-    """Return the variances of x', from the sample where it has something to say and from the mean elsewhere.
+def _with_doubt(variance: Floats, n_rows: int, scaling: Scaling, mean: Floats) -> Floats:
+    """Return variances of x', from the sample where it has something to say and from the mean elsewhere.
 
     A feature that is nearly always at one end of its range shows itself in few rows; its variance is near
     mean (1 - mean), of which the features of the sample have a common part.
     """
-    seen = matrix.variances(weights, scaling.low + scaling.span * mean, scaling.span)
-    if all_rows:
-        return seen
-    informed = 4 * bound * matrix.shape[0]
+    # means of a mixture lie in [0, 1] unless scale=None took the values as they are
+    scaled = (scaling.span != 1).any() or (scaling.low != 0).any()
+    bound = np.maximum(mean * (1 - mean), 0) if scaled else np.abs(mean)
+    informed = 4 * bound * n_rows
     trust = informed / (informed + SHY_ROWS)
-    part = seen.sum() / max(float(bound.sum()), 1e-300)
-    return np.asarray(trust * seen + (1 - trust) * part * bound)
+    part = variance.sum() / max(float(bound.sum()), 1e-300)
+    return np.asarray(trust * variance + (1 - trust) * part * bound)
+
+
+def variances(blocks: Blocks, weights: Floats, near: Floats, span: Floats) -> Floats:
+    """Return the variance of every feature in units of its span, by weight, over what is not missing.
+
+    ``near`` (m,) is about the mean.
+    """
+    total = np.zeros((3, len(span)))
+    unit = np.where(span > 0, span, 1.0)
+    for rows, block in blocks:
+        x = block - near
+        x /= unit
+        share = weights[rows]
+        if isfinite(x.sum()):
+            total[0] += share.sum()
+        else:
+            here = np.isfinite(x)
+            x[~here] = 0
+            total[0] += share @ here
+        total[1] += share @ x
+        x *= x
+        total[2] += share @ x
+    return _variance(total)
+
+
+def _sparse_variances(matrix: Sparse, weights: Floats, near: Floats, span: Floats) -> Floats:
+    """Return the same from what is stored, and from the weight of the zeros, which are not."""
+    x = matrix.by_rows.astype(np.float64)
+    unit = np.where(span > 0, span, 1.0)
+    stored = x.copy()
+    stored.data = np.ones_like(x.data)
+    zeros = weights.sum() - weights @ stored
+    zeros[np.bincount(x.indices, minlength=matrix.shape[1]) == matrix.shape[0]] = 0  # no rounding error
+    x.data = (x.data - near[x.indices]) / unit[x.indices]
+    missing = ~np.isfinite(x.data)
+    x.data[missing] = 0
+    stored.data[missing] = 0
+    total = np.zeros((3, matrix.shape[1]))
+    at_zero = -near / unit
+    with np.errstate(over="ignore", invalid="ignore"):
+        total[0] = weights @ stored + zeros
+        total[1] = weights @ x + np.where(zeros > 0, zeros * at_zero, 0.0)
+        x.data **= 2
+        total[2] = weights @ x + np.where(zeros > 0, zeros * at_zero**2, 0.0)
+    return _variance(total)
+
+
+def _variance(total: Floats) -> Floats:
+    """Return variances from sums of weights, of values and of their squares (3, m)."""
+    count = np.maximum(total[0], 1e-300)
+    return np.asarray(np.maximum(total[2] / count - (total[1] / count) ** 2, 0))
+
+
+def standardised(blocks: Blocks, standard: Standardisation, out: Floats) -> None:
+    """Write (x - centre) * scale, and 0 for what is missing."""
+    for rows, block in blocks:
+        x = block - standard.centre
+        x *= standard.scale
+        out[rows] = x if isfinite(x.sum()) else np.nan_to_num(x, nan=0.0)
+
+
+def _sparse_standardised(matrix: Sparse, standard: Standardisation) -> tuple[Any, Floats]:
+    """Return rows x * scale and what is to be subtracted from each, which is left to the products."""
+    rows, left = matrix.without_far_columns(standard)
+    rows = rows.astype(np.float64)  # a copy
+    missing = np.isnan(rows.data)
+    rows.data[missing] = left[rows.indices[missing]]
+    rows.data *= standard.scale[rows.indices]
+    return rows, left * standard.scale

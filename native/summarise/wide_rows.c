@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/groups.h"
-#include "common/parts.h"
 #include "common/threads.h"
+#include "summarise/parts.h"
 
 /* Rows of one group that one task adds up; more than one segment a group are summed pairwise at the end. */
 enum { SEGMENT = 256 };
@@ -12,7 +12,7 @@ enum { SEGMENT = 256 };
 /* A task takes at least this many bytes of a row: shorter pieces are slow to read. */
 enum { PIECE = 65536 };
 
-#define KERNEL "summarise/wide_kernel.inc"
+#define KERNEL "summarise/wide_rows_kernel.inc"
 #include "common/each_dtype.inc"
 
 typedef void add_segment_function(const char *, ptrdiff_t, const int32_t *, ptrdiff_t, ptrdiff_t, void *, void *,
@@ -33,7 +33,7 @@ struct segment {
 };
 
 /* Memory of one worker. Extremes do not depend on the order, so each worker keeps its own. */
-struct desk {
+struct scratch {
     void *sums, *low, *high;
     bool used;
 };
@@ -47,8 +47,8 @@ struct wide {
     int32_t *starts; /* of each group in `order`, and the end */
     struct segment *segments;
     double *places;
-    struct desk *desks;
-    int n_desks;
+    struct scratch *scratches;
+    int n_workers;
 };
 
 /* Sort the rows by group; order within a group is kept. */
@@ -111,16 +111,16 @@ static enum outcome cut_segments(struct wide *wide) {
     return FINITE;
 }
 
-static bool set_desks(struct wide *wide) {
+static bool allocate_scratch(struct wide *wide) {
     const size_t m = (size_t)wide->x->m, cells = (size_t)wide->n_folds * m, size = dtype_size(wide->x->type);
-    wide->desks = calloc((size_t)wide->n_desks, sizeof *wide->desks);
-    if (!wide->desks) return false;
-    for (int i = 0; i < wide->n_desks; i++) {
-        struct desk *desk = &wide->desks[i];
-        desk->sums = malloc(m * sizeof(double));
-        desk->low = malloc(cells * size);
-        desk->high = malloc(cells * size);
-        if (!desk->sums || !desk->low || !desk->high) return false;
+    wide->scratches = calloc((size_t)wide->n_workers, sizeof *wide->scratches);
+    if (!wide->scratches) return false;
+    for (int i = 0; i < wide->n_workers; i++) {
+        struct scratch *scratch = &wide->scratches[i];
+        scratch->sums = malloc(m * sizeof(double));
+        scratch->low = malloc(cells * size);
+        scratch->high = malloc(cells * size);
+        if (!scratch->sums || !scratch->low || !scratch->high) return false;
     }
     return true;
 }
@@ -133,18 +133,18 @@ static void run_segment(void *context, ptrdiff_t task, int worker) {
     const ptrdiff_t first = piece * whole, m = piece + 1 == wide->n_pieces ? x->m - first : whole;
     const ptrdiff_t size = (ptrdiff_t)dtype_size(x->type);
     const ptrdiff_t cell = segment->group / wide->by->n_classes * x->m + first;
-    struct desk *desk = &wide->desks[worker];
-    if (!desk->used) {
-        start_range[x->type](desk->low, desk->high, wide->n_folds * x->m);
-        desk->used = true;
+    struct scratch *scratch = &wide->scratches[worker];
+    if (!scratch->used) {
+        start_range[x->type](scratch->low, scratch->high, wide->n_folds * x->m);
+        scratch->used = true;
     }
     const bool narrow = sum_size[x->type] < sizeof(double);
     double *to = segment->sums + first;
-    void *sums = narrow ? desk->sums : to;
+    void *sums = narrow ? scratch->sums : to;
     memset(sums, 0, (size_t)m * sum_size[x->type]);
     add_segment[x->type](x->data + first * size, x->row_stride, wide->order + segment->begin,
-                         segment->end - segment->begin, m, sums, (char *)desk->low + cell * size,
-                         (char *)desk->high + cell * size);
+                         segment->end - segment->begin, m, sums, (char *)scratch->low + cell * size,
+                         (char *)scratch->high + cell * size);
     if (narrow) widen_sums[x->type](sums, m, to);
 }
 
@@ -176,44 +176,45 @@ static void join_ranges(const struct wide *wide) {
     for (ptrdiff_t i = 0; i < wide->n_folds * m; i++) wide->out->low[i] = INFINITY, wide->out->high[i] = -INFINITY;
     for (ptrdiff_t fold = 0; fold < wide->n_folds; fold++) {
         if (wide->starts[fold * n_classes] == wide->starts[(fold + 1) * n_classes]) continue;
-        for (int i = 0; i < wide->n_desks; i++) {
-            const struct desk *desk = &wide->desks[i];
+        for (int i = 0; i < wide->n_workers; i++) {
+            const struct scratch *scratch = &wide->scratches[i];
             const ptrdiff_t at = fold * m * size;
-            if (!desk->used) continue;
-            widen_range[wide->x->type]((const char *)desk->low + at, (const char *)desk->high + at, m,
+            if (!scratch->used) continue;
+            widen_range[wide->x->type]((const char *)scratch->low + at, (const char *)scratch->high + at, m,
                                        wide->out->low + fold * m, wide->out->high + fold * m);
         }
     }
-    settle_zeros(wide->out->low, wide->n_folds * m);
-    settle_zeros(wide->out->high, wide->n_folds * m);
+    sefr_settle_zeros(wide->out->low, wide->n_folds * m);
+    sefr_settle_zeros(wide->out->high, wide->n_folds * m);
 }
 
 static void free_wide(struct wide *wide) {
-    for (int i = 0; wide->desks && i < wide->n_desks; i++) {
-        free(wide->desks[i].sums);
-        free(wide->desks[i].low);
-        free(wide->desks[i].high);
+    for (int i = 0; wide->scratches && i < wide->n_workers; i++) {
+        free(wide->scratches[i].sums);
+        free(wide->scratches[i].low);
+        free(wide->scratches[i].high);
     }
-    free(wide->desks);
+    free(wide->scratches);
     free(wide->order);
     free(wide->starts);
     free(wide->segments);
     free(wide->places);
 }
 
-enum outcome summarise_wide(const struct table *x, const struct grouping *by, const struct totals *out, int n_threads) {
+enum outcome sefr_summarise_wide(const struct table *x, const struct grouping *by, const struct totals *out,
+                                 int n_threads) {
     struct wide wide = {.x = x, .by = by, .out = out, .n_folds = by->n_groups / by->n_classes};
     wide.n_pieces = larger(1, smaller(64, x->m * (ptrdiff_t)dtype_size(x->type) / PIECE));
     enum outcome outcome = sort_rows(&wide);
     if (outcome == FINITE) outcome = cut_segments(&wide);
     if (outcome == FINITE) {
         const ptrdiff_t n_tasks = wide.n_segments * wide.n_pieces;
-        wide.n_desks = (int)larger(1, smaller(n_tasks, smaller(n_threads, MOST_THREADS)));
-        if (set_desks(&wide)) {
-            run_tasks(run_segment, &wide, n_tasks, wide.n_desks);
+        wide.n_workers = (int)larger(1, smaller(n_tasks, smaller(n_threads, MOST_THREADS)));
+        if (allocate_scratch(&wide)) {
+            sefr_run_tasks(run_segment, &wide, n_tasks, wide.n_workers);
             add_segments(&wide);
             join_ranges(&wide);
-            if (!whole_numbers(x)) outcome = check_finite(out, by->n_groups, x->m);
+            if (!whole_numbers(x)) outcome = sefr_check_finite(out, by->n_groups, x->m);
         } else {
             outcome = NO_MEMORY;
         }

@@ -29,23 +29,25 @@ static inline ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b
 static inline ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 
 /* At most `most` parts of at least `least_rows` rows, and fewer where they would take more memory than 1/16 of X. */
-bool begin_pass(struct pass *pass, ptrdiff_t most, ptrdiff_t least_rows);
-struct part get_part(const struct pass *pass, ptrdiff_t i);
-ptrdiff_t part_start(const struct pass *pass, ptrdiff_t i);
-enum outcome end_pass(struct pass *pass, const struct totals *out);
+bool sefr_begin_pass(struct pass *pass, ptrdiff_t most, ptrdiff_t least_rows);
+struct part sefr_get_part(const struct pass *pass, ptrdiff_t i);
+ptrdiff_t sefr_part_start(const struct pass *pass, ptrdiff_t i);
+enum outcome sefr_end_pass(struct pass *pass, const struct totals *out);
 
 /* -0.0 becomes 0.0, since which of the two comes first would depend on the order of the rows. */
-void settle_zeros(double *values, ptrdiff_t n);
+void sefr_settle_zeros(double *values, ptrdiff_t n);
 /* Integers only: sums without weights are finite. */
 static inline bool whole_numbers(const struct table *x) { return !x->columns && x->type != F32 && x->type != F64; }
-enum outcome check_finite(const struct totals *out, ptrdiff_t n_groups, ptrdiff_t m);
+enum outcome sefr_check_finite(const struct totals *out, ptrdiff_t n_groups, ptrdiff_t m);
 
 /* Rows of at least this many bytes are read several at a time, sorted by group. */
 enum { WIDE_ROW = 4096 };
 
-enum outcome summarise_rows(const struct table *x, const struct grouping *by, const struct totals *out, int n_threads);
-enum outcome summarise_wide(const struct table *x, const struct grouping *by, const struct totals *out, int n_threads);
-enum outcome summarise_columns(const struct table *x, const struct grouping *by, const struct totals *out,
-                               int n_threads);
+enum outcome sefr_summarise_rows(const struct table *x, const struct grouping *by, const struct totals *out,
+                                 int n_threads);
+enum outcome sefr_summarise_wide(const struct table *x, const struct grouping *by, const struct totals *out,
+                                 int n_threads);
+enum outcome sefr_summarise_columns(const struct table *x, const struct grouping *by, const struct totals *out,
+                                    int n_threads);
 
 #endif

@@ -1,0 +1,184 @@
+"""``Matrix``: what every shape of X can do, and the values that the kernels take and return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _native
+
+Numbers = NDArray[Any]
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Rows = NDArray[np.int64]
+Index = Numbers | slice
+
+KERNEL_TYPES = frozenset(
+    np.dtype(t) for t in ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
+)
+# Blocks are read and worked on in several steps: this much stays in a cache between them.
+BLOCK_BYTES = 1 << 19
+# Where some columns stand for all, they come in runs: these are as quick to read as whole rows.
+RUN = 64
+
+
+class Grouping(NamedTuple):
+    """Which class of which fold each row belongs to, and its weight: see ``sefr._native.summarise``."""
+
+    codes: Codes
+    weights: Floats | None
+    n_classes: int
+    n_folds: int = 1
+
+    def take(self, rows: slice) -> Grouping:
+        """Return the grouping of some rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Grouping(self.codes[rows], weights, self.n_classes, self.n_folds)
+
+
+class Raw(NamedTuple):
+    """What one kernel pass adds up: see ``sefr._native.summarise``."""
+
+    sums: Floats
+    counts: Floats
+    low: Floats
+    high: Floats
+    present: Floats | None
+    finite: bool
+
+    def __add__(self, other: Raw) -> Raw:  # type: ignore[override]
+        """Return what both add up to."""
+        both = self.present is not None and other.present is not None
+        return Raw(
+            self.sums + other.sums,
+            self.counts + other.counts,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.present + other.present if both else None,  # type: ignore[operator]
+            self.finite and other.finite,
+        )
+
+
+class WeightedRows(NamedTuple):
+    """The class of each row, its weight, and the weight of each class: see ``sefr._native.gradient``."""
+
+    codes: Codes
+    weights: Floats | None
+    class_weights: Floats
+
+    def take(self, rows: slice) -> WeightedRows:
+        """Return the same for some rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return WeightedRows(self.codes[rows], weights, self.class_weights)
+
+
+class Standardisation(NamedTuple):
+    """x' = (x - centre) * scale, and x' = 0 where that is not finite."""
+
+    centre: Floats
+    scale: Floats
+
+
+class LinearModel(NamedTuple):
+    """Weights (R, m) and intercepts (R,) of standardised features."""
+
+    coef: Floats
+    intercept: Floats
+
+
+class Gradient(NamedTuple):
+    """The loss of some rows and its derivatives by the weights (R, m) and intercepts (R,) of a model."""
+
+    loss: float
+    coef: Floats
+    intercept: Floats
+
+    def __add__(self, other: Gradient) -> Gradient:  # type: ignore[override]
+        """Return loss and derivatives of the rows of both."""
+        return Gradient(self.loss + other.loss, self.coef + other.coef, self.intercept + other.intercept)
+
+
+class Matrix:
+    """Rows and columns of numbers; the base of the three shapes."""
+
+    shape: tuple[int, int]
+    sparse = False
+    exact: bool  # no value needs more than float32's 24 bits or is an integer: sums do not round
+    operands: tuple[Any, ...]  # how the kernels take the matrix
+
+    summarise_kernel: Callable[..., bool] = staticmethod(_native.summarise)
+
+    def summarise(self, groups: Grouping, *, missing: bool = False, n_threads: int = 1) -> Raw:
+        """Add up the rows in one pass."""
+        codes, weights, n_classes, n_folds = groups
+        n_features = self.shape[1]
+        sums, counts = np.empty((n_classes * n_folds, n_features)), np.empty(n_classes * n_folds)
+        low, high = np.empty((n_folds, n_features)), np.empty((n_folds, n_features))
+        present = np.empty(sums.shape) if missing else None
+        out = (sums, counts, low, high, present)
+        finite = self.summarise_kernel(*self.operands, codes, weights, n_classes, *out, n_threads)
+        return Raw(sums, counts, low, high, present, finite)
+
+    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+        """Return X @ coef.T + intercept in float64, for all rows or those listed."""
+        raise NotImplementedError
+
+    def gradient(
+        self, rows: WeightedRows, standard: Standardisation, model: LinearModel, n_threads: int = 1
+    ) -> Gradient:
+        """Return the loss of a model of standardised features and its derivatives, in one pass."""
+        raise NotImplementedError
+
+    def as_used(self, standard: Standardisation) -> Standardisation:
+        """Return centres and scales as ``gradient`` uses them: in float32 where it calculates in that."""
+        return standard
+
+    def blocks(
+        self, columns: Index = slice(None), rows: Rows | None = None
+    ) -> Iterator[tuple[slice, Floats]]:
+        """Yield all rows, or those listed, as float64 blocks of ``BLOCK_BYTES``, each with its place."""
+        n_rows = self.shape[0] if rows is None else len(rows)
+        width = self.shape[1] if isinstance(columns, slice) else len(columns)
+        step = max(1, BLOCK_BYTES // (8 * max(1, width)))
+        for start in range(0, n_rows, step):
+            place = slice(start, min(start + step, n_rows))
+            yield place, self.block(place if rows is None else rows[place], columns)
+
+    def block(self, rows: Index, columns: Index = slice(None)) -> Floats:
+        """Return some rows and columns as float64."""
+        raise NotImplementedError
+
+    def take(self, rows: Rows) -> Matrix:
+        """Return a copy of some rows, of the same number types."""
+        raise NotImplementedError
+
+    def take_runs(self, rows: Rows, step: int) -> Matrix:
+        """Return a copy of some rows, of every ``step``-th run of columns."""
+        raise NotImplementedError
+
+    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+        """Say for each of the rows but the first whether some columns are as in the one before."""
+        raise NotImplementedError
+
+    def bad_cell(
+        self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False
+    ) -> tuple[int, int, float] | None:
+        """Return row, column and value of the first NaN or infinity (infinity alone with ``missing``)."""
+        for rows, block in self.blocks():
+            bad = np.isinf(block) if missing else ~np.isfinite(block)
+            if skip is not None:
+                bad &= ~skip[rows, None]
+            if bad.any():
+                i, j = divmod(int(np.argmax(bad)), block.shape[1])
+                return rows.start + i, j, float(block[i, j])
+        return None
+
+
+def every_run(array: Numbers, step: int) -> Numbers:
+    """Return the columns of every ``step``-th run of ``RUN``, along the last axis."""
+    *rows, n_columns = array.shape
+    runs = array[..., : n_columns // RUN * RUN].reshape(*rows, -1, RUN)
+    return runs[..., step // 2 :: step, :].reshape(*rows, -1)
