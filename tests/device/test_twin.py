@@ -26,7 +26,7 @@ from sefr.device import (
     simulate,
     write_state,
 )
-from sefr.device.export import distinct, float_literal, identifier
+from sefr.device.export import float_literal
 
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 
@@ -141,7 +141,8 @@ def test_exported_headers_compile_without_a_warning(case, weights, tmp_path):
         export(clf, target, tmp_path / target, name="int", weights=weights)
         program = tmp_path / target / "program.c"
         program.write_text(
-            '#include "_int.h"\n_int_value r[_INT_FEATURES];\nint main(void) { return _int_classify(r); }\n'
+            '#include "model_int.h"\nmodel_int_value r[MODEL_INT_FEATURES];\n'
+            "int main(void) { return model_int_classify(r); }\n"
         )
         for prefix, flags in (("", ()), ("avr-", ("-mmcu=atmega328p",))):
             for language in (("-x", "c", "-std=c99"), ("-x", "c++", "-std=c++11")):
@@ -168,17 +169,6 @@ def test_floats_read_back_to_the_same_bits(rng):
     values = bits.view(np.float32)
     for value in values[np.isfinite(values)]:
         assert np.float32(float_literal(value).rstrip("f")) == value
-
-
-def test_names_become_identifiers():
-    assert [identifier(text) for text in ("a b", "7up", "für", "int", "")] == [
-        "a_b",
-        "_7up",
-        "f_r",
-        "_int",
-        "_",
-    ]
-    assert distinct(["a", "a", "a_2", "a"]) == ["a", "a_2", "a_2_2", "a_3"]
 
 
 def trained_on_sums(m, k, rng):

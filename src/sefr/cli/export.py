@@ -52,9 +52,8 @@ def export(
     if to == "onnx":
         path = _onnx(clf, output or str(Path(model).with_suffix(".onnx")))
     else:
-        name = "".join(char if char.isalnum() else "_" for char in Path(model).stem)
         path = device_library().export(
-            clf, to, output or ".", name=f"sefr_{name}", weights=weights.value, learn=learn
+            clf, to, output or ".", name=Path(model).stem, weights=weights.value, learn=learn
         )
     screen.line(f"{path}: {to}")
     screen.json({"model": model, "target": to, "output": str(path)})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classifier import SEFRClassifier
+from .names import c_text, distinct, identifier, word
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
 from .state import MAX_RECORDS, pack_state
 
@@ -29,55 +29,6 @@ TARGETS = ("c", "arduino", "generated")
 TEMPLATES = Path(__file__).parent / "templates"
 WINDOW = 64  # features that one displacement of an AVR load reaches
 ON_A_LINE = 20
-KEYWORDS = frozenset(
-    [
-        "auto",
-        "bool",
-        "break",
-        "case",
-        "char",
-        "class",
-        "const",
-        "continue",
-        "default",
-        "delete",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "false",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "namespace",
-        "new",
-        "private",
-        "public",
-        "register",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "template",
-        "this",
-        "true",
-        "typedef",
-        "union",
-        "unsigned",
-        "virtual",
-        "void",
-        "volatile",
-        "while",
-    ]
-)
 VALUE_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "float": "float"}
 
 
@@ -92,7 +43,7 @@ def export(
     target: str,
     directory: str | os.PathLike[str],
     *,
-    name: str = "sefr_model",
+    name: str = "model",
     weights: str = "int8",
     input: str | None = None,
     learn: bool = False,
@@ -113,7 +64,8 @@ def export(
     directory : path
         Where to write; made if need be. An existing file or sketch of that name is replaced as a whole.
     name : str
-        Of the header or sketch and of its functions; made a C identifier.
+        Of the header or sketch and of its functions; made a C identifier that is free (``sefr`` and words of
+        the language get ``model_`` before them).
     weights : {"int8", "int16"}
         Size of a weight.
     input : {"uint8", "int16", "int32", "float"}, default=None
@@ -146,26 +98,6 @@ def export(
     return _write_file(directory / f"{name}.h", f"{'c' if target == 'c' else 'generated'}.h.j2", context)
 
 
-def identifier(text: object) -> str:
-    """Return a C identifier that resembles the text."""
-    word = re.sub(r"\W", "_", str(text), flags=re.ASCII) or "_"
-    return f"_{word}" if word[0].isdigit() or word in KEYWORDS else word
-
-
-def distinct(words: Iterable[str]) -> list[str]:
-    """Return the words with numbers added where one occurs again."""
-    seen: set[str] = set()
-    result = []
-    for word in words:
-        candidate, n = word, 1
-        while candidate in seen:
-            n += 1
-            candidate = f"{word}_{n}"
-        seen.add(candidate)
-        result.append(candidate)
-    return result
-
-
 def _context(q: Quantised, name: str) -> dict[str, Any]:
     m = q.n_features
     return {
@@ -174,8 +106,8 @@ def _context(q: Quantised, name: str) -> dict[str, Any]:
         "name": name,
         "NAME": name.upper(),
         "version": version("sefr-learn"),
-        "labels": [_comment(label) for label in q.classes],
-        "classes": distinct(f"is_{identifier(label).strip('_') or 'class'}" for label in q.classes),
+        "labels": [c_text(label) for label in q.classes],
+        "classes": distinct(f"is_{word(label) or 'class'}" for label in q.classes),
         "rows": len(q.weights),
         "value_type": VALUE_TYPES[q.input],
         "index_type": "uint16_t" if m * len(q.weights) < 1 << 16 else "uint32_t",
@@ -188,13 +120,6 @@ def _context(q: Quantised, name: str) -> dict[str, Any]:
         "floats": lambda values: map(float_literal, values),
         "carry": lambda weight: "adc" if weight > 0 else "sbc",
     }
-
-
-def _comment(label: object) -> str:
-    """Text that cannot end a C comment or a line of it."""
-    return (
-        re.sub(r"[^\x20-\x7e]", "?", str(label)).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
-    )
 
 
 def _literal(value: int, wide: bool) -> str:
