@@ -99,9 +99,13 @@ def export(
 
 
 def _context(q: Quantised, name: str) -> dict[str, Any]:
-    m = q.n_features
+    m, mapping = q.n_features, q.mapping
+    exponents = mapping.low if mapping.exponents is None else mapping.exponents
+    columns = (mapping.low, mapping.ranges, mapping.factors, exponents)
     return {
         "q": q,
+        "map": mapping,
+        "maps": zip(*(column.tolist() for column in columns), strict=True),
         "m": m,
         "name": name,
         "NAME": name.upper(),

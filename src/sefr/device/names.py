@@ -1,7 +1,8 @@
 """The one door for foreign text into generated C: names become identifiers, labels become text.
 
 Whatever a user, a file or an adversary calls a model, a class or a feature, what leaves here is an
-identifier that collides with nothing, or characters that mean nothing to a C compiler in a comment or a string.
+identifier that collides with nothing, or characters that mean nothing to a C compiler in a comment or a
+string.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ long register restrict return short signed sizeof static struct switch typedef u
 while"""
 _CPP = """alignas alignof and and_eq asm bitand bitor bool catch char16_t char32_t class compl concept
 const_cast constexpr decltype delete dynamic_cast explicit export false friend mutable namespace new
-noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast requires static_assert static_cast
-template this thread_local throw true try typeid typename using virtual wchar_t xor xor_eq"""
+noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast requires
+static_assert static_cast template this thread_local throw true try typeid typename using virtual wchar_t
+xor xor_eq"""
 # A header of one of these names would hide the compiler's, the core's or the library's on an include path.
 _HEADERS = """arduino assert avr binary cctype cdc client complex ctype eeprom errno fenv float hardwareserial
 inttypes io ipaddress iso646 limits locale main math memory new pgmspace pins_arduino pluggableusb print

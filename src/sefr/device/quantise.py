@@ -8,6 +8,7 @@ sefr.h.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .._weights.solve import known_ranges, means, scaling_of
 from ..classifier import SEFRClassifier
 from . import _twin
+from .mapping import Mapping, float_bytes, float_mapping, integer_mapping
 
 INPUTS = ("uint8", "int16", "int32", "float")
 WEIGHT_BITS = {"int8": 8, "int16": 16}
@@ -70,10 +72,12 @@ class Quantised:
         """Whether a score needs 64 bits."""
         return self.weight_bits == 16 or self.n_features > MAX_NARROW
 
-    @property
-    def halves(self) -> NDArray[np.float32]:
-        """Half steps of a byte per unit of each float feature."""
-        return _halves(self.low, self.high)
+    @functools.cached_property
+    def mapping(self) -> Mapping:
+        """How a raw value becomes a byte."""
+        if self.input == "float":
+            return float_mapping(self.low, self.high)
+        return integer_mapping(self.low, self.high, int(np.iinfo(np.dtype(self.input)).max))
 
     def bytes_of(self, X: Any) -> Bytes:
         """Return raw values as the bytes the board makes of them, or say which value it cannot take."""
@@ -82,9 +86,7 @@ class Quantised:
             raise ValueError(f"X has {X.shape[1]} features, but the model has {self.n_features}")
         out = np.empty(X.shape, np.uint8)
         if self.input == "float":
-            floats = np.ascontiguousarray(X, np.float32)
-            _twin.bytes_of_floats(self.n_features, floats, self.low, self.high, self.halves, out)
-            return out
+            return float_bytes(np.ascontiguousarray(X, np.float32), self.mapping)
         limits = np.iinfo(np.dtype(self.input))
         bad = (np.floor(X) != X) | (limits.min > X) | (limits.max < X)
         if bad.any():
@@ -281,8 +283,3 @@ def _long_bias(weights: NDArray[Any], counts: NDArray[np.uint32], sums: NDArray[
         numerator, denominator = t_p * n_q**2 + t_q * n_p**2, n_p * n_q * n_all
         result.append(-(numerator // denominator) if binary else -numerator // denominator)
     return result
-
-
-def _halves(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.float32]:
-    span = high.astype(np.float64) - low.astype(np.float64)
-    return np.divide(510.0, span, out=np.zeros(len(span)), where=span > 0).astype(np.float32)
