@@ -284,7 +284,7 @@ def test_bad_states_are_refused(rng):
 def test_a_learning_sketch_starts_where_the_host_stopped(board, tmp_path):
     for case in ("uint8 ranges", "uint8 two", "int16", "float"):
         clf, X = CASES[case]
-        path = export(clf, "arduino", tmp_path, name="go_on", learn=True, sum_bits=32)
+        path = export(clf, "arduino", tmp_path, name="go_on", learn=True, sum_bits=32, eeprom=8192)
         try:
             result = simulate(path, X[:20], board)
         except BuildError:

@@ -29,6 +29,7 @@ TARGETS = ("c", "arduino", "generated")
 TEMPLATES = Path(__file__).parent / "templates"
 WINDOW = 64  # features that one displacement of an AVR load reaches
 ON_A_LINE = 20
+UNO_EEPROM = 1024
 VALUE_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "float": "float"}
 
 
@@ -48,6 +49,7 @@ def export(
     input: str | None = None,
     learn: bool = False,
     sum_bits: int = 16,
+    eeprom: int = UNO_EEPROM,
 ) -> Path:
     """Write a trained model for a board; return the file or, for a sketch, the folder.
 
@@ -74,6 +76,8 @@ def export(
         Only for "arduino".
     sum_bits : {16, 32}
         Size of the sums of a sketch that learns. With 16, more than 256 records of a class count less.
+    eeprom : int
+        Bytes of the board's EEPROM, in which a sketch that learns keeps two states; 1024 on an Uno.
     """
     if target not in TARGETS:
         raise ValueError(f"target must be one of {list(TARGETS)}, not {target!r}")
@@ -85,14 +89,18 @@ def export(
     name = identifier(name)
     context = _context(q, name)
     directory = Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
     if target == "arduino":
-        if learn and clf._refined is not None:
-            raise ValueError(
-                "a board that goes on learning solves its weights from sums, which would undo passes > 1: "
-                "export with learn=False, or train with passes=1"
-            )
+        _check_library(q)
+        if learn:
+            if clf._refined is not None:
+                raise ValueError(
+                    "a board that goes on learning solves its weights from sums, which would undo "
+                    "passes > 1: export with learn=False, or train with passes=1"
+                )
+            context |= _learning(q, sum_bits, eeprom)
+        directory.mkdir(parents=True, exist_ok=True)
         return _write_sketch(q, context, directory / name, learn, sum_bits)
+    directory.mkdir(parents=True, exist_ok=True)
     if target == "generated":
         context |= _terms(q)
     return _write_file(directory / f"{name}.h", f"{'c' if target == 'c' else 'generated'}.h.j2", context)
@@ -197,17 +205,30 @@ def _write_file(path: Path, template: str, context: dict[str, Any]) -> Path:
     return path
 
 
-def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool, sum_bits: int) -> Path:
+def _check_library(q: Quantised) -> None:
     limit = MAX_NARROW if q.weight_bits == 8 else MAX_WIDE
     if q.n_features > limit:
         raise ValueError(
             f"the device library takes {limit} features with int{q.weight_bits} weights, not {q.n_features}"
         )
-    if learn:
-        if sum_bits == 16 and len(q.classes) > 43:
-            raise ValueError(f"16-bit sums take 43 classes, not {len(q.classes)}: use sum_bits=32")
-        state, note = _state(q, sum_bits)
-        context |= {"sum_bits": sum_bits, "state": np.frombuffer(state, np.uint8), "state_note": note}
+
+
+def _learning(q: Quantised, sum_bits: int, eeprom: int) -> dict[str, Any]:
+    """Return what a sketch that learns starts from, or say why it cannot."""
+    if sum_bits == 16 and len(q.classes) > 43:
+        raise ValueError(f"16-bit sums take 43 classes, not {len(q.classes)}: use sum_bits=32")
+    state, note = _state(q, sum_bits)
+    if 2 * len(state) > eeprom:
+        raise ValueError(
+            f"saving {q.n_features} features x {len(q.classes)} classes takes two states of {len(state)} "
+            f"bytes, and the EEPROM has {eeprom} (an Uno's has {UNO_EEPROM}): train on fewer features"
+            + (", use sum_bits=16" if sum_bits == 32 else "")
+            + ", or give the size of the board's with eeprom="
+        )
+    return {"sum_bits": sum_bits, "state": np.frombuffer(state, np.uint8), "state_note": note}
+
+
+def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool, sum_bits: int) -> Path:
     fresh = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
         name = context["name"]

@@ -96,10 +96,7 @@ def float_mapping(low: NDArray[np.float32], high: NDArray[np.float32]) -> Mappin
     lost = np.flatnonzero(((span > 0) & (ranges == 0)) | (ranges > WIDEST) | (exponents > 254))
     if len(lost):
         j = lost[0]
-        raise ValueError(
-            f"feature {j}: floats on a board cannot hold the range {bottom[j]:.9g} to {top[j]:.9g}; train on "
-            "values with another unit or offset"
-        )
+        raise ValueError(not_held(int(j), bottom[j], top[j]))
     fine = bool((ranges[span > 0] >= FINE).all())
     shift = 23 if fine else NARROW_SHIFT
     factors = np.where(ranges > 0, ((255 << shift) + (ranges >> 1)) // np.maximum(ranges, 1), 0)
@@ -108,13 +105,22 @@ def float_mapping(low: NDArray[np.float32], high: NDArray[np.float32]) -> Mappin
     )
 
 
+def not_held(feature: int, low: float, high: float) -> str:
+    """Return why a range of floats is refused."""
+    return (
+        f"feature {feature}: floats on a board cannot hold the range {low:.9g} to {high:.9g}; train on values "
+        "with another unit or offset"
+    )
+
+
 def fixed_point(values: NDArray[np.float32], exponents: Integers) -> Integers:
     """Return values times 2**(142 - exponent), cut towards 0; 2**30 - 1 beyond that, and for infinity."""
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.int64)
-    exponent, digits = (bits >> 23) & 255, (bits & 0x7FFFFF) | 0x800000
-    up = exponent - exponents - 8
+    exponent = (bits >> 23) & 255
+    digits = (bits & 0x7FFFFF) | np.where(exponent > 0, 0x800000, 0)
+    up = np.maximum(exponent, 1) - exponents - 8
     size = np.where(up >= 0, digits << np.clip(up, 0, 6), digits >> np.clip(-up, 0, 24))
-    size = np.where((up > 6) | (exponent == 255), SATURATED, np.where(exponent == 0, 0, size))
+    size = np.where((up > 6) | (exponent == 255), SATURATED, size)
     return np.where(bits >> 31 == 1, -size, size)
 
 
