@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from itertools import islice
@@ -278,7 +279,7 @@ def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool
         if sum_bits == 16 and len(q.classes) > 43:
             raise ValueError(f"16-bit sums take 43 classes, not {len(q.classes)}: use sum_bits=32")
         state, note = _state(q, sum_bits)
-        context |= {"sum_bits": sum_bits, "state": np.frombuffer(state, np.uint8), "state_note": note}
+        context |= {"state": np.frombuffer(state, np.uint8), "state_note": note, "model_id": model_id(q)}
     fresh = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
         name = context["name"]
@@ -316,10 +317,14 @@ def _replace_folder(fresh: Path, path: Path) -> None:
 def _copy_library(folder: Path, weight_bits: int, sum_bits: int) -> None:
     source = library()
     (folder / "body").mkdir(parents=True)
-    names = ["sefr.h", "sefr_avr.h", "sefr_avr.S", f"sefr_w{weight_bits}s{sum_bits}.c"]
+    names = [file.name for file in source.glob("sefr*") if file.suffix in {".h", ".c", ".S"}]
     names += [f"body/{file.name}" for file in (source / "body").glob("*.h")]
     for name in names:
         shutil.copyfile(source / name, folder / name)
+    (folder / "sefr_config.h").write_text(
+        f"/* The settings of this sketch; see sefr.h. */\n#define SEFR_WEIGHT_BITS {weight_bits}\n"
+        f"#define SEFR_SUM_BITS {sum_bits}\n"
+    )
 
 
 def _state(q: Quantised, sum_bits: int) -> tuple[bytes, str]:
@@ -331,7 +336,14 @@ def _state(q: Quantised, sum_bits: int) -> tuple[bytes, str]:
     part: NDArray[np.float64] = np.divide(kept, counts, out=np.zeros_like(counts), where=counts > 0)
     whole = np.minimum(np.floor(sums * part[:, None] + 1e-6), 255 * kept[:, None])
     note = f"{counts.sum():.0f} records" + (f", counting as {kept.sum():.0f}" if share < 1 else "")
-    return pack_state(kept, whole, q.ranges, sum_bits), note
+    return pack_state(kept, whole, q.ranges, sum_bits, model_id=model_id(q)), note
+
+
+def model_id(q: Quantised) -> int:
+    """Return the id of a model's states: of its features, their scaling and the names of its classes."""
+    scaling = [np.asarray(side).tolist() for side in (q.low, q.high)]
+    meaning = [q.n_features, q.input, scaling, q.feature_names, [str(label) for label in q.classes.tolist()]]
+    return zlib.crc32(json.dumps(meaning).encode())
 
 
 __all__: Sequence[str] = ("TARGETS", "export", "library")

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from .._summary.summary import Summary
 
 MAGIC = b"SEFR"
-VERSION = 1
-HEAD = struct.Struct("<4sBBBBII")  # magic, version, bits of a sum, classes, ranges, features, sequence number
+VERSION = 2
+HEAD = struct.Struct("<4sBBBBII")  # magic, version, bits of a sum, classes, flags, features, sequence number
+ID = struct.Struct("<I")  # of the model, after the head from version 2 on
+WITH_RANGES, WITH_INT8, WITH_INT16 = 1, 2, 4  # the flags; with weights, those and the bias follow the ranges
 MAX_RECORDS = {16: 256, 32: 1 << 24}
 
 
@@ -131,10 +133,11 @@ def pack_state(
     ranges: NDArray[np.uint8] | None,
     sum_bits: int,
     sequence: int = 0,
+    model_id: int = 0,
 ) -> bytes:
     """Lay out counts (K,), sums (K, m) and ranges (2, m) as a state."""
     head = HEAD.pack(MAGIC, VERSION, sum_bits, len(counts), int(ranges is not None), sums.shape[1], sequence)
-    body = head + counts.astype("<u4").tobytes() + sums.astype(f"<u{sum_bits // 8}").tobytes()
+    body = head + ID.pack(model_id) + counts.astype("<u4").tobytes() + sums.astype(f"<u{sum_bits // 8}").tobytes()
     body += b"" if ranges is None else ranges.tobytes()
     return body + struct.pack("<I", zlib.crc32(body))
 
@@ -158,20 +161,23 @@ def _newness(first: int) -> Any:
 def _parse(data: bytes, at: int) -> State | StateError:
     if len(data) - at < HEAD.size:
         return StateError(f"the state at byte {at} is cut off in its head")
-    _, version, bits, n_classes, has_ranges, m, sequence = HEAD.unpack_from(data, at)
-    if version != VERSION:
-        return StateError(f"the state at byte {at} has version {version}, this reads version {VERSION}")
-    if bits not in MAX_RECORDS or n_classes < 2 or m < 1 or has_ranges > 1:
+    _, version, bits, n_classes, flags, m, sequence = HEAD.unpack_from(data, at)
+    if not 1 <= version <= VERSION:
+        return StateError(f"the state at byte {at} has version {version}, this reads up to {VERSION}")
+    weights = flags & (WITH_INT8 | WITH_INT16)
+    if bits not in MAX_RECORDS or n_classes < 2 or m < 1 or flags > 5 or weights == 6 or (version == 1 and weights):
         return StateError(f"the state at byte {at} is damaged: its head makes no sense")
-    sizes = (4 * n_classes, n_classes * m * bits // 8, 2 * m * has_ranges)
-    end = at + HEAD.size + sum(sizes)
+    has_ranges, rows, width = flags & WITH_RANGES, 1 if n_classes == 2 else n_classes, weights // 2
+    head = HEAD.size + (ID.size if version > 1 else 0)
+    sizes = (4 * n_classes, n_classes * m * bits // 8, 2 * m * has_ranges, rows * width * (m + 4))
+    end = at + head + sum(sizes)
     if len(data) < end + 4:
         return StateError(
             f"the state at byte {at} is cut off: {end + 4 - at} bytes expected, {len(data) - at} there"
         )
     if zlib.crc32(data[at:end]) != int.from_bytes(data[end : end + 4], "little"):
         return StateError(f"the state at byte {at} is damaged: its checksum does not match")
-    at += HEAD.size
+    at += head
     counts = np.frombuffer(data, "<u4", n_classes, at).astype(np.float64)
     sums = np.frombuffer(data, f"<u{bits // 8}", n_classes * m, at + sizes[0]).reshape(n_classes, m)
     ranges = np.frombuffer(data, np.uint8, sizes[2], at + sizes[0] + sizes[1]).reshape(-1, m)
