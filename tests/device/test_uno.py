@@ -169,7 +169,7 @@ def test_too_large_a_model_does_not_compile(tmp_path, kind, features, classes, f
     source.write_text(
         f'#include "sefr.h"\n{kind}(m, {features}, {classes})\nint main(void) {{ return sefr_reset(&m); }}\n'
     )
-    sources = [source, library() / "sefr_w8s16.c", library() / "sefr_avr.S"]
+    sources = [source, library() / "sefr.c", library() / "sefr_avr.S"]
     if fits:
         assert BOARDS["uno"].build(sources, tmp_path, includes=[library()]).data <= 2048 - 256
     else:
@@ -181,7 +181,7 @@ def test_too_large_a_model_does_not_compile(tmp_path, kind, features, classes, f
 def test_the_ram_of_any_board_can_be_named(tmp_path):
     source = tmp_path / "program.c"
     source.write_text('#include "sefr.h"\nSEFR_MODEL(m, 100, 2)\nint main(void) { return sefr_reset(&m); }\n')
-    board, sources = BOARDS["cortex-m0"], [source, library() / "sefr_w8s16.c"]
+    board, sources = BOARDS["cortex-m0"], [source, library() / "sefr.c"]
     board.build(sources, tmp_path, includes=[library()], defines=["SEFR_RAM_BYTES=1024"])
     with pytest.raises(BuildError, match="does_not_fit"):
         board.build(sources, tmp_path, includes=[library()], defines=["SEFR_RAM_BYTES=512"])

@@ -67,6 +67,7 @@ DEFINE_DOT(dot_ram, block_ram)
 DEFINE_DOT(dot_fixed, block_fixed)
 
 /* Without stored weights: each is computed from the sums. `next` gives the values where there is no record. */
+#ifndef SEFR_NO_LEAN
 static sefr_score dot_lean(const sefr_model *model, uint8_t row, const uint8_t *record, sefr_reader next,
                            void *context) {
     sefr_score sum = 0;
@@ -76,18 +77,20 @@ static sefr_score dot_lean(const sefr_model *model, uint8_t row, const uint8_t *
     if (s.n_positive == 0) return 0;
     for (j = 0; j < model->features; j++) {
         uint8_t value = record ? record[j] : next(context);
-        if (value) {
-            sefr_weight weight = model->weights ? model->weights[j] : weigh(&s, j, s.positive[j], negative_sum(&s, j));
-            sum += (sefr_score)weight * value;
-        }
+        if (value) sum += (sefr_score)weigh(&s, j, s.positive[j], negative_sum(&s, j)) * value;
     }
     return sum;
 }
+#else
+#define dot_lean(model, row, record, next, context) 0
+#endif
 
-static uint8_t ready(const sefr_model *model) { return model->weights ? model->solved : model->fresh; }
+static uint8_t ready(const sefr_model *model) {
+    return (uint8_t)(model->progress & (HAS_WEIGHTS(model) ? SOLVED : FRESH));
+}
 
 static sefr_score score_of(const sefr_model *model, const uint8_t *record, uint8_t row) {
-    sefr_score dot = model->weights
+    sefr_score dot = HAS_WEIGHTS(model)
                          ? dot_ram(model->weights + (sefr_index)row * model->features, record, model->features)
                          : dot_lean(model, row, record, 0, 0);
     return dot + model->bias[row];
@@ -111,51 +114,113 @@ static sefr_score score_of_fixed(const sefr_fixed *model, const uint8_t *record,
     return dot_fixed(model->weights + (sefr_index)row * model->features, record, model->features) + bias_of(model, row);
 }
 
+#ifdef SEFR_NO_UNKNOWN
+#define CHECKS_RANGES(model) 0
+#define OUTSIDE_RANGES(model, record, outside) 0
+#define KNOWN(score, model) SEFR_OK
+#define KNOWN_FROM(highest, second, model) ((void)(second), SEFR_OK)
+#else
+/* Whether a value lies outside the range learned, where that is asked for. */
+#define DEFINE_OUTSIDE(name, LOAD)                                                                                  \
+    SEFR_APART uint8_t name(const sefr_model *model, const uint8_t *record) {                                       \
+        const uint8_t *low = RANGES_OF(model), *high = low + model->features;                                       \
+        sefr_index j;                                                                                               \
+        for (j = 0; j < model->features; j++) {                                                                     \
+            uint8_t value = LOAD(record + j);                                                                       \
+            if (value < low[j] || value > high[j]) return 1;                                                        \
+        }                                                                                                           \
+        return 0;                                                                                                   \
+    }
+#define CHECKS_RANGES(model) (RANGES_OF(model) && ((model)->options & SEFR_CHECK_RANGES))
+#define OUTSIDE_RANGES(model, record, outside) (CHECKS_RANGES(model) && outside(model, record))
+#ifndef SEFR_NO_RANGES
+DEFINE_OUTSIDE(outside_ram, LOAD_RAM)
+#ifdef __AVR__
+DEFINE_OUTSIDE(outside_flash, LOAD_FLASH)
+#endif
+#else
+#define outside_ram(model, record) 0
+#define outside_flash(model, record) 0
+#endif
+
+SEFR_INLINE sefr_status known(sefr_score score, sefr_margin margin) {
+    return (score < 0 ? (sefr_margin)0 - (sefr_margin)score : (sefr_margin)score) < margin ? SEFR_UNKNOWN : SEFR_OK;
+}
+#define KNOWN(score, model) ((model)->margin ? known(score, (model)->margin) : SEFR_OK)
+#define KNOWN_FROM(highest, second, model)                                                                          \
+    ((sefr_margin)(highest) - (sefr_margin)(second) < (model)->margin ? SEFR_UNKNOWN : SEFR_OK)
+#endif
+
 /* Binary: above 0 is class 1. More: the first of the highest. */
 #define DEFINE_CHOOSE(name, type, score)                                                                            \
-    SEFR_APART uint8_t name(const type *model, const uint8_t *record) {                                             \
+    SEFR_APART sefr_status name(const type *model, const uint8_t *record, uint8_t *label) {                         \
         uint8_t row, best = 0;                                                                                      \
-        sefr_score highest = score(model, record, 0);                                                               \
-        if (model->classes == 2) return highest > 0;                                                                \
+        sefr_score highest = score(model, record, 0), second = LOWEST_SCORE;                                        \
+        if (IS_PAIR(model)) {                                                                                       \
+            *label = highest > 0;                                                                                   \
+            return KNOWN(highest, model);                                                                           \
+        }                                                                                                           \
         for (row = 1; row < model->classes; row++) {                                                                \
             sefr_score next = score(model, record, row);                                                            \
             if (next > highest) {                                                                                   \
+                second = highest;                                                                                   \
                 highest = next;                                                                                     \
                 best = row;                                                                                         \
+            } else if (next > second) {                                                                             \
+                second = next;                                                                                      \
             }                                                                                                       \
         }                                                                                                           \
-        return best;                                                                                                \
+        *label = best;                                                                                              \
+        return KNOWN_FROM(highest, second, model);                                                                  \
     }
 DEFINE_CHOOSE(choose, sefr_model, score_of)
 DEFINE_CHOOSE(choose_fixed, sefr_fixed, score_of_fixed)
 
 sefr_status sefr_classify(const sefr_model *model, const uint8_t *record, uint8_t *label) {
+    sefr_status status;
     if (!ready(model)) return SEFR_NOT_READY;
 #if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
-    if (model->weights && model->classes == 2 && model->features <= 255) {
-        *label = sefr_avr_dot(model->weights, record, (uint8_t)model->features) > -model->bias[0];
-        return SEFR_OK;
-    }
+    if (HAS_WEIGHTS(model) && IS_PAIR(model) && model->features <= 255) {
+        sefr_score score = sefr_avr_dot(model->weights, record, (uint8_t)model->features) + model->bias[0];
+        *label = score > 0;
+        status = KNOWN(score, model);
+    } else
 #endif
-    *label = choose(model, record);
-    return SEFR_OK;
+        status = choose(model, record, label);
+    return OUTSIDE_RANGES(model, record, outside_ram) ? SEFR_UNKNOWN : status;
+}
+
+/* A record that streams by, with stored weights: the score, and in *outside whether a value was outside its range. */
+static sefr_score dot_each(const sefr_model *model, sefr_reader next, void *context, uint8_t *outside) {
+    const uint8_t *low = RANGES_OF(model), *high = low ? low + model->features : 0;
+    sefr_score sum = 0;
+    sefr_index j;
+    for (j = 0; j < model->features; j++) {
+        uint8_t value = next(context);
+        if (value) sum += (sefr_score)model->weights[j] * value;
+        if (low && (value < low[j] || value > high[j])) *outside = 1;
+    }
+    return sum;
 }
 
 sefr_status sefr_classify_each(const sefr_model *model, sefr_reader next, void *context, uint8_t *label) {
-    if (model->classes != 2) return SEFR_BAD_SHAPE;
+    sefr_score score;
+    uint8_t outside = 0;
+    if (!IS_PAIR(model)) return SEFR_BAD_SHAPE;
     if (!ready(model)) return SEFR_NOT_READY;
-    *label = dot_lean(model, 0, 0, next, context) + model->bias[0] > 0;
-    return SEFR_OK;
+    score = model->bias[0];
+    score += HAS_WEIGHTS(model) ? dot_each(model, next, context, &outside) : dot_lean(model, 0, 0, next, context);
+    *label = score > 0;
+    return outside && CHECKS_RANGES(model) ? SEFR_UNKNOWN : KNOWN(score, model);
 }
 
 SEFR_APART sefr_status classify_any_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
-    *label = choose_fixed(model, record);
-    return SEFR_OK;
+    return choose_fixed(model, record, label);
 }
 
 sefr_status sefr_classify_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
 #if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
-    if (model->classes == 2 && model->features <= 129) {
+    if (IS_PAIR(model) && model->features <= 129 && !MARGIN_OF(model)) {
         return (sefr_status)sefr_avr_classify_W(model, record, label, model->features);
     }
 #endif
@@ -165,26 +230,28 @@ sefr_status sefr_classify_fixed(const sefr_fixed *model, const uint8_t *record, 
 sefr_status sefr_scores(const sefr_model *model, const uint8_t *record, sefr_score *scores) {
     uint8_t row;
     if (!ready(model)) return SEFR_NOT_READY;
-    for (row = 0; row < rows_of(model->classes); row++) scores[row] = score_of(model, record, row);
+    for (row = 0; row < ROWS_OF(model); row++) scores[row] = score_of(model, record, row);
     return SEFR_OK;
 }
 
 sefr_status sefr_scores_fixed(const sefr_fixed *model, const uint8_t *record, sefr_score *scores) {
     uint8_t row;
-    for (row = 0; row < rows_of(model->classes); row++) scores[row] = score_of_fixed(model, record, row);
+    for (row = 0; row < ROWS_OF(model); row++) scores[row] = score_of_fixed(model, record, row);
     return SEFR_OK;
 }
 
 #ifdef __AVR__
 DEFINE_DOT(dot_flash, block_flash)
 
+#ifndef SEFR_NO_LEAN
 static uint8_t next_in_flash(void *context) {
     const uint8_t **next = (const uint8_t **)context;
     return pgm_read_byte((*next)++);
 }
+#endif
 
 static sefr_score score_of_P(const sefr_model *model, const uint8_t *record, uint8_t row) {
-    sefr_score dot = model->weights
+    sefr_score dot = HAS_WEIGHTS(model)
                          ? dot_flash(model->weights + (sefr_index)row * model->features, record, model->features)
                          : dot_lean(model, row, 0, next_in_flash, &record);
     return dot + model->bias[row];
@@ -192,8 +259,9 @@ static sefr_score score_of_P(const sefr_model *model, const uint8_t *record, uin
 DEFINE_CHOOSE(choose_P, sefr_model, score_of_P)
 
 sefr_status sefr_classify_P(const sefr_model *model, const uint8_t *record, uint8_t *label) {
+    sefr_status status;
     if (!ready(model)) return SEFR_NOT_READY;
-    *label = choose_P(model, record);
-    return SEFR_OK;
+    status = choose_P(model, record, label);
+    return OUTSIDE_RANGES(model, record, outside_flash) ? SEFR_UNKNOWN : status;
 }
 #endif

@@ -4,7 +4,7 @@ from .board import BOARDS, Board, BuildError, ToolMissingError
 from .export import export, library
 from .quantise import Quantised, quantise
 from .simulate import Simulation, simulate
-from .state import StateError, read_state, write_state
+from .state import StateError, merge_states, read_state, write_state
 from .twin import Loss, Twin
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Twin",
     "export",
     "library",
+    "merge_states",
     "quantise",
     "read_state",
     "simulate",

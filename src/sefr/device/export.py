@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from itertools import islice
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from ..classifier import SEFRClassifier
 from .names import c_text, distinct, identifier, word
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
-from .state import MAX_RECORDS, pack_state
+from .state import MAX_RECORDS, id_of, pack_state
 
 TARGETS = ("c", "arduino", "generated")
 TEMPLATES = Path(__file__).parent / "templates"
@@ -217,7 +218,7 @@ def _learning(q: Quantised, sum_bits: int, eeprom: int) -> dict[str, Any]:
     """Return what a sketch that learns starts from, or say why it cannot."""
     if sum_bits == 16 and len(q.classes) > 43:
         raise ValueError(f"16-bit sums take 43 classes, not {len(q.classes)}: use sum_bits=32")
-    state, note = _state(q, sum_bits)
+    state, note = base_state(q, sum_bits)
     if 2 * len(state) > eeprom:
         raise ValueError(
             f"saving {q.n_features} features x {len(q.classes)} classes takes two states of {len(state)} "
@@ -225,7 +226,7 @@ def _learning(q: Quantised, sum_bits: int, eeprom: int) -> dict[str, Any]:
             + (", use sum_bits=16" if sum_bits == 32 else "")
             + ", or give the size of the board's with eeprom="
         )
-    return {"sum_bits": sum_bits, "state": np.frombuffer(state, np.uint8), "state_note": note}
+    return {"state": np.frombuffer(state, np.uint8), "state_note": note, "model_id": id_of(state)}
 
 
 def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool, sum_bits: int) -> Path:
@@ -240,8 +241,13 @@ def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool
             "input": q.input,
             "features": q.n_features,
             "classes": q.classes.tolist(),
+            "low": q.low.tolist(),
+            "high": q.high.tolist(),
             "learn": learn,
         }
+        if learn:
+            about["id"] = context["model_id"]
+            (fresh / "base.state").write_bytes(context["state"].tobytes())
         (fresh / "model.json").write_text(json.dumps(about, indent=1, default=str) + "\n")
         os.chmod(fresh, 0o755)  # noqa: S103 - as a folder made by hand
         _replace_folder(fresh, path)
@@ -266,22 +272,35 @@ def _replace_folder(fresh: Path, path: Path) -> None:
 def _copy_library(folder: Path, weight_bits: int, sum_bits: int) -> None:
     source = library()
     (folder / "body").mkdir(parents=True)
-    names = ["sefr.h", "sefr_avr.h", "sefr_avr.S", f"sefr_w{weight_bits}s{sum_bits}.c"]
+    names = [file.name for file in source.glob("sefr*") if file.suffix in {".h", ".c", ".S"}]
     names += [f"body/{file.name}" for file in (source / "body").glob("*.h")]
     for name in names:
         shutil.copyfile(source / name, folder / name)
+    (folder / "sefr_config.h").write_text(
+        f"/* The settings of this sketch; see sefr.h. */\n#define SEFR_WEIGHT_BITS {weight_bits}\n"
+        f"#define SEFR_SUM_BITS {sum_bits}\n"
+    )
 
 
-def _state(q: Quantised, sum_bits: int) -> tuple[bytes, str]:
-    """Return what was learned as a board would have it; with too many records, older ones count less."""
+def base_state(q: Quantised, sum_bits: int) -> tuple[bytes, str]:
+    """Return what was learned as a board would have it, and a note about it.
+
+    With 16-bit sums at most 128 records per class are kept, so that as many can be learned before a class is
+    halved; older ones then count less.
+    """
     counts, sums = q.counts / q.factor, q.sums / q.factor
     most = counts.max() if sum_bits == 16 else counts.sum() + len(counts)
-    share = min(1.0, MAX_RECORDS[sum_bits] / most)
+    share = min(1.0, MAX_RECORDS[sum_bits] / 2 / most)
     kept = np.where(counts > 0, np.maximum(np.floor(counts * share), 1), 0)
     part: NDArray[np.float64] = np.divide(kept, counts, out=np.zeros_like(counts), where=counts > 0)
     whole = np.minimum(np.floor(sums * part[:, None] + 1e-6), 255 * kept[:, None])
     note = f"{counts.sum():.0f} records" + (f", counting as {kept.sum():.0f}" if share < 1 else "")
-    return pack_state(kept, whole, q.ranges, sum_bits), note
+    scaling = [np.asarray(side).tolist() for side in (q.low, q.high)]
+    labels = [str(label) for label in q.classes.tolist()]
+    meaning = [q.n_features, q.input, scaling, q.feature_names, labels, kept.tolist(), whole.tolist()]
+    return pack_state(
+        kept, whole, q.ranges, sum_bits, model_id=zlib.crc32(json.dumps(meaning).encode())
+    ), note
 
 
 __all__: Sequence[str] = ("TARGETS", "export", "library")

@@ -108,8 +108,8 @@ def float_mapping(low: NDArray[np.float32], high: NDArray[np.float32]) -> Mappin
 def not_held(feature: int, low: float, high: float) -> str:
     """Return why a range of floats is refused."""
     return (
-        f"feature {feature}: floats on a board cannot hold the range {low:.9g} to {high:.9g}; train on values "
-        "with another unit or offset"
+        f"feature {feature}: floats on a board cannot hold the range {low:.9g} to {high:.9g}; train on "
+        "values with another unit or offset"
     )
 
 
