@@ -102,6 +102,8 @@ def tokens(file, name):
     """What a compiler reads: no comments (by gcc), empty strings, the name and the class names made one."""
     command = ["gcc", "-fpreprocessed", "-dD", "-E", "-P", "-x", "c++", str(file)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    text = re.sub(r"(_state\[\][^{]*\{)[^}]*\}", r"\1}", text)  # the id of the labels is in the state
+    text = re.sub(r"\b\d+UL\b", "0UL", text)
     words = re.findall(r'"text"|\w+|[^\w\s]', re.sub(r'"(\\.|[^"\\])*"', '"text"', text))
     prefix = re.compile(rf"^({re.escape(name)}|{re.escape(name.upper())})(?=_|$)")
     return [re.sub(r"^N_is_\w+$", "N_is", prefix.sub("N", word)) for word in words]

@@ -31,6 +31,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 WINDOW = 64  # features that one displacement of an AVR load reaches
 ON_A_LINE = 20
 UNO_EEPROM = 1024
+SHOWN = 64  # names of features in a comment
 VALUE_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "float": "float"}
 
 
@@ -120,6 +121,8 @@ def _context(q: Quantised, name: str) -> dict[str, Any]:
         "NAME": name.upper(),
         "version": version("sefr-learn"),
         "labels": [c_text(label) for label in q.classes],
+        "features": [c_text(feature) for feature in q.feature_names or ()][:SHOWN],
+        "clear": [_literal(value, q.wide) for value in _clear(q)],
         "classes": distinct(f"is_{word(label) or 'class'}" for label in q.classes),
         "rows": len(q.weights),
         "value_type": VALUE_TYPES[q.input],
@@ -133,6 +136,21 @@ def _context(q: Quantised, name: str) -> dict[str, Any]:
         "floats": lambda values: map(float_literal, values),
         "carry": lambda weight: "adc" if weight > 0 else "sbc",
     }
+
+
+def _clear(q: Quantised) -> list[int]:
+    """Return by how much the mean record of each class leads; 1 where it does not."""
+    means = np.floor(q.sums / np.maximum(q.counts, 1)[:, None]).astype(np.int64)
+    scores = means @ q.weights.T.astype(np.int64)
+    result = []
+    for label, row in enumerate(scores.tolist()):
+        totals = [value + bias for value, bias in zip(row, q.bias, strict=True)]
+        if len(totals) == 1:
+            lead = totals[0] if label else -totals[0]
+        else:
+            lead = (totals[label] - max(totals[:label] + totals[label + 1 :])) // 2
+        result.append(max(lead, 1))
+    return result
 
 
 def _literal(value: int, wide: bool) -> str:
@@ -234,7 +252,7 @@ def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool
     try:
         name = context["name"]
         _render("learning.h.j2" if learn else "fixed.h.j2", context, fresh / f"{name}.h")
-        _render("learn.ino.j2" if learn else "classify.ino.j2", context, fresh / f"{name}.ino")
+        _render("sensors.ino.j2", context | {"learn": learn}, fresh / f"{name}.ino")
         _copy_library(fresh / "src" / "sefr", q.weight_bits, sum_bits if learn else 16)
         about = {
             "name": name,
