@@ -15,7 +15,21 @@ except ModuleNotFoundError as error:  # the extra is not installed
     sys.exit(f"sefr: the command needs {error.name}: pip install 'sefr-learn[cli]'")
 
 from .. import __version__
-from . import demo, evaluate, explain, export, forget, merge, paper, predict, simulate, sql, train, update
+from . import (
+    board,
+    demo,
+    evaluate,
+    explain,
+    export,
+    forget,
+    merge,
+    paper,
+    predict,
+    simulate,
+    sql,
+    train,
+    update,
+)
 from .interrupt import Interrupted, interruptible, leave, say
 
 EPILOG = "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. NO_COLOR=1 turns colours off."
@@ -55,6 +69,7 @@ app.command("forget")(forget.forget)
 app.command("explain")(explain.explain)
 app.command("export")(export.export)
 app.command("simulate")(simulate.simulate)
+app.add_typer(board.app, name="board", help="A board on a serial port: record, teach, fetch, merge, push.")
 app.command("sql")(sql.sql)
 app.command("paper")(paper.paper)
 app.command("demo")(demo.demo)

@@ -259,12 +259,16 @@ def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool
             "input": q.input,
             "features": q.n_features,
             "classes": q.classes.tolist(),
-            "low": q.low.tolist(),
-            "high": q.high.tolist(),
             "learn": learn,
         }
         if learn:
-            about["id"] = context["model_id"]
+            low, high = (
+                (q.low, q.high)
+                if q.input != "uint8"
+                else (np.zeros(q.n_features), np.full(q.n_features, 255))
+            )
+            about |= {"low": low.tolist(), "high": high.tolist(), "feature_names": q.feature_names}
+            about |= {"id": context["model_id"], "sum_bits": sum_bits}
             (fresh / "base.state").write_bytes(context["state"].tobytes())
         (fresh / "model.json").write_text(json.dumps(about, indent=1, default=str) + "\n")
         os.chmod(fresh, 0o755)  # noqa: S103 - as a folder made by hand

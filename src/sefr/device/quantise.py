@@ -137,6 +137,8 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
     summary = clf.summary_
     if not 2 <= len(clf.classes_) <= MAX_CLASSES:
         raise ValueError(f"a board knows 2 to {MAX_CLASSES} classes, not {len(clf.classes_)}")
+    low: NDArray[Any]
+    high: NDArray[Any]
     low, high = _raw_range(clf)
     kind = input or _smallest_input(clf, low, high)
     ranges = None

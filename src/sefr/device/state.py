@@ -106,6 +106,7 @@ def write_state(
     low: Any = 0.0,
     high: Any = 255.0,
     sequence: int = 0,
+    model_id: int = 0,
 ) -> bytes:
     """Turn a Summary into the state of a board, the inverse of ``read_state``.
 
@@ -137,7 +138,9 @@ def write_state(
         extremes = np.where(seen, extremes, [[255.0], [0.0]])
         if ((extremes < 0) | (extremes > 255) | (extremes != np.floor(extremes))).any():
             raise ValueError("learned ranges must be bytes: low and high whole numbers from 0 to 255")
-    return pack_state(counts, sums, extremes.astype(np.uint8) if ranges else None, sum_bits, sequence)
+    return pack_state(
+        counts, sums, extremes.astype(np.uint8) if ranges else None, sum_bits, sequence, model_id
+    )
 
 
 def pack_state(
