@@ -6,6 +6,7 @@ from .quantise import Quantised, quantise
 from .simulate import Simulation, simulate
 from .state import StateError, merge_states, read_state, write_state
 from .twin import Loss, Twin
+from .windows import window_names, windows
 
 __all__ = [
     "BOARDS",
@@ -23,5 +24,7 @@ __all__ = [
     "quantise",
     "read_state",
     "simulate",
+    "window_names",
+    "windows",
     "write_state",
 ]
