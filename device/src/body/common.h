@@ -27,14 +27,6 @@
 #else
 #define HAS_WEIGHTS(model) ((model)->weights != 0)
 #endif
-#ifdef SEFR_NO_UNKNOWN
-#define MARGIN_OF(model) 0
-#else
-#define MARGIN_OF(model) ((model)->margin)
-#endif
-
-/* sefr_model.progress */
-enum { SOLVED = 1, FRESH = 2 };
 
 /* The score of a class without records. */
 #define LOWEST_SCORE ((sefr_score)(-2 * (SEFR_MAX_BIAS - 1) - 2))
