@@ -56,6 +56,21 @@ typedef int32_t sefr_block;
 DEFINE_KERNEL_BLOCK(block_ram, sefr_avr_dot)
 DEFINE_KERNEL_BLOCK(block_fixed, sefr_avr_dot_W)
 DEFINE_KERNEL_BLOCK(block_flash, sefr_avr_dot_P)
+#elif defined(SEFR_SIMD)
+static int32_t block_ram(const sefr_weight *weights, const uint8_t *record, sefr_index n) {
+    const uint8_t *end = record + (n & ~15U), *last = record + n;
+    int32_t sum = 0;
+    for (; record != end; weights += 16, record += 16) {
+        sum = multiply_four(sum, weights, record);
+        sum = multiply_four(sum, weights + 4, record + 4);
+        sum = multiply_four(sum, weights + 8, record + 8);
+        sum = multiply_four(sum, weights + 12, record + 12);
+    }
+    for (; last - record >= 4; weights += 4, record += 4) sum = multiply_four(sum, weights, record);
+    for (; record != last; weights++, record++) sum += *weights * *record;
+    return sum;
+}
+#define block_fixed block_ram
 #else
 DEFINE_BLOCK(block_ram, LOAD_RAM, LOAD_RAM)
 DEFINE_BLOCK(block_fixed, LOAD_FLASH_WEIGHT, LOAD_RAM)
@@ -217,9 +232,9 @@ DEFINE_INSIDE(choose_inside, choose, outside_ram)
 sefr_status sefr_classify(const sefr_model *model, const uint8_t *record, uint8_t *label) {
     if (!ready(model)) return SEFR_NOT_READY;
     if (CHECKS_RANGES(model)) return choose_inside(model, record, label);
-#if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
-    if (HAS_WEIGHTS(model) && IS_PAIR(model) && model->features <= 255) {
-        sefr_score score = sefr_avr_dot(model->weights, record, (uint8_t)model->features) + model->bias[0];
+#if (defined(SEFR_KERNELS) || defined(SEFR_SIMD)) && SEFR_WEIGHT_BITS == 8
+    if (HAS_WEIGHTS(model) && IS_PAIR(model) && model->features <= BLOCK) {
+        sefr_score score = block_ram(model->weights, record, model->features) + model->bias[0];
         *label = score > 0;
         return KNOWN(score, model);
     }
@@ -252,9 +267,9 @@ sefr_status sefr_classify_each(const sefr_model *model, sefr_reader next, void *
 }
 
 SEFR_APART sefr_status classify_any_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
-#if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
-    if (IS_PAIR(model) && model->features <= 255) {
-        sefr_score score = sefr_avr_dot_W(model->weights, record, (uint8_t)model->features) + bias_of(model, 0);
+#if (defined(SEFR_KERNELS) || defined(SEFR_SIMD)) && SEFR_WEIGHT_BITS == 8
+    if (IS_PAIR(model) && model->features <= BLOCK) {
+        sefr_score score = block_fixed(model->weights, record, model->features) + bias_of(model, 0);
         *label = score > 0;
         return KNOWN_FIXED(score, model);
     }

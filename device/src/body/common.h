@@ -60,3 +60,10 @@ uint8_t sefr_stack[SEFR_STACK_BYTES] __attribute__((section(".noinit")));
 #else
 #define KEEP_STACK()
 #endif
+
+/* Packed arithmetic on Cortex-M, bit-identical to the loops; SEFR_PORTABLE leaves it out. */
+#if !defined(SEFR_PORTABLE) && defined(__GNUC__) && defined(__BYTE_ORDER__) && defined(__arm__)
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#include "packed.h"
+#endif
+#endif

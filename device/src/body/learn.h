@@ -143,7 +143,29 @@ static void widen(uint8_t *low, uint8_t *high, uint8_t value) {
         return add(model, sums_of(model, label), record);                                                           \
     }
 
-#if defined(SEFR_KERNELS) && SEFR_SUM_BITS == 16
+#ifdef SEFR_PACKED
+#define add_ram(model, sums, record) add_packed(sums, record, (model)->features)
+SEFR_APART sefr_status add_packed(sefr_sum *sums, const uint8_t *record, sefr_index features) {
+    if (!ANY_ALIGNMENT && ((uintptr_t)sums & 3)) { /* the second row of an odd number of features */
+        *sums = (sefr_sum)(*sums + *record);
+        sums++;
+        record++;
+        features--;
+    }
+    for (; features >= 8; features -= 8, sums += 8, record += 8) {
+        add_four(sums, record);
+        add_four(sums + 4, record + 4);
+    }
+    if (features >= 4) {
+        add_four(sums, record);
+        features -= 4;
+        sums += 4;
+        record += 4;
+    }
+    for (; features; features--, sums++, record++) *sums = (sefr_sum)(*sums + *record);
+    return SEFR_OK;
+}
+#elif defined(SEFR_KERNELS) && SEFR_SUM_BITS == 16
 DEFINE_KERNEL_ADD(add_ram, sefr_avr_add, sefr_avr_add_sparse)
 DEFINE_KERNEL_ADD(add_flash, sefr_avr_add_P, sefr_avr_add_sparse_P)
 #else
