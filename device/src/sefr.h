@@ -103,6 +103,7 @@
  *   SEFR_NO_RANGES    no SEFR_RANGE_MODEL. Saves a pointer per model.
  *   SEFR_NO_LEAN      no SEFR_LEAN_MODEL.
  *   SEFR_NO_SPARSE    no kernels that skip zeros (option SEFR_SPARSE is then without effect).
+ *   SEFR_NO_BALANCED  no SEFR_BALANCED.
  *   SEFR_NO_UNKNOWN   no "don't know" (margin, SEFR_CHECK_RANGES). Saves a score per model.
  *   SEFR_NO_CORRECT   no sefr_correct, and so no weights in states.
  *   SEFR_NO_STATE     no states (sefr_send, sefr_save, sefr_restore). Saves the id, 4 bytes per model.
@@ -208,7 +209,8 @@ typedef struct {
     sefr_index features;
     uint8_t classes;
     uint8_t options;      /* see above */
-    uint8_t progress;     /* the library's: solved, and nothing learned since */
+    uint8_t solved;       /* set by sefr_solve */
+    uint8_t fresh;        /* nothing was learned since sefr_solve */
     uint8_t settings;     /* SEFR_SETTINGS */
     sefr_count half_life; /* drift: when a class has 2 half_life records, those count half from the next one on. So its
                              mean follows the last half_life to 2 half_life records. 1 .. SEFR_MAX_RECORDS / 2; the
@@ -235,7 +237,7 @@ typedef struct {
     const sefr_weight *weights;
     const sefr_score *bias; /* |bias| <= SEFR_MAX_BIAS */
 #ifndef SEFR_NO_UNKNOWN
-    sefr_margin margin; /* as in sefr_model */
+    const sefr_margin *margin; /* as in sefr_model, in flash; 0: never "don't know" */
 #endif
 } sefr_fixed;
 
@@ -278,9 +280,9 @@ typedef struct {
 #define SEFR_ID_ 0,
 #endif
 #define SEFR_STRUCTURE_(name, features, classes, weights, ranges)                                                   \
-    static sefr_model name = {features,      classes,       0,       0,           SEFR_SETTINGS, SEFR_MAX_RECORDS / 2, \
-                              name##_sums,   name##_counts, weights, name##_bias, SEFR_RANGES_(ranges) SEFR_MARGIN_     \
-                                                                                      SEFR_ID_};
+    static sefr_model name = {features,    classes,       0,       0,           0, SEFR_SETTINGS, SEFR_MAX_RECORDS / 2, \
+                              name##_sums, name##_counts, weights, name##_bias, SEFR_RANGES_(ranges) SEFR_MARGIN_       \
+                                                                                    SEFR_ID_};
 /* Lays out a model at file scope: SEFR_MODEL(name, features, classes). "size of array ..._does_not_fit is
  * negative" means: too large for SEFR_RAM_BYTES - SEFR_STACK_BYTES, or beyond the limits above. On AVR the linker's
  * "section .noinit is not within region data" means the same for all variables of the program together. */
@@ -303,7 +305,7 @@ typedef struct {
 #endif
 #ifndef SEFR_NO_LEAN
 /* The same without stored weights: the most features for the RAM (64 x 10 on an Uno; 480 binary with
- * SEFR_NO_RANGES, SEFR_NO_UNKNOWN and SEFR_NO_STATE). Each classify then computes the weights again, about 400 cycles
+ * all switches). Each classify then computes the weights again, about 400 cycles
  * per weight on AVR, with the same result. */
 #define SEFR_LEAN_MODEL(name, features, classes)                                                                    \
     typedef char name##_does_not_fit[SEFR_FITS(SEFR_LEAN_BYTES(features, classes), features, classes) ? 1 : -1];    \

@@ -216,13 +216,13 @@ FUNCTION sefr_avr_classify_W
   lpm r23,Z+
   lpm r24,Z+
   lpm r0,Z
-  mov r30,r24
+  mov r30,r24        ; within the range where bits 31 to 22 are all alike
   mov r31,r0
-  subi r30,-64       ; the upper half and 2^22: below 2^7 where the bias is within the range
-  sbci r31,-1
-  cpi r30,128
-  cpc r31,r1
-  brcs 9f
+  lsl r30
+  brvs 12f           ; bits 23 and 22 differ
+  adc r31,r1
+  breq 9f
+12:
   ldi r22,0          ; -2^22
   ldi r23,0
   ldi r24,0xC0

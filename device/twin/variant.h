@@ -10,7 +10,8 @@ static sefr_model model_of(const twin_model *twin) {
     model.features = (sefr_index)twin->features;
     model.classes = (uint8_t)twin->classes;
     model.options = twin->options;
-    model.progress = SOLVED | FRESH;
+    model.solved = 1;
+    model.fresh = 1;
     model.settings = SEFR_SETTINGS;
     model.half_life = (sefr_count)(twin->half_life ? twin->half_life : SEFR_MAX_RECORDS / 2);
     model.margin = 0;
@@ -39,13 +40,14 @@ static int solve(const twin_model *twin) {
 }
 
 static void classify(const twin_model *twin, const uint8_t *rows, uint8_t *labels, size_t n) {
+    const sefr_margin margin = (sefr_margin)twin->margin;
     sefr_fixed fixed;
     size_t i;
     fixed.features = (sefr_index)twin->features;
     fixed.classes = (uint8_t)twin->classes;
     fixed.weights = (const sefr_weight *)twin->weights;
     fixed.bias = (const sefr_score *)twin->bias;
-    fixed.margin = (sefr_margin)twin->margin;
+    fixed.margin = &margin;
     for (i = 0; i < n; i++) {
         if (sefr_classify_fixed(&fixed, rows + i * fixed.features, labels + i) == SEFR_UNKNOWN) labels[i] = 255;
     }

@@ -14,7 +14,8 @@ SEFR_MODEL(model, FEATURES, 2)
 static uint8_t record[FEATURES];
 static const sefr_weight fixed_weights[FEATURES] SEFR_FLASH = WEIGHTS;
 static const sefr_score fixed_bias[1] SEFR_FLASH = {BIAS};
-static const sefr_fixed fixed = {FEATURES, 2, fixed_weights, fixed_bias, MARGIN};
+static const sefr_margin margin SEFR_FLASH = MARGIN;
+static const sefr_fixed fixed = {FEATURES, 2, fixed_weights, fixed_bias, MARGIN ? &margin : 0};
 static uint8_t label;
 
 static void put_word(uint32_t value) {

@@ -56,6 +56,6 @@ sefr_status sefr_learn_batch_P(sefr_model *model, const uint8_t *rows, const uin
         labels += block;
         records -= block;
     }
-    model->progress &= SOLVED;
+    model->fresh = 0;
     return SEFR_OK;
 }

@@ -56,6 +56,21 @@ typedef int32_t sefr_block;
 DEFINE_KERNEL_BLOCK(block_ram, sefr_avr_dot)
 DEFINE_KERNEL_BLOCK(block_fixed, sefr_avr_dot_W)
 DEFINE_KERNEL_BLOCK(block_flash, sefr_avr_dot_P)
+#elif defined(SEFR_SIMD)
+static int32_t block_ram(const sefr_weight *weights, const uint8_t *record, sefr_index n) {
+    const uint8_t *end = record + (n & ~15U), *last = record + n;
+    int32_t sum = 0;
+    for (; record != end; weights += 16, record += 16) {
+        sum = multiply_four(sum, weights, record);
+        sum = multiply_four(sum, weights + 4, record + 4);
+        sum = multiply_four(sum, weights + 8, record + 8);
+        sum = multiply_four(sum, weights + 12, record + 12);
+    }
+    for (; last - record >= 4; weights += 4, record += 4) sum = multiply_four(sum, weights, record);
+    for (; record != last; weights++, record++) sum += *weights * *record;
+    return sum;
+}
+#define block_fixed block_ram
 #else
 DEFINE_BLOCK(block_ram, LOAD_RAM, LOAD_RAM)
 DEFINE_BLOCK(block_fixed, LOAD_FLASH_WEIGHT, LOAD_RAM)
@@ -85,9 +100,7 @@ static sefr_score dot_lean(const sefr_model *model, uint8_t row, const uint8_t *
 #define dot_lean(model, row, record, next, context) 0
 #endif
 
-static uint8_t ready(const sefr_model *model) {
-    return (uint8_t)(model->progress & (HAS_WEIGHTS(model) ? SOLVED : FRESH));
-}
+static uint8_t ready(const sefr_model *model) { return HAS_WEIGHTS(model) ? model->solved : model->fresh; }
 
 static sefr_score score_of(const sefr_model *model, const uint8_t *record, uint8_t row) {
     sefr_score dot = HAS_WEIGHTS(model)
@@ -110,14 +123,32 @@ static sefr_score bias_of(const sefr_fixed *model, uint8_t row) {
 static sefr_score bias_of(const sefr_fixed *model, uint8_t row) { return model->bias[row]; }
 #endif
 
+#ifndef SEFR_NO_UNKNOWN
+static sefr_margin margin_of(const sefr_fixed *model) {
+    sefr_margin margin = 0;
+    if (model->margin) {
+#if defined(__AVR__) && SEFR_WEIGHT_BITS == 8
+        margin = pgm_read_dword(model->margin);
+#elif defined(__AVR__)
+        memcpy_P(&margin, model->margin, sizeof margin);
+#else
+        margin = *model->margin;
+#endif
+    }
+    return margin;
+}
+#endif
+
 static sefr_score score_of_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t row) {
     return dot_fixed(model->weights + (sefr_index)row * model->features, record, model->features) + bias_of(model, row);
 }
 
 #ifdef SEFR_NO_UNKNOWN
 #define CHECKS_RANGES(model) 0
-#define OUTSIDE_RANGES(model, record, outside) 0
+#define HAS_MARGIN(model) 0
 #define KNOWN(score, model) SEFR_OK
+#define KNOWN_FIXED(score, model) SEFR_OK
+#define KNOWN_PAIR(score, model) SEFR_OK
 #define KNOWN_FROM(highest, second, model) ((void)(second), SEFR_OK)
 #else
 /* Whether a value lies outside the range learned, where that is asked for. */
@@ -132,23 +163,30 @@ static sefr_score score_of_fixed(const sefr_fixed *model, const uint8_t *record,
         return 0;                                                                                                   \
     }
 #define CHECKS_RANGES(model) (RANGES_OF(model) && ((model)->options & SEFR_CHECK_RANGES))
-#define OUTSIDE_RANGES(model, record, outside) (CHECKS_RANGES(model) && outside(model, record))
 #ifndef SEFR_NO_RANGES
 DEFINE_OUTSIDE(outside_ram, LOAD_RAM)
 #ifdef __AVR__
 DEFINE_OUTSIDE(outside_flash, LOAD_FLASH)
 #endif
-#else
-#define outside_ram(model, record) 0
-#define outside_flash(model, record) 0
 #endif
 
-SEFR_INLINE sefr_status known(sefr_score score, sefr_margin margin) {
-    return (score < 0 ? (sefr_margin)0 - (sefr_margin)score : (sefr_margin)score) < margin ? SEFR_UNKNOWN : SEFR_OK;
+SEFR_APART sefr_status known(sefr_score score, sefr_margin margin) {
+    if (score < 0) score = -score; /* |score| < 2^31, see SEFR_MAX_FEATURES */
+    return (sefr_margin)score < margin ? SEFR_UNKNOWN : SEFR_OK;
 }
-#define KNOWN(score, model) ((model)->margin ? known(score, (model)->margin) : SEFR_OK)
+/* Whether a margin is set, byte by byte: on AVR a number of 32 bits would take registers that must be saved first. */
+SEFR_INLINE uint8_t has_margin(const sefr_margin *margin) {
+    const uint8_t *byte = (const uint8_t *)margin;
+    if (sizeof *margin > 4 || sizeof(int) > 2) return *margin != 0;
+    return byte[0] || byte[1] || byte[2] || byte[3];
+}
+#define MARGIN_OF(model) ((model)->margin)
+#define KNOWN(score, model) (has_margin(&(model)->margin) ? known(score, (model)->margin) : SEFR_OK)
+#define HAS_MARGIN(model) ((model)->margin != 0)
+#define KNOWN_PAIR(score, model) known(score, MARGIN_OF(model))
+#define KNOWN_FIXED(score, model) known(score, margin_of(model))
 #define KNOWN_FROM(highest, second, model)                                                                          \
-    ((sefr_margin)(highest) - (sefr_margin)(second) < (model)->margin ? SEFR_UNKNOWN : SEFR_OK)
+    ((sefr_margin)(highest) - (sefr_margin)(second) < MARGIN_OF(model) ? SEFR_UNKNOWN : SEFR_OK)
 #endif
 
 /* Binary: above 0 is class 1. More: the first of the highest. */
@@ -158,7 +196,7 @@ SEFR_INLINE sefr_status known(sefr_score score, sefr_margin margin) {
         sefr_score highest = score(model, record, 0), second = LOWEST_SCORE;                                        \
         if (IS_PAIR(model)) {                                                                                       \
             *label = highest > 0;                                                                                   \
-            return KNOWN(highest, model);                                                                           \
+            return KNOWN_PAIR(highest, model);                                                                         \
         }                                                                                                           \
         for (row = 1; row < model->classes; row++) {                                                                \
             sefr_score next = score(model, record, row);                                                            \
@@ -174,20 +212,34 @@ SEFR_INLINE sefr_status known(sefr_score score, sefr_margin margin) {
         return KNOWN_FROM(highest, second, model);                                                                  \
     }
 DEFINE_CHOOSE(choose, sefr_model, score_of)
+#undef MARGIN_OF
+#define MARGIN_OF(model) margin_of(model)
 DEFINE_CHOOSE(choose_fixed, sefr_fixed, score_of_fixed)
+#undef MARGIN_OF
+#define MARGIN_OF(model) ((model)->margin)
+
+#define DEFINE_INSIDE(name, choose_any, outside)                                                                    \
+    SEFR_APART sefr_status name(const sefr_model *model, const uint8_t *record, uint8_t *label) {                   \
+        sefr_status status = choose_any(model, record, label);                                                      \
+        return outside(model, record) ? SEFR_UNKNOWN : status;                                                      \
+    }
+#if defined(SEFR_NO_UNKNOWN) || defined(SEFR_NO_RANGES)
+#define choose_inside choose
+#else
+DEFINE_INSIDE(choose_inside, choose, outside_ram)
+#endif
 
 sefr_status sefr_classify(const sefr_model *model, const uint8_t *record, uint8_t *label) {
-    sefr_status status;
     if (!ready(model)) return SEFR_NOT_READY;
-#if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
-    if (HAS_WEIGHTS(model) && IS_PAIR(model) && model->features <= 255) {
-        sefr_score score = sefr_avr_dot(model->weights, record, (uint8_t)model->features) + model->bias[0];
+    if (CHECKS_RANGES(model)) return choose_inside(model, record, label);
+#if (defined(SEFR_KERNELS) || defined(SEFR_SIMD)) && SEFR_WEIGHT_BITS == 8
+    if (HAS_WEIGHTS(model) && IS_PAIR(model) && model->features <= BLOCK) {
+        sefr_score score = block_ram(model->weights, record, model->features) + model->bias[0];
         *label = score > 0;
-        status = KNOWN(score, model);
-    } else
+        return KNOWN(score, model);
+    }
 #endif
-        status = choose(model, record, label);
-    return OUTSIDE_RANGES(model, record, outside_ram) ? SEFR_UNKNOWN : status;
+    return choose(model, record, label);
 }
 
 /* A record that streams by, with stored weights: the score, and in *outside whether a value was outside its range. */
@@ -215,12 +267,19 @@ sefr_status sefr_classify_each(const sefr_model *model, sefr_reader next, void *
 }
 
 SEFR_APART sefr_status classify_any_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
+#if (defined(SEFR_KERNELS) || defined(SEFR_SIMD)) && SEFR_WEIGHT_BITS == 8
+    if (IS_PAIR(model) && model->features <= BLOCK) {
+        sefr_score score = block_fixed(model->weights, record, model->features) + bias_of(model, 0);
+        *label = score > 0;
+        return KNOWN_FIXED(score, model);
+    }
+#endif
     return choose_fixed(model, record, label);
 }
 
 sefr_status sefr_classify_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
 #if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
-    if (IS_PAIR(model) && model->features <= 129 && !MARGIN_OF(model)) {
+    if (IS_PAIR(model) && model->features <= 129 && !HAS_MARGIN(model)) {
         return (sefr_status)sefr_avr_classify_W(model, record, label, model->features);
     }
 #endif
@@ -257,11 +316,15 @@ static sefr_score score_of_P(const sefr_model *model, const uint8_t *record, uin
     return dot + model->bias[row];
 }
 DEFINE_CHOOSE(choose_P, sefr_model, score_of_P)
+#if defined(SEFR_NO_UNKNOWN) || defined(SEFR_NO_RANGES)
+#define choose_inside_P choose_P
+#else
+DEFINE_INSIDE(choose_inside_P, choose_P, outside_flash)
+#endif
 
 sefr_status sefr_classify_P(const sefr_model *model, const uint8_t *record, uint8_t *label) {
-    sefr_status status;
     if (!ready(model)) return SEFR_NOT_READY;
-    status = choose_P(model, record, label);
-    return OUTSIDE_RANGES(model, record, outside_flash) ? SEFR_UNKNOWN : status;
+    if (CHECKS_RANGES(model)) return choose_inside_P(model, record, label);
+    return choose_P(model, record, label);
 }
 #endif

@@ -27,14 +27,6 @@
 #else
 #define HAS_WEIGHTS(model) ((model)->weights != 0)
 #endif
-#ifdef SEFR_NO_UNKNOWN
-#define MARGIN_OF(model) 0
-#else
-#define MARGIN_OF(model) ((model)->margin)
-#endif
-
-/* sefr_model.progress */
-enum { SOLVED = 1, FRESH = 2 };
 
 /* The score of a class without records. */
 #define LOWEST_SCORE ((sefr_score)(-2 * (SEFR_MAX_BIAS - 1) - 2))
@@ -67,4 +59,11 @@ uint8_t sefr_stack[SEFR_STACK_BYTES] __attribute__((section(".noinit")));
 #define KEEP_STACK() __asm__ volatile("" : : "r"(sefr_stack))
 #else
 #define KEEP_STACK()
+#endif
+
+/* Packed arithmetic on Cortex-M, bit-identical to the loops; SEFR_PORTABLE leaves it out. */
+#if !defined(SEFR_PORTABLE) && defined(__GNUC__) && defined(__BYTE_ORDER__) && defined(__arm__)
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#include "packed.h"
+#endif
 #endif

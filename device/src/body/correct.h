@@ -28,7 +28,7 @@ sefr_status sefr_correct(sefr_model *model, const uint8_t *record, uint8_t label
     uint8_t answer;
     if (label >= model->classes) return SEFR_BAD_LABEL;
     if (!HAS_WEIGHTS(model)) return SEFR_BAD_SHAPE;
-    if (!(model->progress & SOLVED)) return SEFR_NOT_READY;
+    if (!model->solved) return SEFR_NOT_READY;
     if (!IS_PAIR(model) && model->bias[label] == LOWEST_SCORE) return SEFR_NOT_READY;
     (void)sefr_classify(model, record, &answer);
     if (answer == label) return SEFR_OK;

@@ -27,7 +27,8 @@ sefr_status sefr_reset(sefr_model *model) {
             RANGES_OF(model)[model->features + i] = 0;
         }
     }
-    model->progress = 0;
+    model->solved = 0;
+    model->fresh = 0;
     return SEFR_OK;
 }
 
@@ -57,14 +58,14 @@ SEFR_APART void halve_class(sefr_model *model, uint8_t c) {
 sefr_status sefr_decay(sefr_model *model) {
     uint8_t c;
     for (c = 0; c < model->classes; c++) halve_class(model, c);
-    model->progress &= SOLVED;
+    model->fresh = 0;
     return SEFR_OK;
 }
 
 /* Whether one more record of a class would pass the limit. */
 SEFR_INLINE uint8_t is_full(const sefr_model *model, uint8_t label) {
 #if SEFR_SUM_BITS == 16
-    return model->counts[label] >= (sefr_count)(2U * model->half_life);
+    return model->counts[label] >= (sefr_count)(model->half_life << 1);
 #else
     return model->counts[label] >= 2U * model->half_life || total_count(model) == SEFR_MAX_RECORDS;
 #endif
@@ -91,7 +92,7 @@ SEFR_APART void make_room(sefr_model *model, uint8_t label) {
 
 SEFR_INLINE void count_one(sefr_model *model, uint8_t label) {
     model->counts[label]++;
-    model->progress &= SOLVED;
+    model->fresh = 0;
 }
 
 static void widen(uint8_t *low, uint8_t *high, uint8_t value) {
@@ -142,7 +143,29 @@ static void widen(uint8_t *low, uint8_t *high, uint8_t value) {
         return add(model, sums_of(model, label), record);                                                           \
     }
 
-#if defined(SEFR_KERNELS) && SEFR_SUM_BITS == 16
+#ifdef SEFR_PACKED
+#define add_ram(model, sums, record) add_packed(sums, record, (model)->features)
+SEFR_APART sefr_status add_packed(sefr_sum *sums, const uint8_t *record, sefr_index features) {
+    if (!ANY_ALIGNMENT && ((uintptr_t)sums & 3)) { /* the second row of an odd number of features */
+        *sums = (sefr_sum)(*sums + *record);
+        sums++;
+        record++;
+        features--;
+    }
+    for (; features >= 8; features -= 8, sums += 8, record += 8) {
+        add_four(sums, record);
+        add_four(sums + 4, record + 4);
+    }
+    if (features >= 4) {
+        add_four(sums, record);
+        features -= 4;
+        sums += 4;
+        record += 4;
+    }
+    for (; features; features--, sums++, record++) *sums = (sefr_sum)(*sums + *record);
+    return SEFR_OK;
+}
+#elif defined(SEFR_KERNELS) && SEFR_SUM_BITS == 16
 DEFINE_KERNEL_ADD(add_ram, sefr_avr_add, sefr_avr_add_sparse)
 DEFINE_KERNEL_ADD(add_flash, sefr_avr_add_P, sefr_avr_add_sparse_P)
 #else
@@ -204,7 +227,7 @@ sefr_status sefr_forget(sefr_model *model, const uint8_t *record, uint8_t label)
     }
     for (j = 0; j < model->features; j++) sums[j] = (sefr_sum)(sums[j] - record[j]);
     model->counts[label]--;
-    model->progress &= SOLVED;
+    model->fresh = 0;
     return SEFR_OK;
 }
 
@@ -241,6 +264,6 @@ sefr_status sefr_merge(sefr_model *model, const sefr_model *other) {
             if (other_high[i] > high[i]) high[i] = other_high[i];
         }
     }
-    model->progress &= SOLVED;
+    model->fresh = 0;
     return SEFR_OK;
 }

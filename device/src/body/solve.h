@@ -193,10 +193,19 @@ typedef struct {
     sefr_index begin;     /* the features before it are done */
     uint8_t n;            /* features of the next chunk */
     mean p, q;            /* of the positive side, of the negative side */
-    sefr_side share_p;    /* the counts of eq. 9: the records of a side, or, balanced, its classes */
+#ifndef SEFR_NO_BALANCED
+    sefr_side share_p; /* the counts of eq. 9: the records of a side, or, balanced, its classes */
     sefr_side share_q;
+#endif
     sefr_product totals[2];
 } solver;
+#ifdef SEFR_NO_BALANCED
+#define SHARE_P(work) ((work)->s.n_positive)
+#define SHARE_Q(work) ((work)->s.n_negative)
+#else
+#define SHARE_P(work) ((work)->share_p)
+#define SHARE_Q(work) ((work)->share_q)
+#endif
 
 /* On AVR a division of 16 bits takes a third of the time. */
 static sefr_natural quotient_of(sefr_natural a, sefr_natural b) {
@@ -238,14 +247,14 @@ SEFR_APART sefr_natural share(sefr_side left, sefr_side other, sefr_side own, se
  * p >= q, as w[j] has the sign of the difference of means. Every product here is of two counts, below 2^27 with 16-bit
  * sums (256 * 43 records) and below 2^48 with 32-bit sums. */
 SEFR_APART sefr_product floor_theta(solver *work) {
-    sefr_side total = (sefr_side)(work->share_p + work->share_q);
+    sefr_side total = (sefr_side)(SHARE_P(work) + SHARE_Q(work));
     work->p.whole -= work->q.whole; /* then the parts of N that are over */
     work->totals[0] = (sefr_product)((sefr_natural)work->p.whole / total);
-    work->q.whole += work->totals[0] * work->share_q;
+    work->q.whole += work->totals[0] * SHARE_Q(work);
     work->p.whole -= work->totals[0] * total;
-    work->q.whole += (sefr_product)share((sefr_side)work->p.whole, work->share_q, total, &work->p.whole);
-    work->p.whole += (sefr_product)share(work->p.left, work->share_q, work->s.n_positive, work->totals);
-    work->p.whole += (sefr_product)share(work->q.left, work->share_p, work->s.n_negative, work->totals + 1);
+    work->q.whole += (sefr_product)share((sefr_side)work->p.whole, SHARE_Q(work), total, &work->p.whole);
+    work->p.whole += (sefr_product)share(work->p.left, SHARE_Q(work), work->s.n_positive, work->totals);
+    work->p.whole += (sefr_product)share(work->q.left, SHARE_P(work), work->s.n_negative, work->totals + 1);
     work->totals[0] *= work->s.n_negative;
     work->totals[0] += work->totals[1] * work->s.n_positive;
     if (work->totals[0] >= (sefr_product)work->s.n_positive * work->s.n_negative) work->p.whole++;
@@ -257,15 +266,18 @@ SEFR_APART sefr_product floor_theta(solver *work) {
  * C library lacks. */
 SEFR_APART void swap_sides(solver *work) {
     sefr_product whole = work->p.whole;
-    sefr_side left = work->p.left, n = work->s.n_positive, share_ = work->share_p;
+    sefr_side left = work->p.left, n = work->s.n_positive;
     work->p.whole = work->q.whole;
     work->p.left = work->q.left;
     work->s.n_positive = work->s.n_negative;
-    work->share_p = work->share_q;
     work->q.whole = whole;
     work->q.left = left;
     work->s.n_negative = n;
-    work->share_q = share_;
+#ifndef SEFR_NO_BALANCED
+    n = work->share_p;
+    work->share_p = work->share_q;
+    work->share_q = n;
+#endif
 }
 #endif
 
@@ -350,6 +362,7 @@ static uint8_t classes_seen(const sefr_model *model) {
 SEFR_APART sefr_product solve_row(const sefr_model *model, uint8_t row, sefr_weight *weights) {
     solver work;
     choose_sides(&work.s, model, row);
+#ifndef SEFR_NO_BALANCED
     if (model->options & SEFR_BALANCED) {
         work.share_p = 1;
         work.share_q = (sefr_side)(classes_seen(model) - 1U);
@@ -357,6 +370,7 @@ SEFR_APART sefr_product solve_row(const sefr_model *model, uint8_t row, sefr_wei
         work.share_p = work.s.n_positive;
         work.share_q = work.s.n_negative;
     }
+#endif
     work.weights = weights;
     work.begin = 0;
     work.p.whole = work.q.whole = 0;
@@ -404,6 +418,7 @@ sefr_status sefr_solve(sefr_model *model) {
         solve_all(model);
     }
 #endif
-    model->progress = SOLVED | FRESH;
+    model->solved = 1;
+    model->fresh = 1;
     return SEFR_OK;
 }

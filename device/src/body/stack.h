@@ -1,7 +1,7 @@
 /* The stack of an AVR: bytes set aside for it, and how many were never used. */
 
 #ifdef __AVR__
-enum { PAINT = 0xA5 };
+enum { PAINT = 0xC5 };
 
 extern uint8_t __heap_start; /* the linker's: the first byte that no variable has */
 extern char *__brkval;       /* avr-libc's: the end of the heap, 0 without one */

@@ -14,7 +14,7 @@ enum { WITH_RANGES = 1, WITH_INT8 = 2, WITH_INT16 = 4 };
 
 static uint8_t flags_of(const sefr_model *model) {
     uint8_t flags = RANGES_OF(model) ? WITH_RANGES : 0;
-    if (KEEPS_WEIGHTS(model) && (model->progress & SOLVED)) flags |= WITH_WEIGHTS;
+    if (KEEPS_WEIGHTS(model) && model->solved) flags |= WITH_WEIGHTS;
     return flags;
 }
 
