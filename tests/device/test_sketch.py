@@ -11,7 +11,7 @@ from arduino_core import build_sketch, needs_core
 from device_program import needs_tools
 
 from sefr import SEFRClassifier
-from sefr.device import Twin, export, read_state
+from sefr.device import Twin, export, read_state, windows
 from sefr.device.uno import Event, run_uno
 
 pytestmark = [pytest.mark.slow, needs_core]
@@ -139,3 +139,30 @@ def test_a_damaged_state_is_not_taken(tmp_path, rng):
     run = run_uno(image, [*events, Event.send(900, f"p{base.hex()}")], 1.4)
     assert lines(run, "status") == ["7", "7", "0"]
     assert bytes.fromhex(lines(run, "state")[0]) == base
+
+
+@needs_tools
+def test_windows_of_a_signal_on_the_board_are_those_of_the_host(tmp_path, rng):
+    """Trained on windows in Python, run on samples in C; the signal is made here."""
+
+    def movement(size, speed, n=1200):
+        swing = size * np.sin(2 * np.pi * speed * np.arange(n)[:, None] * 0.01 + [0, 1])
+        return np.clip(512 + swing + rng.normal(0, 3, (n, 2)), 0, 1023).astype(int)
+
+    kinds = {"rest": (0, 1), "wave": (250, 3)}
+    rows = {name: windows(movement(*kind), 32, 16) for name, kind in kinds.items()}
+    X, y = np.concatenate(list(rows.values())), np.repeat(list(rows), [len(part) for part in rows.values()])
+    clf = SEFRClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="no multiple"):
+        export(SEFRClassifier().fit(X[:, :8], y), "arduino", tmp_path, window=(32, 16), input="int32")
+    path = export(clf, "arduino", tmp_path, window=(32, 16), input="int32")
+    played = np.concatenate([movement(*kinds["rest"], 200), movement(*kinds["wave"], 200)])
+    events = [
+        Event.analog(10 * i, axis, int(code)) for i, row in enumerate(played) for axis, code in enumerate(row)
+    ]
+    answers = [
+        line.split()[-1] for line in lines(run_uno(build_sketch(path, tmp_path), events, 4.0), "answer")
+    ]
+    assert len(answers) >= 18
+    assert answers[1:8] == ["rest"] * 7
+    assert answers[-7:] == ["wave"] * 7

@@ -25,6 +25,7 @@ from ..classifier import SEFRClassifier
 from .names import c_text, distinct, identifier, word
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
 from .state import MAX_RECORDS, id_of, pack_state
+from .windows import FEATURES, check_window
 
 TARGETS = ("c", "arduino", "generated")
 TEMPLATES = Path(__file__).parent / "templates"
@@ -52,6 +53,7 @@ def export(
     learn: bool = False,
     sum_bits: int = 16,
     eeprom: int = UNO_EEPROM,
+    window: tuple[int, int] | None = None,
 ) -> Path:
     """Write a trained model for a board; return the file or, for a sketch, the folder.
 
@@ -80,6 +82,9 @@ def export(
         Size of the sums of a sketch that learns. With 16, more than 256 records of a class count less.
     eeprom : int
         Bytes of the board's EEPROM, in which a sketch that learns keeps two states; 1024 on an Uno.
+    window : (length, hop), default=None
+        Only for "arduino": the model was trained on ``windows(signal, length, hop)``; the sketch samples the
+        axes and makes the same features of them.
     """
     if target not in TARGETS:
         raise ValueError(f"target must be one of {list(TARGETS)}, not {target!r}")
@@ -89,7 +94,7 @@ def export(
         raise ValueError(f"sum_bits must be 16 or 32, not {sum_bits!r}")
     q = quantise(clf, weights, input)
     name = identifier(name)
-    context = _context(q, name)
+    context = _context(q, name) | {"window": _window(q, target, window)}
     directory = Path(directory)
     if target == "arduino":
         _check_library(q)
@@ -222,6 +227,23 @@ def _write_file(path: Path, template: str, context: dict[str, Any]) -> Path:
         Path(name).unlink(missing_ok=True)
         raise
     return path
+
+
+def _window(q: Quantised, target: str, window: tuple[int, int] | None) -> dict[str, int] | None:
+    if window is None:
+        return None
+    axes, rest = divmod(q.n_features, len(FEATURES))
+    if target != "arduino" or q.input not in {"int16", "int32"}:
+        raise ValueError(
+            f"window goes with the target 'arduino' and whole numbers, not {target!r} and {q.input}: "
+            "input='int32' holds what windows() returns"
+        )
+    if rest:
+        raise ValueError(
+            f"windows have {len(FEATURES)} features per axis, and {q.n_features} is no multiple of that"
+        )
+    length, hop = check_window(*window)
+    return {"axes": axes, "length": length, "hop": hop}
 
 
 def _check_library(q: Quantised) -> None:

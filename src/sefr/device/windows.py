@@ -45,11 +45,7 @@ def windows(signal: Any, length: int, hop: int | None = None) -> NDArray[np.int6
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or not 1 <= values.shape[1] <= 255:
         raise ValueError(f"signal must have the shape (samples,) or (samples, axes), not {np.shape(signal)}")
-    if not 2 <= length <= LONGEST:
-        raise ValueError(f"length must be 2 to {LONGEST}, not {length!r}")
-    hop = length if hop is None else hop
-    if not 1 <= hop <= 65535:
-        raise ValueError(f"hop must be 1 to 65535, not {hop!r}")
+    length, hop = check_window(length, length if hop is None else hop)
     if values.dtype.kind not in "iufb":
         raise ValueError(f"signal must be numbers, not {values.dtype}")
     bad = ~((values >= -32768) & (values <= 32767))
@@ -76,6 +72,15 @@ def windows(signal: Any, length: int, hop: int | None = None) -> NDArray[np.int6
         np.abs(np.diff(x, axis=2)).sum(axis=2) // (length - 1),
     ]
     return np.stack(features, axis=2).reshape(len(x), -1)
+
+
+def check_window(length: int, hop: int) -> tuple[int, int]:
+    """Return a length and a hop that a board takes, or say what is wrong."""
+    if not 2 <= length <= LONGEST:
+        raise ValueError(f"length must be 2 to {LONGEST}, not {length!r}")
+    if not 1 <= hop <= 65535:
+        raise ValueError(f"hop must be 1 to 65535, not {hop!r}")
+    return int(length), int(hop)
 
 
 def window_names(axes: list[str] | tuple[str, ...]) -> list[str]:
