@@ -1,7 +1,16 @@
 from typing import Any
 
 def learn(
-    sum_bits: int, m: int, K: int, sums: Any, counts: Any, ranges: Any, rows: Any, labels: Any, half_life: int = 0, /
+    sum_bits: int,
+    m: int,
+    K: int,
+    sums: Any,
+    counts: Any,
+    ranges: Any,
+    rows: Any,
+    labels: Any,
+    half_life: int = 0,
+    /,
 ) -> int: ...
 def solve(
     weight_bits: int,

@@ -137,7 +137,12 @@ def pack_state(
 ) -> bytes:
     """Lay out counts (K,), sums (K, m) and ranges (2, m) as a state."""
     head = HEAD.pack(MAGIC, VERSION, sum_bits, len(counts), int(ranges is not None), sums.shape[1], sequence)
-    body = head + ID.pack(model_id) + counts.astype("<u4").tobytes() + sums.astype(f"<u{sum_bits // 8}").tobytes()
+    body = (
+        head
+        + ID.pack(model_id)
+        + counts.astype("<u4").tobytes()
+        + sums.astype(f"<u{sum_bits // 8}").tobytes()
+    )
     body += b"" if ranges is None else ranges.tobytes()
     return body + struct.pack("<I", zlib.crc32(body))
 
@@ -165,7 +170,14 @@ def _parse(data: bytes, at: int) -> State | StateError:
     if not 1 <= version <= VERSION:
         return StateError(f"the state at byte {at} has version {version}, this reads up to {VERSION}")
     weights = flags & (WITH_INT8 | WITH_INT16)
-    if bits not in MAX_RECORDS or n_classes < 2 or m < 1 or flags > 5 or weights == 6 or (version == 1 and weights):
+    if (
+        bits not in MAX_RECORDS
+        or n_classes < 2
+        or m < 1
+        or flags > 5
+        or weights == 6
+        or (version == 1 and weights)
+    ):
         return StateError(f"the state at byte {at} is damaged: its head makes no sense")
     has_ranges, rows, width = flags & WITH_RANGES, 1 if n_classes == 2 else n_classes, weights // 2
     head = HEAD.size + (ID.size if version > 1 else 0)
