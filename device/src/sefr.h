@@ -2,7 +2,7 @@
  * globals: the caller owns every byte.
  *
  *     #include <sefr.h>
- *     SEFR_MODEL(model, 100, 2)                  // 100 features, 2 classes: 534 bytes of RAM
+ *     SEFR_MODEL(model, 100, 2)                  // 100 features, 2 classes: 535 bytes of RAM
  *     sefr_reset(&model);
  *     sefr_learn(&model, record, label);         // record: 100 bytes; label: 0 or 1
  *     sefr_solve(&model);

@@ -3,7 +3,6 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "../src/sefr_float.h"
 #include "twin.h"
 
 uint8_t w8s16_byte(int32_t value, int32_t low, int32_t high);
@@ -133,28 +132,6 @@ static PyObject *py_classify(PyObject *self, PyObject *args) {
     return result;
 }
 
-static PyObject *py_bytes_of_floats(PyObject *self, PyObject *args) {
-    Py_ssize_t features;
-    Py_buffer part[5] = {0};
-    PyObject *result = NULL;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "ny*y*y*y*w*", &features, &part[0], &part[1], &part[2], &part[3], &part[4])) return NULL;
-    {
-        size_t m = (size_t)features, n = (size_t)part[4].len / (m ? m : 1), i, j;
-        if (has_size(&part[0], n * m * 4, "values") && has_size(&part[1], m * 4, "low") &&
-            has_size(&part[2], m * 4, "high") && has_size(&part[3], m * 4, "halves")) {
-            const float *value = part[0].buf, *low = part[1].buf, *high = part[2].buf, *halves = part[3].buf;
-            uint8_t *out = part[4].buf;
-            for (i = 0; i < n; i++) {
-                for (j = 0; j < m; j++) *out++ = sefr_byte_of_float(*value++, low[j], high[j], halves[j]);
-            }
-            result = Py_NewRef(Py_None);
-        }
-    }
-    release(part, 5);
-    return result;
-}
-
 static PyObject *py_bytes_of_integers(PyObject *self, PyObject *args) {
     Py_ssize_t features;
     Py_buffer part[4] = {0};
@@ -182,7 +159,6 @@ static PyMethodDef methods[] = {
     {"solve", py_solve, METH_VARARGS,
      "solve(weight_bits, sum_bits, m, K, sums, counts, ranges, weights, bias, options=0) -> status"},
     {"classify", py_classify, METH_VARARGS, "classify(weight_bits, m, K, weights, bias, rows, labels, margin=0): a label of 255 is unknown"},
-    {"bytes_of_floats", py_bytes_of_floats, METH_VARARGS, "bytes_of_floats(m, values, low, high, halves, bytes)"},
     {"bytes_of_integers", py_bytes_of_integers, METH_VARARGS, "bytes_of_integers(m, values, low, high, bytes)"},
     {NULL, NULL, 0, NULL}};
 

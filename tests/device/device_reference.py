@@ -132,9 +132,9 @@ class Reference:
         return int(scores[0] > 0) if self.k == 2 else scores.index(max(scores))
 
     def is_known(self, record):
-        if self.ranged and self.options & CHECK_RANGES:
-            if any(not a <= x <= b for a, x, b in zip(self.low, record, self.high, strict=True)):
-                return UNKNOWN
+        inside = (a <= x <= b for a, x, b in zip(self.low, record, self.high, strict=True))
+        if self.ranged and self.options & CHECK_RANGES and not all(inside):
+            return UNKNOWN
         scores = sorted(self.scores(record))
         margin = abs(scores[0]) if self.k == 2 else scores[-1] - scores[-2]
         return UNKNOWN if margin < self.margin else OK

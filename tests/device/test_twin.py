@@ -4,12 +4,14 @@ Summaries."""
 import functools
 import json
 import operator
+import struct
 import subprocess
+import zlib
 
 import numpy as np
 import pytest
 from device_program import SIMULATED, built, needs_tools
-from device_reference import ONE, Reference
+from device_reference import BALANCED, ONE, Reference
 from sklearn.datasets import load_digits, load_iris
 
 from sefr import SEFRClassifier, Summary
@@ -310,6 +312,35 @@ def test_the_twin_learns_as_the_reference(rng, sum_bits):
     assert counts.tolist() == board.n
     with pytest.raises(ValueError, match="rows has"):
         _twin.learn(sum_bits, 5, 2, sums, counts, None, X[:3], y)
+
+
+def test_the_twin_has_the_board_s_options(rng):
+    """A half-life, a balanced border and "don't know" (label 255), as on a board."""
+    X, y = rng.integers(0, 256, (90, 5)).astype(np.uint8), (rng.random(90) < 0.2).astype(np.uint8)
+    sums, counts = np.zeros((2, 5), np.uint16), np.zeros(2, np.uint16)
+    assert _twin.learn(16, 5, 2, sums, counts, None, X, y, 8) == 0
+    board = Reference(5, 2)
+    board.half_life, board.options, board.margin = 8, BALANCED, 3000
+    for row, label in zip(X.tolist(), y.tolist(), strict=True):
+        board.learn(row, label)
+    assert sums.tolist() == board.s
+    weights, bias = np.empty((1, 5), np.int8), np.empty(1, np.int32)
+    assert _twin.solve(8, 16, 5, 2, sums, counts, None, weights, bias, BALANCED) == board.solve()
+    assert weights.tolist() == board.weights
+    assert bias.tolist() == board.bias
+    labels = np.empty(90, np.uint8)
+    _twin.classify(8, 5, 2, weights, bias, X, labels, 3000)
+    expected = [255 if board.is_known(row) else board.classify(row) for row in X.tolist()]
+    assert labels.tolist() == expected
+    assert 0 < expected.count(255) < 90
+
+
+def test_states_of_version_1_are_still_read(rng):
+    """Boards in the field may send the format without an id."""
+    state = board_state(rng.integers(0, 256, (9, 4)), np.arange(9) % 2, 4, 2)
+    body = state[:4] + b"\x01" + state[5:16] + state[20:-4]
+    old = body + struct.pack("<I", zlib.crc32(body))
+    assert read_state(old).sums.tolist() == read_state(state).sums.tolist()
 
 
 def test_bad_arguments_say_what_is_wrong(tmp_path):

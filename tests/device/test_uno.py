@@ -140,7 +140,13 @@ def test_what_two_kilobytes_learn(features, classes, rng):
     y = np.arange(len(X)) % classes
     reference = taught(X, y, classes)
     defines = (f"FEATURES={features}", f"CLASSES={classes}", f"STREAM={int(classes == 2)}")
-    defines += ("SEFR_STACK_BYTES=88UL", "SEFR_NO_RANGES", "SEFR_NO_UNKNOWN", "SEFR_NO_STATE", "SEFR_NO_BALANCED")
+    defines += (
+        "SEFR_STACK_BYTES=88UL",
+        "SEFR_NO_RANGES",
+        "SEFR_NO_UNKNOWN",
+        "SEFR_NO_STATE",
+        "SEFR_NO_BALANCED",
+    )
     defines += ("SEFR_TWO_CLASSES",) if classes == 2 else ()
     image = built("uno", "memory.c", defines)
     learned = b"".join(bytes([label]) + bytes(row) for row, label in zip(X.tolist(), y.tolist(), strict=True))
@@ -192,7 +198,14 @@ def test_the_ram_of_any_board_can_be_named(tmp_path):
         board.build(sources, tmp_path, includes=[library()], defines=["SEFR_RAM_BYTES=512"])
 
 
-SMALLEST = ("SEFR_TWO_CLASSES", "SEFR_NO_RANGES", "SEFR_NO_LEAN", "SEFR_NO_UNKNOWN", "SEFR_NO_CORRECT", "SEFR_NO_SPARSE")
+SMALLEST = (
+    "SEFR_TWO_CLASSES",
+    "SEFR_NO_RANGES",
+    "SEFR_NO_LEAN",
+    "SEFR_NO_UNKNOWN",
+    "SEFR_NO_CORRECT",
+    "SEFR_NO_SPARSE",
+)
 TINY = dataclasses.replace(
     BOARDS["uno"], name="attiny85", flags=("-mmcu=attiny85",), machine="attiny85", ram=512, flash=8192
 )
@@ -206,7 +219,9 @@ def test_what_not_knowing_costs(sample):
     assert asking["fixed"] - plain["fixed"] <= 140
 
 
-@pytest.mark.parametrize("bias", [-(1 << 30), -8_400_000, -4_194_305, -4_194_304, 4_194_303, 4_194_304, 9_000_000])
+@pytest.mark.parametrize(
+    "bias", [-(1 << 30), -8_400_000, -4_194_305, -4_194_304, 4_194_303, 4_194_304, 9_000_000]
+)
 @needs_tools
 def test_a_bias_of_any_size_decides_as_elsewhere(bias, rng):
     """The kernel adds in 24 bits; a bias beyond them, as a refined model may have, must decide alone."""
@@ -222,7 +237,8 @@ def test_a_bias_of_any_size_decides_as_elsewhere(bias, rng):
 
 
 @pytest.mark.parametrize(
-    ("models", "others", "fits"), [((300,), 180, True), ((345,), 180, False), ((170, 170), 0, True), ((180, 180), 0, False)]
+    ("models", "others", "fits"),
+    [((300,), 180, True), ((345,), 180, False), ((170, 170), 0, True), ((180, 180), 0, False)],
 )
 @needs_tools
 def test_a_program_that_leaves_no_stack_does_not_link(tmp_path, models, others, fits):
@@ -250,7 +266,9 @@ def small_program(board, parts, switches=(), features=40, extra=()):
 
 def talk_to(board, image, X, y, asked):
     learned = b"".join(bytes([label]) + bytes(row) for row, label in zip(X.tolist(), y.tolist(), strict=True))
-    return board.run(image, bytes([len(X)]) + learned + bytes([len(asked)]) + asked.astype(np.uint8).tobytes())
+    return board.run(
+        image, bytes([len(X)]) + learned + bytes([len(asked)]) + asked.astype(np.uint8).tobytes()
+    )
 
 
 @pytest.mark.parametrize("features", [40, 45])
@@ -293,7 +311,11 @@ def flash_table():
     uno = BOARDS["uno"]
     everything = {parts: small_program(uno, parts).flash for parts in (3, 1, 2)}
     lines = ["| left out | classify with weights in flash | learn | learn and save |", "|---|---|---|---|"]
-    for name, switches in [("nothing", ()), *((f"`{s}`", (s,)) for s in SMALLEST), ("all of these", SMALLEST)]:
+    for name, switches in [
+        ("nothing", ()),
+        *((f"`{s}`", (s,)) for s in SMALLEST),
+        ("all of these", SMALLEST),
+    ]:
         sizes = everything if not switches else {p: small_program(uno, p, switches).flash for p in (3, 1, 2)}
         lines.append(f"| {name} | " + " | ".join(f"{sizes[parts]:,}" for parts in (3, 1, 2)) + " |")
     all_of_these = (*SMALLEST, "SEFR_PORTABLE")

@@ -159,12 +159,12 @@ class Board:
         command += ["none", "-semihosting-config", "enable=on,target=native"]
         _check([*command, "-kernel", str(image.path)], f"running {self.name} in QEMU", directory)
         words = (directory / "report").read_bytes()
-        calibration, free, *ticks = struct.unpack(f"<{len(words) // 4}I", words)
+        calibration, free, harness, *ticks = struct.unpack(f"<{len(words) // 4}I", words)
         passed, marks = 0, []
         for before, now in zip([ticks[0] if ticks else 0, *ticks], ticks, strict=False):
             passed += (now - before) & 0xFFFFFF
             marks.append(round(passed * 65536 / calibration))
-        return Run((directory / "output").read_bytes(), tuple(marks), self.ram - free)
+        return Run((directory / "output").read_bytes(), tuple(marks), self.ram - harness - free)
 
 
 def _find(program: str, packages: str) -> str:
