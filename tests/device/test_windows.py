@@ -1,6 +1,7 @@
 """Windows in C and in Python are the same bits, and what they say of a signal is right."""
 
 import struct
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ def by_definition(signal, length, hop):
             x = [int(value) for value in signal[start : start + length, axis]]
             n, total, squares = length, sum(x), sum(value * value for value in x)
             mean = total // n
-            steps = list(zip(x, x[1:], strict=False))
+            steps = list(pairwise(x))
             row += [mean, (n * squares - total * total) // n**2, min(x), max(x)]
             row += [sum((a >= mean) != (b >= mean) for a, b in steps), squares // n]
             row += [sum(abs(a - b) for a, b in steps) // (n - 1)]
