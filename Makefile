@@ -57,7 +57,7 @@ kernel-tools:
 
 device-tools:
 	$(call debian,gcc-avr avr-libc simavr libsimavr-dev arduino-core-avr gcc-arm-none-eabi qemu-system-arm \
-	  gcc-riscv64-unknown-elf qemu-system-misc)
+	  gcc-riscv64-unknown-elf qemu-system-misc $(if $(shell command -v npm),,nodejs npm))
 
 wheel-tools:
 	$(call debian,gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)

@@ -72,7 +72,7 @@ def measure(X, y, mode, kernels):
     with tempfile.TemporaryDirectory(prefix="sefr-bench-") as name:
         folder = Path(name)
         q = write_data(folder, X, y)
-        sources = [PROGRAM, library() / "sefr_w8s16.c", library() / "sefr_avr.S"]
+        sources = [PROGRAM, library() / "sefr.c", library() / "sefr_avr.S"]
         image = UNO.build(
             sources, folder, defines=[f"MODE={mode}"], includes=[folder, library()], kernels=kernels
         )

@@ -192,7 +192,8 @@ FUNCTION sefr_avr_dot_W
   DOT DOT_WEIGHT_FLASH
 
 ; ---- model r24 (sefr_fixed: features at 0, weights at 3, bias at 5), record r22, label r20, features r18. The bias is in
-; the 24-bit sum from the start: |score| <= 2 * 127 * 255 * 129 < 2^23. The step is the kernel above with fewer registers.
+; the 24-bit sum from the start, brought within -2^22 .. 2^22 - 1: beyond that it decides alone, as the products add up to
+; at most 127 * 255 * 129 < 2^22 - 1. So |score| < 2^23. The step is the kernel above with fewer registers.
 .macro DOT_FIXED
   ld r19,X+
   lpm r18,Z+
@@ -213,7 +214,24 @@ FUNCTION sefr_avr_classify_W
   mov r30,r0
   lpm r22,Z+
   lpm r23,Z+
-  lpm r24,Z
+  lpm r24,Z+
+  lpm r0,Z
+  mov r30,r24        ; within the range where bits 31 to 22 are all alike
+  mov r31,r0
+  lsl r30
+  brvs 12f           ; bits 23 and 22 differ
+  adc r31,r1
+  breq 9f
+12:
+  ldi r22,0          ; -2^22
+  ldi r23,0
+  ldi r24,0xC0
+  sbrc r0,7
+  rjmp 9f
+  ldi r22,0xFF       ; 2^22 - 1
+  ldi r23,0xFF
+  ldi r24,0x3F
+9:
   movw r30,r18
   subi r25,32
   brcc 1f

@@ -3,10 +3,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "../src/sefr_float.h"
 #include "twin.h"
 
-uint8_t sefr_byte_w8s16(int32_t value, int32_t low, int32_t high);
+uint8_t w8s16_byte(int32_t value, int32_t low, int32_t high);
 
 static const twin_variant *find(int weight_bits, int sum_bits) {
     if (weight_bits == 8 && sum_bits == 16) return &twin_w8s16;
@@ -42,13 +41,14 @@ enum { SUMS, COUNTS, RANGES, ROWS, LABELS, WEIGHTS = ROWS, BIAS = LABELS, PARTS 
 
 static PyObject *py_learn(PyObject *self, PyObject *args) {
     int weight_bits = 8, sum_bits;
+    unsigned int half_life = 0;
     Py_ssize_t features, classes;
     Py_buffer part[PARTS] = {0};
     const twin_variant *variant;
     PyObject *result = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "innw*w*z*y*y*", &sum_bits, &features, &classes, &part[SUMS], &part[COUNTS],
-                          &part[RANGES], &part[ROWS], &part[LABELS])) {
+    if (!PyArg_ParseTuple(args, "innw*w*z*y*y*|I", &sum_bits, &features, &classes, &part[SUMS], &part[COUNTS],
+                          &part[RANGES], &part[ROWS], &part[LABELS], &half_life)) {
         return NULL;
     }
     variant = find(weight_bits, sum_bits);
@@ -58,7 +58,7 @@ static PyObject *py_learn(PyObject *self, PyObject *args) {
             has_size(&part[COUNTS], k * variant->sum_bytes, "counts") &&
             (part[RANGES].buf == NULL || (!part[RANGES].readonly && has_size(&part[RANGES], 2 * m, "ranges"))) &&
             has_size(&part[ROWS], n * m, "rows")) {
-            twin_model twin = {m, k, part[SUMS].buf, part[COUNTS].buf, NULL, NULL, part[RANGES].buf};
+            twin_model twin = {m, k, part[SUMS].buf, part[COUNTS].buf, NULL, NULL, part[RANGES].buf, 0, half_life, 0};
             result = PyLong_FromLong(variant->learn(&twin, part[ROWS].buf, part[LABELS].buf, n));
         }
     }
@@ -69,13 +69,14 @@ static PyObject *py_learn(PyObject *self, PyObject *args) {
 
 static PyObject *py_solve(PyObject *self, PyObject *args) {
     int weight_bits, sum_bits;
+    unsigned char options = 0;
     Py_ssize_t features, classes;
     Py_buffer part[PARTS] = {0};
     const twin_variant *variant;
     PyObject *result = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "iinny*y*z*w*w*", &weight_bits, &sum_bits, &features, &classes, &part[SUMS],
-                          &part[COUNTS], &part[RANGES], &part[WEIGHTS], &part[BIAS])) {
+    if (!PyArg_ParseTuple(args, "iinny*y*z*w*w*|b", &weight_bits, &sum_bits, &features, &classes, &part[SUMS],
+                          &part[COUNTS], &part[RANGES], &part[WEIGHTS], &part[BIAS], &options)) {
         return NULL;
     }
     variant = find(weight_bits, sum_bits);
@@ -92,7 +93,10 @@ static PyObject *py_solve(PyObject *self, PyObject *args) {
                                part[COUNTS].buf,
                                part[WEIGHTS].buf,
                                part[BIAS].buf,
-                               part[RANGES].buf};
+                               part[RANGES].buf,
+                               options,
+                               0,
+                               0};
             result = PyLong_FromLong(variant->solve(&twin));
         }
     }
@@ -102,13 +106,14 @@ static PyObject *py_solve(PyObject *self, PyObject *args) {
 
 static PyObject *py_classify(PyObject *self, PyObject *args) {
     int weight_bits;
+    unsigned long long margin = 0;
     Py_ssize_t features, classes;
     Py_buffer part[4] = {0};
     const twin_variant *variant;
     PyObject *result = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "inny*y*y*w*", &weight_bits, &features, &classes, &part[0], &part[1], &part[2],
-                          &part[3])) {
+    if (!PyArg_ParseTuple(args, "inny*y*y*w*|K", &weight_bits, &features, &classes, &part[0], &part[1], &part[2],
+                          &part[3], &margin)) {
         return NULL;
     }
     variant = find(weight_bits, 16);
@@ -116,7 +121,7 @@ static PyObject *py_classify(PyObject *self, PyObject *args) {
         size_t m = (size_t)features, k = (size_t)classes, n = (size_t)part[3].len;
         if (has_size(&part[0], m * rows_of(k) * variant->weight_bytes, "weights") &&
             has_size(&part[1], rows_of(k) * variant->score_bytes, "bias") && has_size(&part[2], n * m, "rows")) {
-            twin_model twin = {m, k, NULL, NULL, part[0].buf, part[1].buf, NULL};
+            twin_model twin = {m, k, NULL, NULL, part[0].buf, part[1].buf, NULL, 0, 0, margin};
             Py_BEGIN_ALLOW_THREADS;
             variant->classify(&twin, part[2].buf, part[3].buf, n);
             Py_END_ALLOW_THREADS;
@@ -124,28 +129,6 @@ static PyObject *py_classify(PyObject *self, PyObject *args) {
         }
     }
     release(part, 4);
-    return result;
-}
-
-static PyObject *py_bytes_of_floats(PyObject *self, PyObject *args) {
-    Py_ssize_t features;
-    Py_buffer part[5] = {0};
-    PyObject *result = NULL;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "ny*y*y*y*w*", &features, &part[0], &part[1], &part[2], &part[3], &part[4])) return NULL;
-    {
-        size_t m = (size_t)features, n = (size_t)part[4].len / (m ? m : 1), i, j;
-        if (has_size(&part[0], n * m * 4, "values") && has_size(&part[1], m * 4, "low") &&
-            has_size(&part[2], m * 4, "high") && has_size(&part[3], m * 4, "halves")) {
-            const float *value = part[0].buf, *low = part[1].buf, *high = part[2].buf, *halves = part[3].buf;
-            uint8_t *out = part[4].buf;
-            for (i = 0; i < n; i++) {
-                for (j = 0; j < m; j++) *out++ = sefr_byte_of_float(*value++, low[j], high[j], halves[j]);
-            }
-            result = Py_NewRef(Py_None);
-        }
-    }
-    release(part, 5);
     return result;
 }
 
@@ -162,7 +145,7 @@ static PyObject *py_bytes_of_integers(PyObject *self, PyObject *args) {
             const int32_t *value = part[0].buf, *low = part[1].buf, *high = part[2].buf;
             uint8_t *out = part[3].buf;
             for (i = 0; i < n; i++) {
-                for (j = 0; j < m; j++) *out++ = sefr_byte_w8s16(*value++, low[j], high[j]);
+                for (j = 0; j < m; j++) *out++ = w8s16_byte(*value++, low[j], high[j]);
             }
             result = Py_NewRef(Py_None);
         }
@@ -172,11 +155,10 @@ static PyObject *py_bytes_of_integers(PyObject *self, PyObject *args) {
 }
 
 static PyMethodDef methods[] = {
-    {"learn", py_learn, METH_VARARGS, "learn(sum_bits, m, K, sums, counts, ranges, rows, labels) -> status"},
+    {"learn", py_learn, METH_VARARGS, "learn(sum_bits, m, K, sums, counts, ranges, rows, labels, half_life=0) -> status"},
     {"solve", py_solve, METH_VARARGS,
-     "solve(weight_bits, sum_bits, m, K, sums, counts, ranges, weights, bias) -> status"},
-    {"classify", py_classify, METH_VARARGS, "classify(weight_bits, m, K, weights, bias, rows, labels)"},
-    {"bytes_of_floats", py_bytes_of_floats, METH_VARARGS, "bytes_of_floats(m, values, low, high, halves, bytes)"},
+     "solve(weight_bits, sum_bits, m, K, sums, counts, ranges, weights, bias, options=0) -> status"},
+    {"classify", py_classify, METH_VARARGS, "classify(weight_bits, m, K, weights, bias, rows, labels, margin=0): a label of 255 is unknown"},
     {"bytes_of_integers", py_bytes_of_integers, METH_VARARGS, "bytes_of_integers(m, values, low, high, bytes)"},
     {NULL, NULL, 0, NULL}};
 

@@ -1,2 +1,5 @@
-#include "../src/sefr_w8s16.c"
+#define SEFR_PREFIX w8s16
+#define SEFR_WEIGHT_BITS 8
+#define SEFR_SUM_BITS 16
+#include "../src/sefr.c"
 #include "variant.h"

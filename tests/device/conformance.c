@@ -7,24 +7,25 @@
 KIND(model, FEATURES, CLASSES)
 KIND(other, FEATURES, CLASSES)
 
-enum { SLOT = 20 + 4 * CLASSES + CLASSES * FEATURES * (SEFR_SUM_BITS / 8) + 2 * FEATURES };
-static uint8_t memory[2 * SLOT];
+/* An EEPROM of two states with everything in them. */
+enum { PLACE = 24 + 4 * CLASSES + CLASSES * FEATURES * (SEFR_SUM_BITS / 8) + 2 * FEATURES };
+enum { WEIGHTS = CLASSES * (FEATURES * (SEFR_WEIGHT_BITS / 8) + 8) };
+static uint8_t memory[2 * (PLACE + WEIGHTS)];
 static uint32_t power; /* writes left before the power fails */
 
-static uint8_t read_memory(void *context, uint32_t address) {
+static int read_memory(void *context, uint32_t address, uint8_t *bytes, uint32_t n) {
     (void)context;
-    return memory[address];
-}
-
-static int write_memory(void *context, uint32_t address, uint8_t value) {
-    (void)context;
-    if (power == 0) return 0; /* the board is off: nothing happens, and nobody notices */
-    power--;
-    memory[address] = value;
+    for (; n; n--) *bytes++ = memory[address++];
     return 0;
 }
 
-static const sefr_storage storage = {read_memory, write_memory, 0, sizeof memory};
+static int program_memory(void *context, uint32_t address, const uint8_t *bytes, uint32_t n) {
+    (void)context;
+    for (; n && power; n--, power--) memory[address++] = *bytes++; /* the board is off: nobody notices */
+    return 0;
+}
+
+static sefr_storage storage = {read_memory, program_memory, 0, 0, 0, sizeof memory, 1, 1, 0};
 
 static uint32_t get_word(void) {
     uint32_t word = 0;
@@ -112,6 +113,12 @@ static uint8_t run(uint8_t command) {
         break;
     case 'w': dump(); break;
     case 'x': board_put((uint8_t)sefr_send(&model, send_byte, 0)); break;
+    case 'O': model.options = board_get(); break;
+    case 'h': model.half_life = (sefr_count)(get_word() % (SEFR_MAX_RECORDS / 2) + 1); break;
+    case 'M': model.margin = get_word(); break;
+    case 'i': model.id = get_word(); break;
+    case 'j': storage.block_bytes = get_word() % sizeof memory + 1; break;
+    case 'u': label = board_get(); board_put((uint8_t)sefr_correct(&model, get_record(), label)); break;
     case 'p': power = get_word(); board_put((uint8_t)sefr_save(&model, &storage)); break;
     case 'g': board_put((uint8_t)sefr_restore(&model, &storage)); break;
     case 'k': at = get_word() % sizeof memory; memory[at] = board_get(); break;

@@ -6,12 +6,16 @@
 #include "sefr.h"
 
 enum { STREAM = 0, SPARSE = 1, BATCH = 2 };
+#ifndef MARGIN
+#define MARGIN 0
+#endif
 
 SEFR_MODEL(model, FEATURES, 2)
 static uint8_t record[FEATURES];
 static const sefr_weight fixed_weights[FEATURES] SEFR_FLASH = WEIGHTS;
 static const sefr_score fixed_bias[1] SEFR_FLASH = {BIAS};
-static const sefr_fixed fixed = {FEATURES, 2, fixed_weights, fixed_bias};
+static const sefr_margin margin SEFR_FLASH = MARGIN;
+static const sefr_fixed fixed = {FEATURES, 2, fixed_weights, fixed_bias, MARGIN ? &margin : 0};
 static uint8_t label;
 
 static void put_word(uint32_t value) {
@@ -31,7 +35,7 @@ int main(void) {
     board_mark();
     sefr_reset(&model);
     board_mark();
-    model.sparse = MODE == SPARSE;
+    model.options = MODE == SPARSE ? SEFR_SPARSE : 0;
     if (MODE == BATCH) {
         sefr_learn_batch_P(&model, rows[0], labels, ROWS);
     } else {
@@ -42,6 +46,7 @@ int main(void) {
     board_mark();
     for (i = 0; i < FEATURES; i++) board_put((uint8_t)model.weights[i]);
     put_word((uint32_t)model.bias[0]);
+    model.margin = MARGIN;
     for (j = 0; j < FEATURES; j++) record[j] = FLASH_BYTE(&rows[0][j]);
     board_mark();
     sefr_classify(&model, record, &label);

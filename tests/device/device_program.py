@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from device_reference import NOT_READY, OK, Reference
+from device_reference import BAD_SHAPE, KEEP_WEIGHTS, NOT_READY, OK, Reference
 
 from sefr.device import BOARDS, ToolMissingError, library
 
@@ -36,7 +36,7 @@ def needs_tools(function):
 def built(board, program, defines=(), weight_bits=8, sum_bits=16, optimise="-Os", kernels=True, data=None):
     """Return the image of a program of tests/device; data is the text of data.h."""
     folder = Path(tempfile.mkdtemp(dir=FOLDER.name))
-    sources = [HERE / program, library() / f"sefr_w{weight_bits}s{sum_bits}.c"]
+    sources = [HERE / program, library() / "sefr.c"]
     if board == "uno":
         sources.append(library() / "sefr_avr.S")
     if data is not None:
@@ -100,7 +100,10 @@ class Conversation:
         if command == "y" and self.model.k > 2:
             return
         data = b"" if command == "y" and not self.ready() else bytes(record)
-        answers = (OK, self.model.classify(record)) if self.ready() else (NOT_READY, 0)
+        if self.ready():
+            answers = (self.model.is_known(record), self.model.classify(record))
+        else:
+            answers = (NOT_READY, 0)
         self.say(command, *answers, data=data)
 
     def scores(self, record):
@@ -110,6 +113,29 @@ class Conversation:
         scores = self.model.scores(record)
         self.expected += struct.pack(f"<{len(scores)}q", *scores)
         return None
+
+    def correct(self, record, label):
+        status = BAD_SHAPE if self.lean and label < self.model.k else self.model.correct(record, label)
+        self.say("u", status, data=bytes([label]) + bytes(record))
+
+    def set(self, options=None, half_life=None, margin=None, model_id=None):
+        """Settings of the model, on the board and in the reference."""
+        if options is not None:
+            self.model.options = options & ~KEEP_WEIGHTS if self.lean else options  # there are none to keep
+            self.say("O", data=bytes([options]))
+        if half_life is not None:
+            self.model.half_life = half_life
+            self.say("h", data=struct.pack("<I", half_life - 1))
+        if margin is not None:
+            self.model.margin = margin
+            self.say("M", data=struct.pack("<I", margin))
+        if model_id is not None:
+            self.model.id = model_id
+            self.say("i", data=struct.pack("<I", model_id))
+
+    def space(self, states, bytes_of_a_state):
+        """Let the storage hold so many states."""
+        self.say("j", data=struct.pack("<I", states * bytes_of_a_state - 1))
 
     def send(self):
         self.script += b"x"

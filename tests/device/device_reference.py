@@ -7,6 +7,9 @@ from fractions import Fraction
 from math import ceil, floor
 
 OK, BAD_LABEL, NOT_READY, FULL, NEVER_LEARNED, BAD_SHAPE, BAD_VERSION, BAD_STATE = range(8)
+NO_ROOM, IO, OTHER_MODEL, UNKNOWN, BAD_SETTINGS = range(8, 13)
+SPARSE, BALANCED, KEEP_WEIGHTS, CHECK_RANGES = 1, 2, 4, 8
+MOST = {16: 256, 32: 1 << 24}
 ONE = {8: 127, 16: 32767}
 LOWEST = {8: -(1 << 31), 16: -(1 << 63)}
 
@@ -27,6 +30,7 @@ class Reference:
             sum_bits,
             ranged,
         )
+        self.options, self.half_life, self.margin, self.id = 0, MOST[sum_bits] // 2, 0, 0
         self.reset()
 
     def reset(self):
@@ -37,14 +41,13 @@ class Reference:
         self.fresh = False
         return OK
 
-    def full(self, label):
-        return self.n[label] == 256 if self.sum_bits == 16 else sum(self.n) == 1 << 24
-
     def learn(self, record, label):
         if label >= self.k:
             return BAD_LABEL
-        if self.full(label):
-            self.decay()
+        if self.n[label] >= 2 * self.half_life:
+            self.halve(label)
+        if self.sum_bits == 32 and sum(self.n) == MOST[32]:
+            self.halve(self.n.index(max(self.n)))
         self.n[label] += 1
         self.s[label] = [s + x for s, x in zip(self.s[label], record, strict=True)]
         self.low = [min(a, x) for a, x in zip(self.low, record, strict=True)]
@@ -52,12 +55,15 @@ class Reference:
         self.fresh = False
         return OK
 
+    def halve(self, c):
+        half = ceil(self.n[c] / 2)
+        if self.n[c] >= 2:
+            self.s[c] = [s * half // self.n[c] for s in self.s[c]]
+            self.n[c] = half
+
     def decay(self):
-        for c, n in enumerate(self.n):
-            half = ceil(n / 2)
-            if n >= 2:
-                self.s[c] = [s * half // n for s in self.s[c]]
-                self.n[c] = half
+        for c in range(self.k):
+            self.halve(c)
         self.fresh = False
         return OK
 
@@ -71,8 +77,10 @@ class Reference:
         return OK
 
     def merge(self, other):
+        if self.id != other.id:
+            return OTHER_MODEL
         sums = [a + b for a, b in zip(self.n, other.n, strict=True)]
-        if (max(sums) > 256) if self.sum_bits == 16 else (sum(sums) > 1 << 24):
+        if (max(sums) if self.sum_bits == 16 else sum(sums)) > MOST[self.sum_bits]:
             return FULL
         self.n = sums
         self.s = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(self.s, other.s, strict=True)]
@@ -108,7 +116,8 @@ class Reference:
                 continue
             w = [self.weigh(s_p[j], n_p, s_q[j], n_q, j) for j in range(self.m)]
             t_p, t_q = (sum(a * b for a, b in zip(w, s, strict=True)) for s in (s_p, s_q))
-            theta = Fraction(t_p * n_q**2 + t_q * n_p**2, n_p * n_q * (n_p + n_q))
+            a, b = (1, sum(n > 0 for n in self.n) - 1) if self.options & BALANCED else (n_p, n_q)
+            theta = (Fraction(t_p, n_p) * b + Fraction(t_q, n_q) * a) / (a + b)
             self.weights.append(w)
             self.bias.append(-floor(theta) if self.k == 2 else -ceil(theta))
         self.fresh = True
@@ -122,10 +131,20 @@ class Reference:
         scores = self.scores(record)
         return int(scores[0] > 0) if self.k == 2 else scores.index(max(scores))
 
+    def is_known(self, record):
+        inside = (a <= x <= b for a, x, b in zip(self.low, record, self.high, strict=True))
+        if self.ranged and self.options & CHECK_RANGES and not all(inside):
+            return UNKNOWN
+        scores = sorted(self.scores(record))
+        margin = abs(scores[0]) if self.k == 2 else scores[-1] - scores[-2]
+        return UNKNOWN if margin < self.margin else OK
+
     def correct(self, record, label):
         if label >= self.k:
             return BAD_LABEL
         if self.weights is None:
+            return NOT_READY
+        if self.k > 2 and self.bias[label] == LOWEST[self.weight_bits]:
             return NOT_READY
         answer = self.classify(record)
         if answer != label:
@@ -136,15 +155,23 @@ class Reference:
                 one = ONE[self.weight_bits]
                 moved = (w + sign * d for w, d in zip(self.weights[row], steps, strict=True))
                 self.weights[row] = [max(-one, min(one, w)) for w in moved]
-                self.bias[row] += sign * bias
+                most = -LOWEST[self.weight_bits] // 2
+                self.bias[row] = max(-most, min(most, self.bias[row] + sign * bias))
         return OK
 
     def state(self, sequence=0):
-        body = struct.pack("<4sBBBBII", b"SEFR", 1, self.sum_bits, self.k, int(self.ranged), self.m, sequence)
+        kept = self.options & KEEP_WEIGHTS and self.weights is not None
+        flags = int(self.ranged) | (self.weight_bits // 4 if kept else 0)
+        head = (b"SEFR", 2, self.sum_bits, self.k, flags, self.m, sequence, self.id)
+        body = struct.pack("<4sBBBBIII", *head)
         body += struct.pack(f"<{self.k}I", *self.n)
         body += struct.pack(
             f"<{self.k * self.m}{'H' if self.sum_bits == 16 else 'I'}",
             *(value for row in self.s for value in row),
         )
         body += bytes(self.low + self.high) if self.ranged else b""
+        if kept:
+            for row in self.weights:
+                body += struct.pack(f"<{self.m}{'b' if self.weight_bits == 8 else 'h'}", *row)
+            body += struct.pack(f"<{len(self.bias)}{'i' if self.weight_bits == 8 else 'q'}", *self.bias)
         return body + struct.pack("<I", zlib.crc32(body))

@@ -1,6 +1,5 @@
 /* The most that 2 KB of RAM can learn: no stored weights, and records that stream by where STREAM is 1. Reads a count, then
  * labels and records to learn, then a count and records to classify; writes the bias and the classes. */
-#define SEFR_STACK_BYTES 88UL
 #include "board.h"
 #include "sefr.h"
 

@@ -8,7 +8,22 @@ import struct
 import numpy as np
 import pytest
 from device_program import EVERYWHERE, Conversation, needs_tools
-from device_reference import BAD_SHAPE, BAD_STATE, BAD_VERSION, NOT_READY, OK
+from device_reference import (
+    BAD_SHAPE,
+    BAD_STATE,
+    BAD_VERSION,
+    BALANCED,
+    CHECK_RANGES,
+    IO,
+    KEEP_WEIGHTS,
+    MOST,
+    NO_ROOM,
+    NOT_READY,
+    OK,
+    OTHER_MODEL,
+    UNKNOWN,
+    Reference,
+)
 
 KINDS = ("SEFR_MODEL", "SEFR_RANGE_MODEL", "SEFR_LEAN_MODEL")
 # features, classes, bits of a weight, bits of a sum, kind: each setting and both numbers of classes with
@@ -39,9 +54,12 @@ def record(rng, features):
 
 
 def anything(rng, talk, steps):
-    """Random calls, good and bad ones."""
+    """Random calls, good and bad ones, under random settings."""
     features, classes = talk.shape[:2]
-    for command in rng.choice(list("lllllebooffdmscvyx"), steps):
+    talk.set(
+        options=int(rng.integers(16)), half_life=int(rng.integers(1, 12)), margin=int(rng.integers(4000))
+    )
+    for command in rng.choice(list("lllllebooffdmssuucvyx"), steps):
         values, label = record(rng, features), int(rng.integers(0, classes + (rng.random() < 0.05)))
         match command:
             case "l" | "e" | "b" | "o":
@@ -54,6 +72,8 @@ def anything(rng, talk, steps):
                 talk.merge()
             case "s":
                 talk.solve()
+            case "u":
+                talk.correct(values, label)
             case "c" | "y":
                 talk.classify(values, command)
             case "v":
@@ -178,6 +198,7 @@ def test_bad_input_changes_nothing(board):
 def saved(shape, rng):
     """A conversation with two states saved, the second newer, and the reference's bytes of both."""
     talk = Conversation(*shape)
+    talk.space(2, len(talk.model.state()))
     talk.say("z")
     talk.say("g", BAD_STATE)
     states = []
@@ -194,27 +215,37 @@ def saved(shape, rng):
 @needs_tools
 def test_power_loss_at_every_byte(board, shape, rng):
     talk, states = saved(shape, rng)
-    size = len(states[0][0])
+    size, sequence = len(states[0][0]), 2
+    places = [bytearray(talk_state) for talk_state in _as_saved(talk.model, states)]
     old = states[1][0]
     for writes in range(size + 2):
         talk.learn(record(rng, shape[0]), writes % shape[1])
-        new = talk.model.state()
-        # clear the first byte, write the others, write the first: size + 1 writes make the new state
-        whole = writes >= size + 1
-        talk.script += b"p" + struct.pack("<I", writes)
-        talk.expected += bytes([OK if whole else 9])  # without power the read-back finds other bytes
-        if not whole and writes == size:
-            talk.expected[-1] = OK  # all but the commit byte was written; the board is off before it notices
+        new, saved_as = talk.model.state(), talk.model.state(sequence)
+        place = places[sequence % 2]
+        place[:writes] = saved_as[:writes]
+        whole = bytes(place) == saved_as
+        assert whole or writes < size
+        talk.say("p", OK if whole else IO, data=struct.pack("<I", writes))
         talk.say("g", OK)
         talk.script += b"x"
-        talk.expected += (new if whole else old) + bytes([OK])
-        back = new if whole else old
-        _take(talk.model, back)
+        old = new if whole else old
+        talk.expected += old + bytes([OK])
+        _take(talk.model, old)
+        sequence += whole
     talk.run(board)
 
 
+def _as_saved(model, states):
+    """The states with their sequence numbers 0 and 1."""
+    now = model.s, model.n
+    for sequence, (_, sums, counts) in enumerate(states):
+        model.s, model.n = sums, counts
+        yield model.state(sequence)
+    model.s, model.n = now
+
+
 def _take(model, state):
-    at = 16
+    at = 20
     model.n = list(struct.unpack_from(f"<{model.k}I", state, at))
     at += 4 * model.k
     width = model.sum_bits // 8
@@ -251,7 +282,8 @@ def test_any_flipped_byte_is_refused(board, rng):
         (5, BAD_SHAPE),
         (6, BAD_SHAPE),
         (8, BAD_SHAPE),
-        (20, BAD_STATE),
+        (16, OTHER_MODEL),
+        (24, BAD_STATE),
     ):
         for slot in (0, size):
             talk.say("k", data=struct.pack("<I", slot + at) + bytes([states[slot > 0][0][at] ^ 0x40]))
@@ -290,4 +322,184 @@ def test_bytes_of_sensor_values(board, rng):
         talk.say("t", expected, data=struct.pack("<iii", value, low, high))
     talk.say("t", 0, data=struct.pack("<iii", 5, 5, 5))
     talk.say("t", 255, data=struct.pack("<iii", 1023, 0, 1023))
+    talk.run(board)
+
+
+@boards
+@needs_tools
+def test_a_full_class_is_halved_alone(board):
+    """A button held for a minute must not take away what the other one taught."""
+    talk = Conversation(3, 2)
+    for _ in range(30):
+        talk.learn([200, 10, 10], 0)
+    for i in range(600):
+        talk.learn([i % 7, 200, 20], 1)
+    assert talk.model.n == [30, 216]
+    assert talk.model.s[0] == [30 * 200, 300, 300]
+    talk.send()
+    talk.solve()
+    talk.classify([200, 10, 10])
+    talk.run(board)
+
+
+@boards
+@pytest.mark.parametrize("bits", [(8, 16), (16, 32)], ids=str)
+@pytest.mark.parametrize("classes", [2, 4])
+@needs_tools
+def test_balanced_models(board, bits, classes, rng):
+    """The border as if each class had as many records, at every remainder of the fractions."""
+    talk = Conversation(5, classes, *bits)
+    for label in range(classes):
+        for _ in range(1 + 7 * label):
+            talk.learn(record(rng, 5), label)
+    talk.solve()
+    plain = talk.model.bias[:]
+    talk.set(options=BALANCED)
+    for _ in range(12):
+        talk.solve()
+        talk.scores(record(rng, 5))
+        talk.learn(record(rng, 5), int(rng.integers(classes)))
+    assert talk.model.bias != plain
+    for label in range(classes):
+        talk.fill(
+            label, MOST[bits[1]] // classes >> label, (MOST[bits[1]] // classes >> label) * 255 // (label + 1)
+        )
+    talk.solve()
+    talk.run(board)
+
+
+def test_a_balanced_model_keeps_the_small_class():
+    """Held for 3 s against 60 s: eq. 9 moves the border to the small class, the balanced one does not."""
+    rng = np.random.default_rng(5)
+    wrong = {}
+    for options in (0, BALANCED):
+        model = Reference(6, 2)
+        model.options = options
+        for label, n in ((0, 12), (1, 240)):
+            for row in np.clip(rng.normal(100 + 25 * label, 30, (n, 6)), 0, 255).astype(int).tolist():
+                model.learn(row, label)
+        model.solve()
+        rows = np.clip(rng.normal(100, 30, (400, 6)), 0, 255).astype(int).tolist()
+        wrong[options] = sum(model.classify(row) for row in rows) / len(rows)
+    assert wrong[BALANCED] < 0.25 < wrong[0]
+
+
+@boards
+@needs_tools
+def test_a_half_life_follows_drift(board):
+    talk = Conversation(2, 2)
+    talk.set(half_life=8)
+    for i in range(120):
+        talk.learn([255 - 2 * i, 7], 1)
+        talk.learn([40, 2 * i], 0)
+    assert talk.model.n == [16, 16]
+    assert talk.model.s[1][0] / talk.model.n[1] < 255 - 2 * 120 + 2 * 16
+    talk.solve()
+    talk.send()
+    talk.run(board)
+
+
+@boards
+@pytest.mark.parametrize("classes", [2, 3])
+@needs_tools
+def test_what_a_model_does_not_know(board, classes, rng):
+    talk = Conversation(5, classes, kind="SEFR_RANGE_MODEL")
+    for i in range(12):
+        talk.learn(rng.integers(20 * (i % classes), 120, 5).tolist(), i % classes)
+    talk.solve()
+    seen = set()
+    for margin, options in (
+        (0, 0),
+        (500, 0),
+        (4000, 0),
+        (1 << 31, 0),
+        (0, CHECK_RANGES),
+        (2000, CHECK_RANGES),
+    ):
+        talk.set(margin=margin, options=options)
+        for _ in range(15):
+            values = rng.integers(0, 160, 5).tolist()
+            seen.add(talk.model.is_known(values))
+            talk.classify(values)
+            talk.classify(values, "y")
+        talk.classify(list(talk.model.low))
+    assert seen == {OK, UNKNOWN}
+    talk.run(board)
+
+
+@boards
+@needs_tools
+def test_a_state_of_another_model_is_refused(board, rng):
+    talk, states = saved(SHAPES[0], rng)
+    talk.set(model_id=77)
+    talk.say("g", OTHER_MODEL)
+    talk.send()
+    talk.learn(record(rng, 7), 1, "o")
+    talk.merge()  # the other has id 0
+    talk.set(model_id=0)
+    talk.merge()
+    talk.say("g", OK)
+    _take(talk.model, states[1][0])
+    talk.send()
+    talk.space(1, len(states[0][0]))
+    talk.say("p", NO_ROOM, data=struct.pack("<I", 1 << 20))
+    talk.run(board)
+
+
+@boards
+@pytest.mark.parametrize(("weight_bits", "classes"), [(8, 2), (16, 3)])
+@needs_tools
+def test_corrections_are_kept(board, weight_bits, classes, rng):
+    """With SEFR_KEEP_WEIGHTS a state holds what sefr_correct changed; without, it does not."""
+    talk = Conversation(6, classes, weight_bits)
+    for options in (KEEP_WEIGHTS, 0):
+        talk.set(options=options)
+        talk.say("z")
+        for label in range(classes):
+            talk.learn(record(rng, 6), label)
+        talk.say("p", OK, data=struct.pack("<I", 1 << 20))  # not solved yet: no weights in it
+        talk.solve()
+        for _ in range(5):
+            talk.correct(rng.integers(0, 256, 6).tolist(), int(rng.integers(classes)))
+        talk.send()
+        talk.say("p", OK, data=struct.pack("<I", 1 << 20))
+        weights, bias = [row[:] for row in talk.model.weights], talk.model.bias[:]
+        talk.solve()
+        assert weights != talk.model.weights
+        talk.say("g", OK)
+        talk.model.weights, talk.model.bias = (weights, bias) if options else (None, None)
+        talk.model.fresh = False
+        talk.scores([9, 90, 200, 0, 255, 31])
+    talk.run(board)
+
+
+@boards
+@needs_tools
+def test_classifying_goes_on_after_the_last_record_of_a_class_is_forgotten(board):
+    talk = Conversation(3, 2)
+    talk.learn([10, 200, 30], 1)
+    talk.learn([200, 10, 30], 0)
+    talk.solve()
+    talk.forget([10, 200, 30], 1)
+    for values in ([10, 200, 30], [200, 10, 30], [0, 0, 0]):
+        talk.classify(values)
+        talk.classify(values, "y")
+    talk.run(board)
+
+
+@boards
+@needs_tools
+def test_a_class_without_records_cannot_be_corrected_towards(board):
+    talk = Conversation(3, 3)
+    talk.learn([10, 200, 30], 0)
+    talk.learn([200, 10, 30], 1)
+    talk.solve()
+    talk.correct([0, 0, 255], 2)
+    assert talk.model.correct([0, 0, 255], 2) == NOT_READY
+    talk.scores([0, 0, 255])
+    talk.learn([0, 0, 255], 2)
+    talk.correct([0, 0, 255], 2)
+    talk.solve()
+    talk.correct([200, 10, 30], 2)
+    talk.scores([0, 0, 255])
     talk.run(board)

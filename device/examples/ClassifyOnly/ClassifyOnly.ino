@@ -4,7 +4,7 @@
 
 static const sefr_weight weights[] SEFR_FLASH = {127, 127, -127, -127};
 static const sefr_score bias[] SEFR_FLASH = {0};
-static const sefr_fixed model = {4, 2, weights, bias};
+static const sefr_fixed model = {4, 2, weights, bias, 0};
 
 void setup() { Serial.begin(115200); }
 

@@ -1,20 +1,15 @@
 // Learns two situations from six analog inputs, and tells them apart from then on.
 // Hold button 2 (to ground) in the first situation and button 3 in the second; a few seconds each are enough. What was
 // learned is kept in the EEPROM. The serial monitor (115200 baud) shows the class.
-#include <EEPROM.h>
 #include <sefr.h>
+#include <sefr_eeprom.h>
 
 const uint8_t BUTTONS[2] = {2, 3};
 SEFR_MODEL(model, 6, 2)
+SEFR_EEPROM(storage, SEFR_EEPROM_BYTES)
+SEFR_CHECK_STORAGE(model, SEFR_STATE_BYTES(6, 2, 0), SEFR_EEPROM_BYTES)
 
 static uint8_t record[6];
-
-static uint8_t readEeprom(void *, uint32_t address) { return EEPROM.read((int)address); }
-static int writeEeprom(void *, uint32_t address, uint8_t value) {
-    EEPROM.update((int)address, value);
-    return 0;
-}
-static const sefr_storage storage = {readEeprom, writeEeprom, 0, 1024};
 
 static void readSensors() {
     for (uint8_t i = 0; i < 6; i++) record[i] = sefr_byte(analogRead(A0 + i), 0, 1023);
@@ -24,6 +19,9 @@ void setup() {
     Serial.begin(115200);
     for (uint8_t i = 0; i < 2; i++) pinMode(BUTTONS[i], INPUT_PULLUP);
     sefr_reset(&model);
+    model.options = SEFR_BALANCED;  // a button held longer does not move the border
+    model.id = 1;                   // another number when the inputs or the situations change
+    sefr_eeprom_begin(&storage);
     if (sefr_restore(&model, &storage) == SEFR_OK) sefr_solve(&model);
 }
 

@@ -35,7 +35,7 @@ SEFR_APART void learn_block(sefr_model *model, const uint8_t *rows, const uint8_
 static uint8_t near_full(const sefr_model *model) {
     uint8_t c;
     for (c = 0; c < model->classes; c++) {
-        if (model->counts[c] > SEFR_MAX_RECORDS - BATCH_ROWS) return 1;
+        if (model->counts[c] + BATCH_ROWS > 2U * model->half_life) return 1;
     }
     return 0;
 }
@@ -47,7 +47,7 @@ sefr_status sefr_learn_batch_P(sefr_model *model, const uint8_t *rows, const uin
     }
     while (records) {
         uint8_t block = (uint8_t)(records < BATCH_ROWS ? records : BATCH_ROWS);
-        if (near_full(model) || model->ranges) {
+        if (near_full(model) || RANGES_OF(model)) {
             for (i = 0; i < block; i++) sefr_learn_P(model, rows + i * stride, pgm_read_byte(labels + i));
         } else {
             learn_block(model, rows, labels, block);

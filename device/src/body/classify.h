@@ -56,6 +56,21 @@ typedef int32_t sefr_block;
 DEFINE_KERNEL_BLOCK(block_ram, sefr_avr_dot)
 DEFINE_KERNEL_BLOCK(block_fixed, sefr_avr_dot_W)
 DEFINE_KERNEL_BLOCK(block_flash, sefr_avr_dot_P)
+#elif defined(SEFR_SIMD)
+static int32_t block_ram(const sefr_weight *weights, const uint8_t *record, sefr_index n) {
+    const uint8_t *end = record + (n & ~15U), *last = record + n;
+    int32_t sum = 0;
+    for (; record != end; weights += 16, record += 16) {
+        sum = multiply_four(sum, weights, record);
+        sum = multiply_four(sum, weights + 4, record + 4);
+        sum = multiply_four(sum, weights + 8, record + 8);
+        sum = multiply_four(sum, weights + 12, record + 12);
+    }
+    for (; last - record >= 4; weights += 4, record += 4) sum = multiply_four(sum, weights, record);
+    for (; record != last; weights++, record++) sum += *weights * *record;
+    return sum;
+}
+#define block_fixed block_ram
 #else
 DEFINE_BLOCK(block_ram, LOAD_RAM, LOAD_RAM)
 DEFINE_BLOCK(block_fixed, LOAD_FLASH_WEIGHT, LOAD_RAM)
@@ -67,6 +82,7 @@ DEFINE_DOT(dot_ram, block_ram)
 DEFINE_DOT(dot_fixed, block_fixed)
 
 /* Without stored weights: each is computed from the sums. `next` gives the values where there is no record. */
+#ifndef SEFR_NO_LEAN
 static sefr_score dot_lean(const sefr_model *model, uint8_t row, const uint8_t *record, sefr_reader next,
                            void *context) {
     sefr_score sum = 0;
@@ -76,18 +92,18 @@ static sefr_score dot_lean(const sefr_model *model, uint8_t row, const uint8_t *
     if (s.n_positive == 0) return 0;
     for (j = 0; j < model->features; j++) {
         uint8_t value = record ? record[j] : next(context);
-        if (value) {
-            sefr_weight weight = model->weights ? model->weights[j] : weigh(&s, j, s.positive[j], negative_sum(&s, j));
-            sum += (sefr_score)weight * value;
-        }
+        if (value) sum += (sefr_score)weigh(&s, j, s.positive[j], negative_sum(&s, j)) * value;
     }
     return sum;
 }
+#else
+#define dot_lean(model, row, record, next, context) 0
+#endif
 
-static uint8_t ready(const sefr_model *model) { return model->weights ? model->solved : model->fresh; }
+static uint8_t ready(const sefr_model *model) { return HAS_WEIGHTS(model) ? model->solved : model->fresh; }
 
 static sefr_score score_of(const sefr_model *model, const uint8_t *record, uint8_t row) {
-    sefr_score dot = model->weights
+    sefr_score dot = HAS_WEIGHTS(model)
                          ? dot_ram(model->weights + (sefr_index)row * model->features, record, model->features)
                          : dot_lean(model, row, record, 0, 0);
     return dot + model->bias[row];
@@ -107,55 +123,163 @@ static sefr_score bias_of(const sefr_fixed *model, uint8_t row) {
 static sefr_score bias_of(const sefr_fixed *model, uint8_t row) { return model->bias[row]; }
 #endif
 
+#ifndef SEFR_NO_UNKNOWN
+static sefr_margin margin_of(const sefr_fixed *model) {
+    sefr_margin margin = 0;
+    if (model->margin) {
+#if defined(__AVR__) && SEFR_WEIGHT_BITS == 8
+        margin = pgm_read_dword(model->margin);
+#elif defined(__AVR__)
+        memcpy_P(&margin, model->margin, sizeof margin);
+#else
+        margin = *model->margin;
+#endif
+    }
+    return margin;
+}
+#endif
+
 static sefr_score score_of_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t row) {
     return dot_fixed(model->weights + (sefr_index)row * model->features, record, model->features) + bias_of(model, row);
 }
 
+#ifdef SEFR_NO_UNKNOWN
+#define CHECKS_RANGES(model) 0
+#define HAS_MARGIN(model) 0
+#define KNOWN(score, model) SEFR_OK
+#define KNOWN_FIXED(score, model) SEFR_OK
+#define KNOWN_PAIR(score, model) SEFR_OK
+#define KNOWN_FROM(highest, second, model) ((void)(second), SEFR_OK)
+#else
+/* Whether a value lies outside the range learned, where that is asked for. */
+#define DEFINE_OUTSIDE(name, LOAD)                                                                                  \
+    SEFR_APART uint8_t name(const sefr_model *model, const uint8_t *record) {                                       \
+        const uint8_t *low = RANGES_OF(model), *high = low + model->features;                                       \
+        sefr_index j;                                                                                               \
+        for (j = 0; j < model->features; j++) {                                                                     \
+            uint8_t value = LOAD(record + j);                                                                       \
+            if (value < low[j] || value > high[j]) return 1;                                                        \
+        }                                                                                                           \
+        return 0;                                                                                                   \
+    }
+#define CHECKS_RANGES(model) (RANGES_OF(model) && ((model)->options & SEFR_CHECK_RANGES))
+#ifndef SEFR_NO_RANGES
+DEFINE_OUTSIDE(outside_ram, LOAD_RAM)
+#ifdef __AVR__
+DEFINE_OUTSIDE(outside_flash, LOAD_FLASH)
+#endif
+#endif
+
+SEFR_APART sefr_status known(sefr_score score, sefr_margin margin) {
+    if (score < 0) score = -score; /* |score| < 2^31, see SEFR_MAX_FEATURES */
+    return (sefr_margin)score < margin ? SEFR_UNKNOWN : SEFR_OK;
+}
+/* Whether a margin is set, byte by byte: on AVR a number of 32 bits would take registers that must be saved first. */
+SEFR_INLINE uint8_t has_margin(const sefr_margin *margin) {
+    const uint8_t *byte = (const uint8_t *)margin;
+    if (sizeof *margin > 4 || sizeof(int) > 2) return *margin != 0;
+    return byte[0] || byte[1] || byte[2] || byte[3];
+}
+#define MARGIN_OF(model) ((model)->margin)
+#define KNOWN(score, model) (has_margin(&(model)->margin) ? known(score, (model)->margin) : SEFR_OK)
+#define HAS_MARGIN(model) ((model)->margin != 0)
+#define KNOWN_PAIR(score, model) known(score, MARGIN_OF(model))
+#define KNOWN_FIXED(score, model) known(score, margin_of(model))
+#define KNOWN_FROM(highest, second, model)                                                                          \
+    ((sefr_margin)(highest) - (sefr_margin)(second) < MARGIN_OF(model) ? SEFR_UNKNOWN : SEFR_OK)
+#endif
+
 /* Binary: above 0 is class 1. More: the first of the highest. */
 #define DEFINE_CHOOSE(name, type, score)                                                                            \
-    SEFR_APART uint8_t name(const type *model, const uint8_t *record) {                                             \
+    SEFR_APART sefr_status name(const type *model, const uint8_t *record, uint8_t *label) {                         \
         uint8_t row, best = 0;                                                                                      \
-        sefr_score highest = score(model, record, 0);                                                               \
-        if (model->classes == 2) return highest > 0;                                                                \
+        sefr_score highest = score(model, record, 0), second = LOWEST_SCORE;                                        \
+        if (IS_PAIR(model)) {                                                                                       \
+            *label = highest > 0;                                                                                   \
+            return KNOWN_PAIR(highest, model);                                                                         \
+        }                                                                                                           \
         for (row = 1; row < model->classes; row++) {                                                                \
             sefr_score next = score(model, record, row);                                                            \
             if (next > highest) {                                                                                   \
+                second = highest;                                                                                   \
                 highest = next;                                                                                     \
                 best = row;                                                                                         \
+            } else if (next > second) {                                                                             \
+                second = next;                                                                                      \
             }                                                                                                       \
         }                                                                                                           \
-        return best;                                                                                                \
+        *label = best;                                                                                              \
+        return KNOWN_FROM(highest, second, model);                                                                  \
     }
 DEFINE_CHOOSE(choose, sefr_model, score_of)
+#undef MARGIN_OF
+#define MARGIN_OF(model) margin_of(model)
 DEFINE_CHOOSE(choose_fixed, sefr_fixed, score_of_fixed)
+#undef MARGIN_OF
+#define MARGIN_OF(model) ((model)->margin)
+
+#define DEFINE_INSIDE(name, choose_any, outside)                                                                    \
+    SEFR_APART sefr_status name(const sefr_model *model, const uint8_t *record, uint8_t *label) {                   \
+        sefr_status status = choose_any(model, record, label);                                                      \
+        return outside(model, record) ? SEFR_UNKNOWN : status;                                                      \
+    }
+#if defined(SEFR_NO_UNKNOWN) || defined(SEFR_NO_RANGES)
+#define choose_inside choose
+#else
+DEFINE_INSIDE(choose_inside, choose, outside_ram)
+#endif
 
 sefr_status sefr_classify(const sefr_model *model, const uint8_t *record, uint8_t *label) {
     if (!ready(model)) return SEFR_NOT_READY;
-#if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
-    if (model->weights && model->classes == 2 && model->features <= 255) {
-        *label = sefr_avr_dot(model->weights, record, (uint8_t)model->features) > -model->bias[0];
-        return SEFR_OK;
+    if (CHECKS_RANGES(model)) return choose_inside(model, record, label);
+#if (defined(SEFR_KERNELS) || defined(SEFR_SIMD)) && SEFR_WEIGHT_BITS == 8
+    if (HAS_WEIGHTS(model) && IS_PAIR(model) && model->features <= BLOCK) {
+        sefr_score score = block_ram(model->weights, record, model->features) + model->bias[0];
+        *label = score > 0;
+        return KNOWN(score, model);
     }
 #endif
-    *label = choose(model, record);
-    return SEFR_OK;
+    return choose(model, record, label);
+}
+
+/* A record that streams by, with stored weights: the score, and in *outside whether a value was outside its range. */
+static sefr_score dot_each(const sefr_model *model, sefr_reader next, void *context, uint8_t *outside) {
+    const uint8_t *low = RANGES_OF(model), *high = low ? low + model->features : 0;
+    sefr_score sum = 0;
+    sefr_index j;
+    for (j = 0; j < model->features; j++) {
+        uint8_t value = next(context);
+        if (value) sum += (sefr_score)model->weights[j] * value;
+        if (low && (value < low[j] || value > high[j])) *outside = 1;
+    }
+    return sum;
 }
 
 sefr_status sefr_classify_each(const sefr_model *model, sefr_reader next, void *context, uint8_t *label) {
-    if (model->classes != 2) return SEFR_BAD_SHAPE;
+    sefr_score score;
+    uint8_t outside = 0;
+    if (!IS_PAIR(model)) return SEFR_BAD_SHAPE;
     if (!ready(model)) return SEFR_NOT_READY;
-    *label = dot_lean(model, 0, 0, next, context) + model->bias[0] > 0;
-    return SEFR_OK;
+    score = model->bias[0];
+    score += HAS_WEIGHTS(model) ? dot_each(model, next, context, &outside) : dot_lean(model, 0, 0, next, context);
+    *label = score > 0;
+    return outside && CHECKS_RANGES(model) ? SEFR_UNKNOWN : KNOWN(score, model);
 }
 
 SEFR_APART sefr_status classify_any_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
-    *label = choose_fixed(model, record);
-    return SEFR_OK;
+#if (defined(SEFR_KERNELS) || defined(SEFR_SIMD)) && SEFR_WEIGHT_BITS == 8
+    if (IS_PAIR(model) && model->features <= BLOCK) {
+        sefr_score score = block_fixed(model->weights, record, model->features) + bias_of(model, 0);
+        *label = score > 0;
+        return KNOWN_FIXED(score, model);
+    }
+#endif
+    return choose_fixed(model, record, label);
 }
 
 sefr_status sefr_classify_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
 #if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
-    if (model->classes == 2 && model->features <= 129) {
+    if (IS_PAIR(model) && model->features <= 129 && !HAS_MARGIN(model)) {
         return (sefr_status)sefr_avr_classify_W(model, record, label, model->features);
     }
 #endif
@@ -165,35 +289,42 @@ sefr_status sefr_classify_fixed(const sefr_fixed *model, const uint8_t *record, 
 sefr_status sefr_scores(const sefr_model *model, const uint8_t *record, sefr_score *scores) {
     uint8_t row;
     if (!ready(model)) return SEFR_NOT_READY;
-    for (row = 0; row < rows_of(model->classes); row++) scores[row] = score_of(model, record, row);
+    for (row = 0; row < ROWS_OF(model); row++) scores[row] = score_of(model, record, row);
     return SEFR_OK;
 }
 
 sefr_status sefr_scores_fixed(const sefr_fixed *model, const uint8_t *record, sefr_score *scores) {
     uint8_t row;
-    for (row = 0; row < rows_of(model->classes); row++) scores[row] = score_of_fixed(model, record, row);
+    for (row = 0; row < ROWS_OF(model); row++) scores[row] = score_of_fixed(model, record, row);
     return SEFR_OK;
 }
 
 #ifdef __AVR__
 DEFINE_DOT(dot_flash, block_flash)
 
+#ifndef SEFR_NO_LEAN
 static uint8_t next_in_flash(void *context) {
     const uint8_t **next = (const uint8_t **)context;
     return pgm_read_byte((*next)++);
 }
+#endif
 
 static sefr_score score_of_P(const sefr_model *model, const uint8_t *record, uint8_t row) {
-    sefr_score dot = model->weights
+    sefr_score dot = HAS_WEIGHTS(model)
                          ? dot_flash(model->weights + (sefr_index)row * model->features, record, model->features)
                          : dot_lean(model, row, 0, next_in_flash, &record);
     return dot + model->bias[row];
 }
 DEFINE_CHOOSE(choose_P, sefr_model, score_of_P)
+#if defined(SEFR_NO_UNKNOWN) || defined(SEFR_NO_RANGES)
+#define choose_inside_P choose_P
+#else
+DEFINE_INSIDE(choose_inside_P, choose_P, outside_flash)
+#endif
 
 sefr_status sefr_classify_P(const sefr_model *model, const uint8_t *record, uint8_t *label) {
     if (!ready(model)) return SEFR_NOT_READY;
-    *label = choose_P(model, record);
-    return SEFR_OK;
+    if (CHECKS_RANGES(model)) return choose_inside_P(model, record, label);
+    return choose_P(model, record, label);
 }
 #endif

@@ -20,16 +20,19 @@ SEFR_APART void pull(sefr_weight *weights, sefr_score *bias, const uint8_t *reco
         }
     }
     *bias += sign > 0 ? step : -step;
+    if (*bias > SEFR_MAX_BIAS) *bias = SEFR_MAX_BIAS;
+    if (*bias < -SEFR_MAX_BIAS) *bias = -SEFR_MAX_BIAS;
 }
 
 sefr_status sefr_correct(sefr_model *model, const uint8_t *record, uint8_t label) {
     uint8_t answer;
     if (label >= model->classes) return SEFR_BAD_LABEL;
-    if (!model->weights) return SEFR_BAD_SHAPE;
+    if (!HAS_WEIGHTS(model)) return SEFR_BAD_SHAPE;
     if (!model->solved) return SEFR_NOT_READY;
+    if (!IS_PAIR(model) && model->bias[label] == LOWEST_SCORE) return SEFR_NOT_READY;
     (void)sefr_classify(model, record, &answer);
     if (answer == label) return SEFR_OK;
-    if (model->classes == 2) {
+    if (IS_PAIR(model)) {
         pull(model->weights, model->bias, record, model->features, label ? 1 : -1);
         return SEFR_OK;
     }

@@ -1,20 +1,30 @@
 /* Rows -> sums. Invariant kept by every call and checked by restore: S <= 255 n for each sum, and n within
  * SEFR_MAX_RECORDS (16-bit sums: per class; 32-bit: in all). So no sum ever overflows its type. */
 
+uint8_t sefr_byte(int32_t value, int32_t low, int32_t high) {
+    uint32_t range = (uint32_t)high - (uint32_t)low;
+    if (high <= low || value <= low) return 0;
+    if (value >= high) return 255;
+    return (uint8_t)((255U * ((uint32_t)value - (uint32_t)low) + (range >> 1)) / range);
+}
+
 sefr_status sefr_reset(sefr_model *model) {
     sefr_sum *sum = model->sums, *end = sums_of(model, model->classes);
     sefr_index i;
     uint8_t c;
+    if (model->settings != SEFR_SETTINGS) return SEFR_BAD_SETTINGS;
     if (model->features < 1 || model->features > SEFR_MAX_FEATURES || model->classes < 2 ||
         model->classes > SEFR_MAX_CLASSES) {
         return SEFR_BAD_SHAPE;
     }
+    if (model->half_life < 1 || model->half_life > SEFR_MAX_RECORDS / 2) return SEFR_BAD_SHAPE;
+    KEEP_STACK();
     while (sum != end) *sum++ = 0;
     for (c = 0; c < model->classes; c++) model->counts[c] = 0;
-    if (model->ranges) {
+    if (RANGES_OF(model)) {
         for (i = 0; i < model->features; i++) {
-            model->ranges[i] = 255;
-            model->ranges[model->features + i] = 0;
+            RANGES_OF(model)[i] = 255;
+            RANGES_OF(model)[model->features + i] = 0;
         }
     }
     model->solved = 0;
@@ -38,14 +48,16 @@ static void halve(sefr_sum *sums, sefr_index features, sefr_count old_count, sef
     }
 }
 
+SEFR_APART void halve_class(sefr_model *model, uint8_t c) {
+    sefr_count count = model->counts[c], half = (sefr_count)((count + 1U) >> 1);
+    if (count < 2) return;
+    halve(sums_of(model, c), model->features, count, half);
+    model->counts[c] = half;
+}
+
 sefr_status sefr_decay(sefr_model *model) {
     uint8_t c;
-    for (c = 0; c < model->classes; c++) {
-        sefr_count count = model->counts[c], half = (sefr_count)((count + 1U) >> 1);
-        if (count < 2) continue;
-        halve(sums_of(model, c), model->features, count, half);
-        model->counts[c] = half;
-    }
+    for (c = 0; c < model->classes; c++) halve_class(model, c);
     model->fresh = 0;
     return SEFR_OK;
 }
@@ -53,10 +65,28 @@ sefr_status sefr_decay(sefr_model *model) {
 /* Whether one more record of a class would pass the limit. */
 SEFR_INLINE uint8_t is_full(const sefr_model *model, uint8_t label) {
 #if SEFR_SUM_BITS == 16
-    return model->counts[label] == SEFR_MAX_RECORDS;
+    return model->counts[label] >= (sefr_count)(model->half_life << 1);
 #else
-    (void)label;
-    return total_count(model) == SEFR_MAX_RECORDS;
+    return model->counts[label] >= 2U * model->half_life || total_count(model) == SEFR_MAX_RECORDS;
+#endif
+}
+
+#if SEFR_SUM_BITS == 32
+/* The first of the classes with the most records. */
+static uint8_t largest_class(const sefr_model *model) {
+    uint8_t c, largest = 0;
+    for (c = 1; c < model->classes; c++) {
+        if (model->counts[c] > model->counts[largest]) largest = c;
+    }
+    return largest;
+}
+#endif
+
+/* Halves what is full, so that one more record of a class has room. */
+SEFR_APART void make_room(sefr_model *model, uint8_t label) {
+    if (model->counts[label] >= 2U * model->half_life) halve_class(model, label);
+#if SEFR_SUM_BITS == 32
+    if (total_count(model) == SEFR_MAX_RECORDS) halve_class(model, largest_class(model));
 #endif
 }
 
@@ -80,15 +110,20 @@ static void widen(uint8_t *low, uint8_t *high, uint8_t value) {
         } while (record != end);                                                                                    \
         return SEFR_OK;                                                                                             \
     }
+#ifdef SEFR_NO_SPARSE
+#define IS_SPARSE(model) 0
+#else
+#define IS_SPARSE(model) ((model)->options & SEFR_SPARSE)
+#endif
 #define DEFINE_KERNEL_ADD(name, dense, skipping)                                                                    \
     SEFR_INLINE sefr_status name(const sefr_model *model, sefr_sum *sums, const uint8_t *record) {                  \
-        return (sefr_status)(model->sparse ? skipping(sums, record, model->features)                                \
-                                           : dense(sums, record, model->features));                                 \
+        return (sefr_status)(IS_SPARSE(model) ? skipping(sums, record, model->features)                             \
+                                              : dense(sums, record, model->features));                                 \
     }
 
 #define DEFINE_WIDEN(name, LOAD)                                                                                    \
     static void name(const sefr_model *model, const uint8_t *record) {                                              \
-        uint8_t *low = model->ranges, *high = low + model->features;                                                \
+        uint8_t *low = RANGES_OF(model), *high = low + model->features;                                                \
         sefr_index j;                                                                                               \
         for (j = 0; j < model->features; j++) widen(low + j, high + j, LOAD(record + j));                           \
     }
@@ -96,19 +131,41 @@ static void widen(uint8_t *low, uint8_t *high, uint8_t value) {
 /* The rare cases apart: then the common one needs no registers saved and ends in a jump to the loop. */
 #define DEFINE_LEARN(learn, learn_rare, add, widen_all)                                                             \
     SEFR_APART sefr_status learn_rare(sefr_model *model, const uint8_t *record, uint8_t label) {                    \
-        if (is_full(model, label)) sefr_decay(model);                                                               \
+        if (is_full(model, label)) make_room(model, label);                                                         \
         count_one(model, label);                                                                                    \
-        if (model->ranges) widen_all(model, record);                                                                \
+        if (RANGES_OF(model)) widen_all(model, record);                                                             \
         return add(model, sums_of(model, label), record);                                                           \
     }                                                                                                               \
     sefr_status learn(sefr_model *model, const uint8_t *record, uint8_t label) {                                    \
         if (label >= model->classes) return SEFR_BAD_LABEL;                                                         \
-        if (model->ranges || is_full(model, label)) return learn_rare(model, record, label);                        \
+        if (RANGES_OF(model) || is_full(model, label)) return learn_rare(model, record, label);                     \
         count_one(model, label);                                                                                    \
         return add(model, sums_of(model, label), record);                                                           \
     }
 
-#if defined(SEFR_KERNELS) && SEFR_SUM_BITS == 16
+#ifdef SEFR_PACKED
+#define add_ram(model, sums, record) add_packed(sums, record, (model)->features)
+SEFR_APART sefr_status add_packed(sefr_sum *sums, const uint8_t *record, sefr_index features) {
+    if (!ANY_ALIGNMENT && ((uintptr_t)sums & 3)) { /* the second row of an odd number of features */
+        *sums = (sefr_sum)(*sums + *record);
+        sums++;
+        record++;
+        features--;
+    }
+    for (; features >= 8; features -= 8, sums += 8, record += 8) {
+        add_four(sums, record);
+        add_four(sums + 4, record + 4);
+    }
+    if (features >= 4) {
+        add_four(sums, record);
+        features -= 4;
+        sums += 4;
+        record += 4;
+    }
+    for (; features; features--, sums++, record++) *sums = (sefr_sum)(*sums + *record);
+    return SEFR_OK;
+}
+#elif defined(SEFR_KERNELS) && SEFR_SUM_BITS == 16
 DEFINE_KERNEL_ADD(add_ram, sefr_avr_add, sefr_avr_add_sparse)
 DEFINE_KERNEL_ADD(add_flash, sefr_avr_add_P, sefr_avr_add_sparse_P)
 #else
@@ -126,13 +183,13 @@ sefr_status sefr_learn_each(sefr_model *model, sefr_reader next, void *context, 
     sefr_sum *sums;
     sefr_index j;
     if (label >= model->classes) return SEFR_BAD_LABEL;
-    if (is_full(model, label)) sefr_decay(model);
+    if (is_full(model, label)) make_room(model, label);
     count_one(model, label);
     sums = sums_of(model, label);
     for (j = 0; j < model->features; j++) {
         uint8_t value = next(context);
         sums[j] = (sefr_sum)(sums[j] + value);
-        if (model->ranges) widen(model->ranges + j, model->ranges + model->features + j, value);
+        if (RANGES_OF(model)) widen(RANGES_OF(model) + j, RANGES_OF(model) + model->features + j, value);
     }
     return SEFR_OK;
 }
@@ -190,18 +247,21 @@ static uint8_t fits(const sefr_model *model, const sefr_model *other) {
 sefr_status sefr_merge(sefr_model *model, const sefr_model *other) {
     sefr_index i, cells = model->features * model->classes;
     uint8_t c;
-    if (model->features != other->features || model->classes != other->classes || !model->ranges != !other->ranges) {
+    if (model->features != other->features || model->classes != other->classes || !RANGES_OF(model) != !RANGES_OF(other)) {
         return SEFR_BAD_SHAPE;
     }
+#ifndef SEFR_NO_STATE
+    if (model->id != other->id) return SEFR_OTHER_MODEL;
+#endif
     if (!fits(model, other)) return SEFR_FULL;
     for (i = 0; i < cells; i++) model->sums[i] = (sefr_sum)(model->sums[i] + other->sums[i]);
     for (c = 0; c < model->classes; c++) model->counts[c] = (sefr_count)(model->counts[c] + other->counts[c]);
-    if (model->ranges) {
+    if (RANGES_OF(model)) {
+        uint8_t *low = RANGES_OF(model), *high = low + model->features;
+        const uint8_t *other_low = RANGES_OF(other), *other_high = other_low + model->features;
         for (i = 0; i < model->features; i++) {
-            if (other->ranges[i] < model->ranges[i]) model->ranges[i] = other->ranges[i];
-            if (other->ranges[model->features + i] > model->ranges[model->features + i]) {
-                model->ranges[model->features + i] = other->ranges[model->features + i];
-            }
+            if (other_low[i] < low[i]) low[i] = other_low[i];
+            if (other_high[i] > high[i]) high[i] = other_high[i];
         }
     }
     model->fresh = 0;

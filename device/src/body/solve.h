@@ -39,6 +39,7 @@ SEFR_APART sefr_weight divide(sefr_wide r, sefr_wide d) {
 }
 
 /* The same in 64 bits where only d < 2^63 holds: nothing here exceeds d. */
+#ifndef SEFR_NO_RANGES
 static sefr_weight divide_long(uint64_t r, uint64_t d) {
     uint64_t remainder = 0;
     uint16_t quotient = 0;
@@ -61,6 +62,7 @@ static sefr_weight divide_long(uint64_t r, uint64_t d) {
     if (remainder >= d - remainder) quotient++;
     return (sefr_weight)quotient;
 }
+#endif
 
 /* The two sides of one classifier. With more than two classes the negative side is the rest: totals are computed
  * where needed, since keeping them would cost a row of RAM. */
@@ -68,11 +70,14 @@ typedef struct {
     const sefr_model *model;
     const sefr_sum *positive;
     uint8_t row;        /* the classifier: 0 (binary) or the class */
+#ifndef SEFR_NO_RANGES
     uint8_t gap;        /* G, the smallest range above 0; 0 without ranges */
+#endif
     sefr_side n_positive;
     sefr_side n_negative;
 } sides;
 
+#ifndef SEFR_NO_RANGES
 static uint8_t smallest_gap(const sefr_model *model) {
     const uint8_t *low = model->ranges, *high = low + model->features;
     uint8_t gap = 255;
@@ -82,15 +87,21 @@ static uint8_t smallest_gap(const sefr_model *model) {
     }
     return gap;
 }
+#define GAP_OF(s) ((s)->gap)
+#else
+#define GAP_OF(s) 0
+#endif
 
 SEFR_APART void choose_sides(sides *s, const sefr_model *model, uint8_t row) {
-    uint8_t positive = model->classes == 2 ? 1 : row;
+    uint8_t positive = IS_PAIR(model) ? 1 : row;
     s->model = model;
     s->positive = sums_of(model, positive);
     s->row = row;
+#ifndef SEFR_NO_RANGES
     s->gap = model->ranges ? smallest_gap(model) : 0;
+#endif
     s->n_positive = model->counts[positive];
-    s->n_negative = model->classes == 2 ? model->counts[0] : (sefr_side)(total_count(model) - s->n_positive);
+    s->n_negative = IS_PAIR(model) ? model->counts[0] : (sefr_side)(total_count(model) - s->n_positive);
 }
 
 /* S[q][j]; at most 255 * 256 * 42 (16-bit sums) or 255 * 2^24: 32 bits hold it. */
@@ -99,13 +110,14 @@ static uint32_t negative_sum(const sides *s, sefr_index j) {
     const sefr_sum *sum = model->sums + j;
     uint32_t rest = 0;
     uint8_t c;
-    if (model->classes == 2) return *sum;
+    if (IS_PAIR(model)) return *sum;
     for (c = 0; c < model->classes; c++, sum += model->features) {
         if (c != s->row) rest += *sum;
     }
     return rest;
 }
 
+#ifndef SEFR_NO_RANGES
 SEFR_APART sefr_weight weigh_ranged(const sides *s, sefr_index j, uint32_t positive, uint32_t negative) {
     uint8_t low = s->model->ranges[j], high = s->model->ranges[s->model->features + j];
     uint64_t u = (uint64_t)positive * s->n_negative, v = (uint64_t)negative * s->n_positive;
@@ -119,6 +131,7 @@ SEFR_APART sefr_weight weigh_ranged(const sides *s, sefr_index j, uint32_t posit
     weight = divide_long(r * s->gap, d * (uint8_t)(high - low));
     return (sefr_weight)(u >= v ? weight : -weight);
 }
+#endif
 
 #ifdef SEFR_PAIRS
 /* Two classes with 16-bit sums and known ranges, the common case on small boards: the same weights in narrower types.
@@ -152,12 +165,16 @@ SEFR_INLINE int8_t weigh_pair(uint32_t u, uint32_t v) {
 /* The weight of feature j. */
 SEFR_APART sefr_weight weigh(const sides *s, sefr_index j, uint32_t positive, uint32_t negative) {
     sefr_wide u, v;
+#ifndef SEFR_NO_RANGES
     if (s->gap) return weigh_ranged(s, j, positive, negative);
+#else
+    (void)j;
+#endif
     u = (sefr_wide)positive * s->n_negative;
     v = (sefr_wide)negative * s->n_positive;
     if (u == v) return 0;
 #ifdef SEFR_PAIRS
-    if (s->model->classes == 2) return weigh_pair(u, v);
+    if (IS_PAIR(s->model)) return weigh_pair(u, v);
 #endif
     return (sefr_weight)(u > v ? divide(u - v, u + v) : -divide(v - u, u + v));
 }
@@ -176,8 +193,19 @@ typedef struct {
     sefr_index begin;     /* the features before it are done */
     uint8_t n;            /* features of the next chunk */
     mean p, q;            /* of the positive side, of the negative side */
+#ifndef SEFR_NO_BALANCED
+    sefr_side share_p; /* the counts of eq. 9: the records of a side, or, balanced, its classes */
+    sefr_side share_q;
+#endif
     sefr_product totals[2];
 } solver;
+#ifdef SEFR_NO_BALANCED
+#define SHARE_P(work) ((work)->s.n_positive)
+#define SHARE_Q(work) ((work)->s.n_negative)
+#else
+#define SHARE_P(work) ((work)->share_p)
+#define SHARE_Q(work) ((work)->share_q)
+#endif
 
 /* On AVR a division of 16 bits takes a third of the time. */
 static sefr_natural quotient_of(sefr_natural a, sefr_natural b) {
@@ -213,25 +241,27 @@ SEFR_APART sefr_natural share(sefr_side left, sefr_side other, sefr_side own, se
     return whole;
 }
 
-/* floor(theta) = floor((tau_p n_q + tau_q n_p) / N) without the plain fraction, which would need more than 100 bits:
- *   theta = q + ((p - q) n_q + f_p n_q + f_q n_p) / N,  tau_p = p + f_p, tau_q = q + f_q.
+/* floor(theta) = floor((tau_p b + tau_q a) / (a + b)), a and b the shares of the sides, without the plain fraction,
+ * which would need more than 100 bits:
+ *   theta = q + ((p - q) b + f_p b + f_q a) / (a + b),  tau_p = p + f_p, tau_q = q + f_q.
  * p >= q, as w[j] has the sign of the difference of means. Every product here is of two counts, below 2^27 with 16-bit
  * sums (256 * 43 records) and below 2^48 with 32-bit sums. */
 SEFR_APART sefr_product floor_theta(solver *work) {
-    sefr_side total = (sefr_side)(work->s.n_positive + work->s.n_negative);
+    sefr_side total = (sefr_side)(SHARE_P(work) + SHARE_Q(work));
     work->p.whole -= work->q.whole; /* then the parts of N that are over */
     work->totals[0] = (sefr_product)((sefr_natural)work->p.whole / total);
-    work->q.whole += work->totals[0] * work->s.n_negative;
+    work->q.whole += work->totals[0] * SHARE_Q(work);
     work->p.whole -= work->totals[0] * total;
-    work->q.whole += (sefr_product)share((sefr_side)work->p.whole, work->s.n_negative, total, &work->p.whole);
-    work->p.whole += (sefr_product)share(work->p.left, work->s.n_negative, work->s.n_positive, work->totals);
-    work->p.whole += (sefr_product)share(work->q.left, work->s.n_positive, work->s.n_negative, work->totals + 1);
+    work->q.whole += (sefr_product)share((sefr_side)work->p.whole, SHARE_Q(work), total, &work->p.whole);
+    work->p.whole += (sefr_product)share(work->p.left, SHARE_Q(work), work->s.n_positive, work->totals);
+    work->p.whole += (sefr_product)share(work->q.left, SHARE_P(work), work->s.n_negative, work->totals + 1);
     work->totals[0] *= work->s.n_negative;
     work->totals[0] += work->totals[1] * work->s.n_positive;
     if (work->totals[0] >= (sefr_product)work->s.n_positive * work->s.n_negative) work->p.whole++;
     return work->p.whole >= (sefr_product)total ? work->q.whole + 1 : work->q.whole;
 }
 
+#ifndef SEFR_TWO_CLASSES
 /* Makes the positive side the negative one. Field by field: copying a structure may call memcpy, which a board without a
  * C library lacks. */
 SEFR_APART void swap_sides(solver *work) {
@@ -243,11 +273,17 @@ SEFR_APART void swap_sides(solver *work) {
     work->q.whole = whole;
     work->q.left = left;
     work->s.n_negative = n;
+#ifndef SEFR_NO_BALANCED
+    n = work->share_p;
+    work->share_p = work->share_q;
+    work->share_q = n;
+#endif
 }
+#endif
 
 /* Features whose products add up within 32 bits: 127 * 65280 * (classes - 1) * chunk <= 127 * 65280 * 256 < 2^31. */
 static uint8_t chunk_of(const sefr_model *model, sefr_index begin) {
-    sefr_index chunk = model->classes == 2 ? 255U : 256U / (model->classes - 1U), left = model->features - begin;
+    sefr_index chunk = IS_PAIR(model) ? 255U : 256U / (model->classes - 1U), left = model->features - begin;
     return (uint8_t)(left > chunk ? chunk : left);
 }
 
@@ -262,7 +298,7 @@ SEFR_APART void solve_chunk(solver *work) {
         uint32_t positive = s->positive[j], negative = negative_sum(s, j);
         sefr_weight weight = weigh(s, j, positive, negative);
         if (work->weights) work->weights[j] = weight;
-        if (s->model->classes > 2) weight = (sefr_weight)-weight;
+        if (!IS_PAIR(s->model)) weight = (sefr_weight)-weight;
         work->totals[0] += (sefr_product)weight * (sefr_product)negative;
         work->totals[1] += (sefr_product)weight * (sefr_product)positive;
     }
@@ -303,7 +339,7 @@ SEFR_APART void add_features(solver *work) {
     do {
         work->n = chunk_of(work->s.model, work->begin);
 #ifdef SEFR_PAIRS
-        if (work->s.model->classes == 2 && !work->s.gap) {
+        if (IS_PAIR(work->s.model) && !GAP_OF(&work->s)) {
             solve_some(work);
         } else
 #endif
@@ -314,40 +350,48 @@ SEFR_APART void add_features(solver *work) {
     } while (work->begin < work->s.model->features);
 }
 
-/* One classifier: its bias; the weights go to `weights` unless that is 0. */
-SEFR_APART sefr_product solve_row(const sefr_model *model, uint8_t row, sefr_weight *weights) {
-    solver work;
-    choose_sides(&work.s, model, row);
-    work.weights = weights;
-    work.begin = 0;
-    work.p.whole = work.q.whole = 0;
-    work.p.left = work.q.left = 0;
-    add_features(&work);
-    if (work.s.model->classes == 2) return -floor_theta(&work);
-    /* The paper's weights are these, turned, and its positive side is the rest; bias = floor(its theta) = -ceil(theta). */
-    swap_sides(&work);
-    return floor_theta(&work);
-}
-
-/* A class that has no records: weights 0, and a score below every other. */
-static void silence(sefr_model *model, uint8_t row) {
-    sefr_index j;
-    if (model->weights) {
-        for (j = 0; j < model->features; j++) model->weights[(sefr_index)row * model->features + j] = 0;
-    }
-#if SEFR_WEIGHT_BITS == 8
-    model->bias[row] = INT32_MIN;
-#else
-    model->bias[row] = INT64_MIN;
-#endif
-}
-
 static uint8_t classes_seen(const sefr_model *model) {
     uint8_t c, seen = 0;
     for (c = 0; c < model->classes; c++) {
         if (model->counts[c]) seen++;
     }
     return seen;
+}
+
+/* One classifier: its bias; the weights go to `weights` unless that is 0. */
+SEFR_APART sefr_product solve_row(const sefr_model *model, uint8_t row, sefr_weight *weights) {
+    solver work;
+    choose_sides(&work.s, model, row);
+#ifndef SEFR_NO_BALANCED
+    if (model->options & SEFR_BALANCED) {
+        work.share_p = 1;
+        work.share_q = (sefr_side)(classes_seen(model) - 1U);
+    } else {
+        work.share_p = work.s.n_positive;
+        work.share_q = work.s.n_negative;
+    }
+#endif
+    work.weights = weights;
+    work.begin = 0;
+    work.p.whole = work.q.whole = 0;
+    work.p.left = work.q.left = 0;
+    add_features(&work);
+    if (IS_PAIR(work.s.model)) return -floor_theta(&work);
+#ifndef SEFR_TWO_CLASSES
+    /* The paper's weights are these, turned, and its positive side is the rest; bias = floor(its theta) = -ceil(theta). */
+    swap_sides(&work);
+    return floor_theta(&work);
+#endif
+}
+
+#ifndef SEFR_TWO_CLASSES
+/* A class that has no records: weights 0, and a score below every other. */
+static void silence(sefr_model *model, uint8_t row) {
+    sefr_index j;
+    if (HAS_WEIGHTS(model)) {
+        for (j = 0; j < model->features; j++) model->weights[(sefr_index)row * model->features + j] = 0;
+    }
+    model->bias[row] = LOWEST_SCORE;
 }
 
 SEFR_APART void solve_all(sefr_model *model) {
@@ -362,14 +406,18 @@ SEFR_APART void solve_all(sefr_model *model) {
         if (weights) weights += model->features;
     }
 }
+#endif
 
 sefr_status sefr_solve(sefr_model *model) {
     if (classes_seen(model) < 2) return SEFR_NOT_READY;
-    if (model->classes == 2) {
+    if (IS_PAIR(model)) {
         model->bias[0] = (sefr_score)solve_row(model, 0, model->weights);
-    } else {
+    }
+#ifndef SEFR_TWO_CLASSES
+    else {
         solve_all(model);
     }
+#endif
     model->solved = 1;
     model->fresh = 1;
     return SEFR_OK;

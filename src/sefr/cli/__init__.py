@@ -35,6 +35,7 @@ COMMANDS = (
 EXTRAS = {
     "duckdb": "duckdb",
     "onnx": "onnx",
+    "serial": "board",
     "psycopg": "postgresql",
     "catboost": "paper",
     "lightgbm": "paper",
@@ -79,6 +80,11 @@ def _root(
 
 for _name in COMMANDS:
     app.command(_name)(getattr(import_module(f".{_name}", __name__), _name))
+app.add_typer(
+    import_module(".board", __name__).app,
+    name="board",
+    help="A board on a serial port: record, teach, fetch, merge, push.",
+)
 
 
 def main() -> None:

@@ -30,6 +30,15 @@ def export(
     learn: Annotated[
         bool, typer.Option("--learn", help="Arduino: a sketch that goes on learning on the board.")
     ] = False,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            "--window",
+            help="Arduino: the rows are windows of a signal (sefr.device.windows).",
+            metavar="LENGTH:HOP",
+            show_default=False,
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -55,12 +64,26 @@ def export(
     if to == "onnx":
         path = _onnx(clf, output or str(Path(model).with_suffix(".onnx")))
     else:
-        name = "".join(char if char.isascii() and char.isalnum() else "_" for char in Path(model).stem)
         path = device_library().export(
-            clf, to, output or ".", name=f"sefr_{name}", weights=weights.value, learn=learn
+            clf,
+            to,
+            output or ".",
+            name=Path(model).stem,
+            weights=weights.value,
+            learn=learn,
+            window=_window(window),
         )
     screen.line(f"{path}: {to}")
     screen.json({"model": model, "target": to, "output": str(path)})
+
+
+def _window(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    length, colon, hop = text.partition(":")
+    if not (colon and length.isdecimal() and hop.isdecimal()):
+        raise typer.BadParameter(f"--window takes LENGTH:HOP, for example 64:32, not {text!r}")
+    return int(length), int(hop)
 
 
 def _onnx(clf: SEFRClassifier, path: str) -> str:

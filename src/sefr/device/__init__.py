@@ -4,8 +4,9 @@ from .board import BOARDS, Board, BuildError, ToolMissingError
 from .export import export, library
 from .quantise import Quantised, quantise
 from .simulate import Simulation, simulate
-from .state import StateError, read_state, write_state
+from .state import StateError, merge_states, read_state, write_state
 from .twin import Loss, Twin
+from .windows import window_names, windows
 
 __all__ = [
     "BOARDS",
@@ -19,8 +20,11 @@ __all__ = [
     "Twin",
     "export",
     "library",
+    "merge_states",
     "quantise",
     "read_state",
     "simulate",
+    "window_names",
+    "windows",
     "write_state",
 ]

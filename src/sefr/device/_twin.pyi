@@ -1,7 +1,16 @@
 from typing import Any
 
 def learn(
-    sum_bits: int, m: int, K: int, sums: Any, counts: Any, ranges: Any, rows: Any, labels: Any, /
+    sum_bits: int,
+    m: int,
+    K: int,
+    sums: Any,
+    counts: Any,
+    ranges: Any,
+    rows: Any,
+    labels: Any,
+    half_life: int = 0,
+    /,
 ) -> int: ...
 def solve(
     weight_bits: int,
@@ -13,10 +22,10 @@ def solve(
     ranges: Any,
     weights: Any,
     bias: Any,
+    options: int = 0,
     /,
 ) -> int: ...
 def classify(
-    weight_bits: int, m: int, K: int, weights: Any, bias: Any, rows: Any, labels: Any, /
+    weight_bits: int, m: int, K: int, weights: Any, bias: Any, rows: Any, labels: Any, margin: int = 0, /
 ) -> None: ...
-def bytes_of_floats(m: int, values: Any, low: Any, high: Any, halves: Any, out: Any, /) -> None: ...
 def bytes_of_integers(m: int, values: Any, low: Any, high: Any, out: Any, /) -> None: ...

@@ -132,7 +132,14 @@ class Board:
 
     def _simavr(self, image: Image, directory: Path) -> Run:
         output = directory / "output"
-        command = [_avr_runner(), image.path, self.machine, directory / "input", output, CYCLE_LIMIT]
+        command = [
+            build_runner("avr_runner"),
+            image.path,
+            self.machine,
+            directory / "input",
+            output,
+            CYCLE_LIMIT,
+        ]
         report = _check([str(part) for part in command], "running in simavr").split()
         pairs = list(zip(report[::2], report[1::2], strict=True))
         marks = tuple(int(value) for key, value in pairs if key == "mark")
@@ -152,12 +159,12 @@ class Board:
         command += ["none", "-semihosting-config", "enable=on,target=native"]
         _check([*command, "-kernel", str(image.path)], f"running {self.name} in QEMU", directory)
         words = (directory / "report").read_bytes()
-        calibration, free, *ticks = struct.unpack(f"<{len(words) // 4}I", words)
+        calibration, free, harness, *ticks = struct.unpack(f"<{len(words) // 4}I", words)
         passed, marks = 0, []
         for before, now in zip([ticks[0] if ticks else 0, *ticks], ticks, strict=False):
             passed += (now - before) & 0xFFFFFF
             marks.append(round(passed * 65536 / calibration))
-        return Run((directory / "output").read_bytes(), tuple(marks), self.ram - free)
+        return Run((directory / "output").read_bytes(), tuple(marks), self.ram - harness - free)
 
 
 def _find(program: str, packages: str) -> str:
@@ -178,21 +185,22 @@ def _check(command: Sequence[str], what: str, directory: Path | None = None) -> 
 
 
 @functools.cache
-def _avr_runner() -> str:
+def build_runner(name: str) -> str:
+    """Return a program that runs AVR code in simavr, compiled once per user and version."""
     packages = BOARDS["uno"].packages
     folder = Path(tempfile.gettempdir()) / f"sefr-avr-runner-{os.getuid()}"
     folder.mkdir(exist_ok=True)
-    source = (HERE / "avr_runner.c").read_bytes()
-    runner, text = folder / "avr_runner", folder / "avr_runner.c"
+    source = (HERE / f"{name}.c").read_bytes()
+    runner, text = folder / name, folder / f"{name}.c"
     if not (runner.exists() and text.exists() and text.read_bytes() == source):
         if not Path("/usr/include/simavr").exists():
             raise ToolMissingError(f"simavr's headers are not installed; Debian packages: {packages}")
         fresh = Path(tempfile.mkdtemp(dir=folder))
-        (fresh / "avr_runner.c").write_bytes(source)
-        command = [_find("gcc", "gcc"), "-O2", str(fresh / "avr_runner.c"), "-o", str(fresh / "avr_runner")]
+        (fresh / f"{name}.c").write_bytes(source)
+        command = [_find("gcc", "gcc"), "-O2", str(fresh / f"{name}.c"), "-o", str(fresh / name)]
         _check([*command, "-lsimavr", "-l:libelf.so.1"], "building the simavr runner")
-        os.replace(fresh / "avr_runner", runner)
-        os.replace(fresh / "avr_runner.c", text)
+        os.replace(fresh / name, runner)
+        os.replace(fresh / f"{name}.c", text)
         fresh.rmdir()
     return str(runner)
 

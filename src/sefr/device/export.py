@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from itertools import islice
@@ -23,62 +23,17 @@ from numpy.typing import NDArray
 
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
+from .names import c_text, distinct, identifier, word
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
-from .state import MAX_RECORDS, pack_state
+from .state import MAX_RECORDS, id_of, pack_state
+from .windows import FEATURES, check_window
 
 TARGETS = ("c", "arduino", "generated")
 TEMPLATES = Path(__file__).parent / "templates"
 WINDOW = 64  # features that one displacement of an AVR load reaches
 ON_A_LINE = 20
-KEYWORDS = frozenset(
-    [
-        "auto",
-        "bool",
-        "break",
-        "case",
-        "char",
-        "class",
-        "const",
-        "continue",
-        "default",
-        "delete",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "false",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "namespace",
-        "new",
-        "private",
-        "public",
-        "register",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "template",
-        "this",
-        "true",
-        "typedef",
-        "union",
-        "unsigned",
-        "virtual",
-        "void",
-        "volatile",
-        "while",
-    ]
-)
+UNO_EEPROM = 1024
+SHOWN = 64  # names of features in a comment
 VALUE_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "float": "float"}
 
 
@@ -93,11 +48,13 @@ def export(
     target: str,
     directory: str | os.PathLike[str],
     *,
-    name: str = "sefr_model",
+    name: str = "model",
     weights: str = "int8",
     input: str | None = None,
     learn: bool = False,
     sum_bits: int = 16,
+    eeprom: int = UNO_EEPROM,
+    window: tuple[int, int] | None = None,
 ) -> Path:
     """Write a trained model for a board; return the file or, for a sketch, the folder.
 
@@ -114,7 +71,8 @@ def export(
     directory : path
         Where to write; made if need be. An existing file or sketch of that name is replaced as a whole.
     name : str
-        Of the header or sketch and of its functions; made a C identifier.
+        Of the header or sketch and of its functions; made a C identifier that is free (``sefr`` and words of
+        the language get ``model_`` before them).
     weights : {"int8", "int16"}
         Size of a weight.
     input : {"uint8", "int16", "int32", "float"}, default=None
@@ -123,6 +81,11 @@ def export(
         Only for "arduino".
     sum_bits : {16, 32}
         Size of the sums of a sketch that learns. With 16, more than 256 records of a class count less.
+    eeprom : int
+        Bytes of the board's EEPROM, in which a sketch that learns keeps two states; 1024 on an Uno.
+    window : (length, hop), default=None
+        Only for "arduino": the model was trained on ``windows(signal, length, hop)``; the sketch samples the
+        axes and makes the same features of them.
     """
     if target not in TARGETS:
         raise ValueError(f"target must be one of {list(TARGETS)}, not {target!r}")
@@ -132,51 +95,41 @@ def export(
         raise ValueError(f"sum_bits must be 16 or 32, not {sum_bits!r}")
     q = quantise(clf, weights, input)
     name = identifier(name)
-    context = _context(q, name)
+    context = _context(q, name) | {"window": _window(q, target, window)}
     directory = Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
     if target == "arduino":
-        if learn and clf.fitted_.refined is not None:
-            raise ValueError(
-                "a board that goes on learning solves its weights from sums, which would undo passes > 1: "
-                "export with learn=False, or train with passes=1"
-            )
+        _check_library(q)
+        if learn:
+            if clf.fitted_.refined is not None:
+                raise ValueError(
+                    "a board that goes on learning solves its weights from sums, which would undo "
+                    "passes > 1: export with learn=False, or train with passes=1"
+                )
+            context |= _learning(q, sum_bits, eeprom)
+        directory.mkdir(parents=True, exist_ok=True)
         return _write_sketch(q, context, directory / name, learn, sum_bits)
+    directory.mkdir(parents=True, exist_ok=True)
     if target == "generated":
         context |= _terms(q)
     return _write_file(directory / f"{name}.h", f"{'c' if target == 'c' else 'generated'}.h.j2", context)
 
 
-def identifier(text: object) -> str:
-    """Return a C identifier that resembles the text."""
-    word = re.sub(r"\W", "_", str(text), flags=re.ASCII) or "_"
-    return f"_{word}" if word[0].isdigit() or word in KEYWORDS else word
-
-
-def distinct(words: Iterable[str]) -> list[str]:
-    """Return the words with numbers added where one occurs again."""
-    seen: set[str] = set()
-    result = []
-    for word in words:
-        candidate, n = word, 1
-        while candidate in seen:
-            n += 1
-            candidate = f"{word}_{n}"
-        seen.add(candidate)
-        result.append(candidate)
-    return result
-
-
 def _context(q: Quantised, name: str) -> dict[str, Any]:
-    m = q.n_features
+    m, mapping = q.n_features, q.mapping
+    exponents = mapping.low if mapping.exponents is None else mapping.exponents
+    columns = (mapping.low, mapping.ranges, mapping.factors, exponents)
     return {
         "q": q,
+        "map": mapping,
+        "maps": zip(*(column.tolist() for column in columns), strict=True),
         "m": m,
         "name": name,
         "NAME": name.upper(),
         "version": version("sefr-learn"),
-        "labels": [_comment(label) for label in q.classes],
-        "classes": distinct(f"is_{identifier(label).strip('_') or 'class'}" for label in q.classes),
+        "labels": [c_text(label) for label in q.classes],
+        "features": [c_text(feature) for feature in q.feature_names or ()][:SHOWN],
+        "clear": [_literal(value, q.wide) for value in _clear(q)],
+        "classes": distinct(f"is_{word(label) or 'class'}" for label in q.classes),
         "rows": len(q.weights),
         "value_type": VALUE_TYPES[q.input],
         "index_type": "uint16_t" if m * len(q.weights) < 1 << 16 else "uint32_t",
@@ -191,11 +144,19 @@ def _context(q: Quantised, name: str) -> dict[str, Any]:
     }
 
 
-def _comment(label: object) -> str:
-    """Text that cannot end a C comment or a line of it."""
-    return (
-        re.sub(r"[^\x20-\x7e]", "?", str(label)).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
-    )
+def _clear(q: Quantised) -> list[int]:
+    """Return by how much the mean record of each class leads; 1 where it does not."""
+    means = np.floor(q.sums / np.maximum(q.counts, 1)[:, None]).astype(np.int64)
+    scores = means @ q.weights.T.astype(np.int64)
+    result = []
+    for label, row in enumerate(scores.tolist()):
+        totals = [value + bias for value, bias in zip(row, q.bias, strict=True)]
+        if len(totals) == 1:
+            lead = totals[0] if label else -totals[0]
+        else:
+            lead = (totals[label] - max(totals[:label] + totals[label + 1 :])) // 2
+        result.append(max(lead, 1))
+    return result
 
 
 def _literal(value: int, wide: bool) -> str:
@@ -264,22 +225,52 @@ def _write_file(path: Path, template: str, context: dict[str, Any]) -> Path:
     return path
 
 
-def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool, sum_bits: int) -> Path:
+def _window(q: Quantised, target: str, window: tuple[int, int] | None) -> dict[str, int] | None:
+    if window is None:
+        return None
+    axes, rest = divmod(q.n_features, len(FEATURES))
+    if target != "arduino" or q.input not in {"int16", "int32"}:
+        raise ValueError(
+            f"window goes with the target 'arduino' and whole numbers, not {target!r} and {q.input}: "
+            "input='int32' holds what windows() returns"
+        )
+    if rest:
+        raise ValueError(
+            f"windows have {len(FEATURES)} features per axis, and {q.n_features} is no multiple of that"
+        )
+    length, hop = check_window(*window)
+    return {"axes": axes, "length": length, "hop": hop}
+
+
+def _check_library(q: Quantised) -> None:
     limit = MAX_NARROW if q.weight_bits == 8 else MAX_WIDE
     if q.n_features > limit:
         raise ValueError(
             f"the device library takes {limit} features with int{q.weight_bits} weights, not {q.n_features}"
         )
-    if learn:
-        if sum_bits == 16 and len(q.classes) > 43:
-            raise ValueError(f"16-bit sums take 43 classes, not {len(q.classes)}: use sum_bits=32")
-        state, note = _state(q, sum_bits)
-        context |= {"sum_bits": sum_bits, "state": np.frombuffer(state, np.uint8), "state_note": note}
+
+
+def _learning(q: Quantised, sum_bits: int, eeprom: int) -> dict[str, Any]:
+    """Return what a sketch that learns starts from, or say why it cannot."""
+    if sum_bits == 16 and len(q.classes) > 43:
+        raise ValueError(f"16-bit sums take 43 classes, not {len(q.classes)}: use sum_bits=32")
+    state, note = base_state(q, sum_bits)
+    if 2 * len(state) > eeprom:
+        raise ValueError(
+            f"saving {q.n_features} features x {len(q.classes)} classes takes two states of {len(state)} "
+            f"bytes, and the EEPROM has {eeprom} (an Uno's has {UNO_EEPROM}): train on fewer features"
+            + (", use sum_bits=16" if sum_bits == 32 else "")
+            + ", or give the size of the board's with eeprom="
+        )
+    return {"state": np.frombuffer(state, np.uint8), "state_note": note, "model_id": id_of(state)}
+
+
+def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool, sum_bits: int) -> Path:
     fresh = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
         name = context["name"]
         _render("learning.h.j2" if learn else "fixed.h.j2", context, fresh / f"{name}.h")
-        _render("learn.ino.j2" if learn else "classify.ino.j2", context, fresh / f"{name}.ino")
+        _render("sensors.ino.j2", context | {"learn": learn}, fresh / f"{name}.ino")
         _copy_library(fresh / "src" / "sefr", q.weight_bits, sum_bits if learn else 16)
         about = {
             "name": name,
@@ -288,6 +279,15 @@ def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool
             "classes": q.classes.tolist(),
             "learn": learn,
         }
+        if learn:
+            low, high = (
+                (q.low, q.high)
+                if q.input != "uint8"
+                else (np.zeros(q.n_features), np.full(q.n_features, 255))
+            )
+            about |= {"low": low.tolist(), "high": high.tolist(), "feature_names": q.feature_names}
+            about |= {"id": context["model_id"], "sum_bits": sum_bits}
+            (fresh / "base.state").write_bytes(context["state"].tobytes())
         (fresh / "model.json").write_text(json.dumps(about, indent=1, default=str) + "\n")
         shutil.copymode(fresh / "src", fresh)  # a folder made by hand follows the umask
         _replace_folder(fresh, path)
@@ -312,22 +312,35 @@ def _replace_folder(fresh: Path, path: Path) -> None:
 def _copy_library(folder: Path, weight_bits: int, sum_bits: int) -> None:
     source = library()
     (folder / "body").mkdir(parents=True)
-    names = ["sefr.h", "sefr_avr.h", "sefr_avr.S", f"sefr_w{weight_bits}s{sum_bits}.c"]
+    names = [file.name for file in source.glob("sefr*") if file.suffix in {".h", ".c", ".S"}]
     names += [f"body/{file.name}" for file in (source / "body").glob("*.h")]
     for name in names:
         shutil.copyfile(source / name, folder / name)
+    (folder / "sefr_config.h").write_text(
+        f"/* The settings of this sketch; see sefr.h. */\n#define SEFR_WEIGHT_BITS {weight_bits}\n"
+        f"#define SEFR_SUM_BITS {sum_bits}\n"
+    )
 
 
-def _state(q: Quantised, sum_bits: int) -> tuple[bytes, str]:
-    """Return what was learned as a board would have it; with too many records, older ones count less."""
+def base_state(q: Quantised, sum_bits: int) -> tuple[bytes, str]:
+    """Return what was learned as a board would have it, and a note about it.
+
+    With 16-bit sums at most 128 records per class are kept, so that as many can be learned before a class is
+    halved; older ones then count less.
+    """
     counts, sums = q.counts / q.factor, q.sums / q.factor
     most = counts.max() if sum_bits == 16 else counts.sum() + len(counts)
-    share = min(1.0, MAX_RECORDS[sum_bits] / most)
+    share = min(1.0, MAX_RECORDS[sum_bits] / 2 / most)
     kept = np.where(counts > 0, np.maximum(np.floor(counts * share), 1), 0)
     part: NDArray[np.float64] = np.divide(kept, counts, out=np.zeros_like(counts), where=counts > 0)
     whole = np.minimum(np.floor(sums * part[:, None] + 1e-6), 255 * kept[:, None])
     note = f"{counts.sum():.0f} records" + (f", counting as {kept.sum():.0f}" if share < 1 else "")
-    return pack_state(kept, whole, q.ranges, sum_bits), note
+    scaling = [np.asarray(side).tolist() for side in (q.low, q.high)]
+    labels = [str(label) for label in q.classes.tolist()]
+    meaning = [q.n_features, q.input, scaling, q.feature_names, labels, kept.tolist(), whole.tolist()]
+    return pack_state(
+        kept, whole, q.ranges, sum_bits, model_id=zlib.crc32(json.dumps(meaning).encode())
+    ), note
 
 
 __all__: Sequence[str] = ("TARGETS", "export", "library")

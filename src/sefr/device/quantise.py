@@ -8,8 +8,10 @@ sefr.h.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .._weights.solve import known_ranges, means, scaling_of
 from ..classifier import SEFRClassifier
 from . import _twin
+from .mapping import Mapping, float_bytes, float_mapping, integer_mapping, not_held
 
 INPUTS = ("uint8", "int16", "int32", "float")
 WEIGHT_BITS = {"int8": 8, "int16": 16}
@@ -70,10 +73,12 @@ class Quantised:
         """Whether a score needs 64 bits."""
         return self.weight_bits == 16 or self.n_features > MAX_NARROW
 
-    @property
-    def halves(self) -> NDArray[np.float32]:
-        """Half steps of a byte per unit of each float feature."""
-        return _halves(self.low, self.high)
+    @functools.cached_property
+    def mapping(self) -> Mapping:
+        """How a raw value becomes a byte."""
+        if self.input == "float":
+            return float_mapping(self.low, self.high)
+        return integer_mapping(self.low, self.high, int(np.iinfo(np.dtype(self.input)).max))
 
     def bytes_of(self, X: Any) -> Bytes:
         """Return raw values as the bytes the board makes of them, or say which value it cannot take."""
@@ -82,9 +87,7 @@ class Quantised:
             raise ValueError(f"X has {X.shape[1]} features, but the model has {self.n_features}")
         out = np.empty(X.shape, np.uint8)
         if self.input == "float":
-            floats = np.ascontiguousarray(X, np.float32)
-            _twin.bytes_of_floats(self.n_features, floats, self.low, self.high, self.halves, out)
-            return out
+            return float_bytes(np.ascontiguousarray(X, np.float32), self.mapping)
         limits = np.iinfo(np.dtype(self.input))
         bad = (np.floor(X) != X) | (limits.min > X) | (limits.max < X)
         if bad.any():
@@ -134,6 +137,8 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
     summary = clf.summary_
     if not 2 <= len(clf.classes_) <= MAX_CLASSES:
         raise ValueError(f"a board knows 2 to {MAX_CLASSES} classes, not {len(clf.classes_)}")
+    low: NDArray[Any]
+    high: NDArray[Any]
     low, high = _raw_range(clf)
     kind = input or _smallest_input(clf, low, high)
     ranges = None
@@ -144,14 +149,14 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
     elif kind != "float":
         low, high = _whole_range(low, high, kind)
     else:
-        low, high = low.astype(np.float32), high.astype(np.float32)
+        low, high = _float_range(low, high)
     counts, sums, factor = _byte_sums(clf, kind, low, high)
     weight_bits = WEIGHT_BITS[weights]
     if clf.fitted_.refined is None:
         matrix, bias = solve_bytes(weight_bits, counts, sums, ranges)
     else:
         matrix, bias = _refined_bytes(clf, weight_bits, kind, low, high)
-    return Quantised(
+    result = Quantised(
         clf.classes_,
         summary.feature_names,
         kind,
@@ -165,6 +170,9 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
         matrix,
         bias,
     )
+    if kind != "uint8":
+        _ = result.mapping  # says which range a board cannot hold
+    return result
 
 
 def _raw_range(clf: SEFRClassifier) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -204,6 +212,15 @@ def _whole_range(low: NDArray[Any], high: NDArray[Any], kind: str) -> tuple[NDAr
     if low.min() < limits.min or high.max() > limits.max or (high - low).max() >= 1 << 24:
         raise ValueError(f"input={kind!r} does not hold the range {low.min():g} to {high.max():g}")
     return low.astype(np.int32), high.astype(np.int32)
+
+
+def _float_range(low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    limit = float(np.finfo(np.float32).max)
+    bottom, top = (np.clip(side, -limit, limit).astype(np.float32) for side in (low, high))
+    lost = np.flatnonzero((np.abs([low, high]) > limit).any(axis=0) | ((low < high) & (bottom >= top)))
+    if len(lost):
+        raise ValueError(not_held(lost[0], low[lost[0]], high[lost[0]]))
+    return bottom, top
 
 
 def _byte_sums(
@@ -258,11 +275,30 @@ def _refined_bytes(
         weights = clf.coef_ * (high.astype(np.float64) - low) / 255
         bias = clf.intercept_ + clf.coef_ @ low.astype(np.float64)
     one, dtype = (127, np.int8) if weight_bits == 8 else (32767, np.int16)
-    unit = one / max(float(np.abs(weights).max()), 1e-300)
-    lowest = -(1 << 31) if weight_bits == 8 and weights.shape[1] <= MAX_NARROW else -(1 << 63)
-    whole = np.floor if len(clf.classes_) == 2 else np.ceil
-    biases = (int(-whole(-b * unit)) if np.isfinite(b) else lowest for b in bias)
-    return np.rint(weights * unit).astype(dtype), tuple(biases)
+    largest = float(np.abs(weights).max())
+    loudest = largest or float(np.abs(bias[np.isfinite(bias)]).max(initial=0)) or 1.0
+    matrix = np.rint(weights / loudest * one).astype(dtype)
+    unit, whole = Fraction(one) / Fraction(loudest), math.floor if len(clf.classes_) == 2 else math.ceil
+    exact = [-whole(Fraction(-float(b)) * unit) if np.isfinite(b) else None for b in bias]
+    return matrix, tuple(_bounded_bias(matrix, exact))
+
+
+def _bounded_bias(weights: NDArray[Any], bias: list[int | None]) -> list[int]:
+    """Return biases of the same answers that a score's bits hold: at most 255 sum |w| + 1.
+
+    Beyond that a bias decides alone. Two classes: it is moved to where it just does. More: scores count from
+    the best of the lowest scores, and a class that can never reach it stays just below.
+    """
+    rows = weights.astype(np.int64)
+    down, up = (255 * np.where(rows * sign > 0, rows, 0).sum(axis=1) for sign in (-1, 1))
+    if len(bias) == 1:
+        value = 0 if bias[0] is None else bias[0]
+        return [min(max(value, -int(up[0])), 1 - int(down[0]))]
+    floor = max(b + int(low) for b, low in zip(bias, down, strict=True) if b is not None)
+    return [
+        -1 - int(high) if b is None else max(b - floor, -1 - int(high))
+        for b, high in zip(bias, up, strict=True)
+    ]
 
 
 def _long_bias(weights: NDArray[Any], counts: NDArray[np.uint32], sums: NDArray[np.uint32]) -> list[int]:
@@ -281,8 +317,3 @@ def _long_bias(weights: NDArray[Any], counts: NDArray[np.uint32], sums: NDArray[
         numerator, denominator = t_p * n_q**2 + t_q * n_p**2, n_p * n_q * n_all
         result.append(-(numerator // denominator) if binary else -numerator // denominator)
     return result
-
-
-def _halves(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.float32]:
-    span = high.astype(np.float64) - low.astype(np.float64)
-    return np.divide(510.0, span, out=np.zeros(len(span)), where=span > 0).astype(np.float32)

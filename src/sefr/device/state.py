@@ -5,9 +5,12 @@ The format is that of sefr.h.
 
 from __future__ import annotations
 
+import functools
+import operator
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +19,10 @@ from numpy.typing import NDArray
 from .._summary.summary import Summary
 
 MAGIC = b"SEFR"
-VERSION = 1
-HEAD = struct.Struct("<4sBBBBII")  # magic, version, bits of a sum, classes, ranges, features, sequence number
+VERSION = 2
+HEAD = struct.Struct("<4sBBBBII")  # magic, version, bits of a sum, classes, flags, features, sequence number
+ID = struct.Struct("<I")  # of the model, after the head from version 2 on
+WITH_RANGES, WITH_INT8, WITH_INT16 = 1, 2, 4  # the flags; with weights, those and the bias follow the ranges
 MAX_RECORDS = {16: 256, 32: 1 << 24}
 
 
@@ -32,6 +37,7 @@ def read_state(
     low: Any = 0.0,
     high: Any = 255.0,
     feature_names: Sequence[str] | None = None,
+    base: bytes | None = None,
 ) -> Summary:
     """Turn what a board saved or sent into a Summary.
 
@@ -49,18 +55,27 @@ def read_state(
         so adding the Summaries of many boards equals training on all their records.
     feature_names : sequence of str, default=None
         Names of the features.
+    base : bytes, default=None
+        The state that the board started from (``base.state`` of a sketch exported to learn): it is taken off,
+        so that only what the board itself learned remains. The ids of both must agree.
 
     Notes
     -----
+    What the base counted for comes off exactly as long as no class was halved on the board: with 16-bit sums,
+    until a class has 256 records.
+
     Where the board learned the ranges, they are the Summary's low and high; else those are the ``low`` and
     ``high`` given, so that a model with ``scale=(0, 255)`` or "minmax" agrees with the board.
     """
     found = [_parse(data, at) for at in _places(data)]
-    good = [state for state in found if isinstance(state, tuple)]
+    good = [state for state in found if isinstance(state, State)]
     if not good:
         reasons = [str(reason) for reason in found]
         raise StateError("; ".join(dict.fromkeys(reasons)) or f"no state in {len(data)} bytes")
-    _, counts, sums, ranges = max(good, key=_newness(good[0][0]))
+    newest = max(good, key=_newness(good[0].sequence))
+    counts, sums, ranges = newest.counts, newest.sums, newest.ranges
+    if base is not None:
+        counts, sums = _without(newest, base)
     labels = np.arange(len(counts)) if classes is None else np.asarray(classes)
     if len(labels) != len(counts):
         raise StateError(f"the state has {len(counts)} classes, but {len(labels)} labels were given")
@@ -91,6 +106,7 @@ def write_state(
     low: Any = 0.0,
     high: Any = 255.0,
     sequence: int = 0,
+    model_id: int = 0,
 ) -> bytes:
     """Turn a Summary into the state of a board, the inverse of ``read_state``.
 
@@ -122,7 +138,9 @@ def write_state(
         extremes = np.where(seen, extremes, [[255.0], [0.0]])
         if ((extremes < 0) | (extremes > 255) | (extremes != np.floor(extremes))).any():
             raise ValueError("learned ranges must be bytes: low and high whole numbers from 0 to 255")
-    return pack_state(counts, sums, extremes.astype(np.uint8) if ranges else None, sum_bits, sequence)
+    return pack_state(
+        counts, sums, extremes.astype(np.uint8) if ranges else None, sum_bits, sequence, model_id
+    )
 
 
 def pack_state(
@@ -131,15 +149,76 @@ def pack_state(
     ranges: NDArray[np.uint8] | None,
     sum_bits: int,
     sequence: int = 0,
+    model_id: int = 0,
 ) -> bytes:
     """Lay out counts (K,), sums (K, m) and ranges (2, m) as a state."""
     head = HEAD.pack(MAGIC, VERSION, sum_bits, len(counts), int(ranges is not None), sums.shape[1], sequence)
-    body = head + counts.astype("<u4").tobytes() + sums.astype(f"<u{sum_bits // 8}").tobytes()
+    body = (
+        head
+        + ID.pack(model_id)
+        + counts.astype("<u4").tobytes()
+        + sums.astype(f"<u{sum_bits // 8}").tobytes()
+    )
     body += b"" if ranges is None else ranges.tobytes()
     return body + struct.pack("<I", zlib.crc32(body))
 
 
-State = tuple[int, NDArray[np.float64], NDArray[np.float64], NDArray[np.uint8] | None]
+@dataclass(frozen=True)
+class State:
+    """The parts of a state that this reads."""
+
+    sequence: int
+    id: int
+    counts: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    ranges: NDArray[np.uint8] | None
+
+
+def merge_states(states: Iterable[bytes], *, base: bytes | None = None, **meaning: Any) -> Summary:
+    """Return what all boards learned together, the base that they started from counted once.
+
+    Parameters
+    ----------
+    states : iterable of bytes
+        As for ``read_state``, one per board.
+    base : bytes, default=None
+        What every board started from; None: from nothing.
+    meaning
+        ``classes``, ``low``, ``high`` and ``feature_names`` of ``read_state``.
+    """
+    parts = [read_state(state, base=base, **meaning) for state in states]
+    if base is not None:
+        parts.append(read_state(base, **meaning))
+    if not parts:
+        raise StateError("there is no state to merge")
+    return functools.reduce(operator.add, parts)
+
+
+def id_of(data: bytes) -> int:
+    """Return the id of the model that a state belongs to; 0 for states of version 1."""
+    found = [_parse(data, at) for at in _places(data)]
+    good = [state for state in found if isinstance(state, State)]
+    if not good:
+        raise StateError(f"no good state in {len(data)} bytes")
+    return max(good, key=_newness(good[0].sequence)).id
+
+
+def _without(state: State, base: bytes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    started = _parse(base, 0)
+    if not isinstance(started, State):
+        raise StateError(f"base: {started}")
+    if state.id != started.id or state.sums.shape != started.sums.shape:
+        raise StateError(
+            f"the state belongs to model {state.id:08x}, the base is of {started.id:08x}: the "
+            "board started from something else"
+        )
+    counts, sums = state.counts - started.counts, state.sums - started.sums
+    if (counts < 0).any() or (sums < 0).any() or (sums > 255 * counts[:, None]).any():
+        raise StateError(
+            "the board holds less than its base: a class was full and halved, or records were forgotten, so "
+            "that what it learned can no longer be told from the base"
+        )
+    return counts, sums
 
 
 def _places(data: bytes) -> list[int]:
@@ -152,29 +231,40 @@ def _places(data: bytes) -> list[int]:
 
 def _newness(first: int) -> Any:
     """Order states by sequence number, which wraps around: the distance from the first one, with its sign."""
-    return lambda state: ((state[0] - first + (1 << 31)) % (1 << 32)) - (1 << 31)
+    return lambda state: ((state.sequence - first + (1 << 31)) % (1 << 32)) - (1 << 31)
 
 
 def _parse(data: bytes, at: int) -> State | StateError:
     if len(data) - at < HEAD.size:
         return StateError(f"the state at byte {at} is cut off in its head")
-    _, version, bits, n_classes, has_ranges, m, sequence = HEAD.unpack_from(data, at)
-    if version != VERSION:
-        return StateError(f"the state at byte {at} has version {version}, this reads version {VERSION}")
-    if bits not in MAX_RECORDS or n_classes < 2 or m < 1 or has_ranges > 1:
+    _, version, bits, n_classes, flags, m, sequence = HEAD.unpack_from(data, at)
+    if not 1 <= version <= VERSION:
+        return StateError(f"the state at byte {at} has version {version}, this reads up to {VERSION}")
+    weights = flags & (WITH_INT8 | WITH_INT16)
+    if (
+        bits not in MAX_RECORDS
+        or n_classes < 2
+        or m < 1
+        or flags > 5
+        or weights == 6
+        or (version == 1 and weights)
+    ):
         return StateError(f"the state at byte {at} is damaged: its head makes no sense")
-    sizes = (4 * n_classes, n_classes * m * bits // 8, 2 * m * has_ranges)
-    end = at + HEAD.size + sum(sizes)
+    has_ranges, rows, width = flags & WITH_RANGES, 1 if n_classes == 2 else n_classes, weights // 2
+    head = HEAD.size + (ID.size if version > 1 else 0)
+    sizes = (4 * n_classes, n_classes * m * bits // 8, 2 * m * has_ranges, rows * width * (m + 4))
+    end = at + head + sum(sizes)
     if len(data) < end + 4:
         return StateError(
             f"the state at byte {at} is cut off: {end + 4 - at} bytes expected, {len(data) - at} there"
         )
     if zlib.crc32(data[at:end]) != int.from_bytes(data[end : end + 4], "little"):
         return StateError(f"the state at byte {at} is damaged: its checksum does not match")
-    at += HEAD.size
+    number = ID.unpack_from(data, at + HEAD.size)[0] if version > 1 else 0
+    at += head
     counts = np.frombuffer(data, "<u4", n_classes, at).astype(np.float64)
     sums = np.frombuffer(data, f"<u{bits // 8}", n_classes * m, at + sizes[0]).reshape(n_classes, m)
     ranges = np.frombuffer(data, np.uint8, sizes[2], at + sizes[0] + sizes[1]).reshape(-1, m)
     if (sums > 255 * counts[:, None]).any():
         return StateError("the state is damaged: a sum exceeds 255 a record")
-    return sequence, counts, sums.astype(np.float64), ranges if has_ranges else None
+    return State(sequence, number, counts, sums.astype(np.float64), ranges if has_ranges else None)

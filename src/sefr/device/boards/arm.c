@@ -28,6 +28,7 @@ static uint32_t calibrate(void) {
 void reset(void) {
     uint32_t *word;
     uint8_t *paint, *here = (uint8_t *)__builtin_frame_address(0) - 64;
+    for (paint = &image_harness; paint < &image_harness_end; paint++) *paint = 0;
     for (word = &image_bss; word < &image_bss_end; word++) *word = 0;
     for (paint = &image_data_end; paint < here; paint++) *paint = PAINT;
     SYST_RVR = 0xFFFFFF;

@@ -11,7 +11,11 @@ void board_mark(void) { GPIOR0 = 0; }
 void exit(int status);
 void exit(int status) {
     (void)status;
+#ifdef SMCR
     SMCR = _BV(SE);
+#else
+    MCUCR = _BV(SE); /* ATtiny */
+#endif
     __asm__ volatile("cli\n\tsleep");
     for (;;) {
     }

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GPIOR0 = 0x3E, GPIOR1 = 0x4A, GPIOR2 = 0x4B, PAINT = 0xC5 };
+enum { PAINT = 0xC5 };
+/* The addresses of GPIOR0, 1, 2 in the data space. */
+static const unsigned mega[3] = {0x3E, 0x4A, 0x4B}, tiny[3] = {0x31, 0x32, 0x33};
 
 static FILE *input, *output;
 
@@ -50,6 +52,7 @@ int main(int argc, char **argv) {
     avr_t *avr;
     int state = cpu_Running;
     unsigned first, i;
+    const unsigned *gpior;
     avr_cycle_count_t limit;
     if (argc != 6) return 2;
     memset(&firmware, 0, sizeof firmware);
@@ -63,9 +66,10 @@ int main(int argc, char **argv) {
     avr_init(avr);
     avr->frequency = 16000000;
     avr_load_firmware(avr, &firmware);
-    avr_register_io_write(avr, GPIOR0, mark, NULL);
-    avr_register_io_write(avr, GPIOR1, put, NULL);
-    avr_register_io_read(avr, GPIOR2, get, NULL);
+    gpior = strncmp(argv[2], "attiny", 6) ? mega : tiny;
+    avr_register_io_write(avr, gpior[0], mark, NULL);
+    avr_register_io_write(avr, gpior[1], put, NULL);
+    avr_register_io_read(avr, gpior[2], get, NULL);
     first = avr->ioend + 1U;
     for (i = first; i <= avr->ramend; i++) avr->data[i] = PAINT;
     while (state != cpu_Done && state != cpu_Crashed && avr->cycle < limit) state = avr_run(avr);

@@ -26,6 +26,7 @@ __asm__(".section .vectors,\"ax\"\n.global _start\n_start: la sp,image_stack_top
 void boot(void) {
     uint32_t *word;
     uint8_t *paint, *here = (uint8_t *)__builtin_frame_address(0) - 64;
+    for (paint = &image_harness; paint < &image_harness_end; paint++) *paint = 0;
     for (word = &image_bss; word < &image_bss_end; word++) *word = 0;
     for (paint = &image_data_end; paint < here; paint++) *paint = PAINT;
     start(65536, &image_data_end, here);

@@ -1,0 +1,199 @@
+"""SEFR for MicroPython and CircuitPython: learn, solve, classify, forget, keep. One file, no floats.
+
+The definition is that of sefr.h, to the bit: what this learns, a C board or sefr.device reads, and back.
+
+    import sefr
+    model = sefr.Model(features=6, classes=2)
+    model.learn(record, label)          # record: bytes or a list of 0 .. 255
+    model.solve()
+    label = model.classify(record)
+"""
+
+import struct
+from array import array
+
+try:
+    from binascii import crc32
+except ImportError:  # some ports leave it out
+
+    def crc32(data, value=0):
+        value ^= 0xFFFFFFFF
+        for byte in data:
+            value ^= byte
+            for _ in range(8):
+                value = (value >> 1) ^ (0xEDB88320 if value & 1 else 0)
+        return value ^ 0xFFFFFFFF
+
+
+VERSION = 2
+ONE = {8: 127, 16: 32767}
+MAX_RECORDS = {16: 256, 32: 16777216}
+HEAD = "<4sBBBBIII"  # magic, version, bits of a sum, classes, flags, features, sequence number, id
+
+
+def byte_of(value, low, high):
+    """The byte of a sensor's whole number: 0 at low, 255 at high, rounded."""
+    if high <= low or value <= low:
+        return 0
+    if value >= high:
+        return 255
+    return (255 * (value - low) + ((high - low) >> 1)) // (high - low)
+
+
+class Model:
+    """weight_bits 8 or 16; sum_bits 16: 256 records of a class before they count half; 32: many more."""
+
+    def __init__(self, features, classes=2, weight_bits=8, sum_bits=16, id=0, balanced=False):
+        if features < 1 or not 2 <= classes <= (43 if sum_bits == 16 else 254):
+            raise ValueError("features or classes beyond the limits")
+        self.features, self.classes = features, classes
+        self.one, self.sum_bits, self.id, self.balanced = ONE[weight_bits], sum_bits, id, balanced
+        self.lowest = -(1 << (31 if weight_bits == 8 else 63))
+        self.half_life = MAX_RECORDS[sum_bits] // 2
+        self.sequence = 0
+        self.counts = [0] * classes
+        self.sums = [self._zeros() for _ in range(classes)]
+        self.weights = None
+        self.bias = None
+
+    def _zeros(self):
+        # "L" is 32 bits on microcontrollers; "H" is 16 everywhere
+        return array("H" if self.sum_bits == 16 else "L", [0] * self.features)
+
+    def _check(self, record, label=0):
+        if not 0 <= label < self.classes:
+            raise ValueError("no such class")
+        if len(record) != self.features:
+            raise ValueError("the record has another length")
+        for value in record:
+            if not 0 <= value <= 255:
+                raise ValueError("a value is not a byte")
+
+    def learn(self, record, label):
+        """Add one record. When its class is full, what that class learned before counts half from then on."""
+        self._check(record, label)
+        if self.counts[label] >= 2 * self.half_life:
+            self._halve(label)
+        if self.sum_bits == 32 and sum(self.counts) == MAX_RECORDS[32]:
+            self._halve(self.counts.index(max(self.counts)))
+        sums = self.sums[label]
+        for j in range(self.features):
+            sums[j] += record[j]
+        self.counts[label] += 1
+
+    def forget(self, record, label):
+        """Take one record back, exactly."""
+        self._check(record, label)
+        sums, n = self.sums[label], self.counts[label]
+        for j in range(self.features):
+            left = sums[j] - record[j]
+            if n < 1 or left < 0 or left > 255 * (n - 1):
+                raise ValueError("the sums cannot contain this record")
+        for j in range(self.features):
+            sums[j] -= record[j]
+        self.counts[label] -= 1
+
+    def decay(self):
+        """Make all that was learned count half."""
+        for label in range(self.classes):
+            self._halve(label)
+
+    def _halve(self, label):
+        n = self.counts[label]
+        if n > 1:
+            sums, kept = self.sums[label], (n + 1) // 2
+            for j in range(self.features):
+                sums[j] = sums[j] * kept // n
+            self.counts[label] = kept
+
+    def solve(self):
+        """Make the answers follow what was learned."""
+        seen = sum(1 for n in self.counts if n)
+        if seen < 2:
+            raise ValueError("two classes need records first")
+        rows = (1,) if self.classes == 2 else range(self.classes)
+        solved = [self._solve_row(row, seen) for row in rows]
+        self.weights, self.bias = [w for w, _ in solved], [b for _, b in solved]
+
+    def _solve_row(self, row, seen):
+        p = self.counts[row]
+        weights = array("h", [0] * self.features)
+        if not p:
+            return weights, self.lowest
+        q, own, t_p, t_q = sum(self.counts) - p, self.sums[row], 0, 0
+        for j in range(self.features):
+            s_p = own[j]
+            s_q = sum(sums[j] for sums in self.sums) - s_p
+            u, v = s_p * q, s_q * p
+            if u + v:
+                w = (2 * self.one * abs(u - v) + u + v) // (2 * (u + v))
+                w = w if u >= v else -w
+                weights[j] = w
+                t_p += w * s_p
+                t_q += w * s_q
+        n_p, n_q = (1, seen - 1) if self.balanced else (p, q)
+        # theta = (tau_p n_q + tau_q n_p) / (n_p + n_q), tau_p = t_p / p, tau_q = t_q / q
+        above, below = t_p * q * n_q + t_q * p * n_p, p * q * (n_p + n_q)
+        return weights, -(above // below) if self.classes == 2 else (-above) // below
+
+    def scores(self, record):
+        """One score (two classes; above 0 means class 1), or one per class (the highest wins)."""
+        self._check(record)
+        if self.weights is None:
+            raise ValueError("solve first")
+        result = []
+        for weights, score in zip(self.weights, self.bias):
+            for j in range(self.features):
+                score += weights[j] * record[j]
+            result.append(score)
+        return result
+
+    def classify(self, record):
+        """The class of a record."""
+        scores = self.scores(record)
+        if self.classes == 2:
+            return 1 if scores[0] > 0 else 0
+        return scores.index(max(scores))
+
+    def state(self):
+        """All that was learned, as bytes: for a file, a C board, or sefr.device.read_state."""
+        head = struct.pack(
+            HEAD, b"SEFR", VERSION, self.sum_bits, self.classes, 0, self.features, self.sequence, self.id
+        )
+        parts = [head] + [struct.pack("<I", n) for n in self.counts]
+        form = "<H" if self.sum_bits == 16 else "<I"
+        parts += [struct.pack(form, value) for sums in self.sums for value in sums]
+        body = b"".join(parts)
+        return body + struct.pack("<I", crc32(body) & 0xFFFFFFFF)
+
+    def restore(self, data):
+        """Take a state of the same shape and id; solve afterwards. Nothing changes if it is refused."""
+        width = self.sum_bits // 8
+        size = 24 + 4 * self.classes + width * self.classes * self.features
+        if len(data) != size or struct.unpack("<I", data[-4:])[0] != crc32(data[:-4]) & 0xFFFFFFFF:
+            raise ValueError("no state, or a damaged one")
+        magic, version, bits, classes, flags, features, sequence, id = struct.unpack(HEAD, data[:20])
+        if (magic, version, bits, classes, flags, features) != (
+            b"SEFR",
+            VERSION,
+            self.sum_bits,
+            self.classes,
+            0,
+            self.features,
+        ):
+            raise ValueError("a state of another shape")
+        if id != self.id:
+            raise ValueError("the state belongs to another model")
+        at, counts, sums = 20, [], []
+        for _ in range(classes):
+            counts.append(struct.unpack("<I", data[at : at + 4])[0])
+            at += 4
+        for label in range(classes):
+            row = self._zeros()
+            for j in range(features):
+                row[j] = struct.unpack("<H" if width == 2 else "<I", data[at : at + width])[0]
+                if row[j] > 255 * counts[label]:
+                    raise ValueError("a sum exceeds 255 per record")
+                at += width
+            sums.append(row)
+        self.sequence, self.counts, self.sums = sequence, counts, sums

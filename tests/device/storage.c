@@ -1,0 +1,167 @@
+/* Saving to a memory that loses power. The memory is NOR flash (BLOCK_BYTES, BLOCKS, UNIT: programming clears bits, erasing
+ * sets those of a block, a byte that was programmed is not programmed again) or, where BLOCK_BYTES is 0, EEPROM of
+ * EEPROM_BYTES. For every number of operations after which the power may fail, in the middle of that operation: learn,
+ * save, then start again from what is there. Writes for each: the status of the save, then 'o' (the state before), 'n' (the
+ * new one) or 'x' (neither). Then 0xFF, the result of WORN saves to a memory with a bad byte, and, per block or place, how
+ * often it was erased or written in 64 saves. */
+#include "board.h"
+#include "sefr.h"
+
+SEFR_MODEL(model, FEATURES, CLASSES)
+SEFR_MODEL(back, FEATURES, CLASSES)
+
+enum { STATE = 24 + 4 * CLASSES + 2 * CLASSES * FEATURES };
+#if BLOCK_BYTES
+enum { BYTES = BLOCK_BYTES * BLOCKS, WEARING = BLOCKS, WEARING_BYTES = BLOCK_BYTES };
+#else
+enum { BYTES = EEPROM_BYTES, WEARING = EEPROM_BYTES / STATE, WEARING_BYTES = STATE };
+#endif
+static uint8_t memory[BYTES], buffer[UNIT];
+static uint16_t wear[WEARING + 1];
+static uint32_t power; /* operations left; the last one is torn */
+static uint32_t bad = BYTES, wrong;
+
+static int read_memory(void *context, uint32_t address, uint8_t *bytes, uint32_t n) {
+    (void)context;
+    if (address + n > BYTES) wrong++;
+    for (; n; n--, address++) *bytes++ = memory[address];
+    return 0;
+}
+
+static int program_memory(void *context, uint32_t address, const uint8_t *bytes, uint32_t n) {
+    uint32_t i;
+    (void)context;
+    if (address % UNIT || n % UNIT || address + n > BYTES) wrong++;
+    if (power == 0) return 0;
+    power--;
+    for (i = 0; i < n; i++) {
+        uint8_t value = bytes[i];
+        if (power == 0 && i >= n / 2) value |= i == n / 2 ? 0xF0 : 0xFF; /* torn: half the bits of a byte, then none */
+#if BLOCK_BYTES
+        if (memory[address + i] != 0xFF) wrong++; /* NOR: programmed twice */
+        memory[address + i] &= value;
+#else
+        if (power || i < n / 2) memory[address + i] = value;
+#endif
+        if (address + i == bad) memory[address + i] = 0;
+    }
+#if !BLOCK_BYTES
+    if (address % STATE == 0) wear[address / STATE]++;
+#endif
+    return 0;
+}
+
+#if BLOCK_BYTES
+static int erase_memory(void *context, uint32_t block) {
+    uint32_t i;
+    (void)context;
+    if (block >= BLOCKS) wrong++;
+    if (power == 0) return 0;
+    power--;
+    wear[block]++;
+    for (i = 0; i < (power ? BLOCK_BYTES : BLOCK_BYTES / 2); i++) {
+        if (block * BLOCK_BYTES + i != bad) memory[block * BLOCK_BYTES + i] = 0xFF;
+    }
+    return 0;
+}
+#else
+#define erase_memory 0
+#endif
+
+static int sync_memory(void *context) {
+    (void)context;
+    return 0;
+}
+
+static const sefr_storage storage = {
+    read_memory, program_memory, erase_memory, sync_memory, 0, BLOCK_BYTES ? BLOCK_BYTES : BYTES, BLOCK_BYTES ? BYTES / WEARING_BYTES : 1,
+    UNIT,        buffer};
+
+static void learn(uint8_t seed) {
+    uint8_t record[FEATURES];
+    sefr_index j;
+    for (j = 0; j < FEATURES; j++) record[j] = (uint8_t)(seed * 37 + j * 11);
+    sefr_learn(&model, record, (uint8_t)(seed % CLASSES));
+}
+
+static uint8_t same(const sefr_model *a, const sefr_model *b) {
+    sefr_index i;
+    for (i = 0; i < FEATURES * CLASSES; i++) {
+        if (a->sums[i] != b->sums[i]) return 0;
+    }
+    for (i = 0; i < CLASSES; i++) {
+        if (a->counts[i] != b->counts[i]) return 0;
+    }
+    return 1;
+}
+
+static void take(const sefr_model *from) {
+    sefr_index i;
+    for (i = 0; i < FEATURES * CLASSES; i++) model.sums[i] = from->sums[i];
+    for (i = 0; i < CLASSES; i++) model.counts[i] = from->counts[i];
+}
+
+static void blank(void) {
+    uint32_t i;
+    for (i = 0; i < BYTES; i++) memory[i] = 0xFF;
+}
+
+static uint8_t what_is_there(uint8_t old_counts, const sefr_model *now) {
+    uint8_t c, total = 0;
+    sefr_reset(&back);
+    if (sefr_restore(&back, &storage) != SEFR_OK) return 'x';
+    if (same(&back, now)) return 'n';
+    for (c = 0; c < CLASSES; c++) total = (uint8_t)(total + back.counts[c]);
+    return total == old_counts ? 'o' : 'x';
+}
+
+/* Power fails after 1, 2, 3, ... operations of a save, until a save is through before it fails. */
+static void lose_power(uint8_t start) {
+    uint32_t operations;
+    uint8_t i, seen = 'o', status = SEFR_IO;
+    blank();
+    sefr_reset(&model);
+    for (i = 0; i < start; i++) { /* so that the save under test falls on each place of the ring */
+        learn(i);
+        power = 100000;
+        if (sefr_save(&model, &storage) != SEFR_OK) wrong++;
+    }
+    for (operations = 0; status != SEFR_OK; operations++) {
+        learn(i);
+        power = operations;
+        status = (uint8_t)sefr_save(&model, &storage);
+        power = 0;
+        seen = what_is_there(i, &model);
+        board_put(status);
+        board_put(seen);
+        if (seen == 'n') i++;
+        if (seen == 'x') return;
+        take(&back); /* the board starts again */
+    }
+}
+
+int main(void) {
+    uint8_t start, i;
+    for (start = 1; start <= STARTS; start++) lose_power(start);
+    board_put(0xFF);
+    blank();
+    sefr_reset(&model);
+    bad = STATE / 2; /* a byte of the first place does not hold what is written to it */
+    for (i = 0; i < 5; i++) {
+        learn(i);
+        power = 100000;
+        board_put((uint8_t)sefr_save(&model, &storage));
+        board_put(what_is_there(i, &model));
+    }
+    bad = BYTES;
+    blank();
+    for (i = 0; i < WEARING; i++) wear[i] = 0;
+    for (i = 0; i < 64; i++) {
+        learn(i);
+        power = 100000;
+        if (sefr_save(&model, &storage) != SEFR_OK) wrong++;
+    }
+    board_put((uint8_t)wrong);
+    for (i = 0; i < WEARING; i++) board_put((uint8_t)wear[i]);
+    return 0;
+}

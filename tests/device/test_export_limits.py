@@ -1,0 +1,126 @@
+"""What a board cannot hold is refused at export, and what it holds is the same bits everywhere."""
+
+import subprocess
+
+import numpy as np
+import pytest
+from device_program import needs_tools
+
+from sefr import SEFRClassifier
+from sefr.device import Twin, export, quantise, simulate
+from sefr.device.quantise import _bounded_bias
+
+
+def answers(weights, bias, records):
+    """By definition, in Python's integers."""
+    scores = [
+        [
+            sum(int(w) * int(x) for w, x in zip(row, record, strict=True)) + b
+            for row, b in zip(weights, bias, strict=True)
+        ]
+        for record in records
+    ]
+    return [int(row[0] > 0) if len(row) == 1 else row.index(max(row)) for row in scores]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7])
+def test_a_bounded_bias_gives_the_same_answers(rows, rng):
+    for _ in range(150):
+        weights = rng.integers(-127, 128, (rows, 6)) * rng.integers(0, 2, (rows, 6))
+        size = 10 ** rng.integers(1, 30)
+        bias = [int(value * size) for value in rng.normal(size=rows)]
+        held = _bounded_bias(weights, bias)
+        records = [*rng.integers(0, 256, (40, 6)).tolist(), [0] * 6, [255] * 6]
+        assert answers(weights, held, records) == answers(weights, bias, records)
+        reach = 255 * np.abs(weights).sum(axis=1)
+        assert (np.abs(np.array(held)) <= reach.max() + reach + 1).all()
+
+
+def lopsided(rng, classes=2):
+    """Rows that say next to nothing and classes of very different size: the bias alone decides."""
+    X = rng.integers(0, 256, (400, 20))
+    y = np.zeros(400, int)
+    y[: 4 * (classes - 1)] = np.arange(4 * (classes - 1)) % (classes - 1) + 1
+    X[y > 0] = X[-1]
+    return SEFRClassifier(passes=10).fit(np.concatenate([X] * 5), np.concatenate([y] * 5)), X[:60]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("target", ["arduino", "c", "generated"])
+@needs_tools
+def test_a_refined_model_answers_on_the_uno_as_on_the_host(target, classes, rng):
+    clf, X = lopsided(rng, classes)
+    twin = Twin(clf).predict(X).tolist()
+    assert simulate(clf, X, "uno", target=target).predictions.tolist() == twin
+    assert np.mean(np.array(twin) == clf.predict(X)) > 0.9
+
+
+@needs_tools
+def test_a_bias_far_beyond_the_weights_answers_the_same(monkeypatch, rng):
+    """Weights near 0 beside a bias of 1: 300 digits before it was bounded."""
+    for weight in (1e-3, 1e-9, 1e-300, 0.0):
+        for sign in (-1.0, 1.0):
+            X = rng.integers(0, 256, (60, 20)).astype(float)
+            clf = SEFRClassifier(passes=10, scale=(0, 255)).fit(X, np.arange(60) % 2)
+            monkeypatch.setattr(type(clf), "coef_", np.full((1, 20), weight))
+            monkeypatch.setattr(type(clf), "intercept_", np.array([sign]))
+            q = quantise(clf, input="uint8")
+            assert abs(q.bias[0]) <= 127 * 255 * 20 + 1
+            result = simulate(clf, X, "uno")
+            expected = X.sum(axis=1) * weight + sign > 0
+            monkeypatch.undo()
+            assert result.predictions.tolist() == expected.astype(int).tolist()
+
+
+@pytest.mark.parametrize("passes", [1, 10])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    "values",
+    [np.full((12, 3), 5.0), np.full((12, 3), 5.5), np.full((12, 3), 700.0)],
+    ids=["bytes", "floats", "integers"],
+)
+@needs_tools
+def test_constant_features_compile_and_answer(values, classes, passes, tmp_path):
+    clf = SEFRClassifier(passes=passes).fit(values, np.arange(12) % classes)
+    for target in ("c", "generated", "arduino"):
+        result = simulate(clf, values, "uno", target=target)
+        assert result.predictions.tolist() == Twin(clf).predict(values).tolist()
+        path = export(clf, target, tmp_path)
+        text = path.read_text() if path.is_file() else (path / "model.h").read_text()
+        assert max(map(len, text.split())) < 60, "a number without end"
+
+
+@needs_tools
+def test_ranges_near_the_smallest_float(tmp_path, rng):
+    X = rng.uniform(1e-38, 3e-38, (40, 4))
+    y = (X[:, 0] > 2e-38).astype(int)
+    clf = SEFRClassifier().fit(X, y)
+    for target in ("c", "generated", "arduino"):
+        result = simulate(clf, X, "uno", target=target)
+        assert result.predictions.tolist() == Twin(clf).predict(X).tolist()
+        assert np.mean(result.predictions == clf.predict(X)) > 0.9
+        path = export(clf, target, tmp_path)
+        header = path if path.is_file() else path / "model.h"
+        command = ["gcc", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Woverflow", str(header)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0 or target == "arduino", done.stderr
+
+
+def test_a_range_that_floats_cannot_tell_is_refused(rng):
+    X = 1.7e9 + rng.random((20, 3)) * 0.01
+    with pytest.raises(ValueError, match="feature 0: floats on a board cannot hold the range"):
+        Twin(SEFRClassifier().fit(X, np.arange(20) % 2)).predict(X)
+
+
+def test_more_than_the_eeprom_holds_is_refused(tmp_path, rng):
+    """Two states of 20 + 8 + 4 m bytes (and the model's id) in 1,024 bytes; nothing is written."""
+    X = rng.integers(0, 256, (30, 200))
+    clf = SEFRClassifier(scale=(0, 255)).fit(X, np.arange(30) % 2)
+    with pytest.raises(
+        ValueError, match=r"200 features x 2 classes takes two states of \d+ bytes, and the EEPROM"
+    ):
+        export(clf, "arduino", tmp_path / "new", learn=True)
+    assert not (tmp_path / "new").exists()
+    assert export(clf, "arduino", tmp_path, learn=True, eeprom=4096).is_dir()
+    few = SEFRClassifier(scale=(0, 255)).fit(X[:, :100], np.arange(30) % 2)
+    assert export(few, "arduino", tmp_path, learn=True).is_dir()

@@ -1,0 +1,124 @@
+"""The device folder as a package: one version, a licence, and manifests that the ecosystems accept."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from sefr.device import library
+
+DEVICE = library().parent
+pytestmark = pytest.mark.skipif(library().name != "src", reason="the manifests are in the source tree only")
+# https://arduino.github.io/arduino-cli/latest/library-specification/
+CATEGORIES = {
+    "Display",
+    "Communication",
+    "Signal Input/Output",
+    "Sensors",
+    "Device Control",
+    "Timing",
+    "Data Storage",
+    "Data Processing",
+    "Other",
+}
+
+
+def properties():
+    lines = (DEVICE / "library.properties").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines)
+
+
+def project_version():
+    return re.search(r"version: '([\d.]+)'", (DEVICE.parent / "meson.build").read_text())[1]
+
+
+def idf():
+    yaml = pytest.importorskip("yaml")
+    return yaml.safe_load((DEVICE / "idf_component.yml").read_text())
+
+
+def test_one_version():
+    assert properties()["version"] == project_version()
+    assert json.loads((DEVICE / "library.json").read_text())["version"] == project_version()
+    assert idf()["version"] == project_version()
+
+
+def test_the_licence_is_the_project_s():
+    assert (DEVICE / "LICENSE").read_text() == (DEVICE.parent / "LICENSE").read_text()
+    assert json.loads((DEVICE / "library.json").read_text())["license"] == idf()["license"] == "BSD-3-Clause"
+
+
+def test_the_arduino_manifest_follows_its_specification():
+    """The rules that arduino-lint checks for a library in the library manager."""
+    found = properties()
+    required = "name version author maintainer sentence paragraph category url architectures"
+    for key in required.split():
+        assert found[key].strip(), key
+    assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,62}", found["name"])
+    assert not found["name"].lower().startswith("arduino")
+    assert re.fullmatch(r"\d+\.\d+\.\d+", found["version"])
+    assert found["category"] in CATEGORIES
+    assert found["sentence"].endswith(".")
+    assert found["sentence"] not in found["paragraph"]
+    assert found["url"].startswith("https://")
+    for header in found["includes"].split(","):
+        assert (DEVICE / "src" / header.strip()).is_file()
+    assert not list(DEVICE.rglob("*.exe")) + [path for path in DEVICE.rglob("*") if path.is_symlink()]
+    for example in (DEVICE / "examples").iterdir():
+        assert (example / f"{example.name}.ino").is_file()
+
+
+def test_keywords_are_separated_by_tabs_and_exist():
+    header = "".join(file.read_text() for file in (DEVICE / "src").glob("sefr*.h"))
+    for line in (DEVICE / "keywords.txt").read_text().splitlines():
+        word, kind = line.split("\t")
+        assert kind in {"KEYWORD1", "KEYWORD2", "LITERAL1"}
+        assert re.search(rf"\b{word}\b", header), word
+
+
+def test_the_platformio_manifest():
+    schema = pytest.importorskip("platformio.package.manifest.schema", reason="pip install platformio")
+    parser = pytest.importorskip("platformio.package.manifest.parser", reason="pip install platformio")
+    manifest = parser.LibraryJsonManifestParser((DEVICE / "library.json").read_text())
+    fields = manifest.as_dict()
+    assert fields.pop("license") == "BSD-3-Clause"  # the tool would fetch the list from the network
+    data = schema.ManifestSchema().load_manifest(fields)
+    assert data["name"] == "SEFR"
+    for header in data["headers"]:
+        assert (DEVICE / "src" / header).is_file()
+
+
+def test_the_esp_idf_manifest():
+    manager = pytest.importorskip("idf_component_tools.manager", reason="pip install idf-component-manager")
+    manifest = manager.ManifestManager(str(DEVICE), "sefr").load()
+    assert str(manifest.version) == project_version()
+    assert "idf_component_register" in (DEVICE / "CMakeLists.txt").read_text()
+
+
+def test_the_zephyr_module():
+    """The fields that scripts/zephyr_module.py of Zephyr reads: cmake is a folder, kconfig a file."""
+    yaml = pytest.importorskip("yaml")
+    module = yaml.safe_load((DEVICE / "zephyr" / "module.yml").read_text())
+    assert set(module) <= {"name", "build"}
+    assert (DEVICE / module["build"]["cmake"] / "CMakeLists.txt").is_file()
+    assert (DEVICE / module["build"]["kconfig"]).is_file()
+
+
+def test_the_cmake_target(tmp_path):
+    """A project that adds the folder gets the header and the library, with its own settings."""
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(app C)\n"
+        f'add_subdirectory("{DEVICE}" sefr)\ntarget_compile_definitions(sefr PUBLIC SEFR_SUM_BITS=32)\n'
+        "add_executable(app app.c)\ntarget_link_libraries(app PRIVATE sefr)\n"
+    )
+    (tmp_path / "app.c").write_text(
+        "#include <sefr.h>\nSEFR_MODEL(model, 3, 2)\n"
+        "int main(void) { return sefr_reset(&model) + sizeof(sefr_sum) - 4; }\n"
+    )
+    for command in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"], ["build/app"]):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,168 @@
+"""The exported sketch, built with the real core, on an Uno with sensors, buttons and a serial line."""
+
+import csv
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from arduino_core import build_sketch, needs_core
+from device_program import needs_tools
+
+from sefr import SEFRClassifier
+from sefr.device import Twin, export, read_state, windows
+from sefr.device.uno import Event, run_uno
+
+pytestmark = [pytest.mark.slow, needs_core]
+COLUMNS = ["light", "sound", "heat", "wind", "rain", "dust"]
+
+
+def readings(rng, n=60):
+    """Codes of six analog inputs in two situations."""
+    y = np.arange(n) % 2
+    return np.clip(rng.normal(300 + 400 * y[:, None], 120, (n, 6)), 0, 1023).astype(int), y
+
+
+def shown(rows, every=400, first=250):
+    """Each row on the inputs for a while."""
+    return [
+        Event.analog(0 if i == 0 else first + i * every - 100, channel, int(code))
+        for i, row in enumerate(rows)
+        for channel, code in enumerate(row)
+    ]
+
+
+def lines(run, kind):
+    return [line.split(" ", 1)[1] for line in run.text.splitlines() if line.startswith(f"{kind} ")]
+
+
+@needs_tools
+def test_from_a_csv_to_answers_over_the_serial_line(tmp_path, rng):
+    """The journey: train by the command, export with the defaults, build, run, read."""
+    X, y = readings(rng)
+    names = np.array(["quiet day", "Sturm (für alle)"])[y]
+    with (tmp_path / "model.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [[*COLUMNS, "situation"], *([*row, name] for row, name in zip(X, names, strict=True))]
+        )
+    environment = {**os.environ, "NO_COLOR": "1"}
+    for arguments in (
+        ["train", "model.csv", "--label", "situation", "-o", "model.sefr"],
+        ["export", "model.sefr", "--to", "arduino", "-o", "out"],
+    ):
+        command = [sys.executable, "-m", "sefr.cli", *arguments]
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    (sketch,) = (tmp_path / "out").iterdir()
+    text = (sketch / f"{sketch.name}.ino").read_text()
+    assert all(f"//   {i}  {column}\n" in text for i, column in enumerate(COLUMNS))
+    run = run_uno(build_sketch(sketch, tmp_path), shown(X[:6]), 6 * 0.4 + 0.3)
+    expected = Twin(SEFRClassifier().fit(X, names)).predict(X[:6]).tolist()
+    answers = [line.split(" ", 2)[2] for line in lines(run, "answer")]
+    assert list(dict.fromkeys(answers)) == list(dict.fromkeys(expected))
+    assert answers[-1] == expected[-1]
+    assert {line.split(" ")[0] for line in lines(run, "answer")} == {"0", "1"}
+
+
+@pytest.mark.parametrize("learn", [False, True])
+@pytest.mark.parametrize("kind", ["int16", "float", "uint8"])
+@needs_tools
+def test_values_sent_over_the_line_are_answered_as_by_the_twin(tmp_path, rng, kind, learn):
+    X, y = readings(rng, 90)
+    y = np.arange(90) % 3 if kind == "float" else y
+    X = X / 8 if kind == "float" else X // 5 if kind == "uint8" else X
+    clf = SEFRClassifier(scale=(0, 255) if kind == "uint8" else "minmax").fit(X, y)
+    image = build_sketch(export(clf, "arduino", tmp_path, learn=learn, input=kind), tmp_path)
+    asked = X[:8]
+    events = [Event.send(10, "q")]
+    events += [
+        Event.send(50 + 120 * i, "c " + ",".join(f"{v:g}" for v in row)) for i, row in enumerate(asked)
+    ]
+    answers = lines(run_uno(image, events, 1.5), "answer")
+    found = [int(answer.split()[0]) for answer in answers][-8:]
+    assert found == Twin(clf, input=kind).predict(asked).tolist()
+    assert all(0 <= int(answer.split()[1]) <= 100 for answer in answers)
+
+
+@needs_tools
+def test_learning_by_button_and_by_command_then_saving(tmp_path, rng):
+    """What was taught is answered, sent, kept over a restart, and not taken up by another sketch."""
+    X, y = readings(rng)
+    clf = SEFRClassifier(scale=(0, 1023)).fit(X[:4], y[:4])
+    path = export(clf, "arduino", tmp_path / "one", learn=True)
+    image = build_sketch(path, tmp_path)
+    eeprom = tmp_path / "eeprom"
+    button = [*shown([[1000] * 6]), Event.pin(450, 2, 0), Event.pin(1250, 2, 1)]
+    typed = [Event.send(1400, "q"), *(Event.send(1450 + 150 * i, "t1 3,3,3,3,3,3") for i in range(5))]
+    closing = [Event.send(2300, "s"), Event.send(2450, "x"), Event.send(2600, "w"), Event.send(2900, "l7")]
+    run = run_uno(image, [*button, *typed, *closing], 3.3, eeprom)
+    statuses = lines(run, "status")
+    assert statuses[-1] == "1", "class 7 is not there"
+    assert set(statuses[:-1]) == {"0"}
+    state = bytes.fromhex(lines(run, "state")[0])
+    learned = read_state(state, base=(path / "base.state").read_bytes(), low=0, high=1023)
+    assert learned.counts[1] == 5
+    assert 3 <= learned.counts[0] <= 5, "held for four answers"
+    after = run_uno(image, [Event.send(10, "q"), Event.send(100, "x")], 0.4, eeprom)
+    assert (
+        read_state(bytes.fromhex(lines(after, "state")[0])).counts.tolist()
+        == read_state(state).counts.tolist()
+    )
+    other = export(SEFRClassifier(scale=(0, 1023)).fit(X[:8], y[:8]), "arduino", tmp_path / "two", learn=True)
+    fresh = run_uno(build_sketch(other, tmp_path), [Event.send(10, "q"), Event.send(100, "x")], 0.4, eeprom)
+    assert bytes.fromhex(lines(fresh, "state")[0]) == (other / "base.state").read_bytes()
+
+
+@needs_tools
+def test_the_led_shows_the_answer(tmp_path, rng):
+    X, y = readings(rng)
+    image = build_sketch(export(SEFRClassifier().fit(X, y), "arduino", tmp_path), tmp_path)
+    run = run_uno(image, shown([[100] * 6, [900] * 6, [100] * 6], every=600), 1.8)
+    assert [level for _, level in run.led][-3:] == [0, 1, 0]
+
+
+@needs_tools
+def test_a_damaged_state_is_not_taken(tmp_path, rng):
+    X, y = readings(rng)
+    path = export(SEFRClassifier(scale=(0, 1023)).fit(X, y), "arduino", tmp_path, learn=True)
+    image, base = build_sketch(path, tmp_path), (path / "base.state").read_bytes()
+    torn = base[:30] + bytes([base[30] ^ 1]) + base[31:]
+    events = [
+        Event.send(10, "q"),
+        Event.send(50, f"p{torn.hex()}"),
+        Event.send(400, "x"),
+        Event.send(600, "pzz"),
+    ]
+    run = run_uno(image, [*events, Event.send(900, f"p{base.hex()}")], 1.4)
+    assert lines(run, "status") == ["7", "7", "0"]
+    assert bytes.fromhex(lines(run, "state")[0]) == base
+
+
+@needs_tools
+def test_windows_of_a_signal_on_the_board_are_those_of_the_host(tmp_path, rng):
+    """Trained on windows in Python, run on samples in C; the signal is made here."""
+
+    def movement(size, speed, n=1200):
+        swing = size * np.sin(2 * np.pi * speed * np.arange(n)[:, None] * 0.01 + [0, 1])
+        return np.clip(512 + swing + rng.normal(0, 3, (n, 2)), 0, 1023).astype(int)
+
+    kinds = {"rest": (0, 1), "wave": (250, 3)}
+    rows = {name: windows(movement(*kind), 32, 16) for name, kind in kinds.items()}
+    X, y = np.concatenate(list(rows.values())), np.repeat(list(rows), [len(part) for part in rows.values()])
+    clf = SEFRClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="no multiple"):
+        export(SEFRClassifier().fit(X[:, :8], y), "arduino", tmp_path, window=(32, 16), input="int32")
+    path = export(clf, "arduino", tmp_path, window=(32, 16), input="int32")
+    played = np.concatenate([movement(*kinds["rest"], 200), movement(*kinds["wave"], 200)])
+    events = [
+        Event.analog(10 * i, axis, int(code)) for i, row in enumerate(played) for axis, code in enumerate(row)
+    ]
+    answers = [
+        line.split()[-1] for line in lines(run_uno(build_sketch(path, tmp_path), events, 4.0), "answer")
+    ]
+    assert len(answers) >= 18
+    assert answers[1:8] == ["rest"] * 7
+    assert answers[-7:] == ["wave"] * 7

@@ -1,0 +1,73 @@
+"""States in memories: NOR flash, EEPROM and files, power lost in every operation, bad bytes, and wear."""
+
+import pytest
+from device_program import EVERYWHERE, built, needs_tools
+from device_reference import IO, OK
+
+from sefr.device import BOARDS
+
+FEATURES, CLASSES = 3, 2
+STATE = 24 + 4 * CLASSES + 2 * CLASSES * FEATURES  # 44 bytes
+# bytes of a block, blocks, bytes of a unit; 0: EEPROM of so many bytes
+MEMORIES = {
+    "several states per block": (128, 3, 1),
+    "units of eight": (128, 2, 8),
+    "one state per block": (64, 4, 4),
+    "several blocks per state": (16, 9, 16),
+    "EEPROM of two states": (0, 2 * STATE, 1),
+    "EEPROM of five": (0, 5 * STATE + 9, 1),
+}
+memories = pytest.mark.parametrize("memory", MEMORIES)
+
+
+def run(board, memory, starts):
+    block, blocks, unit = MEMORIES[memory]
+    defines = (f"FEATURES={FEATURES}", f"CLASSES={CLASSES}", f"STARTS={starts}", f"UNIT={unit}")
+    defines += (
+        (f"BLOCK_BYTES={block}", f"BLOCKS={blocks}") if block else ("BLOCK_BYTES=0", f"EEPROM_BYTES={blocks}")
+    )
+    output = BOARDS[board].run(built(board, "storage.c", defines)).output
+    end = output.index(0xFF)
+    return (
+        list(zip(output[:end:2], output[1:end:2], strict=True)),
+        output[end + 1 : end + 11],
+        output[end + 11 :],
+    )
+
+
+@pytest.mark.parametrize("board", EVERYWHERE)
+@memories
+@needs_tools
+def test_power_lost_in_any_operation_leaves_the_old_state_or_the_new_one(board, memory):
+    """At every program and every erase, torn in its middle, on each place of the ring."""
+    outcomes, _, rest = run(board, memory, starts=3 if board == "uno" else 7)
+    assert rest[0] == 0, "the memory was not used as its geometry asks for"
+    assert {seen for _, seen in outcomes} == {ord("o"), ord("n")}
+    assert all((seen == ord("n")) == (status == OK) for status, seen in outcomes)
+    assert {status for status, _ in outcomes} == {OK, IO}
+    assert len(outcomes) > STATE // 16
+
+
+@memories
+@needs_tools
+def test_a_bad_byte_is_passed_over(memory):
+    """Each save succeeds, on another place, or says that it could not; the state before is there then."""
+    _, tries, _ = run("host", memory, starts=1)
+    pairs = list(zip(tries[::2], tries[1::2], strict=True))
+    assert all(seen == ord("n" if status == OK else "o") for status, seen in pairs[1:])
+    assert pairs[0] == (OK, ord("n"))
+    if MEMORIES[memory][:2] != (0, 2 * STATE):  # where there is a third place
+        assert all(status == OK for status, _ in pairs)
+
+
+@memories
+@needs_tools
+def test_wear_is_spread_over_all_of_the_memory(memory):
+    _, _, rest = run("host", memory, starts=1)
+    wear = list(rest[1:])
+    block = MEMORIES[memory][0]
+    if block and block < STATE:  # blocks that do not make up a whole group are left alone
+        group = -(-STATE // block)
+        wear = wear[: len(wear) // group * group]
+    assert max(wear) - min(wear) <= 1
+    assert min(wear) > 0
