@@ -113,7 +113,8 @@ int main(void) {{
 def test_emulated_eeprom_is_begun_and_committed(tmp_path):
     """The interface of the ESP32, ESP8266 and RP2040 cores: begin, read, write, commit, and no update."""
     (tmp_path / "EEPROM.h").write_text(
-        """#include <cstdint>
+        """#pragma once
+#include <cstdint>
 #include <cstddef>
 #include <cstring>
 struct EEPROMClass {
@@ -145,7 +146,8 @@ int main() {
     memset(EEPROM.buffer, 0, sizeof EEPROM.buffer);
     sefr_eeprom_begin(&storage); // after a reset
     sefr_reset(&m);
-    printf("%d %d", sefr_restore(&m, &storage), (int)m.counts[1]);
+    printf("%d ", sefr_restore(&m, &storage));
+    printf("%d", (int)m.counts[1]);
 }
 """
     )
