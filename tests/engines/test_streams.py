@@ -97,7 +97,7 @@ def test_arrow_data_of_every_kind(mixed, numbers, tmp_path):
 def test_a_reader_is_read_once(mixed):
     reader = mixed.to_reader()
     Summary.of_frame(reader, "species", ["count"])
-    with pytest.raises(EngineError, match="^pyarrow: "):
+    with pytest.raises(EngineError, match=r"^pyarrow: "):
         Summary.of_frame(reader, "species", ["count"])
 
 
@@ -126,7 +126,7 @@ def test_a_lazy_frame_passed_to_predict(rows):
         ibis.memtable(columns),
     ]
     for frame in lazy:
-        with pytest.raises(TypeError, match="X is a lazy frame .* collect it first"):
+        with pytest.raises(TypeError, match=r"X is a lazy frame .* collect it first"):
             clf.predict(frame)
         with pytest.raises(TypeError, match="X is a lazy frame"):
             SEFRClassifier().fit(frame, y)

@@ -138,8 +138,8 @@ def _refuse_lazy(X: Any) -> None:
     lazy = engine in {"polars", "duckdb", "ibis", "dask", "pyspark"} and type(X).__name__ in kinds
     if lazy and not nw.dependencies.is_into_dataframe(X):
         raise TypeError(
-            f"X is a lazy frame ({engine}), whose rows are not here yet: collect it first, learn from it with "
-            "fit_frame, or score it where it is with sefr.engines.expressions"
+            f"X is a lazy frame ({engine}), whose rows are not here yet: collect it first, learn from it "
+            "with fit_frame, or score it where it is with sefr.engines.expressions"
         )
 
 

@@ -12,8 +12,8 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .columns import counted_names
+from .dialects import quoted
 from .error import EngineError, spoken_by
-from .sql import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
