@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import time
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.datasets import load_iris
 
 from sefr import SEFRClassifier, Summary, load, model_file, save
 from sefr.model_file import CLOSING, DIGITS, ModelFileError, dump, parse
@@ -134,7 +136,7 @@ def test_the_file_is_json_that_people_can_read(tmp_path):
     save(small_model(), tmp_path / "m.sefr")
     content = json.loads((tmp_path / "m.sefr").read_text(), parse_constant=lambda text: pytest.fail(text))
     assert content["format"] == "sefr model"
-    assert content["schema"] == 1
+    assert content["schema"] == 2
     assert content["classes"]["labels"] == ["dry", "mist", "wet"]
     assert content["summary"]["counts"] == [1, 1, 2]
     assert content["summary"]["sums"][0] == [1.5, 0.1, -3]
@@ -210,7 +212,7 @@ def test_ten_thousand_forgeries_are_refused_or_mean_what_they_say():
 
 FORGERIES = {
     "member unknown": lambda c: c.update(refined=[1]),
-    "member absent": lambda c: c.pop("table"),
+    "member absent": lambda c: c.pop("columns"),
     "summary not an object": lambda c: c.update(summary=[]),
     "text for a number": lambda c: c["summary"]["counts"].__setitem__(0, "1"),
     "true for a number": lambda c: c["summary"]["counts"].__setitem__(0, True),
@@ -235,7 +237,11 @@ FORGERIES = {
     "epsilon true": lambda c: c["settings"].update(epsilon=True),
     "epsilon huge": lambda c: c["settings"].update(epsilon=10**400),
     "closed not bool": lambda c: c["classes"].update(closed=1),
-    "table not an object": lambda c: c.update(table=3),
+    "a negative temperature": lambda c: c["calibration"].update(inverse_temperature=-1.0),
+    "verbose is a list": lambda c: c["settings"].update(verbose=[1]),
+    "a sum out of reach": lambda c: c["summary"]["sums"][0].__setitem__(0, 1e6),
+    "batches not text": lambda c: c.update(batches=[1]),
+    "columns not an object": lambda c: c.update(columns=3),
 }
 
 
@@ -245,23 +251,46 @@ def test_a_forged_member_is_refused(change):
         parse(edited(small_model(), change))
 
 
+def test_midpoints_that_do_not_go_with_the_bias_are_refused():
+    X, y = load_iris(return_X_y=True)
+    clf = SEFRClassifier(passes=3).fit(X, y)
+    assert_same(parse(dump(clf)), clf)
+    with pytest.raises(ModelFileError, match="midpoints"):
+        parse(edited(clf, lambda c: c["refined"]["midpoints"][0].__setitem__(0, 7.0)))
+
+
+def test_few_bytes_do_not_ask_for_gigabytes():
+    labels = sorted([*(f"{i:05}" for i in range(20_000)), "z" * 1_000_000])
+    sums = [[0.0]] * len(labels)
+    parts = {"counts": [1.0] * len(labels), "sums": sums, "low": [0.0], "high": [1.0]}
+    clf = SEFRClassifier.from_summary(Summary.from_parts(classes=np.array(labels, dtype=object), **parts))
+    forged = edited(clf, lambda c: c["classes"].update(kind="text"))
+    with pytest.raises(ModelFileError, match="too long for labels"):
+        parse(forged)
+    body = clf.summary_.to_bytes()[:-4]
+    at = body.index(b"\x0c", 10)
+    body = body[:at] + b"\x0b" + body[at + 1 :]  # the kind: text instead of text objects
+    with pytest.raises(ValueError, match="too long for labels"):
+        Summary.from_bytes(body + zlib.crc32(body).to_bytes(4, "little"))
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        b'"table": ' + b"[" * 100_000 + b"]" * 100_000,
-        b'"table": {"a": 1, "a": 2}',
-        b'"table": {"a": ' + b"9" * 5000 + b"}",
+        b'"columns": ' + b"[" * 100_000 + b"]" * 100_000,
+        b'"columns": {"a": 1, "a": 2}',
+        b'"columns": {"a": ' + b"9" * 5000 + b"}",
     ],
 )
 def test_hostile_json_is_refused(text):
-    content = dump(small_model()).replace(b'"table": null', text)
+    content = dump(small_model()).replace(b'"columns": null', text)
     with pytest.raises(ModelFileError):
         parse(resealed(content))
 
 
 def test_a_newer_schema_says_so():
-    with pytest.raises(ModelFileError, match="newer version: schema 2"):
-        parse(edited(small_model(), lambda c: c.update(schema=2)))
+    with pytest.raises(ModelFileError, match="newer version: schema 3"):
+        parse(edited(small_model(), lambda c: c.update(schema=3)))
     parse(edited(small_model(), lambda c: None))
 
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._answers.answers import Answers
-from ._answers.probabilities import HeldOut, joined, some_scores
+from ._answers.fitted import Fitted
+from ._answers.probabilities import Calibration
 from ._rows.batches import Gatherer, again, three
-from ._rows.inputs import feature_names_of, labelled, refuse_one_class
+from ._rows.inputs import feature_names_of, labelled, matrix_of, refuse_one_class
 from ._rows.labelled import Labelled, Table, sample_of
-from ._rows.labels import encode
+from ._rows.labels import encode, find_labels
 from ._summary.summary import Summary
 from ._system.progress import Progress
 from ._system.threads import thread_count
+from ._weights.class_weight import class_weights
 from ._weights.refine.refine import Refined, refine_rows
-from ._weights.solve import solve
+from ._weights.solve import scaling_of, solve
 
 
 class SEFRClassifier(Answers):
@@ -39,6 +43,11 @@ class SEFRClassifier(Answers):
         Keeps eq. 5 of the paper from dividing by zero.
     missing : {"error", "ignore"}, default="error"
         What NaN means: an error, or a value that votes for no class.
+    class_weight : None, "balanced" or dict, default=None
+        How often the rows of each class count: None as they come (the paper), "balanced" as if all classes
+        had the same number of rows, or ``{label: weight}``, 1 for a label that is not named. It is applied
+        where the Summary is solved, so it costs nothing and ``from_summary`` can change it. It moves the
+        threshold between the class means (eq. 9), never beyond them.
     n_jobs : int, default=None
         Threads for training and prediction; None is one, -1 all. Results are the same to the bit.
     passes : int, default=1
@@ -68,6 +77,8 @@ class SEFRClassifier(Answers):
         Number of features.
     feature_names_in_ : ndarray of shape (m,)
         Names of the features, where the rows had any.
+    fitted_ : Fitted
+        All of the above as one value that never changes: what a verb replaces as a whole.
 
     Notes
     -----
@@ -93,6 +104,7 @@ class SEFRClassifier(Answers):
         scale: Any = "minmax",
         epsilon: float = 1e-7,
         missing: str = "error",
+        class_weight: Any = None,
         n_jobs: int | None = None,
         passes: int = 1,
         verbose: int = 0,
@@ -100,6 +112,7 @@ class SEFRClassifier(Answers):
         self.scale = scale
         self.epsilon = epsilon
         self.missing = missing
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.passes = passes
         self.verbose = verbose
@@ -112,7 +125,7 @@ class SEFRClassifier(Answers):
         X : array, sparse matrix or dataframe of shape (n, m)
             The rows, read in place: floats, integers or booleans in any order of memory, CSR or CSC.
         y : array of shape (n,)
-            A label a row: strings, integers, booleans, categories.
+            One label per row: strings, integers, booleans, categories.
         sample_weight : array of shape (n,), default=None
             How often each row counts.
 
@@ -121,12 +134,9 @@ class SEFRClassifier(Answers):
         self : SEFRClassifier
             The trained model.
         """
-        summary, table = self._summarise(X, y, sample_weight, reset=True)
+        summary, rows = self._summarise(X, y, sample_weight)
         refuse_one_class(summary.classes, "y", "; partial_fit with classes=[...] can start from one")
-        refined = self._refine(summary, table) if self.passes > 1 else None
-        self._closed = False
-        self._learned(summary, X, refined)
-        self._remember_scores(table)
+        self._fitted = self._learned(summary, rows, _names_of(X))
         return self
 
     def fit_batches(self, batches: Any) -> Self:
@@ -144,24 +154,61 @@ class SEFRClassifier(Answers):
             The trained model. After one pass it equals ``fit`` on all rows; after more it differs by the
             sample of rows that chooses the steps.
         """
-        self._check_params()
+        self.check_params()
         start, gatherer = again(batches), Gatherer()
         total: Summary | None = None
-        first = None
+        names = None
         for number, batch in enumerate(start()):
-            summary, rows = self._summarise(*three(batch, number), reset=True)
-            first = batch[0] if total is None else first
+            summary, rows = self._summarise(*three(batch, number))
+            names = _names_of(batch[0]) if total is None else names
             total = summary if total is None else total + summary
             gatherer.add(rows)
         if total is None:
             raise ValueError("there are no batches to learn from")
         refuse_one_class(total.classes, "all batches together")
 
-        def labelled() -> Iterator[Labelled]:
+        def labelled_batches() -> Iterator[Labelled]:
             for number, batch in enumerate(start()):
-                yield self._labelled(*three(batch, number), reset=True)
+                yield self._labelled(*three(batch, number))
 
-        return self._learned_in_passes(total, labelled, gatherer.sample(total.classes), first)
+        return self.fit_from(total, labelled_batches, gatherer.sample(total.classes), names)
+
+    def fit_from(
+        self,
+        summary: Summary,
+        batches: Callable[[], Iterable[Labelled]],
+        sample: Table,
+        names: NDArray[Any] | None = None,
+    ) -> Self:
+        """Learn from a Summary, which is the first pass, and make the others over batches of its rows.
+
+        What was learned before is forgotten.
+
+        Parameters
+        ----------
+        summary : Summary
+            Of all rows.
+        batches : callable
+            Yields the rows, labelled, anew for every pass.
+        sample : Table
+            Some of the rows, coded by the classes of the Summary.
+        names : ndarray, default=None
+            The features' names, where the rows have any.
+
+        Returns
+        -------
+        self : SEFRClassifier
+            The trained model.
+        """
+        self.check_params()
+        classes = summary.classes
+        fitted = self._solved(summary, names)
+        if self.passes > 1:
+            refined = self._refine(fitted, lambda: (part.over(classes) for part in batches()), sample)
+            fitted = replace(fitted, refined=refined)
+        rows = Labelled(sample.matrix, classes, sample.codes, sample.weights)
+        self._fitted = replace(fitted, calibration=fitted.calibrated_with(rows, Calibration()))
+        return self
 
     def fit_frame(
         self, frame: Any, label: str = "y", features: Sequence[str] | None = None, weight: str | None = None
@@ -180,16 +227,14 @@ class SEFRClassifier(Answers):
         self : SEFRClassifier
             The trained model, unchanged if an error was raised.
         """
-        self._check_params()
+        self.check_params()
         if self.passes > 1:
             raise ValueError(
                 f"passes={self.passes}: an engine adds up one pass; use passes=1 here, or fit or fit_batches"
             )
         summary = Summary.of_frame(frame, label, features, weight, missing=self.missing)
         refuse_one_class(summary.classes, f"column {label!r}")
-        self._learned(summary)
-        self._closed = False
-        self.feature_names_in_ = np.array(summary.feature_names, dtype=object)
+        self._fitted = self._solved(summary, np.array(summary.feature_names, dtype=object))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -212,91 +257,86 @@ class SEFRClassifier(Answers):
         self : SEFRClassifier
             The model, unchanged if an error was raised.
         """
-        first = not hasattr(self, "summary_")
-        summary, table = self._summarise(X, y, sample_weight, reset=first)
-        closed = getattr(self, "_closed", False) and not first
+        before = self._fitted if self.__sklearn_is_fitted__() else None
+        summary, rows = self._summarise(X, y, sample_weight, known=before is not None)
+        closed = before is not None and before.closed
         if classes is not None:
             known = encode(classes)[0]
             if closed and not np.array_equal(known, self.classes_):
                 raise ValueError(
                     f"classes={list(known)} differ from those of an earlier call: {list(self.classes_)}"
                 )
-            closed = True
+            summary = _within(summary, known)
         elif closed:
-            known = self.classes_
-        if closed:
-            summary = self._within(summary, known)
-        total = summary if first else self.summary_ + summary
+            summary = _within(summary, self.classes_)
+        total = summary if before is None else before.summary + summary
         if classes is not None:
-            total = self._within(total, known)
+            total = _within(total, known)
         if len(total.classes) < 2:
             raise ValueError(
                 f"the first rows have one class only, {total.classes[0]!r}; "
                 "name all labels with classes=[...]"
             )
-        refined = self._refine(total, table, None if first else self) if self.passes > 1 else None
-        self._closed = closed
-        before = None if first else self._held_out_over(total.classes)
-        self._learned(total, X if first else None, refined)
-        self._remember_scores(table, before)
+        names = _names_of(X) if before is None else before.names
+        fitted = self._learned(total, rows, names, before)
+        self._fitted = replace(fitted, closed=closed or classes is not None)
         return self
 
-    def merge(self, other: SEFRClassifier | Summary) -> Self:
-        """Add what another model or Summary has learned: equal to having fitted the rows of both.
+    def merge(self, other: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add what another model or Summary has learned, or rows: equal to having fitted the rows of both.
 
         Not after further passes (``passes > 1``): refined weights come from rows, and these are not at hand.
 
         Parameters
         ----------
-        other : SEFRClassifier or Summary
+        other : SEFRClassifier, Summary, or array of shape (n, m)
             Of the same features. Its classes may differ.
+        y, sample_weight
+            As for ``fit``, where ``other`` are rows.
 
         Returns
         -------
         self : SEFRClassifier
             The model, unchanged if an error was raised.
         """
-        check_is_fitted(self)
-        self._refuse_without_rows("merge")
+        if y is not None:
+            check_is_fitted(self)
+            self._refuse_without_rows("merge")
+            return self.partial_fit(other, y, sample_weight=sample_weight)
+        fitted, summary = self._both("merge", other)
+        if fitted.closed:
+            summary = _within(summary, self.classes_)
+        total = fitted.summary + summary
+        calibration = fitted.calibration_over(total.classes)
         if isinstance(other, SEFRClassifier):
-            check_is_fitted(other)
-            other._refuse_without_rows("be merged")
-            classes = (self.summary_ + other.summary_).classes
-            both = joined(self._held_out_over(classes), other._held_out_over(classes))
-            other = other.summary_
-        else:
-            both = self._held_out
-        if not isinstance(other, Summary):
-            raise TypeError(
-                f"a SEFRClassifier merges with another or with a Summary, not with {type(other).__name__}"
-            )
-        if getattr(self, "_closed", False):
-            other = self._within(other, self.classes_)
-        return self._learned(self.summary_ + other, held_out=both)
+            calibration = calibration.joined(other.fitted_.calibration_over(total.classes))
+        self._fitted = self._solved(total, fitted.names, fitted, calibration)
+        return self
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take rows back: equal to never having seen them.
+    def forget(self, other: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take rows back, or all rows of another model or Summary: equal to never having seen them.
 
         With ``scale="minmax"`` the lowest and highest values stay those of all rows ever seen. Not after
         further passes (``passes > 1``): refined weights would still know the rows.
 
         Parameters
         ----------
-        X, y, sample_weight
-            Rows that were learned before, as for ``fit``.
+        other : array of shape (n, m), SEFRClassifier or Summary
+            Rows that were learned before, or what has learned them.
+        y, sample_weight
+            As for ``fit``, where ``other`` are rows.
 
         Returns
         -------
         self : SEFRClassifier
             The model, unchanged if an error was raised.
         """
-        check_is_fitted(self)
-        self._refuse_without_rows("forget")
-        summary, _ = self._summarise(X, y, sample_weight, reset=False)
-        unknown = [label for label in summary.classes if label not in self.classes_]
-        if unknown:
-            raise ValueError(f"cannot forget rows of class {unknown[0]!r}: none was learned")
-        return self._learned(self.summary_ - summary, held_out=self._held_out)
+        fitted, summary = self._both("forget", other, y, sample_weight)
+        unknown = find_labels(fitted.summary.classes, summary.classes) < 0
+        if unknown.any():
+            raise ValueError(f"cannot forget rows of class {summary.classes[unknown][0]!r}: none was learned")
+        self._fitted = self._solved(fitted.summary - summary, fitted.names, fitted, fitted.calibration)
+        return self
 
     def decay(self, factor: float) -> Self:
         """Make all rows learned so far count ``factor`` times, 0 < factor <= 1, beside those to come.
@@ -304,12 +344,13 @@ class SEFRClassifier(Answers):
         Returns
         -------
         self : SEFRClassifier
-            The model; its answers do not change until it learns more.
+            The model; its answers and probabilities do not change until it learns more.
         """
-        check_is_fitted(self)
+        fitted = self.fitted_
         if not isinstance(factor, Real) or not 0 < factor <= 1:
             raise ValueError(f"decay takes a factor above 0 and up to 1, not {factor!r}")
-        return self._learned(self.summary_ * float(factor), refined=self._refined, held_out=self._held_out)
+        self._fitted = replace(fitted, summary=fitted.summary * float(factor))
+        return self
 
     @classmethod
     def from_summary(cls, summary: Summary, **params: Any) -> Self:
@@ -326,26 +367,34 @@ class SEFRClassifier(Answers):
             raise TypeError(f"from_summary takes a Summary, not {type(summary).__name__}")
         refuse_one_class(summary.classes, "this Summary")
         self = cls(**params)
-        self._check_params()
+        self.check_params()
         if self.passes > 1:
             raise ValueError(
                 f"passes={self.passes}: a Summary has no rows to make further passes over; "
                 "use passes=1, or fit"
             )
-        self._closed = False
-        return self._learned(summary)
+        names = summary.feature_names
+        self._fitted = self._solved(summary, None if names is None else np.array(names, dtype=object))
+        return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing == "ignore"
-        tags.input_tags.positive_only = self.scale is None
-        return tags
+    @classmethod
+    def from_fitted(cls, fitted: Fitted, **params: Any) -> Self:
+        """Build a trained model from all that another one knows.
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "summary_")
+        Parameters
+        ----------
+        fitted : Fitted
+            The ``fitted_`` of a model.
+        **params
+            As for the constructor; the weights stay those of ``fitted``.
+        """
+        self = cls(**params)
+        self.check_params()
+        self._fitted = fitted
+        return self
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise an error that names the first setting that has no meaning."""
         if isinstance(self.scale, str) and self.scale != "minmax":
             raise ValueError(f"scale must be 'minmax', None or a pair (low, high), not {self.scale!r}")
         if not isinstance(self.epsilon, Real) or not 0 <= self.epsilon < np.inf:
@@ -356,109 +405,126 @@ class SEFRClassifier(Answers):
             raise ValueError(f"passes must be a whole number from 1 up, not {self.passes!r}")
         if self.n_jobs is not None and not isinstance(self.n_jobs, Integral):
             raise ValueError(f"n_jobs must be None or an integer, not {self.n_jobs!r}")
+        if not isinstance(self.verbose, Integral):
+            raise ValueError(f"verbose must be a whole number, not {self.verbose!r}")
 
-    def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Summary, Labelled]:
-        self._check_params()
-        rows = self._labelled(X, y, sample_weight, reset=reset)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "ignore"
+        tags.input_tags.positive_only = self.scale is None
+        return tags
+
+    def _summarise(
+        self, X: Any, y: Any, sample_weight: Any, *, known: bool = False
+    ) -> tuple[Summary, Labelled]:
+        """Return the Summary of rows, and the rows; ``known``: their features must be those learned."""
+        self.check_params()
+        rows = self._labelled(X, y, sample_weight, known=known)
         n_threads = thread_count(self.n_jobs)
-        return Summary.of_matrix(*rows, feature_names_of(X), missing=self.missing, n_threads=n_threads), rows
+        return Summary.of_rows(rows, feature_names_of(X), missing=self.missing, n_threads=n_threads), rows
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Labelled:
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, *, known: bool = False) -> Labelled:
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
             )
-        return labelled(self._matrix(X, reset=reset), y, sample_weight)
+        return labelled(self._matrix(X) if known else matrix_of(X), y, sample_weight)
 
-    def _learned_in_passes(
-        self, summary: Summary, rows: Callable[[], Iterable[Labelled]], sampled: Table, first: Any = None
-    ) -> Self:
-        """Take a Summary, the first pass, and make the others over batches of its rows."""
-        classes = summary.classes
-        refined = None
-        if self.passes > 1:
-            refined = self._refine_tables(summary, lambda: (part.over(classes) for part in rows()), sampled)
-        self._closed = False
-        self._learned(summary, first, refined)
-        self._remember_scores(Labelled(sampled.matrix, classes, sampled.codes, sampled.weights))
-        return self
-
-    def _refine(
-        self, summary: Summary, rows: Labelled, before: SEFRClassifier | None = None
-    ) -> Refined | None:
-        """Make further passes over rows that the Summary contains; ``before`` knows the others."""
-        table = rows.over(summary.classes)
-        return self._refine_tables(summary, lambda: [table], sample_of(table, len(summary.classes)), before)
-
-    def _refine_tables(
-        self,
-        summary: Summary,
-        tables: Callable[[], Iterable[Table]],
-        sampled: Table,
-        before: SEFRClassifier | None = None,
-    ) -> Refined | None:
-        start = None if before is None else before._refined
-        return refine_rows(
-            summary,
-            solve(summary, self.scale, self.epsilon),
-            tables,
-            sampled,
-            int(self.passes),
-            n_threads=thread_count(self.n_jobs),
-            start=start,
-            start_classes=None if before is None else before.classes_,
-            n_before=0.0 if before is None or start is None else before.summary_.n_rows,
-            watch=Progress(int(self.passes)) if self.verbose else None,
-        )
-
-    def _remember_scores(self, rows: Labelled, before: HeldOut | None = None) -> None:
-        """Keep the scores of a few rows that were just learned, and of those before, for probabilities."""
-        if self._refined is None:
-            new: HeldOut | None = some_scores(rows, self.summary_, self._planes, self.epsilon)
-        else:
-            new = self._refined.held_out
-        self._held_out = joined(before, new)
-
-    def _held_out_over(self, classes: NDArray[Any]) -> HeldOut | None:
-        """Return the scores kept so far, coded by more classes."""
-        if self._held_out is None:
-            return None
-        return self._held_out.over(np.searchsorted(classes, self.classes_), len(classes))
+    def _both(
+        self, verb: str, other: Any, y: Any = None, sample_weight: Any = None
+    ) -> tuple[Fitted, Summary]:
+        """Return what this model knows, and the Summary of the model, the Summary or the rows given."""
+        fitted = self.fitted_
+        self._refuse_without_rows(verb)
+        if isinstance(other, SEFRClassifier):
+            other._refuse_without_rows(f"be {'forgotten' if verb == 'forget' else 'merged'}")
+            return fitted, other.fitted_.summary
+        if isinstance(other, Summary):
+            return fitted, other
+        if y is None:
+            raise TypeError(
+                f"{verb} takes another SEFRClassifier, a Summary, or rows with their labels, "
+                f"not {type(other).__name__}"
+            )
+        return fitted, self._summarise(other, y, sample_weight, known=True)[0]
 
     def _refuse_without_rows(self, verb: str) -> None:
-        if self._refined is not None or self.passes > 1:
+        if self.fitted_.refined is not None or self.passes > 1:
             raise ValueError(
                 f"a model of passes={self.passes} cannot {verb}: its weights were refined on rows that are "
                 "no longer at hand. Fit again, or use SEFRClassifier.from_summary(summary_) with passes=1"
             )
 
-    def _within(self, summary: Summary, classes: NDArray[Any]) -> Summary:
-        """Return the Summary over exactly ``classes``."""
-        unknown = [label for label in summary.classes if label not in classes]
-        if unknown:
-            raise ValueError(f"unknown class {unknown[0]!r}: classes was given as {list(classes)}")
-        return summary.over(classes)
-
-    def _learned(
+    def _solved(
         self,
         summary: Summary,
-        X: Any = None,
-        refined: Refined | None = None,
-        held_out: HeldOut | None = None,
-    ) -> Self:
-        """Take a Summary and what follows from it, or was refined from it, all or nothing."""
-        planes = solve(summary, self.scale, self.epsilon) if refined is None else refined.planes
-        if type(X) is np.ndarray:  # what validate_data would do, without asking 30 us long what X might be
-            self.__dict__.pop("feature_names_in_", None)
-        elif X is not None:
-            validate_data(self, X, reset=True, skip_check_array=True)
-        elif not hasattr(self, "n_features_in_") and summary.feature_names is not None:
-            self.feature_names_in_ = np.array(summary.feature_names, dtype=object)
-        self.n_features_in_ = summary.n_features
-        self.summary_ = summary
-        self.classes_ = summary.classes
-        self._planes = planes
-        self._refined = refined
-        self._calibration = None
-        self._held_out = held_out
-        return self
+        names: NDArray[Any] | None,
+        before: Fitted | None = None,
+        calibration: Calibration | None = None,
+    ) -> Fitted:
+        """Return what follows from a Summary under the settings of this model."""
+        return Fitted(
+            summary,
+            scaling_of(summary, self.scale),
+            float(self.epsilon),
+            class_weights(self.class_weight, summary),
+            None,
+            calibration or Calibration(),
+            before is not None and before.closed,
+            None if before is None else before.columns,
+            names,
+            () if before is None else before.batches,
+        )
+
+    def _learned(
+        self, summary: Summary, rows: Labelled, names: NDArray[Any] | None, before: Fitted | None = None
+    ) -> Fitted:
+        """Return what is known after rows of the Summary were learned; ``before`` knows the others."""
+        fitted = self._solved(summary, names, before)
+        if self.passes > 1:
+            table = rows.over(summary.classes)
+            sample = sample_of(table, len(summary.classes))
+            fitted = replace(fitted, refined=self._refine(fitted, lambda: [table], sample, before))
+        earlier = Calibration() if before is None else before.calibration_over(summary.classes)
+        return replace(fitted, calibration=fitted.calibrated_with(rows, earlier))
+
+    def _refine(
+        self,
+        fitted: Fitted,
+        tables: Callable[[], Iterable[Table]],
+        sample: Table,
+        before: Fitted | None = None,
+    ) -> Refined | None:
+        """Make further passes over rows that the Summary contains; ``before`` knows the others."""
+        start = None if before is None else before.refined
+        return refine_rows(
+            fitted.summary,
+            solve(fitted.weighted, fitted.scaling, fitted.epsilon),
+            tables,
+            sample,
+            int(self.passes),
+            n_threads=thread_count(self.n_jobs),
+            start=start,
+            start_classes=None if before is None else before.summary.classes,
+            n_before=0.0 if before is None or start is None else before.summary.n_rows,
+            watch=Progress(int(self.passes)) if self.verbose else None,
+        )
+
+
+def _within(summary: Summary, classes: NDArray[Any]) -> Summary:
+    """Return the Summary over exactly ``classes``."""
+    unknown = find_labels(classes, summary.classes) < 0
+    if unknown.any():
+        label = summary.classes[unknown][0]
+        raise ValueError(f"unknown class {label!r}: classes was given as {list(classes)}")
+    return summary.over(classes)
+
+
+def _names_of(X: Any) -> NDArray[Any] | None:
+    """Return the features' names as scikit-learn sees them; None where there are none."""
+    if type(X) is np.ndarray:  # asking what X might be takes 30 us
+        return None
+    asked = BaseEstimator()
+    validate_data(asked, X, reset=True, skip_check_array=True)
+    return getattr(asked, "feature_names_in_", None)

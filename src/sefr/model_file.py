@@ -15,19 +15,25 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._answers.fitted import Fitted
+from ._answers.probabilities import Calibration, TemperatureScaling
+from ._rows.labels import text_array
 from ._summary.summary import Summary
 from ._system.atomic_file import atomic_file
+from ._weights.class_weight import class_weights
+from ._weights.hyperplanes import Scaling, n_scores, planes_of
 from ._weights.refine.refine import Refined
-from ._weights.solve import Scaling, planes_of
+from ._weights.solve import scaling_of
 from .classifier import SEFRClassifier
 
-SCHEMA = 1
+SCHEMA = 2  # 1 had one sharpness per class where 2 has a calibration, and named the columns "table"
 FORMAT = "sefr model"
 # The first and last bytes of a file of any schema: how a reader tells a model, its schema and its checksum.
 OPENING = f'{{\n  "format": {json.dumps(FORMAT)},\n  "schema": '.encode()
@@ -37,9 +43,10 @@ DIGITS = 64
 
 MEMBERS = (
     *("format", "schema", "made_by", "settings", "classes", "features", "summary"),
-    *("refined", "sharpness", "table", "checksum"),
+    *("refined", "calibration", "columns", "batches", "checksum"),
 )
-SUMMARY_MEMBERS = ("counts", "low", "high", "sums", "tails", "present")
+SUMMARY_MEMBERS = ("counts", "low", "high", "sums", "tails", "present", "count_tails", "present_tails")
+CALIBRATION_MEMBERS = ("inverse_temperature", "offsets", "precision")
 REFINED_MEMBERS = ("weights", "bias", "midpoints", "low", "span", "loss_curve")
 LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))])
 LABEL_TYPES |= {"float16", "float32", "float64"}
@@ -113,16 +120,14 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
             os.close(descriptor)
 
 
-def table_of(clf: SEFRClassifier) -> dict[str, Any] | None:
+def columns_of(clf: SEFRClassifier) -> Mapping[str, Any] | None:
     """Return what a model remembers of the columns of files, as the command stored it."""
-    table: dict[str, Any] | None = getattr(clf, "_table", None)
-    return table
+    return clf.fitted_.columns
 
 
-def with_table(clf: SEFRClassifier, table: dict[str, Any]) -> SEFRClassifier:
-    """Return the model, which now remembers the columns of files."""
-    clf._table = table
-    return clf
+def with_columns(clf: SEFRClassifier, columns: Mapping[str, Any]) -> SEFRClassifier:
+    """Return the same model that also remembers the columns of files."""
+    return SEFRClassifier.from_fitted(replace(clf.fitted_, columns=columns), **clf.get_params(deep=False))
 
 
 def dump(clf: SEFRClassifier) -> bytes:
@@ -131,18 +136,19 @@ def dump(clf: SEFRClassifier) -> bytes:
         raise TypeError(f"only a SEFRClassifier can be saved as .sefr, not {type(clf).__name__}")
     if not clf.__sklearn_is_fitted__():
         raise ValueError("only a trained model can be saved: call fit first")
-    summary = clf.summary_
+    fitted, summary = clf.fitted_, clf.summary_
     members = {
         "made_by": _line(f"sefr {version('sefr-learn')}"),
         "settings": _line(_settings(clf)),
-        "classes": _line(_labels(summary.classes) | {"closed": bool(getattr(clf, "_closed", False))}),
+        "classes": _line(_labels(summary.classes) | {"closed": fitted.closed}),
         "features": _line(
             summary.n_features if summary.feature_names is None else list(summary.feature_names)
         ),
-        "summary": _summary_text(summary),
-        "refined": _refined_text(clf),
-        "sharpness": _numbers(clf._sharpness() if clf._can_be_sure else None),
-        "table": _line(table_of(clf)),
+        "summary": _object_text({name: getattr(summary, name) for name in SUMMARY_MEMBERS}),
+        "refined": "null" if fitted.refined is None else _object_text(_refined_parts(fitted.refined)),
+        "calibration": _calibration_text(fitted.calibration.scaling),
+        "columns": _line(None if fitted.columns is None else dict(fitted.columns)),
+        "batches": _line(list(fitted.batches)),
     }
     text = "".join(f'  "{name}": {value},\n' for name, value in members.items())
     body = OPENING + f"{SCHEMA},\n{text}".encode() + SEAL
@@ -151,34 +157,65 @@ def dump(clf: SEFRClassifier) -> bytes:
 
 def parse(content: bytes) -> SEFRClassifier:
     """Return the model from the content of a ``.sefr`` file."""
-    _check_seal(content)
+    schema = _check_seal(content)
     try:
         members = json.loads(content.decode(), object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-        found = _check_members(members, MEMBERS, "the model")
-        summary = _summary(found)
+        found = _check_members(_as_now(members) if schema == 1 else members, MEMBERS, "the model")
         with np.errstate(all="ignore"):  # forged numbers may overflow
-            params = _params(found["settings"], summary.n_features)
-            clf = SEFRClassifier.from_summary(summary, **(params | {"passes": 1}))
-            _take_refined(clf, found["refined"], params.get("passes", 1))
-            _ = clf.intercept_  # the weights are found here, in quiet
-        if found["sharpness"] is not None:
-            clf._calibration = _array(found["sharpness"], "sharpness", (len(summary.classes),))
-        closed = found["classes"]["closed"]
-        if not isinstance(closed, bool):
-            raise ModelFileError("classes: closed must be true or false")
-        clf._closed = closed
-        table = found["table"]
-        if table is not None:
-            with_table(clf, _object(table, "table"))
+            return _model(found, len(content))
     except ModelFileError:
         raise
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"the model does not hold together: {error}") from None
-    return clf
 
 
-def _check_seal(content: bytes) -> None:
-    """Refuse content that differs in any byte from what was written."""
+def _model(found: dict[str, Any], n_bytes: int) -> SEFRClassifier:
+    summary = _summary(found, n_bytes)
+    params = _params(found["settings"], summary.n_features)
+    clf = SEFRClassifier(**params)
+    clf.check_params()
+    closed, names = found["classes"]["closed"], summary.feature_names
+    if not isinstance(closed, bool):
+        raise ModelFileError("classes: closed must be true or false")
+    columns, batches = found["columns"], found["batches"]
+    if not isinstance(batches, list) or not all(type(name) is str for name in batches):
+        raise ModelFileError("batches must be a list of text")
+    fitted = Fitted(
+        summary,
+        scaling_of(summary, clf.scale),
+        float(clf.epsilon),
+        class_weights(clf.class_weight, summary),
+        refined=_refined(found["refined"], *summary.sums.shape),
+        calibration=Calibration(prior=_scaling(found["calibration"], len(summary.classes))),
+        closed=closed,
+        columns=None if columns is None else _object(columns, "columns"),
+        names=None if names is None else np.array(names, dtype=object),
+        batches=tuple(batches),
+    )
+    _ = fitted.planes.intercept  # the weights are found here, in quiet
+    return SEFRClassifier.from_fitted(fitted, **params)
+
+
+def _as_now(members: Any) -> dict[str, Any]:
+    """Return the members of a file of schema 1 as those of today."""
+    members = dict(_object(members, "the model"))
+    sharpness = members.pop("sharpness", None)
+    if isinstance(sharpness, list) and sharpness:
+        mean = np.exp(np.mean(np.log(_array(sharpness, "sharpness", (len(sharpness),)))))
+        zeros = [0.0] * len(sharpness)
+        members["calibration"] = {"inverse_temperature": float(mean), "offsets": zeros}
+        members["calibration"]["precision"] = [1.0, *zeros]
+    else:
+        members["calibration"] = None
+    members["columns"] = members.pop("table", None)
+    members["batches"] = []
+    if isinstance(members.get("summary"), dict):
+        members["summary"] = members["summary"] | {"count_tails": None, "present_tails": None}
+    return members
+
+
+def _check_seal(content: bytes) -> int:
+    """Refuse content that differs in any byte from what was written; return its schema."""
     if not content.startswith(OPENING):
         raise ModelFileError("not a model: the content does not begin as a .sefr file does")
     schema = re.compile(rb"([0-9]{1,9}),\n").match(content, len(OPENING))
@@ -191,12 +228,13 @@ def _check_seal(content: bytes) -> None:
     digest = hashlib.sha256(content[:end]).hexdigest().encode()
     if not hmac.compare_digest(digest, content[end : end + DIGITS]):
         raise ModelFileError("damaged: the content does not match its checksum")
-    if not schema or number != SCHEMA:
-        if number > SCHEMA:
-            raise ModelFileError(
-                f"made by a newer version: schema {number}, this one reads up to {SCHEMA}; upgrade sefr"
-            )
+    if number > SCHEMA:
+        raise ModelFileError(
+            f"made by a newer version: schema {number}, this one reads up to {SCHEMA}; upgrade sefr"
+        )
+    if not schema or number < 1:
         raise ModelFileError("damaged: it has no schema number")
+    return number
 
 
 def _settings(clf: SEFRClassifier) -> dict[str, Any]:
@@ -205,6 +243,11 @@ def _settings(clf: SEFRClassifier) -> dict[str, Any]:
     if scale is not None and not isinstance(scale, str):
         settings["scale"] = [
             side if isinstance(side, int) else np.asarray(side, float).tolist() for side in scale
+        ]
+    if isinstance(settings["class_weight"], Mapping):
+        settings["class_weight"] = [
+            [label.item() if isinstance(label, np.generic) else label, float(weight)]
+            for label, weight in settings["class_weight"].items()
         ]
     settings["epsilon"] = float(settings["epsilon"])
     settings["passes"], settings["verbose"] = int(settings["passes"]), int(settings["verbose"])
@@ -224,6 +267,8 @@ def _params(member: Any, n_features: int) -> dict[str, Any]:
                 (n_features if isinstance(side, list) else 1,),
             )
         settings["scale"] = tuple(settings["scale"])
+    if isinstance(settings.get("class_weight"), list):
+        settings["class_weight"] = dict(settings["class_weight"])
     if type(settings.get("epsilon")) not in (int, float):
         raise ModelFileError("settings: epsilon must be a number")
     return settings
@@ -244,7 +289,7 @@ def _labels(classes: NDArray[Any]) -> dict[str, Any]:
     )
 
 
-def _classes(member: Any) -> NDArray[Any]:
+def _classes(member: Any, n_bytes: int) -> NDArray[Any]:
     member = _check_members(member, ("kind", "labels", "closed"), "classes")
     kind, labels = member["kind"], member["labels"]
     if not isinstance(labels, list) or not labels:
@@ -262,53 +307,69 @@ def _classes(member: Any) -> NDArray[Any]:
         return classes
     if kind == "bytes":
         return np.array([label.encode("latin-1") for label in labels])
-    classes = np.array(labels, dtype=None if kind == "text" else kind)
+    if kind == "text":
+        return text_array(labels, n_bytes)
+    classes = np.array(labels, dtype=kind)
     if classes.tolist() != labels:
         raise ModelFileError(f"classes: a label does not fit kind {kind}")
     return classes
 
 
-def _summary_text(summary: Summary) -> str:
-    lines = [f'    "{name}": {_numbers(getattr(summary, name))}' for name in SUMMARY_MEMBERS]
-    return "{\n" + ",\n".join(lines) + "\n  }"
+def _object_text(parts: Mapping[str, Floats | None]) -> str:
+    return "{\n" + ",\n".join(f'    "{name}": {_numbers(part)}' for name, part in parts.items()) + "\n  }"
 
 
-def _refined_text(clf: SEFRClassifier) -> str:
+def _refined_parts(refined: Refined) -> dict[str, Floats]:
     """Return what further passes found: weights and biases of scaled features, and how it went."""
-    if clf._refined is None:
-        return "null"
-    refined = clf._refined
-    parts = {
-        "weights": refined.planes.feature_scores,
+    return {
+        "weights": refined.planes.weights,
         "bias": refined.planes.bias,
         "midpoints": refined.midpoints,
         "low": refined.planes.scaling.low,
         "span": refined.planes.scaling.span,
         "loss_curve": np.array(refined.loss_curve),
     }
-    return "{\n" + ",\n".join(f'    "{name}": {_numbers(part)}' for name, part in parts.items()) + "\n  }"
 
 
-def _take_refined(clf: SEFRClassifier, member: Any, passes: Any) -> None:
-    """Give a model of one pass the weights that further ones found."""
-    clf.passes = passes
-    clf._check_params()
+def _refined(member: Any, n_classes: int, m: int) -> Refined | None:
     if member is None:
-        return
+        return None
     parts = _check_members(member, REFINED_MEMBERS, "refined")
-    n_classes, m = clf.summary_.sums.shape
-    n_scores = 1 if n_classes == 2 else n_classes
     low, span = (_array(parts[name], name, (m,)) for name in ("low", "span"))
     if (span < 0).any():
         raise ModelFileError("refined: span must not be negative")
     curve = parts["loss_curve"]
     if not isinstance(curve, list) or len(curve) < 2:
         raise ModelFileError("refined: loss_curve must be a list of two or more")
-    bias = _array(parts["bias"], "bias", (n_scores,), unseen=-np.inf)
-    planes = planes_of(Scaling(low, span), _array(parts["weights"], "weights", (n_scores, m)), bias)
-    midpoints = _array(parts["midpoints"], "midpoints", (n_scores, m))
-    refined = Refined(planes, midpoints, tuple(_array(curve, "loss_curve", (len(curve),)).tolist()))
-    clf._learned(clf.summary_, refined=refined)
+    shape = (n_scores(n_classes), m)
+    bias = _array(parts["bias"], "bias", shape[:1], unseen=-np.inf)
+    weights, midpoints = (_array(parts[name], name, shape) for name in ("weights", "midpoints"))
+    shares = weights * midpoints
+    size = np.abs(shares).sum(axis=1)
+    if (np.isfinite(bias) & (size > 0) & (np.abs(shares.sum(axis=1) + bias) > 1e-6 * size)).any():
+        raise ModelFileError("refined: the midpoints do not go with the bias")
+    planes = planes_of(Scaling(low, span), weights, bias)
+    return Refined(planes, midpoints, tuple(_array(curve, "loss_curve", (len(curve),)).tolist()))
+
+
+def _calibration_text(scaling: TemperatureScaling | None) -> str:
+    if scaling is None:
+        return "null"
+    parts = {"offsets": scaling.offsets, "precision": scaling.precision}
+    text = _object_text(parts)
+    return text.replace("{\n", f'{{\n    "inverse_temperature": {json.dumps(scaling.inverse)},\n', 1)
+
+
+def _scaling(member: Any, n_classes: int) -> TemperatureScaling | None:
+    if member is None:
+        return None
+    parts = _check_members(member, CALIBRATION_MEMBERS, "calibration")
+    (inverse,) = _array([parts["inverse_temperature"]], "inverse_temperature", (1,))
+    offsets = _array(parts["offsets"], "offsets", (n_classes,))
+    precision = _array(parts["precision"], "precision", (n_classes + 1,))
+    if inverse < 0 or (precision < 0).any():
+        raise ModelFileError("calibration: temperature and precision must not be negative")
+    return TemperatureScaling(float(inverse), offsets, precision)
 
 
 def _numbers(array: Floats | None) -> str:
@@ -326,9 +387,9 @@ def _numbers(array: Floats | None) -> str:
     return json.dumps(values)
 
 
-def _summary(members: Mapping[str, Any]) -> Summary:
+def _summary(members: Mapping[str, Any], n_bytes: int) -> Summary:
     parts = _check_members(members["summary"], SUMMARY_MEMBERS, "the summary")
-    classes = _classes(members["classes"])
+    classes = _classes(members["classes"], n_bytes)
     features = members["features"]
     names = features if isinstance(features, list) else None
     if names is not None and not all(type(name) is str for name in names):
@@ -337,20 +398,13 @@ def _summary(members: Mapping[str, Any]) -> Summary:
     if type(n_features) is not int or n_features < 1:
         raise ModelFileError("features must be a list of names or their number")
     shape = (len(classes), n_features)
-    low = _array(parts["low"], "low", shape[1:], unseen=np.inf)
-    high = _array(parts["high"], "high", shape[1:], unseen=-np.inf)
-    if ((low > high) & ~(np.isinf(low) & np.isinf(high))).any():
-        raise ModelFileError("low must not be above high")
-    return Summary.from_parts(
-        classes=classes,
-        counts=_array(parts["counts"], "counts", shape[:1]),
-        low=low,
-        high=high,
-        sums=_array(parts["sums"], "sums", shape),
-        tails=None if parts["tails"] is None else _array(parts["tails"], "tails", shape),
-        present=None if parts["present"] is None else _array(parts["present"], "present", shape),
-        feature_names=names,
-    )
+    shapes = {"counts": shape[:1], "count_tails": shape[:1], "low": shape[1:], "high": shape[1:]}
+    unseen = {"low": np.inf, "high": -np.inf}
+    arrays = {
+        name: None if part is None else _array(part, name, shapes.get(name, shape), unseen.get(name))
+        for name, part in parts.items()
+    }
+    return Summary.from_parts(classes=classes, feature_names=names, **arrays)
 
 
 def _array(values: Any, name: str, shape: tuple[int, ...], unseen: float | None = None) -> Floats:

@@ -1,27 +1,28 @@
 """Cross-validation from one pass over the data, with scikit-learn's results to the digit.
 
 A Summary per fold is all it takes: the model of a fold comes from the sum of the others'. Scikit-learn still
-draws the splits, calls the scorers and writes the results; it is handed row numbers instead of rows.
+draws the splits and makes the scorers.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from itertools import accumulate, chain
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.utils import _safe_indexing
 
-from ._rows.inputs import checked_weights, feature_names_of, matrix_of, refuse_one_class
+from ._rows.inputs import feature_names_of, labelled, matrix_of
 from ._rows.labelled import Labelled
-from ._rows.labels import encode
-from ._rows.matrix import Matrix, Selected
+from ._rows.matrix import Selected
 from ._summary.summary import Summary
 from ._system.threads import thread_count
 from .classifier import SEFRClassifier
@@ -74,49 +75,26 @@ def cross_validate(
     >>> cross_validate(SEFRClassifier(), X, y, cv=10)["test_score"].mean().round(3)
     np.float64(0.844)
     """
-    common: dict[str, Any] = {
+    asked: dict[str, Any] = {
         "groups": groups,
+        "scoring": scoring,
+        "n_jobs": n_jobs,
         "verbose": verbose,
+        "params": params,
         "return_train_score": return_train_score,
         "return_estimator": return_estimator,
         "return_indices": return_indices,
         "error_score": error_score,
     }
-
-    def ordinary(splits: Any) -> dict[str, Any]:
-        results = sklearn_cross_validate(
-            estimator, X, y, scoring=scoring, cv=splits, n_jobs=n_jobs, params=params, **common
-        )
-        return dict(results)
-
-    if not _one_pass_can_do(estimator, y, params):
-        return ordinary(cv)
+    if verbose or not _one_pass_can_do(estimator, y, params):
+        return dict(sklearn_cross_validate(estimator, X, y, cv=cv, **asked))
     splits = _Splits(check_cv(cv, y, classifier=True), X, y, groups)
-    if splits.fold_of is None:
-        return ordinary(splits)
-    started = time.perf_counter()
-    try:
-        folds = _Folds(estimator, X, y, params, splits.fold_of, len(splits.tests), n_jobs)
-    except (TypeError, ValueError):  # the ordinary way says it fold by fold
-        return ordinary(splits)
-    spent = time.perf_counter() - started
-    fold_model = _FoldModel(**estimator.get_params(deep=False))
-    fold_model._folds = folds
-    asked = (verbose, return_train_score, return_estimator, return_indices)
-    plain = (scoring is None or scoring == "accuracy") and not any(asked)
-    results = _accuracies(fold_model, splits.tests, y) if plain else None
-    results = results or sklearn_cross_validate(
-        fold_model,
-        np.arange(folds.matrix.shape[0]),
-        y,
-        scoring=_on_rows(scoring, X),
-        cv=splits,
-        **common,
-    )
-    results["fit_time"] += spent / len(splits.tests)
-    if return_estimator:
-        results["estimator"] = [model._real() for model in results["estimator"]]
-    return dict(results)
+    if splits.fold_of is not None:
+        try:
+            return _results(_Folds(estimator, X, y, params, splits, n_jobs), asked)
+        except Exception:  # the ordinary way meets it too, and says it fold by fold as scikit-learn does
+            return dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
+    return dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
 
 
 def _one_pass_can_do(estimator: Any, y: Any, params: Mapping[str, Any] | None) -> bool:
@@ -127,25 +105,6 @@ def _one_pass_can_do(estimator: Any, y: Any, params: Mapping[str, Any] | None) -
         and not get_config()["enable_metadata_routing"]
         and set(params or {}) <= {"sample_weight"}
     )
-
-
-def _accuracies(model: _FoldModel, tests: list[Rows], y: Any) -> dict[str, Any] | None:
-    """Return the results where accuracy alone is asked for: scikit-learn's loop costs more than a fold.
-
-    None where a fold cannot be learned; scikit-learn's loop knows what to say.
-    """
-    labels = np.asarray(y)
-    times, scores = np.empty((2, len(tests))), np.empty(len(tests))
-    for fold, test in enumerate(tests):
-        begun = time.perf_counter()
-        try:
-            model.take(fold)
-        except ValueError:
-            return None
-        learned = time.perf_counter()
-        scores[fold] = model.score(test, labels[test])
-        times[:, fold] = learned - begun, time.perf_counter() - learned
-    return {"fit_time": times[0], "score_time": times[1], "test_score": scores}
 
 
 class _Splits:
@@ -164,7 +123,7 @@ class _Splits:
         fold_of: NDArray[np.int32] | None = np.full(n_rows, -1, dtype=np.int32)
         drawn = iter(cv.split(X, y, groups))
         for train, test in drawn:
-            if fold_of is None or (fold_of[test] >= 0).any() or not np.array_equal(train, self._rest(test)):
+            if fold_of is None or (fold_of[test] >= 0).any() or not np.array_equal(train, self.rest(test)):
                 self._odd = chain([(train, test)], drawn)
                 fold_of = None
                 break
@@ -172,14 +131,15 @@ class _Splits:
             self.tests.append(test)
         self.fold_of = fold_of
 
-    def _rest(self, test: Rows) -> Rows:
+    def rest(self, test: Rows) -> Rows:
+        """Return all rows but these."""
         rest = np.ones(self.n_rows, dtype=bool)
         rest[test] = False
         return np.flatnonzero(rest)
 
     def split(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
         """Yield training and test rows."""
-        return chain(((self._rest(test), test) for test in self.tests), self._odd)
+        return chain(((self.rest(test), test) for test in self.tests), self._odd)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits."""
@@ -195,112 +155,103 @@ class _Folds:
         X: Any,
         y: Any,
         params: Mapping[str, Any] | None,
-        fold_of: NDArray[np.int32],
-        n_folds: int,
+        splits: _Splits,
         n_jobs: int | None,
     ) -> None:
-        estimator._check_params()
-        self.fold_of = fold_of
-        self.n_folds = n_folds
-        self.matrix: Matrix = matrix_of(X)
+        estimator.check_params()
+        started = time.perf_counter()
+        self.estimator = estimator
+        self.X, self.y = X, np.asarray(y)
+        self.splits = splits
         self.names = feature_names_of(X)
-        self.classes, self.codes = encode(y)
-        self.weights = checked_weights((params or {}).get("sample_weight"), len(self.codes))
-        self.missing = estimator.missing
+        self.rows = labelled(matrix_of(X), y, (params or {}).get("sample_weight"))
         self.n_threads = thread_count(n_jobs if n_jobs is not None else estimator.n_jobs)
-        cells = 8 * len(self.classes) * self.matrix.shape[1]
-        self.batch = int(max(1, min(n_folds, FOLD_BYTES // cells)))
+        cells = 8 * len(self.rows.classes) * self.rows.matrix.shape[1]
+        self.batch = int(max(1, min(len(splits.tests), FOLD_BYTES // cells)))
         self.first = -1
         self.rests: list[Summary] = []
         self._read(0)
+        self.seconds_per_fold = (time.perf_counter() - started) / len(splits.tests)
 
     def rest_of(self, fold: int) -> Summary:
         """Return the Summary of all rows outside a fold."""
         if not self.first <= fold < self.first + len(self.rests):
             self._read(fold)
-        return self.rests[fold - self.first]
+        return self.rests[fold - self.first].without_empty_classes()
 
     def _read(self, first: int) -> None:
         """Read the rows once for the batch of folds from ``first`` on; all others are lumped together."""
-        n_folds = min(self.batch, self.n_folds - first)
-        fold = self.fold_of - np.int32(first)
-        fold[(fold < 0) | (fold >= n_folds) | (self.fold_of < 0)] = n_folds
-        codes = fold * np.int32(len(self.classes)) + self.codes
+        n_folds = min(self.batch, len(self.splits.tests) - first)
+        fold_of = self.splits.fold_of
+        fold = fold_of - np.int32(first)
+        fold[(fold < 0) | (fold >= n_folds) | (fold_of < 0)] = n_folds
+        codes = fold * np.int32(len(self.rows.classes)) + self.rows.codes
         *folds, others = Summary.of_folds(
-            self.matrix,
-            self.classes,
-            codes,
-            self.weights,
+            self.rows._replace(codes=codes),
             n_folds + 1,
             self.names,
-            missing=self.missing,
+            missing=self.estimator.missing,
             n_threads=self.n_threads,
         )
-        before = list(accumulate(folds[:-1], initial=others))
-        after = list(accumulate(folds[:0:-1]))[::-1]
-        self.rests = [a + b for a, b in zip(before, [*after, 0], strict=True)]
+        self.rests = Summary.rests(folds, others)
         self.first = first
 
+    def model(self, fold: int, *, probabilities: bool) -> SEFRClassifier:
+        """Return the model of all rows outside a fold."""
+        summary = self.rest_of(fold)
+        clf = SEFRClassifier.from_summary(summary, **self.estimator.get_params(deep=False))
+        if not probabilities:
+            return clf
+        train = self.splits.rest(self.splits.tests[fold])
+        matrix, classes, codes, weights = self.rows
+        rows = Labelled(
+            Selected(matrix, train), classes, codes[train], None if weights is None else weights[train]
+        )
+        known = clf.fitted_
+        calibrated = replace(known, calibration=known.calibrated_with(rows, known.calibration))
+        return SEFRClassifier.from_fitted(calibrated, **clf.get_params(deep=False))
 
-class _FoldModel(SEFRClassifier):
-    """A classifier whose X are row numbers; it fits by looking its training fold up."""
-
-    _folds: _Folds
-
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
-        """Take the Summary of the rows listed, which are all but one fold."""
-        gap = np.flatnonzero(np.arange(len(X)) != X)
-        outside = int(gap[0]) if len(gap) else len(X)
-        self._rows = X
-        return self.take(int(self._folds.fold_of[outside]))
-
-    def take(self, fold: int) -> Self:
-        """Learn from all rows outside a fold."""
-        summary = self._folds.rest_of(fold).without_empty_classes()
-        refuse_one_class(summary.classes, "y")
-        return self._learned(summary)
-
-    def _sharpness(self) -> NDArray[np.float64]:
-        """Look at some rows of the training fold, as fit does, once a scorer asks for probabilities."""
-        if self._held_out is None:
-            folds, rows = self._folds, np.ascontiguousarray(self._rows, dtype=np.int64)
-            weights = None if folds.weights is None else folds.weights[rows]
-            self._remember_scores(Labelled(self._matrix(rows), folds.classes, folds.codes[rows], weights))
-        return super()._sharpness()
-
-    def score(self, X: Rows, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy: accuracy_score without its checks, which cost more than a fold does."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
-
-    def _matrix(self, X: Any, *, reset: bool = False) -> Matrix:
-        return Selected(self._folds.matrix, np.ascontiguousarray(X, dtype=np.int64))
-
-    def _real(self) -> SEFRClassifier:
-        if not hasattr(self, "summary_"):  # scikit-learn noted that it could not be fitted
-            return SEFRClassifier(**self.get_params(deep=False))
-        real = SEFRClassifier.from_summary(self.summary_, **self.get_params(deep=False))
-        real._calibration = self._sharpness()
-        return real
-
-    def __sklearn_clone__(self) -> _FoldModel:
-        twin = _FoldModel(**self.get_params(deep=False))
-        twin._folds = self._folds
-        return twin
+    def accuracy(self, fold: int) -> float:
+        """Return the accuracy on a fold of the model of the others."""
+        summary = self.rest_of(fold)
+        known = SEFRClassifier.from_summary(summary, **self.estimator.get_params(deep=False)).fitted_
+        test = self.splits.tests[fold]
+        scores = known.scores(Selected(self.rows.matrix, test), self.estimator.missing, self.n_threads)
+        return float(np.mean(known.answers(scores) == self.y[test]))
 
 
-def _on_rows(scoring: Any, X: Any) -> Any:
-    """Return scorers that take row numbers: those that look at X themselves are given the rows."""
-    if isinstance(scoring, Mapping):
-        return {name: _on_rows(scorer, X) for name, scorer in scoring.items()}
-    if scoring == "accuracy":
-        return None  # the model's own score
-    if callable(scoring) and not hasattr(scoring, "_score_func"):
-        return _with_rows(scoring, X)
-    return scoring
+def _results(folds: _Folds, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what scikit-learn's ``cross_validate`` returns."""
+    tests = folds.splits.tests
+    scoring, returns = asked["scoring"], [name for name in asked if name.startswith("return_")]
+    plain = scoring in (None, "accuracy") and not any(asked[name] for name in returns)
+    results: dict[str, list[Any]] = {"fit_time": [], "score_time": []}
+    for fold, test in enumerate(tests):
+        begun = time.perf_counter()
+        if plain:
+            scores, learned = {"test_score": folds.accuracy(fold)}, begun
+        else:
+            clf = folds.model(fold, probabilities=True)
+            learned = time.perf_counter()
+            scorer = check_scoring(clf, scoring=scoring)
+            scores = _scored(scorer, clf, folds, test, "test")
+        results["score_time"].append(time.perf_counter() - learned)
+        results["fit_time"].append(learned - begun + folds.seconds_per_fold)
+        if asked["return_train_score"]:
+            scores |= _scored(scorer, clf, folds, folds.splits.rest(test), "train")
+        if asked["return_estimator"]:
+            scores["estimator"] = clf
+        for name, value in scores.items():
+            results.setdefault(name, []).append(value)
+    found: dict[str, Any] = {
+        name: values if name == "estimator" else np.array(values) for name, values in results.items()
+    }
+    if asked["return_indices"]:
+        found["indices"] = {"train": [folds.splits.rest(test) for test in tests], "test": tests}
+    return found
 
 
-def _with_rows(scorer: Callable[..., Any], X: Any) -> Callable[..., Any]:
-    def scored(model: _FoldModel, rows: Rows, y: Any) -> Any:
-        return scorer(model._real(), _safe_indexing(X, rows), y)
-
-    return scored
+def _scored(scorer: Any, clf: SEFRClassifier, folds: _Folds, rows: Rows, name: str) -> dict[str, float]:
+    value = scorer(clf, _safe_indexing(folds.X, rows), _safe_indexing(folds.y, rows))
+    values = value if isinstance(value, dict) else {"score": value}
+    return {f"{name}_{key}": number for key, number in values.items()}

@@ -189,7 +189,7 @@ def test_forgetting_what_was_never_learned(clf):
 
 
 def test_merging_what_is_no_model(clf):
-    assert_refused(clf, "not with int", lambda: clf.merge(3), TypeError)
+    assert_refused(clf, "not int", lambda: clf.merge(3), TypeError)
     assert_refused(clf, "labels of different kinds", lambda: clf.merge(SEFRClassifier().fit(X, list("abab"))))
     with pytest.raises(NotFittedError):
         clf.merge(SEFRClassifier())

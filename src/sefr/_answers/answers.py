@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,29 +11,62 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
+from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
 from .._summary.summary import Summary
 from .._system.threads import thread_count
-from .._weights.refine.refine import Refined, base_loss
-from .._weights.solve import Hyperplanes, weights_and_midpoints
-from .probabilities import HeldOut, fit_sharpness, probabilities, unseen_by_sefr
+from .._weights.held_out import HeldOut
+from .._weights.refine.refine import base_loss
+from .fitted import Fitted
+from .probabilities import Calibration, fit_scaling
 
 Floats = NDArray[np.float64]
 
 
 class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What a linear model answers once ``_learned`` has given it hyperplanes; see ``SEFRClassifier``."""
+    """What a model answers from what it knows, ``_fitted``; see ``SEFRClassifier``."""
 
-    epsilon: float
     missing: str
     n_jobs: int | None
-    classes_: NDArray[Any]
-    summary_: Summary
-    n_features_in_: int
-    _planes: Hyperplanes
-    _refined: Refined | None
-    _held_out: HeldOut | None
-    _calibration: Floats | None
+    _fitted: Fitted
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in self.__dict__
+
+    @property
+    def fitted_(self) -> Fitted:
+        """All that the model knows, as one value that never changes."""
+        check_is_fitted(self)
+        return self._fitted
+
+    @property
+    def summary_(self) -> Summary:
+        """All that was learned; the weights follow from it."""
+        return self._known.summary
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, sorted."""
+        return self._known.summary.classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return self._known.summary.n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features, where the rows had any."""
+        if self._known.names is None:
+            raise AttributeError(f"{type(self).__name__} has no attribute 'feature_names_in_'")
+        return self._known.names
+
+    @property
+    def _known(self) -> Fitted:
+        """What the model knows; as with any attribute that fit makes, AttributeError before."""
+        if "_fitted" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return self._fitted
 
     def decision_function(self, X: Any) -> Floats:
         """Return the scores: (n,) for two classes, above 0 being ``classes_[1]``; else (n, K), highest wins.
@@ -44,7 +77,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The rows.
         """
         scores = self._scores(X)
-        return scores.ravel() if len(self.classes_) == 2 else scores
+        return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of every row.
@@ -54,15 +87,15 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array, sparse matrix or dataframe of shape (n, m)
             The rows.
         """
-        scores = self._scores(X)
-        codes = (scores.ravel() > 0).view(np.int8) if len(self.classes_) == 2 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[codes])
+        return self.fitted_.answers(self._scores(X))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class, (n, K), in the order of ``classes_``.
 
-        They are calibrated on scores of up to a thousand training rows, corrected as if the model had not
-        seen them. The most likely class is the one that ``predict`` gives.
+        They are fitted to scores of up to a thousand training rows, corrected as if the model had not seen
+        them, so that the mean probability of a class is near its share of the rows. Where that is not where
+        the paper's threshold lies (rare classes, ``class_weight``), the likeliest class may differ from the
+        answer of ``predict``.
 
         Parameters
         ----------
@@ -70,7 +103,13 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The rows.
         """
         scores = self._scores(X)
-        return probabilities(scores, self._sharpness())
+        scaling = self._fitted.calibration.scaling
+        if scaling is None:
+            raise ValueError(
+                "probabilities need rows to be fitted to, and this model comes from a Summary, which holds "
+                "none: call calibrate(X, y) first"
+            )
+        return scaling.probabilities(scores)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of ``predict_proba``.
@@ -96,14 +135,14 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : SEFRClassifier
             The model.
         """
-        scores = self._scores(X)
+        scores, fitted = self._scores(X), self._fitted
         rows = labelled(self._matrix(X), y, sample_weight)
-        unknown = [label for label in rows.classes if label not in self.classes_]
-        if unknown:
-            raise ValueError(f"cannot calibrate with class {unknown[0]!r}: it was not learned")
-        _, codes, weights = rows.over(self.classes_)
-        held_out = HeldOut(scores, codes, np.ones(len(codes)) if weights is None else weights)
-        self._calibration = fit_sharpness(held_out, len(self.classes_))
+        unknown = find_labels(fitted.summary.classes, rows.classes) < 0
+        if unknown.any():
+            raise ValueError(f"cannot calibrate with class {rows.classes[unknown][0]!r}: it was not learned")
+        _, codes, weights = rows.over(fitted.summary.classes)
+        sample = HeldOut(scores, codes, np.ones(len(codes)) if weights is None else weights)
+        self._fitted = replace(fitted, calibration=Calibration(prior=fit_scaling(sample)))
         return self
 
     def contributions(self, X: Any) -> Floats:
@@ -121,117 +160,61 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         parts : ndarray of shape (n, m) for two classes, else (n, K, m)
         """
-        check_is_fitted(self)
+        fitted = self.fitted_
         matrix = self._matrix(X)
-        self._refuse_bad_cells(matrix)
-        parts = np.empty((matrix.shape[0], len(self.coef_), matrix.shape[1]))
-        weights, midpoints = self._weights_and_midpoints()
+        complain_of_bad_cell(matrix, fitted.names, missing=self.missing)
+        weights, midpoints = fitted.planes.weights, fitted.midpoints
+        parts = np.empty((matrix.shape[0], *weights.shape))
         for rows, block in matrix.blocks():
-            x = self._planes.scaling.apply(block)
+            x = fitted.planes.scaling.apply(block)
             np.multiply(x[:, None, :] - midpoints, weights, out=parts[rows])
         if self.missing == "ignore":
             np.nan_to_num(parts, copy=False, nan=0.0)
-        return parts[:, 0, :] if len(self.classes_) == 2 else parts
+        return parts[:, 0, :] if len(weights) == 1 else parts
 
     @property
     def coef_(self) -> Floats:
         """The weights for the features as they come: (1, m) for two classes, else (K, m)."""
-        check_is_fitted(self)
-        return self._planes.coef
+        return self._known.planes.coef
 
     @property
     def intercept_(self) -> Floats:
         """What goes with ``coef_``, (1,) or (K,)."""
-        check_is_fitted(self)
-        return self._planes.intercept
+        return self._known.planes.intercept
 
     @property
     def feature_scores_(self) -> Floats:
         """The weights of scaled features, in [-1, 1]: the paper's, or refined ones by the largest."""
-        check_is_fitted(self)
-        scores = self._planes.feature_scores
-        if self._refined is None:
-            return scores
-        return scores / max(float(np.abs(scores).max()), np.finfo(float).tiny)
+        fitted = self._known
+        weights = fitted.planes.weights
+        if fitted.refined is None:
+            return weights
+        return weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
 
     @property
     def n_passes_(self) -> int:
         """How often the rows were read."""
-        check_is_fitted(self)
-        return 1 if self._refined is None else self._refined.n_passes
+        refined = self._known.refined
+        return 1 if refined is None else refined.n_passes
 
     @property
     def loss_curve_(self) -> list[float]:
         """The mean training loss after each pass, the first that of the base rates."""
-        check_is_fitted(self)
-        if self._refined is not None:
-            return list(self._refined.loss_curve)
-        return [base_loss(self.summary_.counts)]
+        refined = self._known.refined
+        return [base_loss(self.summary_.counts)] if refined is None else list(refined.loss_curve)
 
-    @property
-    def _can_be_sure(self) -> bool:
-        return self._calibration is not None or (self._held_out is not None and len(self._held_out.codes) > 0)
-
-    def _sharpness(self) -> Floats:
-        """Return what turns scores into probabilities; it is fitted when it is first asked for."""
-        if self._calibration is not None:
-            return self._calibration
-        if not self._can_be_sure or self._held_out is None:
-            raise ValueError(
-                "probabilities need rows to be fitted to, and this model comes from a Summary, which holds "
-                "none: call calibrate(X, y) first"
-            )
-        seen = self._held_out
-        if "sharpness" not in seen.fitted:
-            unseen = seen if self._refined is not None else unseen_by_sefr(seen, self.summary_, self._planes)
-            seen.fitted["sharpness"] = fit_sharpness(unseen, len(self.classes_))
-        return seen.fitted["sharpness"]
-
-    def _weights_and_midpoints(self) -> tuple[Floats, Floats]:
-        """Return w and t of scaled features: a score is the sum of w (x' - t)."""
-        if self._refined is not None:
-            return self._planes.feature_scores, self._refined.midpoints
-        return weights_and_midpoints(self.summary_, self._planes.scaling, self.epsilon)
-
-    def _matrix(self, X: Any, *, reset: bool = False) -> Matrix:
+    def _matrix(self, X: Any) -> Matrix:
         """Return X for the kernels; other features than those learned are an error."""
-        matrix = matrix_of(X)
-        if not reset:
-            self._check_features(X, matrix)
-        return matrix
-
-    def _check_features(self, X: Any, matrix: Matrix) -> None:
-        if type(X) is not np.ndarray or hasattr(self, "feature_names_in_"):
+        matrix, fitted = matrix_of(X), self._fitted
+        if type(X) is not np.ndarray or fitted.names is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
-        if matrix.shape[1] != self.n_features_in_:
+        if matrix.shape[1] != fitted.summary.n_features:
             raise ValueError(
                 f"X has {matrix.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
+                f"{fitted.summary.n_features} features as input."
             )
+        return matrix
 
     def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        matrix = self._matrix(X)
-        scores = self._planes.scores(matrix, n_threads=thread_count(self.n_jobs))
-        bias = self._planes.bias
-        witness = scores[:, 0 if isfinite(bias[0]) else int(np.argmax(np.isfinite(bias)))]
-        if not isfinite(witness.sum()):
-            self._refuse_bad_cells(matrix)
-            self._leave_out_missing(matrix, scores, np.isnan(witness))
-        return scores
-
-    def _refuse_bad_cells(self, matrix: Matrix) -> None:
-        complain_of_bad_cell(matrix, getattr(self, "feature_names_in_", None), missing=self.missing)
-
-    def _leave_out_missing(self, matrix: Matrix, scores: Floats, rows: NDArray[np.bool_]) -> None:
-        """Score rows with missing values from the features that they have."""
-        weights, midpoints = self._weights_and_midpoints()
-        constant = np.einsum("ij,ij->i", weights, midpoints) + self._planes.bias  # 0, or -inf if never seen
-        for where, block in matrix.blocks():
-            some = np.flatnonzero(rows[where])
-            if len(some):
-                x = self._planes.scaling.apply(block[some])
-                here = ~np.isnan(x)
-                scores[where.start + some] = (
-                    np.where(here, x, 0) @ weights.T - here @ (weights * midpoints).T + constant
-                )
+        fitted = self.fitted_
+        return fitted.scores(self._matrix(X), self.missing, thread_count(self.n_jobs))

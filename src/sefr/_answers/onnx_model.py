@@ -95,12 +95,12 @@ def _scores(graph: _Graph, clf: SEFRClassifier) -> str:
 
     No node scales by a single number: onnxruntime would fuse it with the product, and in float32.
     """
-    planes = clf._planes
+    planes = clf.fitted_.planes
     graph.node("Sub", ["X", graph.constant("low", planes.scaling.low)], "moved")
     if clf.missing != "ignore":
         graph.node("MatMul", ["moved", graph.constant("coef", planes.coef.T)], "weighed")
         return graph.node("Add", ["weighed", graph.constant("bias", planes.bias)], "raw")
-    weights, midpoints = clf._weights_and_midpoints()
+    weights, midpoints = planes.weights, clf.fitted_.midpoints
     graph.node("IsNaN", ["X"], "missing")
     graph.node("Where", ["missing", graph.constant("nothing", np.zeros(1)), "moved"], "known")
     graph.node("Where", ["missing", "nothing", graph.constant("one", np.ones(1))], "present")

@@ -1,218 +1,227 @@
-"""From scores to probabilities that mean what they say, and never contradict the answer.
+"""From scores to probabilities that mean what they say: bias-corrected temperature scaling.
 
-The answer has the highest score; how sure it is follows from how far the others lie behind. That distance is
-multiplied by the sharpness of the answer's class, which is fitted to scores of rows as if the model had not
-seen them. One number a class is enough to make a class that is often given wrongly less sure of itself, and
-it cannot change which class comes first.
+p_k is proportional to exp(s_k / T + b_k), with s the scores, one temperature T and one offset b_k per class,
+fitted to leave-one-out scores of training rows by maximum likelihood. With a free offset per class the mean
+predicted probability of a class equals its share of the rows; where scores tell nothing, 1 / T goes to 0 and
+the base rates remain. Offsets are held near 0 by a weak prior: where they are 0, the likeliest class is the
+answer of ``predict``; where honesty needs an offset, honesty wins.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows.labelled import Labelled, spread_rows
-from .._rows.matrix import Matrix, Rows, every_run
-from .._summary.summary import Summary
-from .._weights.solve import Hyperplanes, Scaling, means, solve_within
+from .._system.value import Value
+from .._weights.held_out import HeldOut
+from .._weights.hyperplanes import per_class
 
 Floats = NDArray[np.float64]
 
-GRID = np.geomspace(1e-3, 1e3, 121)
-# How many rows a class's own sharpness needs to weigh as much as that of all classes together.
-DOUBT = 10.0
-MOST_ROWS = 1024
-# Rows whose scores are kept for probabilities after one pass; the values that are read for it, and the
-# multiplications: so many, and a part of the values that the pass reads.
-SCORED_ROWS = 256
-FEWEST_SCORED = 64
-SCORED_PRODUCTS = 1 << 20
-SCORED_PART = 16
-FEW_CELLS, MOST_CELLS = 1 << 17, 1 << 18
-# Where a row is too wide, some of its features stand for all: better more rows of these than few whole ones.
-FEWEST_FEATURES = 256
-# The variance of a value in [0, 1] is at most mean (1 - mean), and a third of it if values are spread evenly.
-EVEN = 1 / 3
+# The variance of an offset before any row is seen.
+OFFSET_VARIANCE = 25.0
+# That of 1 / T, in units of the mean gap between scores, is the inverse of this.
+TEMPERATURE_PRECISION = 0.3
+# Scores must speak so many times as clearly as the criterion asks before the base rates are given up.
+SURE_OF_SCORES = 1.5
+NEWTON_STEPS = 50
+# Scores further behind the best than this many mean gaps are all the same.
+FARTHEST_GAPS = 1e3
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """Scores (S, R) of some rows as if the model had not seen them, with their codes and weights. No row."""
+class TemperatureScaling:
+    """1 / T, the offsets (K,), and how well each of them is known: the precision, (K + 1,)."""
 
-    scores: Floats
-    codes: NDArray[np.int32]
-    weights: Floats
-    fitted: dict[str, Floats] = field(default_factory=dict, compare=False, repr=False)
+    inverse: float
+    offsets: Floats
+    precision: Floats
 
-    def joined(self, other: HeldOut | None) -> HeldOut:
-        """Return both, the latest ``MOST_ROWS`` of them."""
-        if other is None or other.scores.shape[1] != self.scores.shape[1]:
-            return self
-        return HeldOut(
-            np.concatenate([other.scores, self.scores])[-MOST_ROWS:],
-            np.concatenate([other.codes, self.codes])[-MOST_ROWS:],
-            np.concatenate([other.weights, self.weights])[-MOST_ROWS:],
-        )
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probability of every class (n, K) from scores (n, R)."""
+        logits = per_class(scores) * self.inverse + self.offsets
+        # a class that was never seen, or the only one that was
+        logits[np.isnan(logits)] = -np.inf
+        if np.isposinf(logits).any():
+            logits = np.where(np.isposinf(logits), 0.0, -np.inf) * np.isposinf(logits).any(1, keepdims=True)
+        logits -= logits.max(axis=1, keepdims=True)
+        likely = np.exp(logits, out=logits)
+        likely /= likely.sum(axis=1, keepdims=True)
+        return likely
 
-    def over(self, at: NDArray[Any], n_classes: int) -> HeldOut | None:
-        """Return the same for more classes, the old ones at ``at``; None where one score becomes several."""
+    def over(self, at: NDArray[np.intp], n_classes: int) -> TemperatureScaling:
+        """Return the same for more classes, the old ones at ``at``; of a new one nothing is known."""
+        offsets, precision = np.zeros(n_classes), np.zeros(n_classes + 1)
+        offsets[at] = self.offsets
+        precision[0], precision[1 + np.asarray(at)] = self.precision[0], self.precision[1:]
+        return TemperatureScaling(self.inverse, offsets, precision)
+
+    def joined(self, other: TemperatureScaling) -> TemperatureScaling:
+        """Return the mean of both, each by its precision."""
+        total = self.precision + other.precision
+        mine = np.divide(self.precision, total, out=np.full(len(total), 0.5), where=total > 0)
+        inverse = self.inverse * mine[0] + other.inverse * (1 - mine[0])
+        offsets = self.offsets * mine[1:] + other.offsets * (1 - mine[1:])
+        return TemperatureScaling(float(inverse), offsets, total)
+
+
+@dataclass(frozen=True)
+class Calibration(Value):
+    """What probabilities are fitted to: scores of rows just learned, and what earlier rows have told.
+
+    ``prior`` comes from ``calibrate`` or from a model file; the scores of ``sample`` move it.
+    """
+
+    sample: HeldOut | None = None
+    prior: TemperatureScaling | None = None
+
+    @cached_property
+    def scaling(self) -> TemperatureScaling | None:
+        """What turns scores into probabilities, fitted when it is first asked for; None without any rows."""
+        if self.sample is None or not len(self.sample.codes):
+            return self.prior
+        return fit_scaling(self.sample.unseen, self.prior)
+
+    def with_sample(self, sample: HeldOut) -> Calibration:
+        """Return the calibration after further rows were learned."""
+        return Calibration(sample.joined(self.sample), self.prior)
+
+    def over(self, at: NDArray[np.intp], n_classes: int) -> Calibration:
+        """Return the same for more classes, the old ones at ``at``."""
         if n_classes == len(at):
             return self
-        if self.scores.shape[1] == 1:
-            return None
-        scores = np.full((len(self.scores), n_classes), -np.inf)
-        scores[:, at] = self.scores
-        return HeldOut(scores, np.asarray(at, dtype=np.int32)[self.codes], self.weights)
+        return Calibration(
+            None if self.sample is None else self.sample.over(at, n_classes),
+            None if self.prior is None else self.prior.over(at, n_classes),
+        )
+
+    def joined(self, other: Calibration) -> Calibration:
+        """Return what both models know about their scores; of equal classes."""
+        samples = [part.sample for part in (self, other) if part.sample is not None]
+        priors = [part.prior for part in (self, other) if part.prior is not None]
+        sample = samples[1].joined(samples[0]) if len(samples) == 2 else samples[0] if samples else None
+        prior = priors[0].joined(priors[1]) if len(priors) == 2 else priors[0] if priors else None
+        return Calibration(sample, prior)
 
 
-def joined(before: HeldOut | None, after: HeldOut | None) -> HeldOut | None:
-    """Return what is kept of both."""
-    return before if after is None else after.joined(before)
+def fit_scaling(sample: HeldOut, prior: TemperatureScaling | None = None) -> TemperatureScaling:
+    """Return the temperature and the offsets that make the labels of the rows most likely.
 
-
-def some_scores(rows: Labelled, summary: Summary, planes: Hyperplanes, epsilon: float) -> HeldOut:
-    """Return the scores of a few of the rows behind a Summary, coded by its classes.
-
-    Wide rows are scored by some of their features: by hyperplanes that know no others, times their number.
+    Offsets are left at 0, where they cannot contradict the answers, unless the rows speak for them more
+    strongly than the Bayesian information criterion asks of so many parameters.
     """
-    matrix = rows.matrix
-    n_planes = 1 if len(summary.counts) == 2 else len(summary.counts)
-    total = matrix.shape[0] if rows.weights is None else float(rows.weights.sum())
-    most, step = _share(total, matrix.shape[1], n_planes, sparse=matrix.sparse)
-    if max(total, matrix.shape[0]) > most:
-        some = spread_rows(matrix.shape[0], rows.weights, most)
-        weights = np.ones(most)
-    elif rows.weights is None:
-        some, weights = np.arange(matrix.shape[0]), np.ones(matrix.shape[0])
-    else:
-        some = np.flatnonzero(rows.weights)
-        weights = rows.weights[some]
-    if step > 1:
-        scores = _scores_by_some_features(matrix, some, step, summary, planes, epsilon)
-    elif planes.far is None:
-        scores = matrix.scores(planes.coef, planes.intercept, some)
-    else:
-        scores = planes.scores(matrix.take(some))
-    codes = rows.over(summary.classes).codes[some]
-    if summary.present is not None:
-        known = ~np.isnan(scores).any(axis=1)
-        scores, codes, weights = scores[known], codes[known], weights[known]
-    return HeldOut(scores, codes, weights)
+    problem = _Likelihood.of(sample, prior)
+    n_classes = problem.gaps.shape[1]
+    theta = problem.minimum(np.append(max(float(problem.centre[0]), 1.0), problem.centre[1:]))
+    if prior is None or not prior.offsets.any():
+        of_one = np.log(max(2.0, problem.weights.sum())) / 2
+        plain = problem.minimum(np.append(1.0, np.zeros(n_classes)), only_temperature=True)
+        if problem.value(plain) - problem.value(theta) < (n_classes - 1) * of_one:
+            theta = plain
+        base = np.append(0.0, np.log(np.maximum(problem.shares, 1e-300)))
+        if problem.value(base) - problem.value(theta) < SURE_OF_SCORES * of_one:
+            theta = base
+    likely = problem.likely(theta)
+    mean = (likely * problem.gaps).sum(axis=1, keepdims=True)
+    spread = problem.weights @ (likely * (problem.gaps - mean) ** 2).sum(axis=1)
+    learned = np.append(spread * problem.size**2, problem.weights @ (likely * (1 - likely)))
+    before = 0.0 if prior is None else prior.precision
+    return TemperatureScaling(float(theta[0] / problem.size), theta[1:], learned + before)
 
 
-def _share(n_rows: float, n_features: int, n_planes: int, *, sparse: bool) -> tuple[int, int]:
-    """Return how many rows are scored, by every how many-th run of their features."""
-    if sparse:
-        return SCORED_ROWS, 1
-    part = int(min(n_rows * n_features / SCORED_PART, 1e15))
-    cells = min(max(FEW_CELLS, min(MOST_CELLS, part)), (SCORED_PRODUCTS + part) // n_planes)
-    most = min(SCORED_ROWS, max(FEWEST_SCORED, cells // FEWEST_FEATURES))
-    step = n_features // max(FEWEST_FEATURES, cells // most)
-    if step > 1:
-        return most, step
-    return min(SCORED_ROWS, max(FEWEST_SCORED, cells // n_features)), 1
+@dataclass(frozen=True)
+class _Likelihood:
+    """Minus the logarithm of how likely the labels are, as a function of 1 / T and the offsets: convex.
 
-
-def _scores_by_some_features(
-    matrix: Matrix, some: Rows, step: int, summary: Summary, planes: Hyperplanes, epsilon: float
-) -> Floats:
-    scaling = Scaling(every_run(planes.scaling.low, step), every_run(planes.scaling.span, step))
-    part = solve_within(summary.every_run(step), scaling, epsilon)
-    return part.scores(matrix.take_runs(some, step)) * (matrix.shape[1] / len(scaling.low))
-
-
-def gaps_of(scores: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Return how far each class lies behind the answer (n, K), and the answer (n,), from scores (n, R)."""
-    if scores.shape[1] == 1:
-        top = (scores[:, 0] > 0).astype(np.intp)
-        gaps = np.zeros((len(scores), 2))
-        gaps[np.arange(len(top)), 1 - top] = -np.abs(scores[:, 0])
-        return gaps, top
-    top = scores.argmax(axis=1)
-    return scores - scores.max(axis=1, keepdims=True), top
-
-
-def fit_sharpness(held_out: HeldOut, n_classes: int) -> Floats:
-    """Return the sharpness of every class (K,) that makes the held-out labels most likely."""
-    gaps, top = gaps_of(held_out.scores)
-    weights = held_out.weights
-    behind = np.isfinite(gaps) & (gaps < 0)
-    total = max(float(weights @ behind.sum(axis=1)), 1e-300)
-    size = -float(weights @ np.where(behind, gaps, 0).sum(axis=1)) / total
-    if size == 0:
-        return np.ones(n_classes)
-    # so many rows cannot show that a class is surer than this: Platt's targets
-    wrong = 1 / (weights.sum() + 2)
-    limited = np.maximum(gaps, -1e6 * size)
-    own = limited[np.arange(len(top)), held_out.codes]
-    others = (limited.sum(axis=1) - own) / (gaps.shape[1] - 1) - own
-    losses = np.empty((n_classes, len(GRID)))
-    for g, sharpness in enumerate(GRID / size):
-        loss = np.log(np.exp(sharpness * gaps).sum(axis=1)) - sharpness * (own + wrong * others)
-        losses[:, g] = np.bincount(top, weights * loss, minlength=n_classes)
-    common = int(losses.sum(axis=0).argmin())
-    # a Gaussian on the logarithm, as wide as one unit of it for DOUBT rows
-    doubt = DOUBT / 2 * np.log(GRID / GRID[common]) ** 2 / 10
-    return np.asarray(GRID[(losses + doubt).argmin(axis=1)] / size)
-
-
-def probabilities(scores: Floats, sharpness: Floats) -> Floats:
-    """Return the probability of every class (n, K)."""
-    gaps, top = gaps_of(scores)
-    with np.errstate(invalid="ignore"):
-        gaps *= sharpness[top][:, None]
-    likely = np.exp(np.nan_to_num(gaps, nan=0.0, neginf=-np.inf), out=gaps)
-    likely /= likely.sum(axis=1, keepdims=True)
-    return likely
-
-
-def unseen_by_sefr(seen: HeldOut, summary: Summary, planes: Hyperplanes) -> HeldOut:
-    """Return SEFR's scores of rows it has learned as if it had not: less what a row does to its class's mean.
-
-    The mean a of N rows moves by (x - a) / N, and w = (a - b) / (a + b) with it by 2 b / (a + b)^2 of that,
-    so the row's own score is too high by the variance times that, added up over the features.
+    ``gaps`` (S, K) say how far each score lies behind the best, in units of ``size``, their mean; ``target``
+    (S, K) are the labels, ``shares`` (K,) how often each occurs. Before any row, 1 / T and the offsets are
+    Gaussian around ``centre``.
     """
-    counts = summary.counts
-    own = np.nan_to_num(means(summary, planes.scaling))
-    rest = np.nan_to_num(means(summary, planes.scaling, rest=True))
-    both = own + rest
-    steep = np.divide(2 * rest, both**2, out=np.zeros_like(both), where=both > 1e-7)
-    spread = np.clip(own * (1 - own), 0, None) * EVEN
-    with np.errstate(divide="ignore", invalid="ignore"):
-        favour = np.where(counts > 1, (steep * spread).sum(axis=1) / (counts - 1), 0.0)
-    scores, codes = seen.scores.copy(), seen.codes
-    if scores.shape[1] == 1:
-        scores[:, 0] -= np.where(codes == 1, favour[codes], -favour[codes])
-    else:
-        scores[np.arange(len(codes)), codes] -= favour[codes]
-    return HeldOut(scores, codes, seen.weights)
 
+    gaps: Floats
+    size: float
+    target: Floats
+    shares: Floats
+    weights: Floats
+    centre: Floats
+    precision: Floats
 
-def unseen_by_loss(
-    scores: Floats,
-    codes: NDArray[np.int32],
-    weights: Floats,
-    push: Floats,
-    directions: float,
-    penalty: float,
-) -> HeldOut:
-    """Return the scores of rows as if the loss had been minimised without them.
+    @classmethod
+    def of(cls, sample: HeldOut, prior: TemperatureScaling | None) -> _Likelihood:
+        scores, codes = per_class(sample.scores), sample.codes
+        n_rows, n_classes = scores.shape
+        evidence = sample.weights if sample.evidence is None else sample.evidence
+        weights = sample.weights * (evidence.sum() / sample.weights.sum())
+        gaps = scores - scores.max(axis=1, keepdims=True)
+        behind = np.isfinite(gaps) & (gaps < 0)
+        total = float((weights[:, None] * behind).sum())
+        size = -float((weights[:, None] * np.where(behind, gaps, 0.0)).sum()) / total if total else 1.0
+        gaps = np.maximum(gaps / size, -FARTHEST_GAPS)
+        # Platt's targets: n rows of a class cannot show that it is surer than (n + 1) / (n + 2)
+        found = np.bincount(codes, evidence, minlength=n_classes)
+        sure = (found + 1) / (found + 2)
+        target = np.repeat(((1 - sure) / max(1, n_classes - 1))[codes, None], n_classes, axis=1)
+        target[np.arange(n_rows), codes] = sure[codes]
+        centre = np.zeros(n_classes + 1)
+        precision = np.append(TEMPERATURE_PRECISION, np.full(n_classes, 1 / OFFSET_VARIANCE))
+        if prior is not None:
+            known = prior.precision * np.append(1 / size**2, np.ones(n_classes))
+            centre = np.append(prior.inverse * size, prior.offsets) * known / (precision + known)
+            precision = precision + known
+        shares = np.bincount(codes, weights, minlength=n_classes) / weights.sum()
+        return cls(gaps, size, target, shares, weights, centre, precision)
 
-    One step of Newton's method takes a row out: its score moves by h r / (1 - h p (1 - p)), with r its
-    residual and h its leverage, ``push`` (its share of the loss times its squared length) over the curvature
-    of the loss along one of ``directions`` equal directions.
-    """
-    gaps, _ = gaps_of(scores)
-    probability = np.exp(gaps)
-    probability /= probability.sum(axis=1, keepdims=True)
-    doubt = probability * (1 - probability)
-    curvature = float(weights @ doubt.mean(axis=1)) / weights.sum()
-    leverage = push[:, None] / (curvature / directions + penalty)
-    residual = probability
-    residual[np.arange(len(codes)), codes] -= 1
-    if scores.shape[1] == 1:
-        residual, doubt = residual[:, 1:], doubt[:, 1:]
-    return HeldOut(scores + leverage * residual / np.maximum(1 - leverage * doubt, 0.5), codes, weights)
+    def likely(self, theta: Floats) -> Floats:
+        """Return the probability of every class (S, K)."""
+        logits = theta[0] * self.gaps + theta[1:]
+        likely = np.exp(logits - logits.max(axis=1, keepdims=True))
+        likely /= likely.sum(axis=1, keepdims=True)
+        return likely
+
+    def value(self, theta: Floats) -> float:
+        """Return what is minimised."""
+        logits = theta[0] * self.gaps + theta[1:]
+        top = logits.max(axis=1, keepdims=True)
+        total = np.log(np.exp(logits - top).sum(axis=1)) + top[:, 0]
+        away = theta - self.centre
+        return float(
+            self.weights @ (total - (self.target * logits).sum(axis=1)) + self.precision @ away**2 / 2
+        )
+
+    def minimum(self, theta: Floats, *, only_temperature: bool = False) -> Floats:
+        """Return the point of the lowest value, by Newton's method; 1 / T stays at 0 or above."""
+        value = self.value(theta)
+        for _ in range(NEWTON_STEPS):
+            gradient, curvature = self._slopes(theta)
+            moves = np.full(len(theta), not only_temperature)
+            moves[0] = theta[0] > 0 or gradient[0] < 0
+            step = np.zeros_like(theta)
+            step[moves] = np.linalg.solve(curvature[np.ix_(moves, moves)], gradient[moves])
+            shrink = 1.0
+            while True:
+                trial = theta - shrink * step
+                trial[0] = max(trial[0], 0.0)
+                trial_value = self.value(trial)
+                if trial_value <= value or shrink < 1e-6:
+                    break
+                shrink /= 2
+            if not value - trial_value > 1e-13 * abs(value):
+                return trial if trial_value <= value else theta
+            theta, value = trial, trial_value
+        return theta
+
+    def _slopes(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Return the first and second derivatives."""
+        likely, gaps, weights = self.likely(theta), self.gaps, self.weights[:, None]
+        error = (likely - self.target) * weights
+        gradient = np.append((error * gaps).sum(), error.sum(axis=0)) + self.precision * (theta - self.centre)
+        mean = (likely * gaps).sum(axis=1, keepdims=True)
+        cross = (weights * likely * (gaps - mean)).sum(axis=0)
+        curvature = np.empty((len(theta), len(theta)))
+        curvature[0, 0] = (weights * likely * (gaps - mean) ** 2).sum()
+        curvature[0, 1:] = curvature[1:, 0] = cross
+        curvature[1:, 1:] = np.diag((weights * likely).sum(axis=0)) - (likely * weights).T @ likely
+        return gradient, curvature + np.diag(self.precision)

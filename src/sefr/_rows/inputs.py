@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 
 from .labelled import Labelled
 from .labels import encode
-from .matrix import KERNEL_TYPES, Codes, Columns, Dense, Matrix, Raw, Sparse, Stacked
+from .matrix import KERNEL_TYPES, Columns, Dense, Matrix, Raw, Sparse, Stacked
 
 Floats = NDArray[np.float64]
 
@@ -25,19 +25,12 @@ ARROW_TYPES = frozenset(
 PIECE_ROWS = 1 << 13
 
 
-def complain_of_sums(
-    matrix: Matrix,
-    codes: Codes,
-    weights: Floats | None,
-    raw: Raw,
-    feature_names: Sequence[str] | None,
-    missing: str,
-) -> None:
+def complain_of_sums(rows: Labelled, raw: Raw, feature_names: Sequence[str] | None, missing: str) -> None:
     """Raise an error that says why the sums are not finite."""
-    skip = codes < 0
-    if weights is not None:
-        skip |= weights == 0
-    complain_of_bad_cell(matrix, feature_names, skip=skip, missing=missing)
+    skip = rows.codes < 0
+    if rows.weights is not None:
+        skip |= rows.weights == 0
+    complain_of_bad_cell(rows.matrix, feature_names, skip=skip, missing=missing)
     j = int(np.argmin(np.isfinite(raw.sums).all(axis=0)))
     raise ValueError(
         f"the values of {describe_feature(j, feature_names)} are too large to be summed in float64"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .labels import find_labels
 from .matrix import Codes, Matrix, Rows
 
 Floats = NDArray[np.float64]
@@ -40,8 +41,7 @@ class Labelled(NamedTuple):
         """Return the rows coded by other classes; rows of a class that is not among them are left out."""
         if classes is self.classes or np.array_equal(classes, self.classes):
             return Table(self.matrix, self.codes, self.weights)
-        at = np.minimum(np.searchsorted(classes, self.classes), len(classes) - 1)
-        place = np.where(classes[at] == self.classes, at, -1).astype(np.int32)
+        place = find_labels(classes, self.classes).astype(np.int32)
         return Table(self.matrix, place[self.codes], self.weights)
 
 

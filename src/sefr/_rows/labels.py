@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,55 @@ def column(y: Any) -> NDArray[Any]:
     if labels.ndim != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
     return labels
+
+
+def are_alike(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Say whether two sets of labels can be told apart and ordered together."""
+
+    def kind(labels: NDArray[Any]) -> str:
+        if labels.dtype.kind in "iuf":
+            return "number"
+        if labels.dtype.kind in "UO" and (labels.size == 0 or isinstance(labels[0], str)):
+            return "text"
+        return labels.dtype.kind
+
+    return kind(a) == kind(b)
+
+
+def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels of both, sorted: numbers of different types are compared as numbers, exactly.
+
+    Examples
+    --------
+    >>> union_of_labels(np.array([2**60, 2**60 + 1]), np.array([2**60 + 1], dtype="u8"))
+    array([1152921504606846976, 1152921504606846977])
+    """
+    if a.dtype == b.dtype or a.dtype.kind not in "iuf":
+        return np.unique(np.concatenate([a, b]))
+    values = sorted({*a.tolist(), *b.tolist()})
+    for dtype in (np.result_type(a, b), np.dtype("i8"), np.dtype("u8")):
+        with suppress(OverflowError):
+            found = np.array(values, dtype=dtype)
+            if found.tolist() == values:
+                return found
+    raise ValueError(f"labels from {values[0]!r} to {values[-1]!r} have no number type in common")
+
+
+def find_labels(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the place of each label among ``classes``, which are sorted; -1 for one that is not there."""
+    if labels.dtype == classes.dtype or labels.dtype.kind not in "iuf":
+        at = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        return np.where(classes[at] == labels, at, -1)
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+
+
+def text_array(labels: list[str], n_bytes: int) -> NDArray[Any]:
+    """Return text as an array of items of one width; refuse it where that is far above ``n_bytes``."""
+    longest = max(map(len, labels), default=0)
+    if 4 * longest * len(labels) > 16 * n_bytes + (1 << 20):
+        raise ValueError(f"{len(labels)} labels of up to {longest} characters: too long for labels")
+    return np.array(labels, dtype=str)
 
 
 def _sorted(classes: NDArray[Any], codes: NDArray[Any]) -> tuple[NDArray[Any], Codes]:

@@ -1,4 +1,4 @@
-"""Rows added up in one pass, with a second float where the first would lose what distinguishes them."""
+"""Rows added up in one pass, in double-double where plain sums would lose what distinguishes the rows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from .. import _native
 from .._rows.inputs import complain_of_sums
-from .._rows.matrix import Codes, Dense, Matrix, Raw
-from .double_double import Twofold
+from .._rows.labelled import Labelled
+from .._rows.matrix import Dense, Raw
+from .double_double import DoubleDouble
 
 Floats = NDArray[np.float64]
 
@@ -19,27 +20,22 @@ Floats = NDArray[np.float64]
 DELICATE = 2.0**8
 
 
-def added_up(
-    matrix: Matrix,
-    codes: Codes,
-    weights: Floats | None,
-    n_classes: int,
-    n_folds: int,
-    feature_names: Sequence[str] | None,
-    missing: str,
-    n_threads: int,
-) -> tuple[Raw, Twofold]:
+def accumulate(
+    rows: Labelled, n_folds: int, feature_names: Sequence[str] | None, *, missing: str, n_threads: int
+) -> tuple[Raw, DoubleDouble]:
     """Return what the kernel adds up, and its sums with care; what cannot be added up is an error."""
+    matrix, _, codes, weights = rows
+    n_classes = len(rows.classes)
     raw = matrix.summarise(codes, weights, n_classes, n_folds, n_threads=n_threads)
     if not raw.finite and missing == "ignore":
         raw = matrix.summarise(codes, weights, n_classes, n_folds, missing=True, n_threads=n_threads)
     if not raw.finite:
-        complain_of_sums(matrix, codes, weights, raw, feature_names, missing)
+        complain_of_sums(rows, raw, feature_names, missing)
     low = raw.low[0] if n_folds == 1 else raw.low.min(axis=0)
     exact = weights is None and matrix.exact
     if exact or (raw.present is None and not _native.is_delicate(raw.sums, raw.counts, low)):
-        return raw, Twofold(raw.sums)
-    return raw, _with_care(matrix, codes, weights, raw, n_classes, n_threads)
+        return raw, DoubleDouble(raw.sums)
+    return raw, _with_care(rows, raw, n_threads)
 
 
 def delicate(low: Floats, sums: Floats, cells: Floats) -> NDArray[np.bool_]:
@@ -48,32 +44,31 @@ def delicate(low: Floats, sums: Floats, cells: Floats) -> NDArray[np.bool_]:
         return (np.abs(low) > DELICATE * (sums / cells - low)) & (cells > 0)
 
 
-def _with_care(
-    matrix: Matrix, codes: Codes, weights: Floats | None, raw: Raw, n_classes: int, n_threads: int
-) -> Twofold:
+def _with_care(rows: Labelled, raw: Raw, n_threads: int) -> DoubleDouble:
     """Return the sums, those of delicate features summed again as distances from the lowest value."""
+    matrix, classes, codes, weights = rows
     low, high = raw.low.min(axis=0), raw.high.max(axis=0)
     cells = raw.counts[:, None] if raw.present is None else raw.present
     some = np.flatnonzero(delicate(low, raw.sums.sum(axis=0), cells.sum(axis=0)))
     if not len(some):
-        return Twofold(raw.sums)
+        return DoubleDouble(raw.sums)
     low = low[some]
     cells = np.broadcast_to(cells, raw.sums.shape)[:, some]
     moved = np.zeros((len(raw.sums), len(some)))
     if (low < high[some]).any():
-        for rows, block in matrix.blocks(some):
+        for at, block in matrix.blocks(some):
             distances = Dense(block - low).summarise(
-                codes[rows],
-                None if weights is None else weights[rows],
-                n_classes,
+                codes[at],
+                None if weights is None else weights[at],
+                len(classes),
                 len(raw.low),
                 missing=raw.present is not None,
                 n_threads=n_threads,
             )
             moved += distances.sums
-    careful = Twofold(np.ascontiguousarray(cells)) * low + Twofold(moved)
+    careful = DoubleDouble(np.ascontiguousarray(cells)) * low + DoubleDouble(moved)
     head, tail = raw.sums.copy(), np.zeros_like(raw.sums)
     head[:, some] = careful.head
     if careful.tail is not None:
         tail[:, some] = careful.tail
-    return Twofold(head, tail if tail.any() else None)
+    return DoubleDouble(head, tail if tail.any() else None)

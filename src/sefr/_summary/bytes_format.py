@@ -4,9 +4,10 @@ Little-endian throughout::
 
     8   "SEFRsum" and the version, 1
     .   K, then m: counts of classes and features (LEB128)
-    1   flags: 1 tails, 2 present, 4 feature names
+    1   flags: 1 tails, 2 present, 4 feature names, 8 count tails, 16 present tails
     .   classes: a kind, then numbers of that kind, or K strings (LEB128 length, bytes)
-    .   counts (K), sums (K·m), tails (K·m), present (K·m), low (m), high (m): each a kind, then the numbers
+    .   counts (K), sums (K·m), tails (K·m), present (K·m), low (m), high (m), count tails (K), present tails
+        (K·m): each a kind, then the numbers; those without a flag are always there
     .   feature names: m strings
     4   CRC-32 of everything before it
 
@@ -23,12 +24,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._rows.labels import text_array
+
 if TYPE_CHECKING:
     from .summary import Summary
 
 MAGIC = b"SEFRsum"
 VERSION = 1
-TAILS, PRESENT, NAMES = 1, 2, 4
+TAILS, PRESENT, NAMES, COUNT_TAILS, PRESENT_TAILS = 1, 2, 4, 8, 16
 
 # Positions are part of the format: append only.
 KINDS = [
@@ -59,6 +62,8 @@ def packed(summary: Summary) -> bytes:
         TAILS * (summary.tails is not None)
         | PRESENT * (summary.present is not None)
         | NAMES * (names is not None)
+        | COUNT_TAILS * (summary.count_tails is not None)
+        | PRESENT_TAILS * (summary.present_tails is not None)
     )
     parts = [
         MAGIC,
@@ -68,7 +73,10 @@ def packed(summary: Summary) -> bytes:
         bytes([flags]),
         _packed_labels(summary.classes),
     ]
-    arrays = (summary.counts, summary.sums, summary.tails, summary.present, summary.low, summary.high)
+    arrays = (
+        *(summary.counts, summary.sums, summary.tails, summary.present, summary.low, summary.high),
+        *(summary.count_tails, summary.present_tails),
+    )
     parts += [_packed_array(array) for array in arrays if array is not None]
     parts += [_packed_string(name.encode()) for name in names or ()]
     body = b"".join(parts)
@@ -89,7 +97,7 @@ def unpacked(data: bytes | bytearray | memoryview) -> dict[str, Any]:
     reader = _Reader(data[len(MAGIC) + 1 : -4])
     n_classes, n_features = reader.length(), reader.length()
     flags = reader.take(1)[0]
-    if flags & ~(TAILS | PRESENT | NAMES):
+    if flags & ~(TAILS | PRESENT | NAMES | COUNT_TAILS | PRESENT_TAILS):
         raise ValueError(f"the bytes of this Summary have unknown flags {flags}")
     cells = (n_classes, n_features)
     parts: dict[str, Any] = {"classes": reader.labels(n_classes)}
@@ -98,6 +106,8 @@ def unpacked(data: bytes | bytearray | memoryview) -> dict[str, Any]:
     parts["tails"] = reader.array(cells) if flags & TAILS else None
     parts["present"] = reader.array(cells) if flags & PRESENT else None
     parts["low"], parts["high"] = reader.array((n_features,)), reader.array((n_features,))
+    parts["count_tails"] = reader.array((n_classes,)) if flags & COUNT_TAILS else None
+    parts["present_tails"] = reader.array(cells) if flags & PRESENT_TAILS else None
     parts["feature_names"] = reader.texts(n_features) if flags & NAMES else None
     reader.end()
     return parts
@@ -182,11 +192,17 @@ class _Reader:
     def labels(self, n: int) -> NDArray[Any]:
         kind = self.kind(KINDS)
         if kind in {"text", "text objects"}:
-            return np.array(self.texts(n), dtype=str if kind == "text" else object)
+            return self.text_labels(n, as_objects=kind == "text objects")
         if kind in {"bytes", "bytes objects"}:
-            return np.array(self.strings(n), dtype=bytes if kind == "bytes" else object)
+            raw = self.strings(n)
+            text_array([item.decode("latin-1") for item in raw], len(self.data))  # for its limit
+            return np.array(raw, dtype=bytes if kind == "bytes" else object)
         values = self.numbers(n, kind)
         return values.astype(values.dtype.newbyteorder("="))
+
+    def text_labels(self, n: int, *, as_objects: bool) -> NDArray[Any]:
+        texts = self.texts(n)
+        return np.array(texts, dtype=object) if as_objects else text_array(texts, len(self.data))
 
     def strings(self, n: int) -> list[bytes]:
         return [self.take(self.length()) for _ in range(n)]

@@ -1,4 +1,6 @@
-"""A sum kept in two floats, head + tail: 106 bits, so that adding and taking away lose nothing that matters.
+"""Double-double arithmetic: a number kept in two floats, head + tail, with 106 bits.
+
+Adding and taking away then lose nothing that matters.
 
 Most sums need no tail (integers, float32, values near zero); the tail is then None and costs nothing.
 Error-free transformations by Knuth (sum) and Dekker (product).
@@ -6,7 +8,9 @@ Error-free transformations by Knuth (sum) and Dekker (product).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -15,44 +19,51 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Twofold(NamedTuple):
+class DoubleDouble(NamedTuple):
     """``head + tail``, the head being the float nearest to the whole; ``tail`` None stands for zero."""
 
     head: Floats
     tail: Floats | None = None
 
-    def __add__(self, other: Twofold) -> Twofold:  # type: ignore[override]
+    def __add__(self, other: DoubleDouble) -> DoubleDouble:  # type: ignore[override]
         head, error = two_sum(self.head, other.head)
         for tail in (self.tail, other.tail):
             if tail is not None:
                 error = error + tail
         return normal(head, error)
 
-    def __neg__(self) -> Twofold:
-        return Twofold(-self.head, None if self.tail is None else -self.tail)
+    def __neg__(self) -> DoubleDouble:
+        return DoubleDouble(-self.head, None if self.tail is None else -self.tail)
 
-    def __sub__(self, other: Twofold) -> Twofold:
+    def __sub__(self, other: DoubleDouble) -> DoubleDouble:
         return self + -other
 
-    def __mul__(self, factor: float | Floats) -> Twofold:  # type: ignore[override]
+    def __mul__(self, factor: float | Floats) -> DoubleDouble:  # type: ignore[override]
         head, error = two_product(self.head, np.asarray(factor, dtype=np.float64))
         return normal(head, error if self.tail is None else error + self.tail * factor)
 
-    def each(self, change: Callable[[Floats], Floats]) -> Twofold:
+    def each(self, change: Callable[[Floats], Floats]) -> DoubleDouble:
         """Return head and tail, each changed: rows chosen, put elsewhere or set to zero."""
-        return Twofold(change(self.head), None if self.tail is None else change(self.tail))
+        return DoubleDouble(change(self.head), None if self.tail is None else change(self.tail))
 
-    def rows(self, index: NDArray[np.intp] | slice) -> Twofold:
-        """Return the rows listed."""
-        return self.each(lambda part: part[index])
+    def zero_where(self, gone: NDArray[np.bool_]) -> DoubleDouble:
+        """Return the same with zeros at some places."""
+        return self.each(lambda part: np.where(gone, 0.0, part))
 
 
-def normal(head: Floats, error: Floats) -> Twofold:
+def sums_of_others(parts: Sequence[DoubleDouble]) -> list[DoubleDouble]:
+    """Return, for each part but the last, the sum of all others: from sums before it and sums after it."""
+    before = list(accumulate(parts[:-2], operator.add, initial=parts[-1]))
+    after = list(accumulate(parts[-2:0:-1], operator.add))[::-1]
+    return [*(a + b for a, b in zip(before, after, strict=False)), before[-1]]
+
+
+def normal(head: Floats, error: Floats) -> DoubleDouble:
     """Return head + error with the head nearest to it, and no tail where it would be zero throughout."""
     if not error.any():
-        return Twofold(head)
+        return DoubleDouble(head)
     head, tail = two_sum(head, error)
-    return Twofold(head, tail) if tail.any() else Twofold(head)
+    return DoubleDouble(head, tail) if tail.any() else DoubleDouble(head)
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -7,17 +7,20 @@ It is never larger than that, whatever the number of rows, and it holds no row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._rows.inputs import describe_feature, feature_names_of, labelled, matrix_of
-from .._rows.matrix import Codes, Matrix, every_run
+from .._rows.labelled import Labelled
+from .._rows.labels import are_alike, find_labels, union_of_labels
+from .._rows.matrix import every_run
 from .._system.threads import thread_count
-from .accumulate import added_up
+from .accumulate import accumulate
 from .bytes_format import packed, unpacked
-from .double_double import Twofold
+from .double_double import DoubleDouble, sums_of_others
+from .parts import checked_parts
 
 Floats = NDArray[np.float64]
 
@@ -30,8 +33,27 @@ class Summary:
 
     ``a + b`` is the Summary of the rows of both, ``a - b`` takes the rows of ``b`` back (the extremes stay:
     they do not subtract), ``a * factor`` makes every row count ``factor`` times. The operands may know
-    different classes. Sums of integers are exact below 2**53; other sums carry a second float where the
-    first is not enough. A Summary never changes.
+    different classes. Sums of integers are exact below 2**53; other sums and counts carry a second float
+    (double-double) where the first is not enough. A Summary never changes.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (K,)
+        The labels, sorted.
+    counts : ndarray of shape (K,)
+        Rows of each class, by weight.
+    sums : ndarray of shape (K, m)
+        Sum of every feature in each class.
+    present : ndarray of shape (K, m), or None
+        Values that were not missing, by weight; None if none was missing.
+    low, high : ndarray of shape (m,)
+        Lowest and highest value of every feature.
+    feature_names : tuple of str, or None
+        Names of the features, where the rows had any.
+    n_features : int
+        Number of features.
+    tails, count_tails, present_tails : ndarray, or None
+        What ``sums``, ``counts`` and ``present`` lost to rounding; None if nothing.
 
     Examples
     --------
@@ -44,18 +66,34 @@ class Summary:
     True
     """
 
-    __slots__ = ("_classes", "_counts", "_feature_names", "_high", "_low", "_present", "_sums")
+    __slots__ = (
+        *("classes", "count_tails", "counts", "feature_names", "high", "low", "n_features"),
+        *("present", "present_tails", "sums", "tails"),
+    )
 
-    _classes: NDArray[Any]
-    _counts: Floats
-    _sums: Twofold
-    _present: Floats | None
-    _low: Floats
-    _high: Floats
-    _feature_names: tuple[str, ...] | None
+    classes: NDArray[Any]
+    counts: Floats
+    count_tails: Floats | None
+    sums: Floats
+    tails: Floats | None
+    present: Floats | None
+    present_tails: Floats | None
+    low: Floats
+    high: Floats
+    feature_names: tuple[str, ...] | None
+    n_features: int
+
+    # What reads rows that lie elsewhere, by name. ``sefr/__init__.py`` connects it, so that this room imports
+    # none of the rooms above it.
+    readers: ClassVar[dict[str, Callable[..., Summary]]] = {}
 
     def __init__(self) -> None:
         raise TypeError("a Summary is made by Summary.of(X, y) or Summary.from_parts(...)")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Summary never changes: {name} cannot be set")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
 
     @classmethod
     def of(
@@ -83,33 +121,34 @@ class Summary:
             Threads; None is one, -1 all. The result is the same to the bit.
         """
         rows = labelled(matrix_of(X), y, sample_weight)
-        return cls.of_matrix(*rows, feature_names_of(X), missing=missing, n_threads=thread_count(n_jobs))
+        return cls.of_rows(rows, feature_names_of(X), missing=missing, n_threads=thread_count(n_jobs))
 
     @classmethod
-    def of_matrix(
+    def of_rows(
         cls,
-        matrix: Matrix,
-        classes: NDArray[Any],
-        codes: Codes,
-        weights: Floats | None = None,
+        rows: Labelled,
         feature_names: Sequence[str] | None = None,
         *,
         missing: str = "error",
         n_threads: int = 1,
     ) -> Summary:
-        """Summarise a matrix whose labels are coded: what ``of`` does once it knows what it was given."""
-        (summary,) = cls.of_folds(
-            matrix, classes, codes, weights, 1, feature_names, missing=missing, n_threads=n_threads
+        """Summarise rows whose labels are coded: what ``of`` does once it knows what it was given."""
+        raw, sums = accumulate(rows, 1, feature_names, missing=missing, n_threads=n_threads)
+        summary = cls._from(
+            rows.classes,
+            DoubleDouble(raw.counts),
+            sums,
+            None if raw.present is None else DoubleDouble(raw.present),
+            raw.low[0],
+            raw.high[0],
+            feature_names,
         )
-        return summary.without_empty_classes() if weights is not None else summary
+        return summary if rows.weights is None else summary.without_empty_classes()
 
     @classmethod
     def of_folds(
         cls,
-        matrix: Matrix,
-        classes: NDArray[Any],
-        codes: Codes,
-        weights: Floats | None,
+        rows: Labelled,
         n_folds: int,
         feature_names: Sequence[str] | None = None,
         *,
@@ -117,50 +156,44 @@ class Summary:
         n_threads: int = 1,
     ) -> list[Summary]:
         """Summarise each fold in one pass; code f * K + k is class k of fold f, a negative one no fold."""
-        n_classes = len(classes)
-        raw, sums = added_up(matrix, codes, weights, n_classes, n_folds, feature_names, missing, n_threads)
+        raw, sums = accumulate(rows, n_folds, feature_names, missing=missing, n_threads=n_threads)
+        n_classes = len(rows.classes)
         return [
             cls._from(
-                classes,
-                raw.counts[rows],
-                sums.rows(rows),
-                None if raw.present is None else raw.present[rows],
+                rows.classes,
+                DoubleDouble(raw.counts[some]),
+                DoubleDouble(sums.head[some], None if sums.tail is None else sums.tail[some]),
+                None if raw.present is None else DoubleDouble(raw.present[some]),
                 raw.low[fold],
                 raw.high[fold],
                 feature_names,
             )
             for fold in range(n_folds)
-            for rows in [slice(fold * n_classes, (fold + 1) * n_classes)]
+            for some in [slice(fold * n_classes, (fold + 1) * n_classes)]
         ]
 
     @classmethod
-    def from_parts(
-        cls,
-        *,
-        classes: Any,
-        counts: Any,
-        sums: Any,
-        low: Any,
-        high: Any,
-        tails: Any = None,
-        present: Any = None,
-        feature_names: Sequence[str] | None = None,
-    ) -> Summary:
+    def from_parts(cls, *, classes: Any, feature_names: Sequence[str] | None = None, **parts: Any) -> Summary:
         """Build a Summary from what it consists of, such as a board or a database sends.
 
-        ``classes`` (K,) sorted and distinct; ``counts`` (K,); ``sums`` (K, m); ``low`` and ``high`` (m,),
-        +inf and -inf for a feature never seen; ``tails`` (K, m), what the sums lost to rounding, or None;
-        ``present`` (K, m), the count of values that were not missing, or None.
+        Parameters
+        ----------
+        classes : array of shape (K,)
+            Sorted and distinct.
+        feature_names : list of str, default=None
+            The names of the m features.
+        **parts
+            ``counts`` (K,); ``sums`` (K, m); ``low`` and ``high`` (m,), +inf and -inf for a feature never
+            seen. Where they are needed: ``present`` (K, m), the count of values that were not missing;
+            ``tails``, ``count_tails`` and ``present_tails``, what sums, counts and present lost to rounding.
         """
-        classes = np.asarray(classes)
-        arrays = _checked_parts(
-            classes, feature_names, counts=counts, sums=sums, low=low, high=high, tails=tails, present=present
-        )
+        labels, arrays = checked_parts(classes, feature_names, parts)
+        present = arrays.get("present")
         return cls._from(
-            classes,
-            arrays["counts"],
-            Twofold(arrays["sums"], arrays.get("tails")),
-            arrays.get("present"),
+            labels,
+            DoubleDouble(arrays["counts"], arrays.get("count_tails")),
+            DoubleDouble(arrays["sums"], arrays.get("tails")),
+            None if present is None else DoubleDouble(present, arrays.get("present_tails")),
             arrays["low"],
             arrays["high"],
             feature_names,
@@ -194,9 +227,7 @@ class Summary:
         missing : {"error", "ignore"}
             What NaN and null mean.
         """
-        from ..engines.frames import summary_of_frame
-
-        return summary_of_frame(frame, label, features, weight, missing=missing)
+        return cls.readers["frame"](frame, label, features, weight, missing=missing)
 
     @classmethod
     def of_query(cls, result: Any, *, missing: str = "error") -> Summary:
@@ -209,9 +240,7 @@ class Summary:
         missing : {"error", "ignore"}
             What NULL and NaN mean.
         """
-        from ..engines.sql import summary_of_result
-
-        return summary_of_result(result, missing=missing)
+        return cls.readers["query"](result, missing=missing)
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Summary:
@@ -219,7 +248,7 @@ class Summary:
         return cls.from_parts(**unpacked(data))
 
     def to_bytes(self) -> bytes:
-        """Return this Summary as bytes, versioned and checksummed: see :mod:`sefr._summary.bytes_format`.
+        """Return this Summary as bytes, versioned and checksummed: see ``sefr/_summary/bytes_format.py``.
 
         >>> s = Summary.of([[1, 8], [3, 6]], ["dry", "wet"])
         >>> len(s.to_bytes()), Summary.from_bytes(s.to_bytes()) == s
@@ -231,87 +260,80 @@ class Summary:
     def _from(
         cls,
         classes: NDArray[Any],
-        counts: Floats,
-        sums: Twofold,
-        present: Floats | None,
+        counts: DoubleDouble,
+        sums: DoubleDouble,
+        present: DoubleDouble | None,
         low: Floats,
         high: Floats,
         feature_names: Sequence[str] | None,
     ) -> Summary:
         self = object.__new__(cls)
-        self._classes = classes
-        self._counts = counts
-        self._sums = sums
-        self._present = present
-        self._low = low
-        self._high = high
-        self._feature_names = None if feature_names is None else tuple(feature_names)
-        for array in (classes, counts, *sums, present, low, high):
+        put = object.__setattr__
+        put(self, "classes", classes)
+        put(self, "counts", counts.head)
+        put(self, "count_tails", counts.tail)
+        put(self, "sums", sums.head)
+        put(self, "tails", sums.tail)
+        put(self, "present", None if present is None else present.head)
+        put(self, "present_tails", None if present is None else present.tail)
+        put(self, "low", low)
+        put(self, "high", high)
+        put(self, "feature_names", None if feature_names is None else tuple(feature_names))
+        put(self, "n_features", len(low))
+        for array in (classes, *counts, *sums, *(present or ()), low, high):
             if array is not None:
                 array.flags.writeable = False
         return self
 
     @property
-    def classes(self) -> NDArray[Any]:
-        """The labels, sorted, shape (K,)."""
-        return self._classes
+    def double_counts(self) -> DoubleDouble:
+        """Counts and their tails together."""
+        return DoubleDouble(self.counts, self.count_tails)
 
     @property
-    def counts(self) -> Floats:
-        """Rows of each class, by weight, shape (K,)."""
-        return self._counts
-
-    @property
-    def sums(self) -> Floats:
-        """Sum of every feature in each class, shape (K, m)."""
-        return self._sums.head
-
-    @property
-    def tails(self) -> Floats | None:
-        """What ``sums`` lost to rounding, shape (K, m); None if nothing."""
-        return self._sums.tail
-
-    @property
-    def twofold_sums(self) -> Twofold:
+    def double_sums(self) -> DoubleDouble:
         """Sums and tails together."""
-        return self._sums
+        return DoubleDouble(self.sums, self.tails)
 
     @property
-    def present(self) -> Floats | None:
-        """Values that were not missing, by weight, shape (K, m); None if none was missing."""
-        return self._present
+    def double_present(self) -> DoubleDouble | None:
+        """Values present and their tails together; None if none was missing."""
+        return None if self.present is None else DoubleDouble(self.present, self.present_tails)
 
     @property
-    def low(self) -> Floats:
-        """Lowest value of every feature, shape (m,)."""
-        return self._low
-
-    @property
-    def high(self) -> Floats:
-        """Highest value of every feature, shape (m,)."""
-        return self._high
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the features, where the rows had any."""
-        return self._feature_names
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self._low)
+    def cells(self) -> DoubleDouble:
+        """How many values stand behind each sum: (K, m), or (K, 1) if none was missing."""
+        return self.double_present or self.double_counts.each(lambda part: part[:, None])
 
     @property
     def n_rows(self) -> float:
         """Number of rows, by weight."""
-        return float(self._counts.sum())
+        return float(self.counts.sum())
 
     def over(self, classes: NDArray[Any]) -> Summary:
         """Return this Summary with the classes given, a superset of its own."""
-        if np.array_equal(classes, self._classes):
+        if np.array_equal(classes, self.classes):
             return self
-        at = np.searchsorted(classes, self._classes)
+        at = find_labels(classes, self.classes)
         return self._each(classes, lambda part: _spread(part, at, len(classes)))
+
+    def relabelled(self, classes: NDArray[Any]) -> Summary:
+        """Return this Summary with other names for its classes, given in their present order."""
+        order = np.argsort(classes, kind="stable")
+        return self._each(classes[order], lambda part: part[order])
+
+    def reweighted(self, weights: Floats) -> Summary:
+        """Return this Summary with the rows of each class counting ``weights`` (K,) times."""
+        present = self.double_present
+        return self._from(
+            self.classes,
+            self.double_counts * weights,
+            self.double_sums * weights[:, None],
+            None if present is None else present * weights[:, None],
+            self.low,
+            self.high,
+            self.feature_names,
+        )
 
     def __add__(self, other: object) -> Summary:
         if isinstance(other, int) and other == 0:  # sum() starts from 0
@@ -319,14 +341,17 @@ class Summary:
         if not isinstance(other, Summary):
             return NotImplemented
         a, b = self._aligned(other, "add")
+        present = None
+        if a.present is not None or b.present is not None:
+            present = (a.cells + b.cells).each(lambda part: _full(part, a.sums.shape))
         return self._from(
-            a._classes,
-            a._counts + b._counts,
-            a._sums + b._sums,
-            _both(a, b, np.add),
-            np.minimum(a._low, b._low),
-            np.maximum(a._high, b._high),
-            a._feature_names or b._feature_names,
+            a.classes,
+            a.double_counts + b.double_counts,
+            a.double_sums + b.double_sums,
+            present,
+            np.minimum(a.low, b.low),
+            np.maximum(a.high, b.high),
+            a.feature_names or b.feature_names,
         )
 
     __radd__ = __add__
@@ -335,30 +360,29 @@ class Summary:
         if not isinstance(other, Summary):
             return NotImplemented
         a, b = self._aligned(other, "take away")
-        counts = a._counts - b._counts
-        slack = COUNT_SLACK * a._counts
-        if (short := counts < -slack).any():
+        counts = a.double_counts - b.double_counts
+        slack = COUNT_SLACK * a.counts
+        if (short := counts.head < -slack).any():
             k = int(np.argmax(short))
             raise ValueError(
-                f"cannot take away {b._counts[k]:g} rows of class {a._classes[k]}: "
-                f"only {a._counts[k]:g} were learned"
+                f"cannot take away {b.counts[k]:g} rows of class {a.classes[k]}: "
+                f"only {a.counts[k]:g} were learned"
             )
-        counts[counts <= slack] = 0
-        present = _both(a, b, np.subtract)
-        if present is not None:
-            if (present < -slack[:, None]).any():
-                k, j = np.argwhere(present < -slack[:, None])[0]
+        counts = counts.zero_where(counts.head <= slack)
+        present = None
+        gone = (counts.head == 0)[:, None]
+        if a.present is not None or b.present is not None:
+            present = (a.cells - b.cells).each(lambda part: _full(part, a.sums.shape))
+            if (present.head < -slack[:, None]).any():
+                k, j = np.argwhere(present.head < -slack[:, None])[0]
                 raise ValueError(
-                    f"cannot take away more values of {self._name(j)}, class {a._classes[k]}, "
+                    f"cannot take away more values of {self._name(j)}, class {a.classes[k]}, "
                     "than were learned"
                 )
-            present[present <= slack[:, None]] = 0
-        sums = a._sums - b._sums
-        gone = (counts == 0)[:, None] if present is None else present == 0
-        sums = sums.each(lambda part: np.where(gone, 0.0, part))
-        return self._from(
-            a._classes, counts, sums, present, a._low, a._high, a._feature_names or b._feature_names
-        )
+            present = present.zero_where(present.head <= slack[:, None])
+            gone = present.head == 0
+        sums = (a.double_sums - b.double_sums).zero_where(np.broadcast_to(gone, a.sums.shape))
+        return self._from(a.classes, counts, sums, present, a.low, a.high, a.feature_names or b.feature_names)
 
     def __mul__(self, factor: object) -> Summary:
         if not isinstance(factor, int | float | np.integer | np.floating) or isinstance(factor, bool):
@@ -366,88 +390,114 @@ class Summary:
         factor = float(factor)
         if not 0 <= factor < np.inf:
             raise ValueError(f"a Summary can be multiplied by a number from 0 up, not by {factor!r}")
-        return self._from(
-            self._classes,
-            self._counts * factor,
-            self._sums * factor,
-            None if self._present is None else self._present * factor,
-            self._low,
-            self._high,
-            self._feature_names,
-        )
+        return self.reweighted(np.full(len(self.classes), factor))
 
     __rmul__ = __mul__
+
+    @classmethod
+    def rests(cls, folds: Sequence[Summary], others: Summary) -> list[Summary]:
+        """Return, for each fold, the Summary of the other folds and of ``others``; all have equal classes."""
+        every = [*folds, others]
+        parts = {
+            "counts": [fold.double_counts for fold in every],
+            "sums": [fold.double_sums for fold in every],
+        }
+        if any(fold.present is not None for fold in every):
+            parts["present"] = [
+                fold.cells.each(lambda part, shape=fold.sums.shape: _full(part, shape)) for fold in every
+            ]
+        added = {name: sums_of_others(values) for name, values in parts.items()}
+        low, high = (np.array([getattr(fold, side) for fold in every]) for side in ("low", "high"))
+        found = []
+        for f in range(len(folds)):
+            rest = np.arange(len(every)) != f
+            found.append(
+                cls._from(
+                    others.classes,
+                    added["counts"][f],
+                    added["sums"][f],
+                    added["present"][f] if "present" in added else None,
+                    low[rest].min(axis=0),
+                    high[rest].max(axis=0),
+                    others.feature_names,
+                )
+            )
+        return found
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Summary):
             return NotImplemented
-        if self._classes.dtype.kind != other._classes.dtype.kind and not _alike(
-            self._classes, other._classes
-        ):
+        if self.classes.dtype.kind != other.classes.dtype.kind and not are_alike(self.classes, other.classes):
             return False
         return all(
             mine is theirs or np.array_equal(_filled(mine), _filled(theirs))
-            for mine, theirs in zip(self._parts(), other._parts(), strict=True)
+            for mine, theirs in zip(self._compared(), other._compared(), strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _parts(self) -> tuple[Any, ...]:
-        present = self._present
-        if present is not None and (present == self._counts[:, None]).all():
-            present = None
-        return (self._classes, self._counts, *self._sums, present, self._low, self._high, self._feature_names)
+    def _compared(self) -> tuple[Any, ...]:
+        present, tails = self.present, self.present_tails
+        if present is not None and (present == self.counts[:, None]).all():
+            present = tails = None
+        names = self.feature_names
+        return (
+            *(self.classes, self.counts, self.count_tails, self.sums, self.tails),
+            *(present, tails, self.low, self.high, names),
+        )
 
     def __repr__(self) -> str:
-        return f"<Summary: {self.n_rows:g} rows, {self.n_features} features, {len(self._classes)} classes>"
+        return f"<Summary: {self.n_rows:g} rows, {self.n_features} features, {len(self.classes)} classes>"
 
     def __getstate__(self) -> dict[str, Any]:
         """Return plain parts, for pickle and for skops."""
-        return {
-            "classes": self._classes,
-            "counts": self._counts,
-            "head": self._sums.head,
-            "tail": self._sums.tail,
-            "present": self._present,
-            "low": self._low,
-            "high": self._high,
-            "feature_names": self._feature_names,
-        }
+        return {name: getattr(self, name) for name in self.__slots__ if name != "n_features"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        parts = dict(state)
-        sums = Twofold(parts.pop("head"), parts.pop("tail"))
-        other = self._from(sums=sums, **parts)
-        for name in self.__slots__:
-            setattr(self, name, getattr(other, name))
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "n_features", len(self.low))
 
     def _name(self, feature: int) -> str:
-        return describe_feature(feature, self._feature_names)
+        return describe_feature(feature, self.feature_names)
 
     def without_empty_classes(self) -> Summary:
         """Return this Summary without the classes that have no rows."""
-        seen = np.flatnonzero(self._counts > 0)
-        if len(seen) == len(self._counts):
+        seen = np.flatnonzero(self.counts > 0)
+        if len(seen) == len(self.counts):
             return self
-        return self._each(self._classes[seen], lambda part: part[seen])
+        return self._each(self.classes[seen], lambda part: part[seen])
 
     def every_run(self, step: int) -> Summary:
         """Return the Summary of some of the features: see :func:`sefr._rows.matrix.every_run`."""
-        low, high = every_run(self._low, step), every_run(self._high, step)
-        sums = self._sums.each(lambda part: every_run(part, step))
-        present = None if self._present is None else every_run(self._present, step)
-        return self._from(self._classes, self._counts, sums, present, low, high, None)
+
+        def some(part: Floats) -> Floats:
+            return every_run(part, step)
+
+        present = self.double_present
+        return self._from(
+            self.classes,
+            self.double_counts,
+            self.double_sums.each(some),
+            None if present is None else present.each(some),
+            some(self.low),
+            some(self.high),
+            None,
+        )
 
     def _each(self, classes: NDArray[Any], change: Callable[[Floats], Floats]) -> Summary:
         """Return a Summary of other classes, from these parts, each changed along its first axis."""
+        present = self.double_present
         return self._from(
             classes,
-            change(self._counts),
-            self._sums.each(change),
-            None if self._present is None else change(self._present),
-            self._low,
-            self._high,
-            self._feature_names,
+            self.double_counts.each(change),
+            self.double_sums.each(change),
+            None if present is None else present.each(change),
+            self.low,
+            self.high,
+            self.feature_names,
         )
 
     def _aligned(self, other: Summary, verb: str) -> tuple[Summary, Summary]:
@@ -456,19 +506,19 @@ class Summary:
                 f"cannot {verb} Summaries of {self.n_features} and {other.n_features} features: "
                 "they must be the same"
             )
-        mine, theirs = self._feature_names, other._feature_names
+        mine, theirs = self.feature_names, other.feature_names
         if mine is not None and theirs is not None and mine != theirs:
             j = next(j for j in range(self.n_features) if mine[j] != theirs[j])
             raise ValueError(f"cannot {verb} Summaries of other features: {mine[j]!r} meets {theirs[j]!r}")
-        if np.array_equal(self._classes, other._classes):
+        if np.array_equal(self.classes, other.classes):
             return self, other
-        if not _alike(self._classes, other._classes):
+        if not are_alike(self.classes, other.classes):
             raise ValueError(
                 f"cannot {verb} Summaries with labels of different kinds: "
-                f"{self._classes[0]!r} ({self._classes.dtype}) and "
-                f"{other._classes[0]!r} ({other._classes.dtype})"
+                f"{self.classes[0]!r} ({self.classes.dtype}) and "
+                f"{other.classes[0]!r} ({other.classes.dtype})"
             )
-        classes = np.unique(np.concatenate([self._classes, other._classes]))
+        classes = union_of_labels(self.classes, other.classes)
         return self.over(classes), other.over(classes)
 
 
@@ -476,53 +526,11 @@ def _filled(part: Any) -> Any:
     return np.float64(0) if part is None else part
 
 
-def _alike(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Say whether two sets of labels can be told apart and ordered together."""
-
-    def kind(labels: NDArray[Any]) -> str:
-        if labels.dtype.kind in "iuf":
-            return "number"
-        if labels.dtype.kind in "UO" and (labels.size == 0 or isinstance(labels[0], str)):
-            return "text"
-        return labels.dtype.kind
-
-    return kind(a) == kind(b)
+def _full(part: Floats, shape: tuple[int, ...]) -> Floats:
+    return np.array(np.broadcast_to(part, shape))
 
 
 def _spread(part: Floats, at: NDArray[np.intp], n_classes: int) -> Floats:
     wide = np.zeros((n_classes, *part.shape[1:]))
     wide[at] = part
     return wide
-
-
-def _both(a: Summary, b: Summary, operation: Any) -> Floats | None:
-    if a._present is None and b._present is None:
-        return None
-    full = [s._counts[:, None] if s._present is None else s._present for s in (a, b)]
-    result = operation(*full)
-    return np.array(np.broadcast_to(result, (len(a._counts), a.n_features)))
-
-
-def _checked_parts(
-    classes: NDArray[Any], feature_names: Sequence[str] | None, **parts: Any
-) -> dict[str, Floats]:
-    """Return the parts as new float64 arrays, without those that are None; say what is wrong with them."""
-    arrays = {name: np.array(part, dtype=np.float64) for name, part in parts.items() if part is not None}
-    n_classes, n_features = len(classes), arrays["low"].size
-    shapes = {"counts": (n_classes,), "low": (n_features,), "high": (n_features,)}
-    for name, array in arrays.items():
-        expected = shapes.get(name, (n_classes, n_features))
-        if array.shape != expected:
-            raise ValueError(f"{name} has shape {array.shape}, expected {expected}")
-        if name not in {"low", "high"} and not np.isfinite(array).all():
-            raise ValueError(f"{name} must be finite")
-    if classes.ndim != 1 or (len(classes) > 1 and not (classes[1:] > classes[:-1]).all()):
-        raise ValueError("classes must be sorted and distinct")
-    for name in ("counts", "present"):
-        if name in arrays and (arrays[name] < 0).any():
-            raise ValueError(f"{name} must not be negative")
-    if np.isnan(arrays["low"]).any() or np.isnan(arrays["high"]).any():
-        raise ValueError("low and high must not be NaN")
-    if feature_names is not None and len(feature_names) != len(arrays["low"]):
-        raise ValueError(f"{len(feature_names)} feature_names for {len(arrays['low'])} features")
-    return arrays

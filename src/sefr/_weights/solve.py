@@ -6,8 +6,6 @@ one-against-all is the total minus the class. Cost: O(m·K), whatever the number
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,95 +13,18 @@ from numpy.typing import NDArray
 
 from .. import _native
 from .._rows.inputs import describe_feature
-from .._rows.matrix import Matrix
 from .._summary.accumulate import delicate
-from .._summary.double_double import Twofold
+from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
+from .hyperplanes import Hyperplanes, Scaling, n_scores, planes_of
 
 Floats = NDArray[np.float64]
-
-# coef·x cancels against the intercept where values lie further from zero than this many spans; there the
-# score is taken from (x - low) / span itself. 2**8 spans cost 8 of 53 bits.
-FAR = 2.0**8
-# Below this span the weight of a raw value could leave float64's range.
-NARROW = 1e-290
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """x' = (x - low) / span, and 0 where the span is 0."""
-
-    low: Floats
-    span: Floats
-
-    def apply(self, X: Floats) -> Floats:
-        """Return the features of ``X`` (n, m) scaled."""
-        moved = X - self.low
-        return np.divide(
-            moved, self.span, out=np.zeros_like(moved), where=np.broadcast_to(self.span > 0, X.shape)
-        )
-
-
-@dataclass(frozen=True)
-class Hyperplanes:
-    """One hyperplane for two classes, one a class for more, in scikit-learn's sign: the higher score wins.
-
-    ``feature_scores`` (R, m) are the weights for scaled features, ``bias`` (R,) goes with them (eq. 5 and 9,
-    or what further passes made of them); ``coef`` and ``intercept`` do the same for raw features. ``far``
-    lists the features that need care, None if there are none. A class that was never seen scores -inf.
-    """
-
-    scaling: Scaling
-    feature_scores: Floats
-    bias: Floats
-    far: NDArray[np.intp] | None
-
-    @cached_property
-    def coef(self) -> Floats:
-        """The weights for raw features: 0 for a constant one, and the largest float where it overflows."""
-        span, weights = self.scaling.span, self.feature_scores
-        with np.errstate(all="ignore"):
-            coef = weights / span
-            if np.isfinite(coef).all():
-                return coef
-            coef = np.divide(weights, span, out=np.zeros_like(weights), where=span > 0)
-        return np.nan_to_num(coef, copy=False)
-
-    @cached_property
-    def intercept(self) -> Floats:
-        """What goes with ``coef``."""
-        # not coef @ low: waking the threads of BLAS can cost more than the rest of a fit
-        return np.asarray(self.bias - (self.coef * self.scaling.low).sum(axis=1))
-
-    def scores(self, matrix: Matrix, n_threads: int = 1) -> Floats:
-        """Return the score of every row and hyperplane."""
-        if self.far is None:
-            return matrix.scores(self.coef, self.intercept, None, n_threads)
-        near = self.coef.copy()
-        near[:, self.far] = 0
-        scores = matrix.scores(near, self.bias - (near * self.scaling.low).sum(axis=1), None, n_threads)
-        scaling = Scaling(self.scaling.low[self.far], self.scaling.span[self.far])
-        for where, block in matrix.blocks(self.far):
-            scores[where] += scaling.apply(block) @ self.feature_scores[:, self.far].T
-        return scores
-
-
-class Unsolved(Hyperplanes):
-    """The hyperplanes that a Summary defines, found when they are first asked for."""
-
-    def __init__(self, summary: Summary, scaling: Scaling, epsilon: float) -> None:
-        self.__dict__.update(summary=summary, scaling=scaling, epsilon=epsilon)
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in {"feature_scores", "bias", "far"}:
-            raise AttributeError(name)
-        found = solve_within(self.summary, self.scaling, self.epsilon)
-        self.__dict__.update(feature_scores=found.feature_scores, bias=found.bias, far=found.far)
-        return self.__dict__[name]
 
 
 def scaling_of(summary: Summary, scale: Any) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
+    if not (summary.counts > 0).any():
+        raise ValueError("there are no rows to learn from")
     m = summary.n_features
     if scale is None:
         _check_range(
@@ -165,46 +86,34 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
 
     With ``rest``, those of all other classes together.
     """
-    cells = summary.counts[:, None] if summary.present is None else summary.present
-    sums = summary.twofold_sums
-    total_cells, total = cells.sum(axis=0), sums.head.sum(axis=0)
+    cells, sums = summary.cells, summary.double_sums
+    total_cells, total = cells.head.sum(axis=0), sums.head.sum(axis=0)
     careful = sums.tail is not None or delicate(scaling.low, total, total_cells).any()
     if rest:
-        cells = total_cells - cells
-        sums = _others(sums) if careful else Twofold(total - sums.head)
-    numerator = _distance(sums, cells, scaling.low) if careful else sums.head - cells * scaling.low
-    divisor = cells * scaling.span
+        sums = _others(sums) if careful else DoubleDouble(total - sums.head)
+        cells = _others(cells) if careful else DoubleDouble(total_cells - cells.head)
+    if careful:
+        difference = sums - cells.each(lambda part: np.broadcast_to(part, sums.head.shape)) * scaling.low
+        numerator = difference.head if difference.tail is None else difference.head + difference.tail
+    else:
+        numerator = sums.head - cells.head * scaling.low
+    divisor = cells.head * scaling.span
     if (divisor != 0).all():
         return numerator / divisor
     mean = np.divide(numerator, divisor, out=np.zeros(sums.head.shape), where=divisor != 0)
-    return np.where(np.broadcast_to(cells > 0, mean.shape), mean, np.nan)
+    return np.where(np.broadcast_to(cells.head > 0, mean.shape), mean, np.nan)
 
 
-def _others(sums: Twofold) -> Twofold:
+def _others(parts: DoubleDouble) -> DoubleDouble:
     """Return total minus each row."""
-    total = sums.rows(slice(0, 1))
-    for k in range(1, len(sums.head)):
-        total = total + sums.rows(slice(k, k + 1))
-    return total - sums
+    rows = [parts.each(lambda part, k=k: part[k : k + 1]) for k in range(len(parts.head))]
+    return sum(rows[1:], rows[0]) - parts
 
 
-def _distance(sums: Twofold, cells: Floats, low: Floats) -> Floats:
-    """Return sums - cells * low without losing the small difference of two large numbers."""
-    difference = sums - Twofold(np.broadcast_to(cells, sums.head.shape)) * low
-    return difference.head if difference.tail is None else difference.head + difference.tail
-
-
-def solve(summary: Summary, scale: Any = "minmax", epsilon: float = 1e-7) -> Hyperplanes:
+def solve(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperplanes:
     """Return the hyperplanes that the rows behind a Summary define."""
-    if not (summary.counts > 0).any():
-        raise ValueError("there are no rows to learn from")
-    return Unsolved(summary, scaling_of(summary, scale), float(epsilon))
-
-
-def solve_within(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperplanes:
-    """Return the hyperplanes where it is known how the features are scaled."""
-    if summary.tails is None and summary.present is None:
-        n_planes = 1 if len(summary.counts) == 2 else len(summary.counts)
+    if summary.tails is None and summary.present is None and summary.count_tails is None:
+        n_planes = n_scores(len(summary.counts))
         weights, bias = np.empty((n_planes, summary.n_features)), np.empty(n_planes)
         low, span = (np.ascontiguousarray(side) for side in (scaling.low, scaling.span))
         if _native.solve(summary.sums, summary.counts, low, span, epsilon, weights, bias):
@@ -212,14 +121,6 @@ def solve_within(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperpla
     weights, midpoints = weights_and_midpoints(summary, scaling, epsilon)
     bias = _unseen(summary.counts) - (weights * midpoints).sum(axis=1)
     return planes_of(scaling, weights, bias)
-
-
-def planes_of(scaling: Scaling, weights: Floats, bias: Floats) -> Hyperplanes:
-    """Return hyperplanes from weights and biases for scaled features."""
-    span = scaling.span
-    far = (np.maximum(np.abs(scaling.low), np.abs(scaling.low + span)) > FAR * span) & (span > 0)
-    far |= (span < NARROW) & (span > 0)
-    return Hyperplanes(scaling, weights, bias, np.flatnonzero(far) if far.any() else None)
 
 
 def weights_and_midpoints(summary: Summary, scaling: Scaling, epsilon: float) -> tuple[Floats, Floats]:

@@ -55,7 +55,7 @@ def demo(
     started = time.perf_counter()
     clf = SEFRClassifier.from_summary(learn(table, recipe))
     file_seconds = time.perf_counter() - started
-    model_file.save(model_file.with_table(clf, recipe.member()), home / "digits.sefr")
+    model_file.save(model_file.with_columns(clf, recipe.member()), home / "digits.sefr")
     screen.step(
         2,
         f"Training on all of them takes [bold]{1000 * fit_seconds:.1f} ms[/] in memory, "

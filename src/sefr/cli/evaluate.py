@@ -74,7 +74,7 @@ def evaluate(
     counts = counts_of(passes)
     if (plot or counts != [1]) and (model or test):
         raise typer.BadParameter("--passes and --plot go with folds, not with --model or --test")
-    SEFRClassifier(**settings)._check_params()
+    SEFRClassifier(**settings).check_params()
     reading = options.reading(format, delimiter, no_header)
     started = time.perf_counter()
     table = open_table(data, again=True, **reading)

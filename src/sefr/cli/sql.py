@@ -146,7 +146,7 @@ def _scored(dialect: Dialect) -> str:
 
 def _scoring(model: str, table: str, booleans: list[str], probabilities: bool, explain: int) -> Scoring:
     clf = model_file.load(model)
-    stored = model_file.table_of(clf)
+    stored = model_file.columns_of(clf)
     categories = {}
     if stored is not None:
         recipe = Recipe.from_member(stored)

@@ -17,7 +17,7 @@ from .screen import Screen
 def read_model(path: str) -> tuple[SEFRClassifier, Recipe | None]:
     """Return a model and its recipe; None where the model knows no column names."""
     clf = model_file.load(path)
-    table = model_file.table_of(clf)
+    table = model_file.columns_of(clf)
     if table is not None:
         recipe = Recipe.from_member(table)
         if len(recipe.feature_names) != clf.n_features_in_:

@@ -62,7 +62,7 @@ def train(
         "epsilon": epsilon,
         "passes": passes,
     }
-    SEFRClassifier(**settings)._check_params()
+    SEFRClassifier(**settings).check_params()
     started = time.perf_counter()
     table = open_table(
         data, again=bool(categories) or passes > 1, **options.reading(format, delimiter, no_header)
@@ -83,7 +83,7 @@ def train(
     if gatherer is not None:
         with screen.progress(table, "refining") as tick:
             clf = refine(table, recipe, SEFRClassifier(**settings), summary, gatherer, tick)
-    model_file.save(model_file.with_table(clf, recipe.member()), path)
+    model_file.save(model_file.with_columns(clf, recipe.member()), path)
     elapsed = time.perf_counter() - started
     screen.line(
         f"{path}: {summary.n_rows:,.0f} rows, {len(clf.classes_)} classes, {clf.n_features_in_:,} features, "

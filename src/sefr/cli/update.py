@@ -78,8 +78,7 @@ def change(screen: Screen, model: str, output: str | None, summary: Summary, *, 
         if verb == "learned":
             clf.merge(summary)
         else:
-            clf._refuse_without_rows("forget")
-            clf._learned(clf.summary_ - summary, held_out=clf._held_out)
+            clf.forget(summary)
         model_file.save(clf, output or model)
     screen.line(
         f"{output or model}: {verb} {summary.n_rows:,.0f} rows, now {clf.summary_.n_rows:,.0f} rows, "

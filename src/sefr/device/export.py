@@ -135,7 +135,7 @@ def export(
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     if target == "arduino":
-        if learn and clf._refined is not None:
+        if learn and clf.fitted_.refined is not None:
             raise ValueError(
                 "a board that goes on learning solves its weights from sums, which would undo passes > 1: "
                 "export with learn=False, or train with passes=1"

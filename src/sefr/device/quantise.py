@@ -147,7 +147,7 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
         low, high = low.astype(np.float32), high.astype(np.float32)
     counts, sums, factor = _byte_sums(clf, kind, low, high)
     weight_bits = WEIGHT_BITS[weights]
-    if clf._refined is None:
+    if clf.fitted_.refined is None:
         matrix, bias = solve_bytes(weight_bits, counts, sums, ranges)
     else:
         matrix, bias = _refined_bytes(clf, weight_bits, kind, low, high)

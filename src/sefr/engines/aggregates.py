@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .._rows.inputs import describe_feature
 from .._rows.labels import encode
 from .._summary.accumulate import DELICATE
-from .._summary.double_double import Twofold
+from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
 from .columns import Columns
 from .error import EngineError, spoken_by
@@ -50,7 +50,7 @@ def summary_of_lazy(frame: Any, columns: Columns, schema: Any, *, missing: str, 
         columns, classes, answer.counts, answer.present, answer.gaps, answer.sums, answer.low, answer.high
     )
     table.refuse(missing)
-    sums = Twofold(table.sums)
+    sums = DoubleDouble(table.sums)
     inexact = columns.weight is not None or any(schema[name] == nw.Float64 for name in columns.features)
     if inexact and len(delicate := table.delicate()):
         low = table.low.min(axis=0)[delicate]
@@ -300,16 +300,18 @@ class Table:
             distance = self.sums.sum(axis=0) / total - low
             return np.flatnonzero((np.abs(low) > DELICATE * distance) & (total > 0))
 
-    def moved(self, features: NDArray[np.intp], origin: Floats, distances: Floats) -> Twofold:
+    def moved(self, features: NDArray[np.intp], origin: Floats, distances: Floats) -> DoubleDouble:
         """Return the sums, those of some features from their distances to an origin."""
-        careful = Twofold(np.ascontiguousarray(self.present[:, features])) * origin + Twofold(distances)
+        careful = DoubleDouble(np.ascontiguousarray(self.present[:, features])) * origin + DoubleDouble(
+            distances
+        )
         head, tail = self.sums.copy(), np.zeros_like(self.sums)
         head[:, features] = careful.head
         if careful.tail is not None:
             tail[:, features] = careful.tail
-        return Twofold(head, tail if tail.any() else None)
+        return DoubleDouble(head, tail if tail.any() else None)
 
-    def summary(self, sums: Twofold) -> Summary:
+    def summary(self, sums: DoubleDouble) -> Summary:
         """Return the Summary."""
         whole = not self.gaps.any()
         return Summary.from_parts(

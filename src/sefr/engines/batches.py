@@ -50,7 +50,7 @@ def _summary_of_batch(batch: pa.RecordBatch, columns: Columns, missing: str) -> 
     rows = rows_of_batch(batch, columns)
     if rows is None:
         return None
-    return Summary.of_matrix(*rows, feature_names_of_batch(batch, columns), missing=missing)
+    return Summary.of_rows(rows, feature_names_of_batch(batch, columns), missing=missing)
 
 
 def rows_of_batch(batch: pa.RecordBatch, columns: Columns) -> Labelled | None:

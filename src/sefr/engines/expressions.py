@@ -65,21 +65,16 @@ def _polars(plan: Plan, kind: str) -> Any:
     scores = plan.scores(value, part, total)
     if kind == "scores":
         return pl.concat_list(scores).alias("scores")
+    if kind == "probabilities":
+        powers = _powers(plan, scores, pl.max_horizontal, lambda x: x.exp())
+        total_of = balanced(powers, lambda a, b: a + b)
+        return pl.concat_list([power / total_of for power in powers]).alias(kind)
     if len(plan.classes) == 2:
-        place = pl.when(scores[0].is_not_null()).then((scores[0] > 0).cast(pl.UInt32))
-        top = scores[0].abs()
-        behind = [pl.when(place == k).then(0.0).otherwise(-top) for k in range(2)]
+        place = (scores[0] > 0).cast(pl.UInt32)
     else:
-        some = pl.concat_list(scores)
-        place = pl.when(scores[0].is_not_null()).then(some.list.arg_max())
-        behind = [score - some.list.max() for score in scores]
-    if kind == "prediction":
-        labels = pl.Series(plan.classes)
-        return pl.lit(labels).gather(place).alias("prediction")
-    sharp = pl.lit(pl.Series(plan.sharpness)).gather(place)
-    powers = [(sharp * gap).exp() for gap in behind]
-    sum_of = balanced(powers, lambda a, b: a + b)
-    return pl.concat_list([power / sum_of for power in powers]).alias("probabilities")
+        place = pl.concat_list(scores).list.arg_max()
+    known = pl.when(scores[0].is_not_null()).then(place)
+    return pl.lit(pl.Series(plan.classes)).gather(known).alias(kind)
 
 
 def _ibis(plan: Plan, kind: str) -> Any:
@@ -158,25 +153,32 @@ class _Spark:
 
 def _by_cases(plan: Plan, kind: str, scores: list[Any], words: Any) -> Any:
     """Return the prediction or the probabilities from scores, in the words of an engine."""
+    if kind == "probabilities":
+        powers = _powers(plan, scores, words.greatest, words.exp)
+        total = balanced(powers, lambda a, b: a + b)
+        return words.array([power / total for power in powers])
     if len(plan.classes) == 2:
-        top = words.greatest(scores[0], -scores[0])
         conditions = [scores[0] <= 0, scores[0] > 0]
-        behind = [
-            words.cases([(conditions[k], words.literal(0.0)), (conditions[1 - k], -top)]) for k in (0, 1)
-        ]
     else:
         top = words.greatest(*scores)
         conditions = [score >= top for score in scores]
-        behind = [score - top for score in scores]
-    if kind == "prediction":
-        return words.cases(
-            [(c, words.literal(label)) for c, label in zip(conditions, plan.classes, strict=True)]
-        )
-    sharpness = [] if plan.sharpness is None else plan.sharpness.tolist()
-    sharp = words.cases([(c, words.literal(h)) for c, h in zip(conditions, sharpness, strict=True)])
-    powers = [words.exp(sharp * gap) for gap in behind]
-    total = balanced(powers, lambda a, b: a + b)
-    return words.array([power / total for power in powers])
+    return words.cases([(c, words.literal(label)) for c, label in zip(conditions, plan.classes, strict=True)])
+
+
+def _powers(
+    plan: Plan, scores: list[Any], greatest: Callable[..., Any], exp: Callable[[Any], Any]
+) -> list[Any]:
+    """Return what the probabilities are the shares of: exp(s / T + b), in units of the likeliest class."""
+    calibration = plan.calibration
+    if calibration is None:
+        return []
+    per_class = [scores[0] * -0.5, scores[0] * 0.5] if len(plan.classes) == 2 else scores
+    logits = [
+        score * calibration.inverse + float(offset)
+        for score, offset in zip(per_class, calibration.offsets, strict=True)
+    ]
+    likeliest = greatest(*logits)
+    return [exp(logit - likeliest) for logit in logits]
 
 
 MAKERS: dict[str, Callable[[Plan, str], Any]] = {"polars": _polars, "ibis": _ibis, "pyspark": _spark}

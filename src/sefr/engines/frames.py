@@ -27,6 +27,7 @@ import narwhals as nw
 import numpy as np
 
 from .._rows.inputs import checked_weights, matrix_of
+from .._rows.labelled import Labelled
 from .._rows.labels import encode
 from .._summary.summary import Summary
 from .aggregates import summary_of_lazy
@@ -164,9 +165,8 @@ def summary_of_eager(table: Any, columns: Columns, *, missing: str) -> Summary:
         what = "label"
         classes, codes = encode(_label_values(labels))
         what = ""
-        return Summary.of_matrix(
-            matrix_of(rows.to_native()), classes, codes, weights, columns.features, missing=missing
-        )
+        labelled = Labelled(matrix_of(rows.to_native()), classes, codes, weights)
+        return Summary.of_rows(labelled, columns.features, missing=missing)
     except ValueError as error:
         column = {
             "weight": f"weight column {columns.weight!r}: ",

@@ -10,6 +10,7 @@ from river import base
 from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series
 
 from .._rows.inputs import matrix_of
+from .._rows.labelled import Labelled
 from .._rows.labels import encode
 from .._summary.summary import Summary
 from .tally import Tally
@@ -136,7 +137,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
             weights = np.power(tally.growth, np.arange(n) - float(n - 1))
             tally.age(n - 1)
         classes, codes = encode(labels.to_numpy())
-        summary = Summary.of_matrix(matrix_of(X), classes, codes, weights, missing="ignore")
+        summary = Summary.of_rows(Labelled(matrix_of(X), classes, codes, weights), missing="ignore")
         tally.absorb(summary, frame.columns)
         tally.age(1)
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._answers.probabilities import TemperatureScaling
 from ..classifier import SEFRClassifier
 from .dialects import DIALECTS, boolean_number, literal, number, quoted
 
@@ -35,7 +36,7 @@ class Plan:
     parts: Floats  # (R, m), what each feature says at its base
     constant: Floats  # (R,), what the parts do not add up to, if anything
     ignore: bool  # whether a missing value is left out; else there is no answer
-    sharpness: Floats | None  # (K,), of the probabilities
+    calibration: TemperatureScaling | None  # of the probabilities
 
     @classmethod
     def of(
@@ -70,7 +71,7 @@ class Plan:
             parts,
             constant,
             clf.missing == "ignore",
-            clf._sharpness() if probabilities else None,
+            _calibration(clf) if probabilities else None,
         )
 
     def scores(
@@ -88,6 +89,16 @@ class Plan:
             fixed = 0.0 if not self.ignore else float(self.parts[r, self.coef[r] == 0].sum())
             found.append(total(parts, float(self.constant[r]) + fixed))
         return found
+
+
+def _calibration(clf: SEFRClassifier) -> TemperatureScaling:
+    scaling = clf.fitted_.calibration.scaling
+    if scaling is None:
+        raise ValueError(
+            "probabilities need rows to be fitted to, and this model comes from a Summary, which holds none: "
+            "call calibrate(X, y) first"
+        )
+    return scaling
 
 
 def _named(base: Floats, clf: SEFRClassifier) -> Any:
@@ -130,7 +141,7 @@ class Scoring:
         inner, top = ",\n    ".join(scores), ",\n    ".join(self._top(dialect))
         outputs = self._outputs(dialect)
         if dialect == "duckdb":
-            hidden = ", ".join([*(f"sefr_s{r}" for r in range(len(scores))), "sefr_top", "sefr_sharpness"])
+            hidden = ", ".join([*(f"sefr_s{r}" for r in range(len(scores))), "sefr_top", "sefr_likeliest"])
             listed = ",\n  ".join(f"{made} AS {quoted(name)}" for name, made in outputs)
             return (
                 f"SELECT * EXCLUDE ({hidden}),\n  {listed}\nFROM (\n  SELECT *,\n    {top}\n  FROM (\n"
@@ -172,25 +183,36 @@ class Scoring:
         return self.plan.scores(lambda name: self._value(name, dialect), self._part, total)
 
     def _top(self, dialect: str) -> list[str]:
-        """Return the highest score, and the sharpness of its class."""
-        plan = self.plan
-        if len(plan.classes) == 2:
-            top = "abs(sefr_s0)"
-        else:
-            greatest = "max" if dialect == "sqlite" else "greatest"
-            top = balanced(
-                [f"sefr_s{r}" for r in range(len(plan.classes))], lambda a, b: f"{greatest}({a}, {b})"
-            )
-        sharp = (
-            "NULL" if plan.sharpness is None else self._by_answer([number(h) for h in plan.sharpness], top)
-        )
-        return [f"{top} AS sefr_top", f"{sharp} AS sefr_sharpness"]
+        """Return the highest score, and the highest logit of the probabilities."""
 
-    def _by_answer(self, values: Sequence[str], top: str = "sefr_top") -> str:
+        def highest(terms: list[str]) -> str:
+            greatest = "max" if dialect == "sqlite" else "greatest"
+            return balanced(terms, lambda a, b: f"{greatest}({a}, {b})")
+
+        n_classes = len(self.plan.classes)
+        top = "abs(sefr_s0)" if n_classes == 2 else highest([f"sefr_s{r}" for r in range(n_classes)])
+        likeliest = "NULL" if self.plan.calibration is None else highest(self._logits())
+        return [f"{top} AS sefr_top", f"{likeliest} AS sefr_likeliest"]
+
+    def _logits(self) -> list[str]:
+        """Return s / T + b of every class, of which probabilities are the softmax."""
+        calibration = self.plan.calibration
+        if calibration is None:
+            return []
+        n_classes = len(self.plan.classes)
+        scores = (
+            ["-sefr_s0 / 2", "sefr_s0 / 2"] if n_classes == 2 else [f"sefr_s{r}" for r in range(n_classes)]
+        )
+        return [
+            f"({score} * {number(calibration.inverse)} + {number(float(offset))})"
+            for score, offset in zip(scores, calibration.offsets, strict=True)
+        ]
+
+    def _by_answer(self, values: Sequence[str]) -> str:
         """Return what belongs to the answer: the first class of the highest score; NULL if it is NULL."""
         if len(self.plan.classes) == 2:
             return f"CASE WHEN sefr_s0 > 0 THEN {values[1]} WHEN sefr_s0 <= 0 THEN {values[0]} END"
-        cases = " ".join(f"WHEN sefr_s{r} >= {top} THEN {value}" for r, value in enumerate(values))
+        cases = " ".join(f"WHEN sefr_s{r} >= sefr_top THEN {value}" for r, value in enumerate(values))
         return f"CASE {cases} END"
 
     def _outputs(self, dialect: str) -> list[tuple[str, str]]:
@@ -198,23 +220,17 @@ class Scoring:
         labels = [_label(label, dialect) for label in plan.classes]
         score = "sefr_s0" if len(labels) == 2 else "sefr_top"
         made = [("prediction", self._by_answer(labels)), ("score", score)]
-        if plan.sharpness is not None:
-            behind = [f"exp(sefr_sharpness * ({self._behind(k)}))" for k in range(len(labels))]
-            total = balanced(behind, lambda a, b: f"({a} + {b})")
+        powers = [f"exp({logit} - sefr_likeliest)" for logit in self._logits()]
+        if powers:
+            total = balanced(powers, lambda a, b: f"({a} + {b})")
             made += [
-                (f"probability_{label}", f"{behind[k]} / {total}") for k, label in enumerate(plan.classes)
+                (f"probability_{label}", f"{power} / {total}")
+                for label, power in zip(plan.classes, powers, strict=True)
             ]
         for i in range(self.explain):
             made += [(f"reason_{i + 1}", self._reason(i, dialect, "feature"))]
             made += [(f"part_{i + 1}", self._reason(i, dialect, "part"))]
         return made
-
-    def _behind(self, k: int) -> str:
-        """Return how far the score of a class lies behind the answer's, 0 or less."""
-        if len(self.plan.classes) > 2:
-            return f"sefr_s{k} - sefr_top"
-        lost = "sefr_s0 <= 0" if k else "sefr_s0 > 0"
-        return f"CASE WHEN {lost} THEN -sefr_top ELSE 0 END"
 
     def _reason(self, i: int, dialect: str, what: str) -> str:
         """Return the name or the part of the feature that says the i-th most about the answer."""

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from .._summary.double_double import Twofold
+from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
 from .aggregates import Table, distinct_labels
 from .columns import Columns
@@ -127,7 +127,7 @@ def _summary(engine: str, cells: list[list[Any]], missing: str) -> Summary:
     gaps, present, origin, total, low, high = parts
     table = Table(columns, classes, counts, present, gaps, total, low, high)
     table.refuse(missing)
-    sums = Twofold(present) * origin + Twofold(total) if origin.any() else Twofold(total)
+    sums = DoubleDouble(present) * origin + DoubleDouble(total) if origin.any() else DoubleDouble(total)
     table.sums = sums.head
     _warn_of_lost_bits(table, origin)
     return table.summary(sums)

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._summary.double_double import Twofold
+from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
-from .._weights.solve import Scaling, scaling_of, weights_and_midpoints
+from .._weights.hyperplanes import Scaling
+from .._weights.solve import scaling_of, weights_and_midpoints
 
 Floats = NDArray[np.float64]
 Name = Hashable
@@ -235,7 +236,7 @@ class Tally:
         scale = 1.0 / self.unit
         cells = np.ascontiguousarray(records[FIRST::2][order]) * scale
         distances = np.ascontiguousarray(records[FIRST + 1 :: 2][order]) * scale
-        sums = Twofold(cells) * records[ORIGIN] + Twofold(distances)
+        sums = DoubleDouble(cells) * records[ORIGIN] + DoubleDouble(distances)
         counts = np.array([self.counts[k] for k in order]) * scale
         return Summary.from_parts(
             classes=np.array([label for label, _ in self.order]),
@@ -271,7 +272,7 @@ class Tally:
         origin = np.array(
             [self.features[names[j]][ORIGIN] if cells[:, j].any() else 0.0 for j in range(len(names))]
         )
-        moved = summary.twofold_sums - Twofold(cells) * origin
+        moved = summary.double_sums - DoubleDouble(cells) * origin
         distances = moved.head if moved.tail is None else moved.head + moved.tail
         for i, k in enumerate(places):
             at = FIRST + 2 * k

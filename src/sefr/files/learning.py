@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ def refine(
             tick(len(batch))
 
     sampled = gatherer.sample(classes, lambda part: labelled(part.classes, part.codes, part.matrix))
-    return clf._learned_in_passes(summary, rows, sampled)
+    return clf.fit_from(summary, rows, sampled)
 
 
 def learn_folds(table: Table, recipe: Recipe, n_folds: int, *, missing: str, tick: Tick) -> list[Summary]:
@@ -219,9 +219,7 @@ def checked_rows(batch: Batch, matrix: Columns, recipe: Recipe, missing: str) ->
 
 def nameless(clf: SEFRClassifier) -> SEFRClassifier:
     """Return the same model for rows without names: a table has matched its columns by name already."""
-    twin = copy(clf)
-    twin.__dict__.pop("feature_names_in_", None)
-    return twin
+    return SEFRClassifier.from_fitted(replace(clf.fitted_, names=None), **clf.get_params(deep=False))
 
 
 def _label(recipe: Recipe) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .._rows.labelled import Labelled
 from .._rows.labels import Codes
 from .._rows.matrix import Columns
 from .._summary.summary import Summary
@@ -199,7 +200,7 @@ def summarise(
     """Summarise a batch, each fold by itself; a value that cannot be used is an error."""
     names = recipe.feature_names
     try:
-        return Summary.of_folds(matrix, classes, codes, None, n_folds, names, missing=missing)
+        return Summary.of_folds(Labelled(matrix, classes, codes, None), n_folds, names, missing=missing)
     except ValueError as error:
         found = matrix.bad_cell(missing=missing == "ignore")
         if found is None:

@@ -8,16 +8,16 @@ of it. Features are standardised in passing, never in memory. The result is line
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._answers.probabilities import HeldOut, unseen_by_loss
 from ..._rows.labelled import Table
 from ..._summary.summary import Summary
-from ..solve import Hyperplanes, Scaling, planes_of
+from ..held_out import HeldOut, unseen_by_loss
+from ..hyperplanes import Hyperplanes, Scaling, planes_of
 from .lbfgs import Objective, descend
 from .standardise import Space, space_of
 from .step import Sample, best_step
@@ -97,7 +97,7 @@ def refine(
     if start is not None and n_before > 0:
         stiffness = np.ones_like(home)
         space.weights(stiffness)[:] = space.unit**2
-        anchor = (space.point(start.feature_scores, start.bias), STIFFNESS * n_before / n_rows * stiffness)
+        anchor = (space.point(start.weights, start.bias), STIFFNESS * n_before / n_rows * stiffness)
     objective = Objective(tables, space, class_weights, float(counts.sum()), n_threads, sample, anchor)
     loss, gradient = _at_base_rates(summary, space, base, home)
     curve = [loss]
@@ -121,7 +121,7 @@ def _first_step(
     if space.n_scores == 1:
         distance, halves = distance[1:] - distance[:1], halves[1:] - halves[:1]
     basis = [
-        space.point(sefr.feature_scores, sefr.bias),
+        space.point(sefr.weights, sefr.bias),
         np.concatenate([distance.ravel() / space.unit, halves]),
     ]
     if np.abs(home).max() > 1e-9:
@@ -173,7 +173,7 @@ def _held_out(
     if sample.shift is not None:
         all_lengths += sample.shift @ sample.shift - 2 * np.asarray(sample.rows @ sample.shift).ravel()
     push = class_weights[sample.codes] * all_lengths * space.unit**2
-    return unseen_by_loss(scores, sample.codes, weights, push, directions, penalty)
+    return unseen_by_loss(HeldOut(scores, sample.codes, weights), push, directions, penalty)
 
 
 def base_loss(counts: Floats) -> float:
@@ -236,7 +236,7 @@ def _two_rows(weights: Floats, bias: Floats) -> tuple[Floats, Floats]:
 
 def _among(planes: Hyperplanes, seen: NDArray[np.intp]) -> Hyperplanes:
     """Return hyperplanes of more than two classes as those of the classes seen alone."""
-    weights, bias = planes.feature_scores[seen], planes.bias[seen]
+    weights, bias = planes.weights[seen], planes.bias[seen]
     if len(seen) == 2:
         weights, bias = weights[1:] - weights[:1], bias[1:] - bias[:1]
     return planes_of(planes.scaling, weights, bias)
@@ -245,17 +245,13 @@ def _among(planes: Hyperplanes, seen: NDArray[np.intp]) -> Hyperplanes:
 def _spread(refined: Refined, seen: NDArray[np.intp], n_classes: int) -> Refined:
     """Return hyperplanes of the classes seen as those of all classes; a class never seen scores -inf."""
     scaling, t = refined.planes.scaling, refined.midpoints
-    own, own_bias = refined.planes.feature_scores, refined.planes.bias
+    own, own_bias = refined.planes.weights, refined.planes.bias
     if len(seen) == 2:
         (own, own_bias), t = _two_rows(own, own_bias), np.concatenate([t, t])
     weights, midpoints = np.zeros((2, n_classes, len(scaling.low)))
     bias = np.full(n_classes, -np.inf)
     weights[seen], midpoints[seen], bias[seen] = own, t, own_bias
-    held_out = refined.held_out
-    if held_out is not None:
-        if len(seen) == 2:
-            held_out = replace(held_out, scores=np.hstack([-held_out.scores, held_out.scores]) / 2)
-        held_out = held_out.over(seen, n_classes)
+    held_out = None if refined.held_out is None else refined.held_out.over(seen, n_classes)
     return Refined(planes_of(scaling, weights, bias), midpoints, refined.loss_curve, held_out)
 
 
@@ -266,7 +262,7 @@ def _carried_over(
     old = planes.scaling
     ratio = np.divide(scaling.span, old.span, out=np.zeros_like(old.span), where=old.span > 0)
     shift = np.divide(scaling.low - old.low, old.span, out=np.zeros_like(old.span), where=old.span > 0)
-    weights, bias = planes.feature_scores * ratio, planes.bias + planes.feature_scores @ shift
+    weights, bias = planes.weights * ratio, planes.bias + planes.weights @ shift
     if np.array_equal(classes, summary.classes):
         return planes_of(scaling, weights, bias)
     if len(classes) == 2:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ..._rows.labelled import Table
 from ..._rows.matrix import Matrix
 from ..._summary.summary import Summary
-from ..solve import Scaling, means
+from ..hyperplanes import Scaling
+from ..solve import means
 from .step import Sample
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,92 @@
+"""Fitted: what a trained model knows, as one immutable value. Every verb makes the next one or raises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._rows.inputs import complain_of_bad_cell
+from .._rows.labelled import Labelled
+from .._rows.labels import find_labels
+from .._rows.matrix import Matrix
+from .._summary.summary import Summary
+from .._system.value import Value
+from .._weights.held_out import held_out_scores
+from .._weights.hyperplanes import Hyperplanes, Scaling, leave_out_missing
+from .._weights.refine.refine import Refined
+from .._weights.solve import solve, weights_and_midpoints
+from .probabilities import Calibration
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fitted(Value):
+    """A Summary and what follows from it.
+
+    ``scaling`` and ``epsilon`` are what the weights are solved with, ``class_weight`` (K,) what each class's
+    rows count beside the Summary (None: as they are), ``refined`` what further passes found, ``closed``
+    whether another class is an error, ``columns`` how the columns of a file become the features, and
+    ``names`` the features' names where the rows had any. ``batches`` are the names of batches that were
+    learned once and must not be learned again.
+    """
+
+    summary: Summary
+    scaling: Scaling
+    epsilon: float
+    class_weight: Floats | None = None
+    refined: Refined | None = None
+    calibration: Calibration = field(default=Calibration())
+    closed: bool = False
+    columns: Mapping[str, Any] | None = None
+    names: NDArray[Any] | None = None
+    batches: tuple[str, ...] = ()
+
+    @cached_property
+    def weighted(self) -> Summary:
+        """The Summary with the class weights multiplied in."""
+        return self.summary if self.class_weight is None else self.summary.reweighted(self.class_weight)
+
+    @cached_property
+    def planes(self) -> Hyperplanes:
+        """The hyperplanes, solved when they are first asked for."""
+        if self.refined is not None:
+            return self.refined.planes
+        return solve(self.weighted, self.scaling, self.epsilon)
+
+    @cached_property
+    def midpoints(self) -> Floats:
+        """Where each scaled feature speaks for no class: a score is the sum of w (x' - t), t (R, m)."""
+        if self.refined is not None:
+            return self.refined.midpoints
+        return weights_and_midpoints(self.weighted, self.scaling, self.epsilon)[1]
+
+    def scores(self, matrix: Matrix, missing: str, n_threads: int = 1) -> Floats:
+        """Return the scores (n, R); a value that cannot be scored is an error that names its place."""
+        scores = self.planes.raw_scores(matrix, n_threads)
+        odd = self.planes.rows_to_check(scores)
+        if odd is not None:
+            complain_of_bad_cell(matrix, self.names, missing=missing)
+            leave_out_missing(self.planes, self.midpoints, matrix, scores, odd)
+        return scores
+
+    def answers(self, scores: Floats) -> NDArray[Any]:
+        """Return the labels that scores (n, R) stand for: the highest, or the sign where there is one."""
+        codes = (scores.ravel() > 0).view(np.int8) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return np.asarray(self.summary.classes[codes])
+
+    def calibrated_with(self, rows: Labelled, before: Calibration) -> Calibration:
+        """Return the calibration after rows were learned, of which a few are scored."""
+        if self.refined is not None:
+            return before if self.refined.held_out is None else before.with_sample(self.refined.held_out)
+        new = held_out_scores(rows, self.summary, self.weighted, self.planes, self.epsilon)
+        return before.with_sample(new)
+
+    def calibration_over(self, classes: NDArray[Any]) -> Calibration:
+        """Return the calibration for classes that these are among."""
+        return self.calibration.over(find_labels(classes, self.summary.classes), len(classes))

@@ -1,0 +1,89 @@
+"""The parts of a Summary that came from elsewhere: a file, a message, a board, a database.
+
+They are taken for what rows could have given, or refused: a sum that no values between low and high add up to
+would let one message decide every answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# The rows that a Summary may stand for: far above any data, far below where float64 loses its way.
+MOST_ROWS = 2.0**100
+# Sums may leave count * [low, high] by this part of count * max(|low|, |high|): rounding of long histories.
+ROUNDING = 1e-6
+PARTS = frozenset(["counts", "sums", "low", "high", "present", "tails", "count_tails", "present_tails"])
+
+
+def checked_parts(
+    classes: Any, feature_names: Sequence[str] | None, parts: Mapping[str, Any]
+) -> tuple[NDArray[Any], dict[str, Floats]]:
+    """Return the labels and the parts as new arrays, without those that are None, or say what is wrong."""
+    if unknown := set(parts) - PARTS:
+        raise TypeError(f"a Summary has no part {min(unknown)!r}")
+    if absent := [name for name in ("counts", "sums", "low", "high") if parts.get(name) is None]:
+        raise TypeError(f"a Summary needs its {absent[0]}")
+    labels = np.array(classes)
+    arrays = {name: np.array(part, dtype=np.float64) for name, part in parts.items() if part is not None}
+    if labels.ndim != 1 or (len(labels) > 1 and not (labels[1:] > labels[:-1]).all()):
+        raise ValueError("classes must be sorted and distinct")
+    _check_shapes(len(labels), arrays)
+    if feature_names is not None and len(feature_names) != len(arrays["low"]):
+        raise ValueError(f"{len(feature_names)} feature_names for {len(arrays['low'])} features")
+    _check_values(arrays)
+    return labels, arrays
+
+
+def _check_shapes(n_classes: int, arrays: dict[str, Floats]) -> None:
+    n_features = arrays["low"].size
+    shapes = {"counts": (n_classes,), "low": (n_features,), "high": (n_features,)}
+    shapes["count_tails"] = shapes["counts"]
+    for name, array in arrays.items():
+        expected = shapes.get(name, (n_classes, n_features))
+        if array.shape != expected:
+            raise ValueError(f"{name} has shape {array.shape}, expected {expected}")
+        if name not in {"low", "high"} and not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite")
+
+
+def _check_values(arrays: dict[str, Floats]) -> None:
+    counts, sums, low, high = (arrays[name] for name in ("counts", "sums", "low", "high"))
+    for name in ("counts", "present"):
+        if name in arrays and (arrays[name] < 0).any():
+            raise ValueError(f"{name} must not be negative")
+    if (counts > MOST_ROWS).any():
+        raise ValueError(f"counts must not be above {MOST_ROWS:g}")
+    if np.isnan(low).any() or np.isnan(high).any():
+        raise ValueError("low and high must not be NaN")
+    seen = ~((low == np.inf) & (high == -np.inf))
+    if (seen & ~((low <= high) & np.isfinite(low) & np.isfinite(high))).any():
+        j = int(np.argmax(seen & ~((low <= high) & np.isfinite(low) & np.isfinite(high))))
+        raise ValueError(f"low must not be above high: column {j} has {low[j]:g} and {high[j]:g}")
+    cells = arrays.get("present", np.broadcast_to(counts[:, None], sums.shape))
+    if (cells > counts[:, None] * (1 + ROUNDING)).any():
+        raise ValueError("present must not be above counts")
+    if (~seen & (cells > 0)).any():
+        # a board counts a record whose sums all are zero before it has seen a value of every feature
+        k, j = np.argwhere(~seen & (cells > 0))[0]
+        if sums[k, j] != 0:
+            raise ValueError(f"column {j} has a sum of {sums[k, j]:g}, but no lowest and highest value")
+    bottom, top = np.where(seen, low, 0.0), np.where(seen, high, 0.0)
+    slack = ROUNDING * cells * np.maximum(np.abs(bottom), np.abs(top))
+    with np.errstate(over="ignore", invalid="ignore"):
+        outside = (sums < cells * bottom - slack) | (sums > cells * top + slack)
+    if outside.any():
+        k, j = np.argwhere(outside)[0]
+        raise ValueError(
+            f"sums must lie within count * [low, high]: class {k}, column {j} has a sum of {sums[k, j]:g} "
+            f"of {cells[k, j]:g} values from {low[j]:g} to {high[j]:g}"
+        )
+    for name in ("tails", "count_tails", "present_tails"):
+        of = arrays.get({"tails": "sums", "count_tails": "counts", "present_tails": "present"}[name])
+        if name in arrays and (of is None or (np.abs(arrays[name]) > ROUNDING * np.abs(of) + 1e-300).any()):
+            raise ValueError(f"{name} must be small beside what they are the rounding of")

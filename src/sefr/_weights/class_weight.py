@@ -1,0 +1,41 @@
+"""How often the rows of each class count: scikit-learn's ``class_weight``, for a Summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._summary.summary import Summary
+
+Floats = NDArray[np.float64]
+
+
+def class_weights(setting: Any, summary: Summary) -> Floats | None:
+    """Return the weight of every class (K,); None where all are 1.
+
+    Examples
+    --------
+    >>> summary = Summary.of([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "b", "b"])
+    >>> class_weights("balanced", summary)
+    array([2.        , 0.66666667])
+    """
+    if setting is None:
+        return None
+    counts = summary.counts
+    if isinstance(setting, str) and setting == "balanced":
+        seen = counts > 0
+        even = counts.sum() / max(1, int(seen.sum()))
+        return np.divide(even, counts, out=np.ones_like(counts), where=seen)
+    if not isinstance(setting, Mapping):
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict of weights, not {setting!r}")
+    labels = summary.classes.tolist()
+    for label, weight in setting.items():
+        if label not in labels:
+            raise ValueError(f"class_weight names the class {label!r}, which is not among the labels")
+        if not isinstance(weight, Real) or not 0 < weight < np.inf:
+            raise ValueError(f"class_weight: class {label!r} has {weight!r}; weights are numbers above 0")
+    return np.array([float(setting.get(label, 1.0)) for label in labels])

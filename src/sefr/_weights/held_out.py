@@ -1,0 +1,193 @@
+"""Scores of a few training rows as if the model had not seen them: what probabilities are fitted to.
+
+They are leave-one-out scores by approximation, found without training again. No row is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._rows.labelled import Labelled, Table, spread_rows
+from .._rows.matrix import Matrix, Rows, every_run
+from .._summary.summary import Summary
+from .._system.value import Value
+from .hyperplanes import Hyperplanes, Scaling, leave_out_missing, per_class
+from .solve import means, solve, weights_and_midpoints
+
+Floats = NDArray[np.float64]
+
+MOST_ROWS = 1024
+# Rows whose scores are kept after one pass; the values that are read for it, and the multiplications: so
+# many, and a part of the values that the pass reads.
+SCORED_ROWS = 256
+FEWEST_SCORED = 64
+SCORED_PRODUCTS = 1 << 20
+SCORED_PART = 16
+FEW_CELLS, MOST_CELLS = 1 << 17, 1 << 18
+# Where a row is too wide, some of its features stand for all: better more rows of these than few whole ones.
+FEWEST_FEATURES = 256
+# A class with less than this part of its even share is rare: it is sampled by itself, so many rows of it.
+RARE_PART, RARE_ROWS = 1 / 8, 48
+# The variance of values in [a, b] is at most (mean - a)(b - mean), a third of it if they are spread evenly.
+EVEN = 1 / 3
+
+
+@dataclass(frozen=True)
+class HeldOut(Value):
+    """Scores (S, R) of some rows with their codes and weights; where ``evidence`` is given, a row counts so.
+
+    ``weights`` say how many rows of the data a row stands for, ``evidence`` how many were looked at; None
+    stands for the weights themselves. ``seen_by`` are the Summary and the hyperplanes that have learned the
+    rows, None where the scores are leave-one-out scores already.
+    """
+
+    scores: Floats
+    codes: NDArray[np.int32]
+    weights: Floats
+    evidence: Floats | None = None
+    seen_by: tuple[Summary, Hyperplanes] | None = None
+
+    @cached_property
+    def unseen(self) -> HeldOut:
+        """The same with leave-one-out scores."""
+        return self if self.seen_by is None else unseen_by_sefr(self, *self.seen_by)
+
+    def joined(self, before: HeldOut | None) -> HeldOut:
+        """Return both, the latest ``MOST_ROWS`` of them."""
+        if before is None or before.scores.shape[1] != self.scores.shape[1]:
+            return self
+        parts = (before.unseen, self.unseen)
+        evidence = [part.weights if part.evidence is None else part.evidence for part in parts]
+        return HeldOut(
+            np.concatenate([part.scores for part in parts])[-MOST_ROWS:],
+            np.concatenate([part.codes for part in parts])[-MOST_ROWS:],
+            np.concatenate([part.weights for part in parts])[-MOST_ROWS:],
+            np.concatenate(evidence)[-MOST_ROWS:],
+        )
+
+    def over(self, at: NDArray[np.intp], n_classes: int) -> HeldOut:
+        """Return the same for more classes, the old ones at ``at``; a new one scores -inf."""
+        if n_classes == len(at):
+            return self
+        scores = np.full((len(self.codes), n_classes), -np.inf)
+        scores[:, at] = per_class(self.unseen.scores)
+        return HeldOut(scores, np.asarray(at, dtype=np.int32)[self.codes], self.weights, self.evidence)
+
+
+def held_out_scores(
+    rows: Labelled, summary: Summary, weighted: Summary, planes: Hyperplanes, epsilon: float
+) -> HeldOut:
+    """Return the scores of a few of the rows behind a Summary, coded by its classes.
+
+    ``weighted`` is the Summary that the hyperplanes were solved from, class weights multiplied in. Wide rows
+    are scored by some of their features: by hyperplanes that know no others, times their number.
+    """
+    matrix = rows.matrix
+    total = matrix.shape[0] if rows.weights is None else float(rows.weights.sum())
+    most, step = _share(total, matrix.shape[1], len(planes.bias), sparse=matrix.sparse)
+    coded = rows.over(summary.classes)
+    some, weights, evidence = _sample(coded, total, most, summary.counts)
+    if step > 1:
+        scores = _scores_by_some_features(matrix, some, step, weighted, planes, epsilon)
+    else:
+        scores = planes.raw_scores(matrix, rows=some)
+    if summary.present is not None and np.isnan(gone := scores.sum(axis=1)).any():
+        _, midpoints = weights_and_midpoints(weighted, planes.scaling, epsilon)
+        leave_out_missing(planes, midpoints, matrix.take(some), scores, np.isnan(gone))
+    return HeldOut(scores, coded.codes[some], weights, evidence, (summary, planes))
+
+
+def _sample(rows: Table, total: float, most: int, counts: Floats) -> tuple[Rows, Floats, Floats | None]:
+    """Return about ``most`` rows, evenly spread by weight, with their weights and their evidence."""
+    n_rows = rows.matrix.shape[0]
+    if max(total, n_rows) <= most:
+        if rows.weights is None:
+            return np.arange(n_rows), np.ones(n_rows), None
+        some = np.flatnonzero(rows.weights)
+        return some, rows.weights[some], None
+    some, weights = spread_rows(n_rows, rows.weights, most), np.ones(most)
+    rare = (counts > 0) & (counts * len(counts) < RARE_PART * counts.sum())
+    if not rare.any():
+        return some, weights, None
+    some = some[~rare[rows.codes[some]]]
+    parts, shares = [some], [np.full(len(some), counts[~rare].sum() / max(1, len(some)))]
+    within = rare[rows.codes] if rows.weights is None else rare[rows.codes] & (rows.weights > 0)
+    within = np.flatnonzero(within)
+    for k in np.flatnonzero(rare):
+        own = within[rows.codes[within] == k]
+        if len(own) > RARE_ROWS:
+            own = own[spread_rows(len(own), None if rows.weights is None else rows.weights[own], RARE_ROWS)]
+        parts.append(own)
+        shares.append(np.full(len(own), counts[k] / max(1, len(own))))
+    share = np.concatenate(shares)
+    return np.concatenate(parts), share * (len(share) / share.sum()), np.ones(len(share))
+
+
+def _share(n_rows: float, n_features: int, n_planes: int, *, sparse: bool) -> tuple[int, int]:
+    """Return how many rows are scored, by every how many-th run of their features."""
+    if sparse:
+        return SCORED_ROWS, 1
+    part = int(min(n_rows * n_features / SCORED_PART, 1e15))
+    cells = min(max(FEW_CELLS, min(MOST_CELLS, part)), (SCORED_PRODUCTS + part) // n_planes)
+    most = min(SCORED_ROWS, max(FEWEST_SCORED, cells // FEWEST_FEATURES))
+    step = n_features // max(FEWEST_FEATURES, cells // most)
+    if step > 1:
+        return most, step
+    return min(SCORED_ROWS, max(FEWEST_SCORED, cells // n_features)), 1
+
+
+def _scores_by_some_features(
+    matrix: Matrix, some: Rows, step: int, summary: Summary, planes: Hyperplanes, epsilon: float
+) -> Floats:
+    scaling = Scaling(every_run(planes.scaling.low, step), every_run(planes.scaling.span, step))
+    part = solve(summary.every_run(step), scaling, epsilon)
+    return part.raw_scores(matrix.take_runs(some, step)) * (matrix.shape[1] / len(scaling.low))
+
+
+def unseen_by_sefr(seen: HeldOut, summary: Summary, planes: Hyperplanes) -> HeldOut:
+    """Return SEFR's scores of rows it has learned as if it had not: less what a row does to its class's mean.
+
+    The mean a of N rows moves by (x - a) / N, and w = (a - b) / (a + b) with it by 2 b / (a + b)^2 of that,
+    so the row's own score is too high by the variance times that, added up over the features.
+    """
+    counts = summary.counts
+    own = np.nan_to_num(means(summary, planes.scaling))
+    rest = np.nan_to_num(means(summary, planes.scaling, rest=True))
+    both = own + rest
+    steep = np.divide(2 * rest, both**2, out=np.zeros_like(both), where=both > 1e-7)
+    ends = planes.scaling.apply(np.array([summary.low, summary.high]))  # 0 and 1 where they were learned
+    spread = np.clip((own - ends[0]) * (ends[1] - own), 0, None) * EVEN
+    with np.errstate(divide="ignore", invalid="ignore"):
+        favour = np.where(counts > 1, (steep * spread).sum(axis=1) / (counts - 1), 0.0)
+    scores, codes = seen.scores.copy(), seen.codes
+    if scores.shape[1] == 1:
+        scores[:, 0] -= np.where(codes == 1, favour[codes], -favour[codes])
+    else:
+        scores[np.arange(len(codes)), codes] -= favour[codes]
+    return HeldOut(scores, codes, seen.weights, seen.evidence)
+
+
+def unseen_by_loss(seen: HeldOut, push: Floats, directions: float, penalty: float) -> HeldOut:
+    """Return the scores of rows as if the loss had been minimised without them.
+
+    One step of Newton's method takes a row out: its score moves by h r / (1 - h p (1 - p)), with r its
+    residual and h its leverage, ``push`` (its share of the loss times its squared length) over the curvature
+    of the loss along one of ``directions`` equal directions.
+    """
+    scores, codes, weights = seen.scores, seen.codes, seen.weights
+    logits = per_class(scores)
+    probability = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probability /= probability.sum(axis=1, keepdims=True)
+    doubt = probability * (1 - probability)
+    curvature = float(weights @ doubt.mean(axis=1)) / weights.sum()
+    leverage = push[:, None] / (curvature / directions + penalty)
+    residual = probability
+    residual[np.arange(len(codes)), codes] -= 1
+    if scores.shape[1] == 1:
+        residual, doubt = residual[:, 1:], doubt[:, 1:]
+    moved = scores + leverage * residual / np.maximum(1 - leverage * doubt, 0.5)
+    return HeldOut(moved, codes, weights, seen.evidence)

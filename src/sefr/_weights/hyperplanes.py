@@ -1,0 +1,127 @@
+"""Hyperplanes: scaled features times weights plus bias, one for two classes, else one per class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._rows.matrix import Matrix
+from .._system.value import Value
+
+Floats = NDArray[np.float64]
+
+# coef·x cancels against the intercept where values lie further from zero than this many spans; there the
+# score is taken from (x - low) / span itself. 2**8 spans cost 8 of 53 bits.
+FAR = 2.0**8
+# Below this span the weight of a raw value could leave float64's range.
+NARROW = 1e-290
+
+
+def n_scores(n_classes: int) -> int:
+    """Return how many scores a row has: one for two classes, else one per class."""
+    return 1 if n_classes == 2 else n_classes
+
+
+def per_class(scores: Floats) -> Floats:
+    """Return scores (n, R) as one per class (n, K): the single score of two classes is their difference."""
+    return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """x' = (x - low) / span, and 0 where the span is 0."""
+
+    low: Floats
+    span: Floats
+
+    def apply(self, X: Floats) -> Floats:
+        """Return the features of ``X`` (n, m) scaled."""
+        moved = X - self.low
+        return np.divide(
+            moved, self.span, out=np.zeros_like(moved), where=np.broadcast_to(self.span > 0, X.shape)
+        )
+
+    def some(self, features: NDArray[np.intp]) -> Scaling:
+        """Return the scaling of some features."""
+        return Scaling(self.low[features], self.span[features])
+
+
+@dataclass(frozen=True)
+class Hyperplanes(Value):
+    """One hyperplane for two classes, one per class for more, in scikit-learn's sign: the higher score wins.
+
+    ``weights`` (R, m) are for scaled features, ``bias`` (R,) goes with them (eq. 5 and 9, or what further
+    passes made of them); ``coef`` and ``intercept`` do the same for raw features. ``far`` lists the features
+    that need care, None if there are none. A class that was never seen scores -inf.
+    """
+
+    scaling: Scaling
+    weights: Floats
+    bias: Floats
+    far: NDArray[np.intp] | None
+
+    @cached_property
+    def coef(self) -> Floats:
+        """The weights for raw features: 0 for a constant one, and the largest float where it overflows."""
+        span, weights = self.scaling.span, self.weights
+        with np.errstate(all="ignore"):
+            coef = weights / span
+            if np.isfinite(coef).all():
+                return coef
+            coef = np.divide(weights, span, out=np.zeros_like(weights), where=span > 0)
+        return np.nan_to_num(coef, copy=False)
+
+    @cached_property
+    def intercept(self) -> Floats:
+        """What goes with ``coef``."""
+        # not coef @ low: waking the threads of BLAS can cost more than the rest of a fit
+        return np.asarray(self.bias - (self.coef * self.scaling.low).sum(axis=1))
+
+    def raw_scores(self, matrix: Matrix, n_threads: int = 1, rows: NDArray[np.int64] | None = None) -> Floats:
+        """Return the score of every row, or of those listed, and hyperplane; NaN where a value is."""
+        if self.far is None:
+            return matrix.scores(self.coef, self.intercept, rows, n_threads)
+        near = self.coef.copy()
+        near[:, self.far] = 0
+        scores = matrix.scores(near, self.bias - (near * self.scaling.low).sum(axis=1), rows, n_threads)
+        scaling, weights = self.scaling.some(self.far), self.weights[:, self.far]
+        for where, block in matrix.blocks(self.far, rows):
+            scores[where] += scaling.apply(block) @ weights.T
+        return scores
+
+    def rows_to_check(self, scores: Floats) -> NDArray[np.bool_] | None:
+        """Say which rows have no finite score; None if all have one."""
+        seen = 0 if isfinite(self.bias[0]) else int(np.argmax(np.isfinite(self.bias)))
+        witness = scores[:, seen]
+        return None if isfinite(witness.sum()) else np.isnan(witness)
+
+
+def leave_out_missing(
+    planes: Hyperplanes, midpoints: Floats, matrix: Matrix, scores: Floats, rows: NDArray[np.bool_]
+) -> None:
+    """Score the rows that have missing values from the features that they have, into ``scores``.
+
+    Each feature adds w (x' - t), with t its midpoint; a missing one adds nothing.
+    """
+    weights = planes.weights
+    shares = weights * midpoints
+    constant = shares.sum(axis=1) + planes.bias  # -inf if never seen; else 0, but for rounding
+    constant[np.abs(constant) <= 1e-9 * np.abs(shares).sum(axis=1)] = 0.0
+    for where, block in matrix.blocks():
+        some = np.flatnonzero(rows[where])
+        if len(some):
+            x = planes.scaling.apply(block[some])
+            here = ~np.isnan(x)
+            scores[where.start + some] = np.where(here, x, 0) @ weights.T - here @ shares.T + constant
+
+
+def planes_of(scaling: Scaling, weights: Floats, bias: Floats) -> Hyperplanes:
+    """Return hyperplanes from weights and biases for scaled features."""
+    span = scaling.span
+    far = (np.maximum(np.abs(scaling.low), np.abs(scaling.low + span)) > FAR * span) & (span > 0)
+    far |= (span < NARROW) & (span > 0)
+    return Hyperplanes(scaling, weights, bias, np.flatnonzero(far) if far.any() else None)
