@@ -66,7 +66,7 @@ def _polars(plan: Plan, kind: str) -> Any:
     if kind == "scores":
         return pl.concat_list(scores).alias("scores")
     if kind == "probabilities":
-        powers = _powers(plan, scores, pl.max_horizontal, lambda x: x.exp())
+        powers = softmax_powers(plan, scores, pl.max_horizontal, lambda x: x.exp())
         total_of = balanced(powers, lambda a, b: a + b)
         return pl.concat_list([power / total_of for power in powers]).alias(kind)
     if len(plan.classes) == 2:
@@ -154,7 +154,7 @@ class _Spark:
 def _by_cases(plan: Plan, kind: str, scores: list[Any], words: Any) -> Any:
     """Return the prediction or the probabilities from scores, in the words of an engine."""
     if kind == "probabilities":
-        powers = _powers(plan, scores, words.greatest, words.exp)
+        powers = softmax_powers(plan, scores, words.greatest, words.exp)
         total = balanced(powers, lambda a, b: a + b)
         return words.array([power / total for power in powers])
     if len(plan.classes) == 2:
@@ -165,7 +165,7 @@ def _by_cases(plan: Plan, kind: str, scores: list[Any], words: Any) -> Any:
     return words.cases([(c, words.literal(label)) for c, label in zip(conditions, plan.classes, strict=True)])
 
 
-def _powers(
+def softmax_powers(
     plan: Plan, scores: list[Any], greatest: Callable[..., Any], exp: Callable[[Any], Any]
 ) -> list[Any]:
     """Return what the probabilities are the shares of: exp(s / T + b), in units of the likeliest class."""

@@ -70,7 +70,7 @@ def summary_of_frame(
         return summary_of_dask(frame, columns, missing=missing)
     on_spark = table.implementation.is_pyspark() or table.implementation.is_pyspark_connect()
     if on_spark and (len(columns.features) > WIDE or not _is_plain(columns, schema)):
-        from .spark import summary_of_spark
+        from .spark_rows import summary_of_spark
 
         return summary_of_spark(frame, columns, missing=missing)
     refuse_what_is_no_number(columns, schema)
