@@ -176,9 +176,13 @@ def summary_of_eager(table: Any, columns: Columns, *, missing: str) -> Summary:
 
 
 def _label_values(labels: Any) -> Any:
-    """Return labels as numpy has them; text as objects, since numpy's own strings end at NUL."""
+    """Return labels as numpy has them; text with NUL as objects, since numpy's own strings end there."""
     values = labels.to_numpy()
-    if labels.dtype == nw.String and values.dtype.kind != "O":
+    if (
+        labels.dtype == nw.String
+        and values.dtype.kind != "O"
+        and labels.str.contains("\0", literal=True).any()
+    ):
         values = np.array(labels.to_list(), dtype=object)
     return values
 
