@@ -283,56 +283,6 @@ def test_passes_are_those_of_one_process(spark, n_classes):
     assert found.score(X, y) >= one - 0.01
 
 
-def test_an_executor_that_is_killed_in_mid_pass_changes_nothing(spark):
-    from sefr.engines.spark import SEFR
-
-    frame = as_vectors(spark, *separable(6000, 6, 2))
-    expected = SEFR(passes=6).fit(frame).classifier().coef_
-    pids = executors()
-    killed, seen = [], set()
-
-    def killer():
-        for _ in range(600):
-            jobs = spark.sparkContext.statusTracker().getActiveStageIds()
-            if jobs and len(seen | set(jobs)) >= 3:  # the third stage is a pass
-                os.kill(pids[0], signal.SIGKILL)
-                killed.append(pids[0])
-                return
-            seen.update(jobs)
-            time.sleep(0.05)
-
-    thread = threading.Thread(target=killer)
-    thread.start()
-    found = SEFR(passes=6).fit(frame).classifier().coef_
-    thread.join()
-    assert killed
-    np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
-
-
-def executors():
-    """Return the processes of the executors that this process started."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"CoarseGrainedExecutorBackend" in command and descends(int(folder.name), os.getpid()):
-            found.append(int(folder.name))
-    return sorted(found)
-
-
-def descends(pid, ancestor):
-    while pid > 1:
-        if pid == ancestor:
-            return True
-        try:
-            pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            return False
-    return False
-
-
 def test_the_manners_of_spark_ml(spark, tmp_path):
     from sefr.engines.spark import SEFR, SEFRModel
 
