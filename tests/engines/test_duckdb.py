@@ -22,7 +22,10 @@ def test_files_of_every_kind(table, tmp_path):
     table.to_csv(tmp_path / "t.csv.gz", index=False)
     table.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
     for name in ("t.parquet", "t.csv", "t.csv.gz", "t.jsonl"):
-        assert summary_of_files(tmp_path / name, "y", memory_limit="200MB", threads=1) == expected
+        assert (
+            summary_of_files(tmp_path / name, "y", settings={"memory_limit": "200MB", "threads": 1})
+            == expected
+        )
 
 
 def test_many_files_are_one_table(table, tmp_path):
@@ -33,6 +36,72 @@ def test_many_files_are_one_table(table, tmp_path):
     assert summary_of_files(sorted(tmp_path.iterdir()), "y", ["a", "b"]) == expected
 
 
+def test_columns_are_found_by_name_in_every_file(table, tmp_path):
+    table.iloc[:100].to_parquet(tmp_path / "a.parquet")
+    table.iloc[100:200][["y", "b", "a"]].to_parquet(tmp_path / "b.parquet")
+    table.iloc[200:].assign(more=1.5).to_parquet(tmp_path / "c.parquet")
+    (tmp_path / "_SUCCESS").write_text("")
+    assert summary_of_files(tmp_path, "y") == Summary.of_frame(table)
+
+
+def test_folders_named_key_value_are_columns(table, tmp_path):
+    table["year"] = [2020 + i % 3 for i in range(300)]
+    for (year, label), rows in table.groupby(["year", "y"]):
+        folder = tmp_path / f"year={year}" / f"y={label}"
+        folder.mkdir(parents=True)
+        rows.drop(columns=["year", "y"]).to_parquet(folder / "part.parquet")
+    expected = Summary.of_frame(table[["a", "b", "year", "y"]])
+    assert summary_of_files(tmp_path, "y", ["a", "b", "year"]) == expected
+
+
+def test_addresses_are_read_by_fsspec(table, tmp_path):
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    table.to_parquet(tmp_path / "t.parquet")
+    memory.pipe("/shop/t.parquet", (tmp_path / "t.parquet").read_bytes())
+    assert summary_of_files("memory://shop/t.parquet", "y") == Summary.of_frame(table)
+    assert summary_of_files("memory://shop/*.parquet", "y") == Summary.of_frame(table)
+    with pytest.raises(
+        EngineError, match=r"^duckdb: nowhere://x.parquet: pip install 'sefr-learn\[remote\]'"
+    ):
+        summary_of_files("nowhere://x.parquet", "y")
+
+
+def test_a_delta_table_has_no_deleted_rows(table, tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    import pyarrow as pa
+
+    folder = tmp_path / "delta"
+    deltalake.write_deltalake(str(folder), pa.Table.from_pandas(table, preserve_index=False))
+    deltalake.DeltaTable(str(folder)).delete("a > 50")
+    expected = Summary.of_frame(table[table["a"] <= 50])
+    assert summary_of_files(folder, "y") == expected
+    with pytest.raises(EngineError, match=r"^delta: .* is a part of the Delta table .*: name the folder"):
+        summary_of_files(str(folder / "*.parquet"), "y")
+    with pytest.raises(EngineError, match="is a Delta table: read it by itself"):
+        summary_of_files([folder, folder], "y")
+
+
+def test_an_iceberg_table_has_no_deleted_rows(table, tmp_path):
+    catalogues = pytest.importorskip("pyiceberg.catalog")
+    pytest.importorskip("sqlalchemy")
+    import pyarrow as pa
+
+    catalogue = catalogues.load_catalog(
+        "test", type="sql", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/warehouse"
+    )
+    catalogue.create_namespace("shop")
+    rows = pa.Table.from_pandas(table, preserve_index=False)
+    stored = catalogue.create_table("shop.t", schema=rows.schema)
+    stored.append(rows)
+    stored.delete("a > 50")
+    folder = next(tmp_path.glob("warehouse/**/metadata")).parent
+    assert summary_of_files(folder, "y") == Summary.of_frame(table[table["a"] <= 50])
+    with pytest.raises(EngineError, match=r"^iceberg: .* is a part of the Iceberg table"):
+        summary_of_files(str(next(folder.glob("data/**/*.parquet"))), "y")
+
+
 def test_what_is_wrong_with_files(table, tmp_path):
     table.to_parquet(tmp_path / "a.parquet")
     table.rename(columns={"b": "c"}).to_parquet(tmp_path / "b.parquet")
@@ -41,7 +110,7 @@ def test_what_is_wrong_with_files(table, tmp_path):
     both = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     cases = [
         ("nowhere/*.parquet", "there is no file nowhere"),
-        (both, r"b\.parquet lacks column 'b', unlike .*a\.parquet"),
+        (both, r"b\.parquet: there is no feature column 'b'.*, unlike .*a\.parquet"),
         ([tmp_path / "a.parquet", tmp_path / "c.csv"], "different kinds: csv, parquet"),
         (tmp_path / "d.parquet", "could not read"),
         ([], "no files"),
@@ -71,7 +140,7 @@ maker.execute("SET enable_progress_bar = false")
 maker.execute(
     f"COPY (SELECT {{columns}}, i % 2 AS y FROM range(5_000_000) t(i)) TO '{{path}}'"
 )
-s = summary_of_files(path, "y", memory_limit="300MB", threads=1)
+s = summary_of_files(path, "y", settings={{"memory_limit": "300MB", "threads": 1}})
 assert s.n_rows == 5_000_000, s
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

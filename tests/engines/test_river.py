@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import time
 import tracemalloc
 
 import numpy as np
@@ -237,3 +238,38 @@ def test_numbers_of_numpy_are_numbers():
     model.learn_one({"a": np.float32(1.5), "b": np.int64(2), "c": np.bool_(True)}, 0)
     model.learn_one({"a": np.float32(2.5), "b": np.int64(1), "c": np.bool_(False)}, 1)
     assert model.predict_one({"a": 2.4, "b": 1, "c": False}) == 1
+
+
+def test_small_batches_are_learned_whole_or_not_at_all(rng):
+    rows = pd.DataFrame(rng.integers(0, 9, (12, 3)), columns=["a", "b", "c"])
+    labels = pd.Series(rng.choice(["p", "q"], 12))
+    one, many = SEFRStream(), SEFRStream()
+    for x, label in zip(rows.to_dict("records"), labels, strict=True):
+        one.learn_one(x, label)
+    many.learn_many(rows, labels)
+    assert many.summary() == one.summary()
+    bad = rows.astype(float)
+    bad.iloc[7, 1] = np.inf
+    with pytest.raises(ValueError, match="'b' is infinite"):
+        many.learn_many(bad, labels)
+    assert many.summary() == one.summary()
+
+
+def test_a_small_batch_costs_no_more_than_its_rows(rng):
+    rows = pd.DataFrame(rng.random((8, 5)), columns=list("abcde"))
+    labels = pd.Series(rng.integers(0, 2, 8))
+    one, many = SEFRStream(), SEFRStream()
+
+    def each():
+        for x, label in zip(rows.to_dict("records"), labels.tolist(), strict=True):
+            one.learn_one(x, label)
+
+    def seconds(learn):
+        best = np.inf
+        for _ in range(200):
+            start = time.process_time()
+            learn()
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert seconds(lambda: many.learn_many(rows, labels)) < 1.5 * seconds(each)  # it was 3 times

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 
 from sefr import SEFRClassifier, Summary
+from sefr._rows.labelled import Labelled
+from sefr._rows.matrix import Dense
 from sefr.engines.error import EngineError
 
 pytestmark = pytest.mark.slow
@@ -206,3 +208,118 @@ def test_what_is_wrong_is_said_without_a_stack_trace(spark):
     model = SEFR().fit(good)
     with pytest.raises(Exception, match="column 'features' has a row that is not 3 finite numbers"):
         model.transform(good.selectExpr("array(1D, double('NaN'), 2D) as features")).collect()
+
+
+def separable(n, width, n_classes, seed=3):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    return rng.normal(size=(n, width)) + y[:, None] * rng.normal(size=width) * 0.4, y
+
+
+def as_vectors(spark, X, y, **columns):
+    from pyspark.ml.functions import array_to_vector
+
+    table = pa.table({"a": X.tolist(), "label": y.astype(np.float64)} | columns)
+    frame = spark.createDataFrame(table).repartition(5)
+    return frame.select(array_to_vector("a").alias("features"), "label", *columns)
+
+
+@pytest.mark.parametrize(("width", "n_classes"), [(6, 2), (6, 4), (700, 2)])
+def test_vectors_read_from_parquet_are_scored(spark, tmp_path, width, n_classes):
+    """Narrow models by Spark's expressions, wide ones by our kernel: both equal to the classifier."""
+    from sefr.engines.spark import SEFR
+
+    X, y = separable(200, width, n_classes)
+    as_vectors(spark, X, y, id=np.arange(200)).write.parquet(str(tmp_path / "v"))
+    frame = spark.read.parquet(str(tmp_path / "v"))
+    model = SEFR(probabilityCol="probability").fit(frame)
+    answers = model.transform(frame).orderBy("id").toPandas()
+    assert list(answers.columns) == ["features", "label", "id", "prediction", "probability", "rawPrediction"]
+    clf = model.classifier()
+    scores = clf.decision_function(X)
+    scores = np.stack([-scores, scores], axis=1) if n_classes == 2 else scores
+    np.testing.assert_allclose(np.stack(answers["rawPrediction"]), scores, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(np.stack(answers["probability"]), clf.predict_proba(X), rtol=1e-7, atol=1e-9)
+    assert (answers["prediction"] == clf.predict(X)).all()
+
+
+def test_a_model_scores_no_narrow_row_in_python(spark):
+    from sefr.engines.spark import SEFR
+
+    frame = as_vectors(spark, *separable(60, 4, 2))
+    plan = SEFR().fit(frame).transform(frame)._jdf.queryExecution().toString()
+    assert "Python" not in plan
+    assert "ArrowEval" not in plan
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_passes_are_those_of_one_process(spark, n_classes):
+    """On the same sample of rows, which comes from the executors."""
+    from sefr.engines import passes
+    from sefr.engines.spark import SEFR
+
+    X, y = separable(5000, 8, n_classes)
+    samples = []
+    drawn = passes._sample
+
+    def kept(summary, replies):
+        samples.append(drawn(summary, replies))
+        return samples[-1]
+
+    passes._sample = kept
+    try:
+        model = SEFR(passes=8).fit(as_vectors(spark, X, y))
+    finally:
+        passes._sample = drawn
+    alone = SEFRClassifier(passes=8)
+    rows = Labelled(Dense(X), np.unique(y).astype(np.float64), y.astype(np.int32), None)
+    alone.fit_from(model.summary, lambda: [rows], samples[0])
+    found = model.classifier()
+    assert found.n_passes_ == alone.n_passes_ > 2
+    # The kernel's gradient is of float32: where the rows are cut moves its last bits.
+    np.testing.assert_allclose(found.coef_, alone.coef_, atol=1e-6 * np.abs(alone.coef_).max())
+    np.testing.assert_allclose(found.loss_curve_, alone.loss_curve_, rtol=1e-9)
+    one = SEFRClassifier().fit(X, y).score(X, y)
+    assert found.score(X, y) >= one - 0.01
+
+
+def test_the_manners_of_spark_ml(spark, tmp_path):
+    from sefr.engines.spark import SEFR, SEFRModel
+
+    X, y = separable(80, 3, 2)
+    frame = as_vectors(spark, X, y).withColumnRenamed("features", "a.`b").withColumnRenamed("label", "l.l")
+    estimator = SEFR().setFeaturesCol("a.`b").setLabelCol("l.l").setEpsilon(1e-6).setMissing("ignore")
+    estimator = estimator.setScale("minmax").setPasses(3).setPredictionCol("p.q").setRawPredictionCol("r")
+    model = estimator.setParams(probabilityCol="share").fit(frame)
+    clf = model.classifier()
+    assert (clf.epsilon, clf.missing, clf.passes) == (1e-6, "ignore", 3)
+    np.testing.assert_array_equal(model.coefficients.toArray(), clf.coef_[0])
+    np.testing.assert_array_equal(model.coefficientMatrix.toArray(), clf.coef_)
+    assert model.intercept == clf.intercept_[0] == model.interceptVector[0]
+    assert set(model.transform(frame).columns) == {"a.`b", "l.l", "p.q", "r", "share"}
+    model.write().overwrite().save(str(tmp_path / "m"))
+    again = SEFRModel.load(str(tmp_path / "m"))
+    rows = [
+        [row.share.toArray() for row in m.transform(frame).select("share").collect()] for m in (model, again)
+    ]
+    np.testing.assert_array_equal(*rows)
+    many = SEFR().fit(as_vectors(spark, *separable(80, 3, 3)))
+    with pytest.raises(ValueError, match="3 classes has no coefficients: use coefficientMatrix"):
+        _ = many.coefficients
+    with pytest.raises(ValueError, match="probabilities need rows"):
+        many.setProbabilityCol("share").transform(frame.withColumnRenamed("a.`b", "features"))
+
+
+def test_the_session_is_as_before_when_several_threads_train(spark):
+    from sefr.engines.spark import SEFR
+    from sefr.engines.spark_rows import BATCH_SETTING
+
+    before = spark.conf.get(BATCH_SETTING, None)
+    frames = [small(spark, 30 + i, 3) for i in range(4)]
+    threads = [threading.Thread(target=SEFR().fit, args=(frame,)) for frame in frames]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.1)
+    for thread in threads:
+        thread.join()
+    assert spark.conf.get(BATCH_SETTING, None) == before

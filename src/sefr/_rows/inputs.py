@@ -129,6 +129,7 @@ def matrix_of(X: Any) -> Matrix:
         return X
     if sparse.issparse(X):
         return _sparse(X)
+    _refuse_lazy(X)
     if (
         hasattr(X, "__arrow_c_stream__")
         or hasattr(X, "__dataframe__")
@@ -136,6 +137,18 @@ def matrix_of(X: Any) -> Matrix:
     ):
         return _frame(X)
     return Dense(_array(X))
+
+
+def _refuse_lazy(X: Any) -> None:
+    """Raise an error for a frame whose rows are not here: a query, or a table on a cluster."""
+    engine = type(X).__module__.split(".")[0].lstrip("_")
+    kinds = {"LazyFrame", "DuckDBPyRelation", "DataFrame"} | ({"Table"} if engine == "ibis" else set())
+    lazy = engine in {"polars", "duckdb", "ibis", "dask", "pyspark"} and type(X).__name__ in kinds
+    if lazy and not nw.dependencies.is_into_dataframe(X):
+        raise TypeError(
+            f"X is a lazy frame ({engine}), whose rows are not here yet: collect it first, learn from it "
+            "with fit_frame, or score it where it is with sefr.engines.expressions"
+        )
 
 
 def _array(X: Any) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""``sefr sql``: the query that trains inside a database."""
+"""``sefr sql``: the query that trains inside a database, and the one that scores there."""
 
 from __future__ import annotations
 
@@ -16,22 +16,37 @@ class Dialect(StrEnum):
     duckdb = "duckdb"
     postgresql = "postgresql"
     sqlite = "sqlite"
+    ansi = "ansi"
 
 
 def sql(
-    label: options.Label,
     table: Annotated[
         str, typer.Option("--table", "-t", help="The table, or a file that DuckDB reads.", metavar="TABLE")
     ],
+    label: Annotated[
+        str | None,
+        typer.Option("--label", "-l", help="The column of labels.", metavar="COLUMN", show_default=False),
+    ] = None,
     dialect: Annotated[
         Dialect | None,
         typer.Option("--dialect", help="Whose SQL; duckdb, or that of --database.", show_default=False),
     ] = None,
-    features: options.Features = "",
-    drop: options.Drop = "",
+    features: Annotated[
+        str, typer.Option("--features", help="Columns to learn from, a,b,c.", metavar="COLUMNS")
+    ] = "",
+    drop: Annotated[str, typer.Option("--drop", help="Columns to leave out, a,b,c.", metavar="COLUMNS")] = "",
     weight: Annotated[
         str | None,
         typer.Option("--weight", help="The column of weights.", metavar="COLUMN", show_default=False),
+    ] = None,
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            "--group-by",
+            help="A column of which every value gets a model of its own.",
+            metavar="COLUMN",
+            show_default=False,
+        ),
     ] = None,
     database: Annotated[
         str | None,
@@ -48,56 +63,53 @@ def sql(
             "--origin", help="NAME=NUMBER near the values of a column far from zero.", show_default=False
         ),
     ] = None,
+    predict: Annotated[
+        str | None,
+        typer.Option(
+            "--predict",
+            help="Print the query that scores with a .sefr model.",
+            metavar="MODEL",
+            show_default=False,
+        ),
+    ] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="With --predict: a column per class.")
+    ] = False,
+    explain: Annotated[
+        int, typer.Option("--explain", help="With --predict: so many features that say most.", min=0)
+    ] = 0,
 ) -> None:
-    """Print the query whose result is a model's Summary; Summary.of_query reads it.
+    """Print the query whose result is a model's Summary, or with --predict what a model says of each row.
 
-    With --features, --database or a file as --table the columns are named in the query, which makes it
-    several times faster than one that finds them out.
+    Summary.of_query reads the Summary. With --features, --database or a file as --table the columns are named
+    in the query, which makes it several times faster than one that finds them out.
 
     For example:
 
       sefr sql --label y --table t --database shop.db | sqlite3 -header -csv shop.db > summary.csv
 
       sefr sql --label species --table iris.parquet | duckdb -csv > summary.csv
-    """
-    from pathlib import Path
 
-    from ..engines.catalogue import catalogue_of
-    from ..engines.columns import chosen
-    from ..engines.sql import Query
+      sefr sql --predict model.sefr --table t --dialect postgresql --probabilities --explain 3 | psql shop
+    """
+    from . import queries
     from .screen import binary_output, output
 
-    names, dropped = options.names(features), options.names(drop)
-    booleans: list[str] = []
-    chosen_dialect = dialect
-    is_file = database is None and Path(table).is_file()
-    if database is not None or is_file:
-        if is_file:
-            table = "'" + table.replace("'", "''") + "'"
-        found = catalogue_of(database, table)
-        if dialect is not None and dialect != found.dialect:
+    asked = queries.Asked(table, database, None if dialect is None else dialect.value)
+    if predict is not None:
+        if label or features or drop or weight or group_by or origin:
             raise typer.BadParameter(
-                f"--dialect {dialect.value}, but {database or table} speaks {found.dialect}"
+                "--predict takes no --label, --features, --drop, --weight, --group-by, --origin"
             )
-        chosen_dialect, booleans = Dialect(found.dialect), found.booleans
-        columns = chosen(found.dialect, found.columns, label, names or None, weight)
-        names = [name for name in columns.features if name not in dropped]
-    elif dropped:
-        raise typer.BadParameter("--drop needs --database or --features: the query does not know the columns")
-    query = Query(table, label, names or None, weight, booleans, _origins(origin or []))
-    text = query.sql((chosen_dialect or Dialect.duckdb).value)
+        text = queries.scoring(asked, predict, probabilities=probabilities, explain=explain)
+    elif probabilities or explain:
+        raise typer.BadParameter("--probabilities and --explain go with --predict MODEL")
+    elif label is None:
+        raise typer.BadParameter("which column is the label? (--label)")
+    else:
+        columns = queries.Wanted(label, options.names(features), options.names(drop), weight, group_by)
+        text = queries.training(asked, columns, queries.origins(origin or []))
     with output():
         out = binary_output()
         out.write(text.encode())
         out.flush()
-
-
-def _origins(texts: list[str]) -> dict[str, float]:
-    origins = {}
-    for text in texts:
-        name, _, number = text.rpartition("=")
-        try:
-            origins[name] = float(number)
-        except ValueError:
-            raise typer.BadParameter(f"--origin takes NAME=NUMBER, not {text!r}") from None
-    return origins

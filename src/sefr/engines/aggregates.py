@@ -64,7 +64,9 @@ def distinct_labels(labels: Sequence[Any], column: str, engine: str) -> tuple[ND
     """Return the labels of the groups sorted, and the order that sorts them."""
     if any(label is None or label != label for label in labels):
         raise EngineError(f"{engine}: label column {column!r} has rows without a label (null or NaN)")
-    array = np.array(labels)
+    array: NDArray[Any] = np.array(labels)
+    if array.dtype.kind == "U" and any("\0" in label for label in labels):
+        array = np.array(labels, dtype=object)  # numpy's own strings end at NUL
     if array.dtype.kind == "f" and (array != np.floor(array)).any():
         raise EngineError(
             f"{engine}: label column {column!r} is continuous, not a class: {array[array % 1 != 0][0]}"

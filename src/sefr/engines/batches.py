@@ -18,7 +18,7 @@ from .._rows.matrix import KERNEL_TYPES, Dense, Matrix, Sparse
 from .._rows.matrix import Columns as ColumnMatrix
 from .._summary.summary import Summary
 from .columns import Columns
-from .error import EngineError
+from .error import EngineError, counted
 
 # Cells of one batch: 32 MB as float64, enough to make the cost of a batch small.
 BATCH_CELLS = 4_000_000
@@ -47,12 +47,21 @@ def summary_of_batches(
 
 
 def _summary_of_batch(batch: pa.RecordBatch, columns: Columns, missing: str) -> Summary | None:
-    absent = [name for name in columns.all if name not in batch.schema.names]
-    if absent:
-        raise ValueError(f"there is no column {absent[0]!r}; the columns are {batch.schema.names}")
+    rows = rows_of_batch(batch, columns)
+    if rows is None:
+        return None
+    return Summary.of_rows(rows, feature_names_of_batch(batch, columns), missing=missing)
+
+
+def rows_of_batch(batch: pa.RecordBatch, columns: Columns) -> Labelled | None:
+    """Return a batch as the kernels read it; None if every weight is 0. What is wrong is a ``ValueError``."""
+    # Asked once: a schema makes its list of names anew each time, and there may be thousands of columns.
+    places = {name: place for place, name in enumerate(batch.schema.names)}
+    if absent := [name for name in columns.all if name not in places]:
+        raise ValueError(f"there is no column {absent[0]!r}; the columns are {counted(list(places), 20)}")
     weights = None
     if columns.weight is not None:
-        values = batch.column(columns.weight).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        values = batch.column(places[columns.weight]).cast(pa.float64()).to_numpy(zero_copy_only=False)
         if not values.any():
             return None
         try:
@@ -60,18 +69,25 @@ def _summary_of_batch(batch: pa.RecordBatch, columns: Columns, missing: str) -> 
         except ValueError as error:
             raise ValueError(f"weight column {columns.weight!r}: {error}") from None
     try:
-        classes, codes = encode(labels_of(batch.column(columns.label)))
+        classes, codes = encode(labels_of(batch.column(places[columns.label])))
     except ValueError as error:
         raise ValueError(f"label column {columns.label!r}: {error}") from None
-    first = batch.column(columns.features[0])
-    names: tuple[str, ...] | None = columns.features
+    return Labelled(_matrix_of_batch(batch, places, columns), classes, codes, weights)
+
+
+def feature_names_of_batch(batch: pa.RecordBatch, columns: Columns) -> tuple[str, ...] | None:
+    """Return the names of the features; None where they are the elements of one column of vectors."""
+    vectors = len(columns.features) == 1 and not _is_number(batch.schema.field(columns.features[0]).type)
+    return None if vectors else columns.features
+
+
+def _matrix_of_batch(batch: pa.RecordBatch, places: dict[str, int], columns: Columns) -> Matrix:
+    first = batch.column(places[columns.features[0]])
     if len(columns.features) == 1 and not _is_number(first.type):
-        matrix, names = matrix_of_vectors(first, columns.features[0]), None
-    else:
-        matrix = ColumnMatrix(
-            [_numbers(batch.column(name), name) for name in columns.features], batch.num_rows
-        )
-    return Summary.of_rows(Labelled(matrix, classes, codes, weights), names, missing=missing)
+        return matrix_of_vectors(first, columns.features[0])
+    return ColumnMatrix(
+        [_numbers(batch.column(places[name]), name) for name in columns.features], batch.num_rows
+    )
 
 
 def labels_of(column: pa.Array) -> Any:

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
+from .dialects import quoted
 from .error import EngineError, spoken_by
-from .sql import quoted
 
 
 class Catalogue(NamedTuple):
@@ -60,7 +60,7 @@ def _duckdb(database: str | None, table: str) -> Catalogue:
 
 def _sqlite(database: str, table: str) -> Catalogue:
     with spoken_by("sqlite", f"read the columns of {table}"):
-        connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+        connection = sqlite3.connect(f"{Path(database).resolve().as_uri()}?mode=ro", uri=True)
         try:
             rows = connection.execute("SELECT name, type FROM pragma_table_info(?)", [table]).fetchall()
         finally:

@@ -47,7 +47,7 @@ def chosen(
             else "feature column"
         )
         raise EngineError(
-            f"{engine}: there is no {what} {absent[0]!r}; the columns are {counted(list(names), 20)}"
+            f"{engine}: there is no {what} {absent[0]!r}; the columns are {counted_names(names)}"
         )
     if features is None:
         features = [name for name in names if name not in special]
@@ -59,15 +59,30 @@ def chosen(
     return Columns(engine, label, tuple(features), weight)
 
 
+def counted_names(names: Sequence[object]) -> str:
+    """Return the names of columns, the first 20 of them."""
+    return counted([str(name) for name in names], 20)
+
+
 def is_number(dtype: Any) -> bool:
     """Say whether a narwhals dtype can be a feature; Python objects are looked at one by one later."""
     return bool(dtype.is_numeric() or dtype == nw.Boolean or dtype == nw.Object)
 
 
+def is_vector(columns: Columns, schema: Mapping[str, Any]) -> bool:
+    """Say whether the features are the elements of one column of lists or of arrays of one length."""
+    return len(columns.features) == 1 and isinstance(schema[columns.features[0]], nw.List | nw.Array)
+
+
 def refuse_what_is_no_number(columns: Columns, schema: Mapping[str, Any]) -> None:
     """Raise an error that names the first feature or weight that is not a column of numbers."""
     for name in columns.all[1:]:
-        if not is_number(schema[name]):
+        dtype = schema[name]
+        if name != columns.weight and is_vector(columns, schema):
+            if is_number(dtype.inner):
+                continue
+            raise EngineError(f"{columns.engine}: column {name!r} is {dtype}: its elements are not numbers")
+        if not is_number(dtype):
             raise EngineError(
-                f"{columns.engine}: column {name!r} is {schema[name]}, not a number; drop or encode it first"
+                f"{columns.engine}: column {name!r} is {dtype}, not a number; drop or encode it first"
             )

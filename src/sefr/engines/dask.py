@@ -1,11 +1,11 @@
-"""A Summary from a Dask data frame: our kernel on every partition, and the Summaries brought home.
+"""A Dask data frame: our kernel on every partition, and what it adds up brought home.
 
-Dask runs a partition again when a worker dies; its Summary is taken once (``partitions``).
+Dask runs a partition again when a worker dies; its answer is taken once (``partitions``, ``passes``).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
@@ -14,17 +14,60 @@ from .columns import Columns, refuse_what_is_no_number
 from .error import EngineError, spoken_by
 from .partitions import Part, whole
 
+if TYPE_CHECKING:
+    from .passes import Question, Reply
+
 
 def summary_of_dask(frame: Any, columns: Columns, *, missing: str) -> Summary:
     """Return the Summary of a Dask DataFrame's rows."""
+    return DaskRows(frame, columns).summary(missing)
+
+
+class DaskRows:
+    """The partitions of a Dask data frame; on a cluster they stay in its memory between the passes."""
+
+    def __init__(self, frame: Any, columns: Columns) -> None:
+        self.columns = columns
+        with spoken_by(columns.engine, "plan the partitions"):
+            self.parts = frame[columns.all].to_delayed()
+        self.kept = False
+
+    def summary(self, missing: str) -> Summary:
+        """Return the Summary of all rows."""
+        results = self._computed(part_of_partition, self.columns, missing)
+        return whole(results, self.columns.engine, len(self.parts))
+
+    def ask(self, question: Question) -> list[Reply]:
+        """Return what each partition answers."""
+        if not self.kept:
+            self.kept, self.parts = True, _kept_on_cluster(self.parts)
+        return [(number, *answer) for number, answer in self._computed(_answer, question)]
+
+    def _computed(self, function: Any, *settings: Any) -> list[Any]:
+        import dask
+
+        with spoken_by(self.columns.engine, "compute the partitions"):
+            shared = [dask.delayed(setting) for setting in settings]
+            tasks = [dask.delayed(function)(part, i, *shared) for i, part in enumerate(self.parts)]
+            return list(dask.compute(*tasks))
+
+
+def _kept_on_cluster(parts: list[Any]) -> list[Any]:
+    """Return the partitions, held by the workers of a cluster if there is one; this process may be small."""
     import dask
 
-    with spoken_by(columns.engine, "plan the partitions"):
-        parts = frame[columns.all].to_delayed()
-        tasks = [dask.delayed(part_of_partition)(part, i, columns, missing) for i, part in enumerate(parts)]
-    with spoken_by(columns.engine, "compute the partitions"):
-        results = dask.compute(*tasks)
-    return whole(results, columns.engine, len(tasks))
+    try:
+        from distributed import get_client
+
+        get_client()
+    except (ImportError, ValueError):
+        return parts
+    return list(dask.persist(*parts))
+
+
+def _answer(partition: Any, number: int, question: Question) -> tuple[int, tuple[int, bytes | None]]:
+    batches = nw.from_native(partition, eager_only=True).to_arrow().to_batches()
+    return number, question(batches)
 
 
 def part_of_partition(partition: Any, number: int, columns: Columns, missing: str) -> Part:

@@ -1,15 +1,23 @@
-"""A Summary of files that do not fit in memory: DuckDB reads them, in parallel and a piece at a time."""
+"""A Summary of files that do not fit in memory: DuckDB reads them, in parallel and a piece at a time.
+
+Files are Parquet, CSV or JSON, by name, pattern or folder; folders named key=value are columns. The columns
+are found by name: every file must have those that are asked for, in any order, and may have others. A Delta
+or Iceberg table is read through its own metadata.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._summary.summary import Summary
-from .error import EngineError, spoken_by
+from .columns import chosen
+from .dialects import literal
+from .error import EngineError, one_line, spoken_by
 from .frames import summary_of_frame
+from .lakes import lake_format, open_lake, refuse_part_of_lake
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,50 +41,105 @@ def summary_of_files(
     weight: str | None = None,
     *,
     missing: str = "error",
-    memory_limit: str | None = None,
-    threads: int | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Summary:
-    """Return the Summary of the rows of Parquet, CSV or JSON files (also .csv.gz), by name or pattern.
+    """Return the Summary of the rows of files (also .csv.gz), or of a Delta or Iceberg table.
 
-    ``memory_limit`` (such as "2GB") and ``threads`` are DuckDB's; by default 80 % of memory and all cores.
+    ``features`` None takes the columns of the first file but label and weight. ``settings`` are DuckDB's,
+    such as ``{"memory_limit": "2GB", "threads": 2}``; by default it takes 80 % of memory and all cores.
     """
     import duckdb
 
-    files = _files([paths] if isinstance(paths, str | Path) else paths)
-    settings: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    if len(given) == 1 and (kind := lake_format(Path(given[0]))) is not None:
+        return summary_of_frame(open_lake(Path(given[0]), kind), label, features, weight, missing=missing)
     with spoken_by(ENGINE, "start"):
-        connection = duckdb.connect(
-            config={key: value for key, value in settings.items() if value is not None}
-        )
+        connection = duckdb.connect(config=dict(settings or {}))
     with connection:
         connection.execute("SET enable_progress_bar = false")  # it would write to standard output
-        relation = _relation(connection, files)
-        return summary_of_frame(relation, label, features, weight, missing=missing)
+        relation, columns = _relation(connection, _files(connection, given), label, features, weight)
+        return summary_of_frame(relation, label, columns, weight, missing=missing)
 
 
-def _files(paths: Sequence[str | Path]) -> list[str]:
+def _files(connection: duckdb.DuckDBPyConnection, paths: Sequence[str | Path]) -> list[str]:
     files: list[str] = []
     for path in map(str, paths):
-        found = [path] if Path(path).is_file() else sorted(glob(path, recursive=True))
+        if "://" in path:
+            found = _remote(connection, path)
+        elif Path(path).is_dir():
+            found = _in_folder(Path(path))
+        else:
+            found = [path] if Path(path).is_file() else sorted(glob(path, recursive=True))
         if not found:
             raise EngineError(f"{ENGINE}: there is no file {path}")
         files += found
     if not files:
         raise EngineError(f"{ENGINE}: there are no files to read")
+    for file in files:
+        if "://" not in file:
+            refuse_part_of_lake(Path(file))
     return files
 
 
-def _relation(connection: duckdb.DuckDBPyConnection, files: list[str]) -> Any:
+def _in_folder(folder: Path) -> list[str]:
+    """Return the files of a folder and its folders, without hidden ones and the marks of writers."""
+    if (kind := lake_format(folder)) is not None:
+        raise EngineError(f"{ENGINE}: {folder} is a {kind.capitalize()} table: read it by itself")
+    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith((".", "_")))
+    return sorted(str(path) for path in found)
+
+
+def _remote(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
+    """Return the files that an address stands for; fsspec reads them for DuckDB."""
+    protocol = path.split("://")[0]
+    try:
+        import fsspec
+
+        system = fsspec.filesystem(protocol)
+    except (ImportError, ValueError) as error:
+        raise EngineError(
+            f"{ENGINE}: {path}: pip install 'sefr-learn[remote]' reads addresses ({one_line(error)})"
+        ) from None
+    with spoken_by(ENGINE, f"read {path}"):
+        connection.register_filesystem(system)
+        if "*" not in path:
+            return [path]
+        return [
+            name if "://" in name else f"{protocol}://{name.lstrip('/')}"
+            for name in sorted(system.glob(path))
+        ]
+
+
+def _relation(
+    connection: duckdb.DuckDBPyConnection,
+    files: list[str],
+    label: str,
+    features: Sequence[str] | None,
+    weight: str | None,
+) -> tuple[Any, tuple[str, ...]]:
+    """Return the rows of all files as one relation, and the columns of the features."""
     kinds = {_reader(file) for file in files}
     if len(kinds) > 1:
         raise EngineError(f"{ENGINE}: the files are of different kinds: {', '.join(sorted(kinds))}")
-    (kind,) = kinds
-    read = {"parquet": connection.read_parquet, "csv": connection.read_csv, "json": connection.read_json}[
-        kind
-    ]
-    _refuse_other_columns(read, files)
+    function = f"read_{kinds.pop()}"
+
+    def read(some: list[str]) -> Any:
+        names = ", ".join(map(literal, some))
+        return connection.sql(f"FROM {function}([{names}], union_by_name=true, hive_partitioning=true)")
+
+    first: tuple[str, ...] | None = None
+    for file in files:
+        with spoken_by(ENGINE, f"read {file}"):
+            names = list(read([file]).columns)
+        if first is None:
+            first = chosen(f"{ENGINE}: {file}", names, label, features, weight).features
+        else:
+            try:
+                chosen(f"{ENGINE}: {file}", names, label, first, weight)
+            except EngineError as error:
+                raise EngineError(f"{error}, unlike {files[0]}") from None
     with spoken_by(ENGINE, f"read {files[0]}" if len(files) == 1 else f"read {len(files)} files"):
-        return read(files)
+        return read(files), first or ()
 
 
 def _reader(file: str) -> str:
@@ -84,21 +147,3 @@ def _reader(file: str) -> str:
     if not suffixes or suffixes[-1].lower() not in READERS:
         raise EngineError(f"{ENGINE}: {file} is none of {', '.join(READERS)}")
     return READERS[suffixes[-1].lower()]
-
-
-def _refuse_other_columns(read: Any, files: list[str]) -> None:
-    """Raise an error that names the first file, and the column, that differs from the first file's."""
-    first: list[str] | None = None
-    for file in files:
-        with spoken_by(ENGINE, f"read {file}"):
-            names = list(read(file).columns)
-        if first is None:
-            first = names
-        elif names != first:
-            odd = next(
-                (name for name in [*first, *names] if name not in first or name not in names), names[0]
-            )
-            where = (
-                "lacks" if odd not in names else "has also" if odd not in first else "has in another place"
-            )
-            raise EngineError(f"{ENGINE}: {file} {where} column {odd!r}, unlike {files[0]}")

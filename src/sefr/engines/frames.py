@@ -6,10 +6,12 @@ frame                             added up by
 pandas, Polars, pyarrow (eager)   our kernel, in place
 Polars lazy, DuckDB               the engine (count, sum, min, max per class); beyond 64 features our
                                   kernel, on the batches that the engine streams in this process
-Ibis                              the backend, 64 features a query
+Ibis                              the backend, 64 features per query
 PySpark                           Spark; beyond 64 features or for a vector column, our kernel in the
                                   executors
 Dask                              our kernel in the workers, a partition at a time
+Arrow readers, batches, datasets  our kernel, on their batches
+one column of lists, on any       our kernel, on Arrow batches: the elements are the features
 ================================  ==================================================================
 
 Null and NaN are missing values, booleans 0 and 1, float32 is added up as float64, on every engine alike.
@@ -17,19 +19,21 @@ Null and NaN are missing values, booleans 0 and 1, float32 is added up as float6
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from .._rows.inputs import checked_weights, matrix_of
 from .._rows.labelled import Labelled
 from .._rows.labels import encode
 from .._summary.summary import Summary
 from .aggregates import summary_of_lazy
-from .columns import Columns, chosen, refuse_what_is_no_number
+from .columns import Columns, chosen, is_vector, refuse_what_is_no_number
 from .error import EngineError, spoken_by
+from .streams import Batches, arrow_stream, foreign_stream, frame_batches, refuse_duplicates
 
 # Engines plan one aggregate after the other: beyond this many features our kernel is faster
 # (docs/engines.md).
@@ -47,17 +51,18 @@ def summary_of_frame(
     """Return the Summary of a frame's rows; see ``Summary.of_frame``."""
     if missing not in ("error", "ignore"):
         raise ValueError(f"missing must be 'error' or 'ignore', not {missing!r}")
-    try:
-        table = nw.from_native(frame)
-    except TypeError:
-        raise TypeError(
-            "of_frame takes a data frame that narwhals knows (pandas, Polars, pyarrow, DuckDB, Ibis, Dask, "
-            f"PySpark), not {type(frame).__module__}.{type(frame).__name__}"
-        ) from None
+    opened = open_frame(frame)
+    if not isinstance(opened, nw.DataFrame | nw.LazyFrame):
+        from .batches import batch_rows
+
+        columns = chosen(opened.engine, opened.schema.names, label, features, weight)
+        batches = opened.batches(columns.all, batch_rows(len(columns.features)))
+        return _summary_of_stream(batches, columns, missing=missing)
+    table = opened
     engine = engine_of(table)
     with spoken_by(engine, "read the columns of the table"):
         schema = table.collect_schema()
-        columns = chosen(engine, schema.names(), label, features, weight)
+    columns = chosen(engine, schema.names(), label, features, weight)
     if table.implementation.is_dask():
         from .dask import summary_of_dask
 
@@ -65,15 +70,56 @@ def summary_of_frame(
         return summary_of_dask(frame, columns, missing=missing)
     on_spark = table.implementation.is_pyspark() or table.implementation.is_pyspark_connect()
     if on_spark and (len(columns.features) > WIDE or not _is_plain(columns, schema)):
-        from .spark import summary_of_spark
+        from .spark_rows import summary_of_spark
 
         return summary_of_spark(frame, columns, missing=missing)
     refuse_what_is_no_number(columns, schema)
     if isinstance(table, nw.DataFrame):
         return summary_of_eager(table, columns, missing=missing)
-    if len(columns.features) > WIDE and (batches := _batches(frame, table, columns)) is not None:
-        return _summary_of_stream(batches, columns, missing=missing)
+    if is_vector(columns, schema) or (len(columns.features) > WIDE and not table.implementation.is_ibis()):
+        from .batches import batch_rows
+
+        batches = frame_batches(table, columns.all, batch_rows(len(columns.features)))
+        if batches is not None:
+            return _summary_of_stream(batches, columns, missing=missing)
     return summary_of_lazy(table, columns, schema, missing=missing, at_once=WIDE)
+
+
+def open_frame(frame: Any) -> Any:
+    """Return a narwhals frame, or an ``ArrowStream`` for Arrow data that is no frame."""
+    stream = arrow_stream(frame)
+    if stream is not None:
+        refuse_duplicates(stream.engine, stream.schema.names)
+        return stream
+    if type(frame).__module__.startswith("pyarrow") and hasattr(frame, "num_columns"):  # a RecordBatch
+        frame = _as_table(frame)
+    _refuse_two_columns_of_one_name(frame)
+    try:
+        return nw.from_native(frame)
+    except TypeError:
+        stream = foreign_stream(frame)
+        if stream is not None:
+            return stream
+        raise TypeError(
+            "of_frame takes a data frame that narwhals knows (pandas, Polars, pyarrow, DuckDB, Ibis, Dask, "
+            "PySpark) or Arrow data (RecordBatch, RecordBatchReader, Dataset), not "
+            f"{type(frame).__module__}.{type(frame).__name__}"
+        ) from None
+
+
+def _refuse_two_columns_of_one_name(frame: Any) -> None:
+    """Look where a frame can have such columns: Polars and DuckDB cannot."""
+    engine = type(frame).__module__.split(".")[0]
+    if engine in {"pandas", "dask", "pyspark"} and hasattr(frame, "columns"):
+        refuse_duplicates(engine, list(frame.columns))
+    elif engine == "pyarrow" and hasattr(frame, "column_names"):
+        refuse_duplicates(engine, frame.column_names)
+
+
+def _as_table(batch: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
 
 
 def engine_of(table: Any) -> str:
@@ -103,6 +149,11 @@ def summary_of_eager(table: Any, columns: Columns, *, missing: str) -> Summary:
     rows = table.select(columns.features)
     if not rows.shape[0]:
         raise EngineError(f"{columns.engine}: the table has no rows")
+    if is_vector(columns, rows.schema) or _holds_vectors(rows):
+        with spoken_by(columns.engine, "read the rows"):
+            batches = frame_batches(table, columns.all, rows.shape[0])
+        if batches is not None:
+            return _summary_of_stream(batches, columns, missing=missing)
     labels = table[columns.label]
     if labels.dtype in (nw.Categorical, nw.Enum) and not table.implementation.is_pandas():
         labels = labels.cast(nw.String)
@@ -112,7 +163,7 @@ def summary_of_eager(table: Any, columns: Columns, *, missing: str) -> Summary:
         if columns.weight is not None:
             weights = checked_weights(table[columns.weight].cast(nw.Float64).to_numpy(), rows.shape[0])
         what = "label"
-        classes, codes = encode(labels.to_numpy())
+        classes, codes = encode(_label_values(labels))
         what = ""
         labelled = Labelled(matrix_of(rows.to_native()), classes, codes, weights)
         return Summary.of_rows(labelled, columns.features, missing=missing)
@@ -124,30 +175,26 @@ def summary_of_eager(table: Any, columns: Columns, *, missing: str) -> Summary:
         raise EngineError(f"{columns.engine}: {column.get(what, '')}{error}") from None
 
 
-def _batches(frame: Any, table: Any, columns: Columns) -> Generator[Any] | None:
-    """Return Arrow batches of the columns from an engine in this process, None from any other."""
-    from .batches import batch_rows
-
-    rows = batch_rows(len(columns.features))
-    if table.implementation.is_duckdb():
-        return _duckdb_batches(table.select(columns.all).to_native(), rows)
-    if table.implementation.is_polars():
-        return _polars_batches(frame.select(columns.all), rows)
-    return None
-
-
-def _duckdb_batches(relation: Any, rows: int) -> Generator[Any]:
-    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # DuckDB before 1.4
-    with read(rows) as reader:  # closed also after an error: its connection can do nothing else until then
-        yield from reader
+def _label_values(labels: Any) -> Any:
+    """Return labels as numpy has them; text with NUL as objects, since numpy's own strings end there."""
+    values = labels.to_numpy()
+    if (
+        labels.dtype == nw.String
+        and values.dtype.kind != "O"
+        and labels.str.contains("\0", literal=True).any()
+    ):
+        values = np.array(labels.to_list(), dtype=object)
+    return values
 
 
-def _polars_batches(frame: Any, rows: int) -> Generator[Any]:
-    for piece in frame.collect_batches(chunk_size=rows, maintain_order=False, engine="streaming"):
-        yield from piece.to_arrow().to_batches()
+def _holds_vectors(rows: Any) -> bool:
+    """Say whether the one column is of Python objects, the first of which is a list or an array."""
+    if rows.shape[1] != 1 or rows.schema[rows.columns[0]] != nw.Object:
+        return False
+    return isinstance(rows[rows.columns[0]].head(1).to_list()[0], list | tuple | np.ndarray)
 
 
-def _summary_of_stream(batches: Generator[Any], columns: Columns, *, missing: str) -> Summary:
+def _summary_of_stream(batches: Batches, columns: Columns, *, missing: str) -> Summary:
     from .batches import summary_of_batches
 
     with spoken_by(columns.engine, "read the rows"), closing(batches):

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# Batches of fewer values are learned faster row by row than by the kernel, whose Summary must be made first.
+FEW_CELLS = 256
+
+
 class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     """The SEFR classifier for streams.
 
@@ -123,15 +127,12 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn a data frame's rows: equal to ``learn_one`` of each in turn, and faster."""
+        n, width = X.shape
+        if self.drift_detector is not None or n * width <= FEW_CELLS:
+            self._learn_each(X, y)
+            return
         frame, labels = into_frame(X), into_series(y)
-        if not frame.shape[0]:
-            return
-        if self.drift_detector is not None:
-            for x, label in zip(frame.iter_rows(named=True), labels.to_list(), strict=True):
-                self.learn_one(x, label)
-            return
         tally = self._tally
-        n = frame.shape[0]
         weights = None
         if self.half_life is not None:
             weights = np.power(tally.growth, np.arange(n) - float(n - 1))
@@ -140,6 +141,17 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         summary = Summary.of_rows(Labelled(matrix_of(X), classes, codes, weights), missing="ignore")
         tally.absorb(summary, frame.columns)
         tally.age(1)
+
+    def _learn_each(self, X: Any, y: Any) -> None:
+        """Learn rows one by one, after all of them were looked at: a batch is learned whole or not at all."""
+        if hasattr(X, "to_dict") and hasattr(y, "tolist"):  # pandas, without a detour that costs as much
+            rows, labels = X.to_dict("records"), y.tolist()
+        else:
+            rows, labels = into_frame(X).rows(named=True), into_series(y).to_list()
+        for x, label in zip(rows, labels, strict=True):
+            self._tally.check(x, label)
+        for x, label in zip(rows, labels, strict=True):
+            self.learn_one(x, label)
 
     def predict_many(self, X: Any) -> Any:
         """Return the labels of a data frame's rows."""

@@ -1,29 +1,29 @@
-"""SEFR on Spark: an Estimator and a Model for spark.ml, and a Summary from any Spark data frame.
+"""SEFR for spark.ml: an Estimator and a Model.
 
-Training runs our kernel in the executors (``mapInArrow``): each partition comes home as the bytes of one
-Summary, whatever its number of rows, and is counted once even if Spark computed it several times. Features
-are a vector column, dense or sparse, an array column, or columns of numbers. The executors need sefr.
+Features are a vector column, dense or sparse, or an array column. Training runs in the executors
+(``spark_rows``), one job per pass. Narrow models are scored by Spark's own expressions, without Python; wide
+ones by our kernel, through Arrow.
 """
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
 from pyspark.ml.functions import array_to_vector, vector_to_array
-from pyspark.ml.linalg import VectorUDT
+from pyspark.ml.linalg import DenseMatrix, DenseVector, VectorUDT
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import (
     HasFeaturesCol,
     HasLabelCol,
     HasPredictionCol,
+    HasProbabilityCol,
     HasRawPredictionCol,
     HasWeightCol,
 )
@@ -40,90 +40,32 @@ from pyspark.ml.util import (
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
+from .. import model_file
 from .._summary.summary import Summary
 from ..classifier import SEFRClassifier
-from .batches import summary_of_batches
 from .columns import Columns, chosen
-from .error import EngineError, spoken_by
-from .partitions import whole
+from .error import EngineError
+from .expressions import softmax_powers, spark_scores
+from .passes import fit_partitions
+from .scoring import Plan
+from .spark_rows import SparkRows, column_of, refuse_types, summary_of_spark
+
+__all__ = ["SEFR", "SEFRModel", "summary_of_spark"]
 
 ENGINE = "pyspark"
-PART = "partition int, summary binary, fault string"
-BATCH_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"
-BATCH_BYTES = 32 << 20
+# Products per row up to which Spark's expressions score it; its compiler gives up on much longer ones.
+NARROW = 512
 
 
-def summary_of_spark(frame: Any, columns: Columns, *, missing: str = "error") -> Summary:
-    """Return the Summary of a Spark DataFrame's rows, added up by our kernel in the executors."""
-    _refuse_types(frame, columns)
-    with spoken_by(columns.engine, "add up the rows"), _small_batches(frame.sparkSession):
-        wanted = [_unwrapped(frame, name) for name in columns.all]
-        parts = frame.select(*wanted).mapInArrow(_partition_summary(columns, missing), PART).collect()
-    return whole(((row.partition, _bytes(row.summary), row.fault) for row in parts), columns.engine)
-
-
-@contextmanager
-def _small_batches(session: Any) -> Iterator[None]:
-    """Let Spark cut batches by size too: 10,000 rows of 5,000 features would be 400 MB in every executor."""
-    before = session.conf.get(BATCH_SETTING, None)
-    if before is None or not 0 < int(before.rstrip("bB")) <= BATCH_BYTES:
-        session.conf.set(BATCH_SETTING, str(BATCH_BYTES))
-    try:
-        yield
-    finally:
-        if before is None:
-            session.conf.unset(BATCH_SETTING)
-        else:
-            session.conf.set(BATCH_SETTING, before)
-
-
-def _bytes(data: Any) -> bytes | None:
-    return None if data is None else bytes(data)
-
-
-def _refuse_types(frame: Any, columns: Columns) -> None:
-    kinds = {field.name: field.dataType for field in frame.schema.fields}
-    plain = len(columns.features) > 1
-    for name in columns.all[1:]:
-        kind = kinds[name]
-        vector = isinstance(kind, VectorUDT) or (
-            isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType | T.BooleanType)
-        )
-        number = isinstance(kind, T.NumericType | T.BooleanType)
-        if not number and (plain or name == columns.weight or not vector):
-            wanted = (
-                "a number" if plain or name == columns.weight else "a number, a vector or an array of numbers"
-            )
-            raise EngineError(f"{columns.engine}: column {name!r} is {kind.simpleString()}, not {wanted}")
-
-
-def _unwrapped(frame: Any, name: str) -> Any:
-    column = frame[f"`{name}`"]
-    return F.unwrap_udt(column).alias(name) if isinstance(frame.schema[name].dataType, VectorUDT) else column
-
-
-def _partition_summary(
-    columns: Columns, missing: str
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def summarise(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        number = 0 if context is None else context.partitionId()
-        data = fault = None
-        try:
-            summary = summary_of_batches(batches, columns, missing=missing, where=f"partition {number}, ")
-            data = None if summary is None else summary.to_bytes()
-        except EngineError as error:  # words for the driver; an exception would be retried, then traced
-            fault = str(error)
-        row = [pa.array([number], pa.int32()), pa.array([data], pa.binary()), pa.array([fault], pa.string())]
-        yield pa.RecordBatch.from_arrays(row, names=["partition", "summary", "fault"])
-
-    return summarise
-
-
-class _SEFRParams(HasFeaturesCol, HasLabelCol, HasPredictionCol, HasRawPredictionCol, HasWeightCol):  # type: ignore[misc]
-    """Parameters that Estimator and Model share."""
+class _SEFRParams(
+    HasFeaturesCol,  # type: ignore[misc]
+    HasLabelCol,  # type: ignore[misc]
+    HasPredictionCol,  # type: ignore[misc]
+    HasRawPredictionCol,  # type: ignore[misc]
+    HasProbabilityCol,  # type: ignore[misc]
+    HasWeightCol,  # type: ignore[misc]
+):
+    """Parameters that Estimator and Model share, each with its setter."""
 
     epsilon = Param(Params._dummy(), "epsilon", "keeps eq. 5 from dividing by zero", TypeConverters.toFloat)
     missing = Param(
@@ -135,16 +77,39 @@ class _SEFRParams(HasFeaturesCol, HasLabelCol, HasPredictionCol, HasRawPredictio
         "how features are brought to [0, 1]: 'minmax', 'none', or 'low,high' for a known range",
         TypeConverters.toString,
     )
+    passes = Param(
+        Params._dummy(),
+        "passes",
+        "how often training may read the rows; 1 is the paper",
+        TypeConverters.toInt,
+    )
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(epsilon=1e-7, missing="error", scale="minmax")
+        self._setDefault(epsilon=1e-7, missing="error", scale="minmax", passes=1, probabilityCol="")
+
+    def setFeaturesCol(self, value: str) -> Self:  # noqa: N802
+        """Set the column of vectors or arrays."""
+        return self._set(featuresCol=value)  # type: ignore[no-any-return]
+
+    def setPredictionCol(self, value: str) -> Self:  # noqa: N802
+        """Set the column that predictions are written to."""
+        return self._set(predictionCol=value)  # type: ignore[no-any-return]
+
+    def setRawPredictionCol(self, value: str) -> Self:  # noqa: N802
+        """Set the column that scores are written to."""
+        return self._set(rawPredictionCol=value)  # type: ignore[no-any-return]
+
+    def setProbabilityCol(self, value: str) -> Self:  # noqa: N802
+        """Set the column that probabilities are written to; "" for none."""
+        return self._set(probabilityCol=value)  # type: ignore[no-any-return]
 
     def _classifier_params(self) -> dict[str, Any]:
         return {
             "epsilon": self.getOrDefault("epsilon"),
             "missing": self.getOrDefault("missing"),
             "scale": _scale(self.getOrDefault("scale")),
+            "passes": self.getOrDefault("passes"),
         }
 
 
@@ -164,7 +129,9 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
     """The SEFR classifier as a spark.ml Estimator.
 
     ``featuresCol`` is a vector or an array column; ``labelCol`` holds numbers or strings; ``weightCol`` says
-    how often a row counts. ``fit`` reads the data once.
+    how often a row counts. ``fit`` reads the data once; with ``passes`` above 1 at most so often, and Spark
+    keeps the rows in between. ``probabilityCol`` asks for probabilities, for which up to a thousand rows come
+    home; without it none does, unless there are further passes.
     """
 
     @keyword_only  # type: ignore[untyped-decorator]
@@ -175,24 +142,59 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
         labelCol: str = "label",
         predictionCol: str = "prediction",
         rawPredictionCol: str = "rawPrediction",
+        probabilityCol: str = "",
         weightCol: str | None = None,
         scale: str = "minmax",
         epsilon: float = 1e-7,
         missing: str = "error",
+        passes: int = 1,
     ) -> None:
         super().__init__()
-        given = {name: value for name, value in self._input_kwargs.items() if value is not None}
-        self._set(**given)
+        self._set(**{name: value for name, value in self._input_kwargs.items() if value is not None})
+
+    @keyword_only  # type: ignore[untyped-decorator]
+    def setParams(self, **params: Any) -> Self:  # noqa: N802
+        """Set parameters, by the names that the constructor takes."""
+        return self._set(**{k: v for k, v in self._input_kwargs.items() if v is not None})  # type: ignore[no-any-return]
+
+    def setLabelCol(self, value: str) -> Self:  # noqa: N802
+        """Set the column of labels."""
+        return self._set(labelCol=value)  # type: ignore[no-any-return]
+
+    def setWeightCol(self, value: str) -> Self:  # noqa: N802
+        """Set the column of weights."""
+        return self._set(weightCol=value)  # type: ignore[no-any-return]
+
+    def setScale(self, value: str) -> Self:  # noqa: N802
+        """Set how features are brought to [0, 1]."""
+        return self._set(scale=value)  # type: ignore[no-any-return]
+
+    def setEpsilon(self, value: float) -> Self:  # noqa: N802
+        """Set what keeps eq. 5 from dividing by zero."""
+        return self._set(epsilon=value)  # type: ignore[no-any-return]
+
+    def setMissing(self, value: str) -> Self:  # noqa: N802
+        """Set what NaN and null mean: error or ignore."""
+        return self._set(missing=value)  # type: ignore[no-any-return]
+
+    def setPasses(self, value: int) -> Self:  # noqa: N802
+        """Set how often training may read the rows."""
+        return self._set(passes=value)  # type: ignore[no-any-return]
 
     def _fit(self, dataset: Any) -> SEFRModel:
         weight = self.getOrDefault("weightCol") if self.isDefined("weightCol") else None
         columns = chosen(ENGINE, dataset.columns, self.getLabelCol(), [self.getFeaturesCol()], weight or None)
-        params = self._classifier_params()
-        summary = summary_of_spark(dataset, columns, missing=params["missing"])
-        SEFRClassifier.from_summary(
-            summary, **params
-        )  # says now what is wrong with it, not at the first prediction
-        model: SEFRModel = self._copyValues(SEFRModel(summary))
+        classifier = SEFRClassifier(**self._classifier_params())
+        classifier.check_params()
+        rows = SparkRows(dataset, columns)
+        if classifier.passes > 1 or self.getProbabilityCol():
+            with rows:
+                classifier = fit_partitions(classifier, rows, columns)
+        else:
+            classifier = SEFRClassifier.from_summary(
+                rows.summary(classifier.missing), **classifier.get_params()
+            )
+        model: SEFRModel = self._copyValues(SEFRModel(classifier))
         return model
 
 
@@ -202,50 +204,93 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
     The prediction is a double for numeric labels, as everywhere in spark.ml, and a string for strings.
     """
 
-    def __init__(self, summary: Summary) -> None:
+    def __init__(self, classifier: SEFRClassifier) -> None:
         super().__init__()
-        self._summary = summary
+        self._classifier = classifier
 
     @property
     def summary(self) -> Summary:
-        """All that was learned."""
-        return self._summary
+        """All that was learned in the first pass."""
+        return self._classifier.summary_
 
     @property
     def numFeatures(self) -> int:  # noqa: N802
         """Number of features."""
-        return self._summary.n_features
+        return self.summary.n_features
 
     @property
     def numClasses(self) -> int:  # noqa: N802
         """Number of classes."""
-        return len(self._summary.classes)
+        return len(self.summary.classes)
+
+    @property
+    def coefficientMatrix(self) -> DenseMatrix:  # noqa: N802
+        """The weights: one row for two classes, else one per class."""
+        coef = np.asarray(self._classifier.coef_)
+        return DenseMatrix(*coef.shape, coef.ravel(order="F").tolist())
+
+    @property
+    def interceptVector(self) -> DenseVector:  # noqa: N802
+        """What goes with ``coefficientMatrix``."""
+        return DenseVector(self._classifier.intercept_)
+
+    @property
+    def coefficients(self) -> DenseVector:
+        """The weights of a model of two classes."""
+        self._refuse_many("coefficients", "coefficientMatrix")
+        return DenseVector(self._classifier.coef_[0])
+
+    @property
+    def intercept(self) -> float:
+        """The intercept of a model of two classes."""
+        self._refuse_many("intercept", "interceptVector")
+        return float(self._classifier.intercept_[0])
+
+    def _refuse_many(self, name: str, other: str) -> None:
+        if self.numClasses > 2:
+            raise ValueError(f"a model of {self.numClasses} classes has no {name}: use {other}")
 
     def classifier(self) -> SEFRClassifier:
         """Return the model as a scikit-learn classifier."""
-        return SEFRClassifier.from_summary(self._summary, **self._classifier_params())
+        return SEFRClassifier.from_fitted(self._classifier.fitted_, **self._classifier.get_params())
 
     def _transform(self, dataset: Any) -> Any:
         name = self.getFeaturesCol()
-        columns = Columns(ENGINE, "", (name,), None)
         if name not in dataset.columns:
             raise EngineError(
                 f"{ENGINE}: there is no feature column {name!r}; the columns are {dataset.columns}"
             )
-        _refuse_types(dataset, columns)
-        features = dataset[f"`{name}`"]
-        if isinstance(dataset.schema[name].dataType, VectorUDT):
-            features = vector_to_array(features)
-        scores = _scorer(self.classifier())(features)
-        fault = F.lit(f"{ENGINE}: column {name!r} has a row that is not {self.numFeatures} finite numbers")
-        scores = F.when(scores.isNull(), F.raise_error(fault).cast("array<double>")).otherwise(scores)
+        refuse_types(dataset, Columns(ENGINE, "", (name,), None))
+        features = column_of(dataset, name)
+        vector = isinstance(dataset.schema[name].dataType, VectorUDT)
+        features = vector_to_array(features) if vector else features.cast("array<double>")
         raw = self.getRawPredictionCol()
-        dataset = dataset.withColumn(raw, scores)
-        dataset = dataset.withColumn(self.getPredictionCol(), self._answer(F.col(f"`{raw}`")))
-        return dataset.withColumn(raw, array_to_vector(F.col(f"`{raw}`")))
+        names = [f"{self.uid}_{part}" for part in ("features", "scores")]
+        probability = self.getProbabilityCol()
+        plan = Plan.of(
+            self._classifier,
+            [str(j) for j in range(self.numFeatures)],
+            probabilities=bool(probability),
+        )
+        found = dataset.withColumn(names[0], features)
+        if plan.coef.size <= NARROW:
+            scores = _expressions(plan, F.col(names[0]))
+        else:
+            scores = _kernel(self._classifier)(F.col(names[0]))
+        fault = F.lit(f"{ENGINE}: column {name!r} has a row that is not {self.numFeatures} finite numbers")
+        refused = F.raise_error(fault).cast("array<double>")
+        found = found.withColumn(names[1], F.coalesce(scores, refused))
+        scores = F.col(names[1])
+        found = found.withColumn(self.getPredictionCol(), self._answer(scores))
+        if probability:
+            each = [scores[1]] if self.numClasses == 2 else [scores[k] for k in range(self.numClasses)]
+            powers = softmax_powers(plan, each, F.greatest, F.exp)
+            total = sum(powers[1:], powers[0])
+            found = found.withColumn(probability, array_to_vector(F.array(*(p / total for p in powers))))
+        return found.withColumn(raw, array_to_vector(scores)).drop(*names)
 
     def _answer(self, scores: Any) -> Any:
-        classes = self._summary.classes.tolist()
+        classes = self.summary.classes.tolist()
         text = isinstance(classes[0], str)
         labels = [F.lit(label if text else float(label)) for label in classes]
         if len(labels) == 2:
@@ -262,34 +307,48 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
         return _Reader()
 
 
-def _scorer(classifier: SEFRClassifier) -> Any:
-    """Return a column function: an array of features to a score a class, null where it cannot be scored."""
-    summary, params = classifier.summary_.to_bytes(), classifier.get_params()
+def _expressions(plan: Plan, features: Any) -> Any:
+    """Return the scores as an array of one per class, by Spark alone; null where a row cannot be scored."""
+
+    def value(place: str) -> Any:
+        return F.nullif(F.get(features, F.lit(int(place))), F.lit(float("nan")))
+
+    scores = spark_scores(plan, value)
+    both = [-scores[0], scores[0]] if len(scores) == 1 else scores
+    sound = F.size(features) == len(plan.features)
+    for score in scores:  # NaN is above every number in Spark
+        sound = sound & score.isNotNull() & (F.abs(score) < float("inf"))
+    return F.when(sound, F.array(*both))
+
+
+def _kernel(classifier: SEFRClassifier) -> Any:
+    """Return a column function: features to one score per class, null where they cannot be scored."""
+    model = model_file.dump(classifier)
     models: list[SEFRClassifier] = []
 
-    def scores(features: pd.Series) -> pd.Series:
+    def scores(features: pa.Array) -> pa.Array:
         if not models:
-            models.append(SEFRClassifier.from_summary(Summary.from_bytes(summary), **params))
-        model = models[0]
-        width, ignore = model.n_features_in_, params["missing"] == "ignore"
-        X = np.full((len(features), width), np.inf)
-        for i, row in enumerate(features):
-            if row is not None and len(row) == width:
-                X[i] = row
-        bad = (np.isinf(X) if ignore else ~np.isfinite(X)).any(axis=1)
-        X[bad] = model.summary_.low
-        found = model.decision_function(_named(X, model))
-        found = np.stack([-found, found], axis=1) if found.ndim == 1 else found
-        return pd.Series(
-            [None if wrong else row for row, wrong in zip(found, bad, strict=True)], dtype=object
-        )
+            models.append(model_file.parse(model))
+        found, bad = _scores(models[0], features)
+        flat = pa.array(found.ravel())
+        lists = pa.ListArray.from_arrays(np.arange(len(found) + 1, dtype=np.int32) * found.shape[1], flat)
+        return pc.if_else(pa.array(bad), pa.scalar(None, lists.type), lists)
 
-    return F.pandas_udf(scores, T.ArrayType(T.DoubleType()))
+    return F.arrow_udf(scores, T.ArrayType(T.DoubleType()))
 
 
-def _named(X: Any, model: SEFRClassifier) -> Any:
+def _scores(model: SEFRClassifier, features: pa.Array) -> tuple[Any, Any]:
+    """Return the scores of every row, and which rows could not be scored."""
+    width = model.n_features_in_
+    lengths = pc.fill_null(pc.list_value_length(features), -1).to_numpy(zero_copy_only=False)
+    bad = lengths != width
+    X = np.full((len(features), width), np.inf)
+    X[~bad] = features.filter(pa.array(~bad)).flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
+    bad |= (np.isinf(X) if model.missing == "ignore" else ~np.isfinite(X)).any(axis=1)
+    X[bad] = model.summary_.low
     names = getattr(model, "feature_names_in_", None)
-    return X if names is None else pd.DataFrame(X, columns=names)
+    found = model.decision_function(X if names is None else pd.DataFrame(X, columns=names))
+    return (np.stack([-found, found], axis=1) if found.ndim == 1 else found), bad
 
 
 class _Writer(MLWriter):  # type: ignore[misc]
@@ -298,17 +357,17 @@ class _Writer(MLWriter):  # type: ignore[misc]
         self.model = model
 
     def saveImpl(self, path: str) -> None:  # noqa: N802
-        data = b64encode(self.model.summary.to_bytes()).decode()
-        DefaultParamsWriter.saveMetadata(self.model, path, self.sparkSession, extraMetadata={"summary": data})
+        data = b64encode(model_file.dump(self.model.classifier())).decode()
+        DefaultParamsWriter.saveMetadata(self.model, path, self.sparkSession, extraMetadata={"model": data})
 
 
 class _Reader(MLReader):  # type: ignore[misc]
     def load(self, path: str) -> SEFRModel:
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         name = f"{SEFRModel.__module__}.{SEFRModel.__name__}"
-        if metadata["class"] != name or "summary" not in metadata:
+        if metadata["class"] != name or "model" not in metadata:
             raise ValueError(f"{path} holds a {metadata['class']}, not a {name}")
-        model = SEFRModel(Summary.from_bytes(b64decode(metadata["summary"])))
+        model = SEFRModel(model_file.parse(b64decode(metadata["model"])))
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model

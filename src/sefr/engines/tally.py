@@ -81,6 +81,12 @@ class Tally:
         if self.growth != 1.0:
             self.age(1)
 
+    def check(self, x: Row, y: Any) -> None:
+        """Raise an error for a row that ``learn`` would refuse."""
+        self._values(x)
+        if y is None or y != y:
+            raise ValueError("river: the row has no label")
+
     def _values(self, x: Row) -> Row:
         """Return the values that are there. Python's own numbers pass unlooked at if their sum is finite."""
         try:

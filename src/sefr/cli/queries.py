@@ -1,0 +1,90 @@
+"""What ``sefr sql`` prints: the query that trains inside a database, and the one that scores there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import typer
+
+from .. import model_file
+from ..engines.catalogue import Catalogue, catalogue_of
+from ..engines.columns import chosen
+from ..engines.scoring import SCORED, Plan, Scoring
+from ..engines.sql import Query
+from ..files.recipe import ColumnRecipe
+
+
+class Asked(NamedTuple):
+    """The table, the database it is in, and whose SQL."""
+
+    table: str
+    database: str | None
+    dialect: str | None
+
+    def looked_up(self) -> tuple[Catalogue | None, str, str]:
+        """Return the columns where they can be known, the table's name for the query, and the dialect."""
+        is_file = self.database is None and Path(self.table).is_file()
+        if self.database is None and not is_file:
+            return None, self.table, self.dialect or "duckdb"
+        table = "'" + self.table.replace("'", "''") + "'" if is_file else self.table
+        found = catalogue_of(self.database, table)
+        if self.dialect is not None and self.dialect != found.dialect:
+            where = self.database or table
+            raise typer.BadParameter(f"--dialect {self.dialect}, but {where} speaks {found.dialect}")
+        return found, table, found.dialect
+
+
+class Wanted(NamedTuple):
+    """The columns that a model is to be trained from."""
+
+    label: str
+    features: list[str]
+    dropped: list[str]
+    weight: str | None
+    group_by: str | None
+
+
+def training(asked: Asked, wanted: Wanted, near: dict[str, float]) -> str:
+    """Return the query whose result is a Summary."""
+    found, table, dialect = asked.looked_up()
+    names, booleans = wanted.features, []
+    if found is not None:
+        booleans = found.booleans
+        columns = chosen(found.dialect, found.columns, wanted.label, names or None, wanted.weight)
+        names = [name for name in columns.features if name not in {*wanted.dropped, wanted.group_by}]
+    elif wanted.dropped:
+        raise typer.BadParameter("--drop needs --database or --features: the query does not know the columns")
+    query = Query(table, wanted.label, names or None, wanted.weight, booleans, near, wanted.group_by)
+    return query.sql(dialect)
+
+
+def scoring(asked: Asked, model: str, *, probabilities: bool, explain: int) -> str:
+    """Return the query that scores the rows of a table."""
+    found, table, dialect = asked.looked_up()
+    if dialect not in SCORED:
+        raise typer.BadParameter(f"--predict speaks {', '.join(SCORED)}, not {dialect}")
+    clf = model_file.load(model)
+    stored = model_file.columns_of(clf)
+    categories = {}
+    if stored is not None:
+        recipe = ColumnRecipe.from_member(stored)
+        categories = {
+            f"{column}={value}": (column, value)
+            for column, values in recipe.categories.items()
+            for value in values
+        }
+    booleans = [] if found is None else found.booleans
+    plan = Plan.of(clf, probabilities=probabilities)
+    return Scoring(table, plan, booleans, categories, explain).sql(dialect)
+
+
+def origins(texts: list[str]) -> dict[str, float]:
+    origins = {}
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        try:
+            origins[name] = float(number)
+        except ValueError:
+            raise typer.BadParameter(f"--origin takes NAME=NUMBER, not {text!r}") from None
+    return origins
