@@ -80,6 +80,7 @@ def scoring(asked: Asked, model: str, *, probabilities: bool, explain: int) -> s
 
 
 def origins(texts: list[str]) -> dict[str, float]:
+    """Return the values near which columns lie, from NAME=NUMBER."""
     origins = {}
     for text in texts:
         name, _, number = text.rpartition("=")

@@ -23,7 +23,7 @@ from .._rows.batches import Gathered, Gatherer
 from .._rows.inputs import refuse_one_class
 from .._rows.labelled import Labelled, Table, sample_size, spread_rows
 from .._rows.matrix import Columns as ColumnMatrix
-from .._rows.matrix import Dense, Matrix, Sparse, Swept
+from .._rows.matrix import Dense, Gradient, LinearModel, Matrix, Sparse, Standardisation, WeightedRows
 from .._summary.summary import Summary
 from ..classifier import SEFRClassifier
 from .batches import batch_rows, feature_names_of_batch, rows_of_batch
@@ -177,16 +177,19 @@ class _Remote:
         """Return the rows coded by the classes of the Summary; the coding is done where they are."""
         return Table(self, np.zeros(1, dtype=np.int32), None)  # type: ignore[arg-type]
 
-    def sweep(self, codes: Any, weights: Any, *settings: Any) -> Swept:
+    def gradient(
+        self, rows: WeightedRows, standard: Standardisation, model: LinearModel, n_threads: int = 1
+    ) -> Gradient:
         """Make one pass: loss and gradient of every partition, added in the order of their numbers."""
         engine = self.columns.engine
+        question = _Sweeper(self.columns, self.classes, rows.class_weights, standard, model)
         with spoken_by(engine, "make a pass over the rows"):
-            replies = _once(self.partitions.ask(_Sweeper(self.columns, self.classes, settings)))
+            replies = _once(self.partitions.ask(question))
         if {number: rows for number, (rows, _) in replies.items() if rows} != self.rows:
             raise EngineError(f"{engine}: the rows changed between two passes over the table")
         parts = [_unpacked(data) for _, data in replies.values() if data is not None]
-        loss, slope, intercept_slope = (sum(part[name] for part in parts) for name in ("0", "1", "2"))
-        return Swept(float(loss), np.asarray(slope), np.asarray(intercept_slope))
+        loss, coef, intercept = (sum(part[name] for part in parts) for name in Gradient._fields)
+        return Gradient(float(loss), np.asarray(coef), np.asarray(intercept))
 
 
 class _Sweeper(NamedTuple):
@@ -194,24 +197,27 @@ class _Sweeper(NamedTuple):
 
     columns: Columns
     classes: NDArray[Any]
-    settings: tuple[Any, ...]
+    class_weights: Floats
+    standard: Standardisation
+    model: LinearModel
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> tuple[int, bytes | None]:
-        total: list[Any] | None = None
+        total: Gradient | None = None
         n_rows = 0
-        # The last setting is the number of threads: a worker has one core per task.
-        settings = (*self.settings[:-1], 1)
         for batch in batches:
             n_rows += batch.num_rows
             rows = rows_of_batch(batch, self.columns) if batch.num_rows else None
             if rows is None:
                 continue
             matrix, codes, weights = rows.over(self.classes)
-            part = list(matrix.sweep(codes, weights, *settings))
-            total = part if total is None else [a + b for a, b in zip(total, part, strict=True)]
+            # one thread: a worker has one core per task
+            part = matrix.gradient(
+                WeightedRows(codes, weights, self.class_weights), self.standard, self.model
+            )
+            total = part if total is None else total + part
         if total is None:
             return n_rows, None
-        return n_rows, _packed({str(i): np.asarray(value) for i, value in enumerate(total)})
+        return n_rows, _packed({name: np.asarray(value) for name, value in total._asdict().items()})
 
 
 class _Sampler(NamedTuple):

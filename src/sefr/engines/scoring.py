@@ -92,7 +92,7 @@ class Plan:
 
 
 def _calibration(clf: SEFRClassifier) -> TemperatureScaling:
-    scaling = clf.fitted_.calibration.scaling
+    scaling = clf.fitted_.probability_scaling
     if scaling is None:
         raise ValueError(
             "probabilities need rows to be fitted to, and this model comes from a Summary, which holds none: "
