@@ -72,7 +72,7 @@ demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a mo
 	$(BIN)/sefr demo
 
 test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools wheel-tools ## run the whole suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-quick: $(TEST_READY) ## run what takes less than two minutes
 	$(BIN)/python -m pytest -m "not slow" -n auto

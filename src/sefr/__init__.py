@@ -1,15 +1,13 @@
 """The SEFR classifier: exact in one pass, explainable, small enough for a microcontroller."""
 
-from __future__ import annotations
-
+import typing as _typing
 import warnings
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib import import_module as _import_module
 
 from ._summary.readers import READERS
 from ._system.namesake import namesake
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from ._summary.summary import Summary
     from .classifier import SEFRClassifier
     from .comparison import compare
@@ -44,13 +42,13 @@ _ROOMS = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name == "__version__":
         from importlib.metadata import version
 
-        value: Any = version("sefr-learn")
+        value: _typing.Any = version("sefr-learn")
     elif name in _ROOMS:
-        value = getattr(import_module(f".{_ROOMS[name]}", __name__), name)
+        value = getattr(_import_module(f".{_ROOMS[name]}", __name__), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
@@ -61,13 +59,13 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def _summary_of_frame(*args: Any, **kwargs: Any) -> Summary:
+def _summary_of_frame(*args: _typing.Any, **kwargs: _typing.Any) -> "Summary":
     from .engines.frames import summary_of_frame
 
     return summary_of_frame(*args, **kwargs)
 
 
-def _summary_of_query(*args: Any, **kwargs: Any) -> Summary:
+def _summary_of_query(*args: _typing.Any, **kwargs: _typing.Any) -> "Summary":
     from .engines.sql import summary_of_result
 
     return summary_of_result(*args, **kwargs)

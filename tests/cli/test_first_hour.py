@@ -280,7 +280,7 @@ def test_every_command_is_in_the_documents():
     text = (Path(__file__).parents[2] / "docs" / "command.md").read_text()
     table = re.findall(r"^\| `(\w+)[^`]*` \|", text, re.MULTILINE)
     real = set(get_command(app).commands)
-    assert real == set(COMMANDS)
+    assert real == {*COMMANDS, "board"}  # a group of commands
     assert {name for name in table if name in real} == real
     known = {"--help", "--install-completion"}
     for command in get_command(app).commands.values():

@@ -10,8 +10,13 @@ from typing import NamedTuple
 
 # What the interpreter and the libraries map by themselves, most of it never touched.
 LIBRARIES = 3 << 30
+# Prints the peak memory in MB. Not ru_maxrss: a child begins with that of the process that started it.
+PEAK = """
+with open("/proc/self/status") as status:
+    print(int(next(line for line in status if line.startswith("VmHWM")).split()[1]) // 1024)
+"""
 LEARN = """
-import sys, time, resource
+import sys, time
 from sefr.files import open_dataset
 from sefr.files.learning import learn
 label, *paths = sys.argv[1:]
@@ -24,8 +29,8 @@ for path in paths:
     except ValueError as error:
         said = type(error).__name__ + ": " + str(error)
     print(f"{time.process_time() - started:.3f} " + " ".join(said.split()), flush=True)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
+LEARN += PEAK
 
 
 class Outcome(NamedTuple):

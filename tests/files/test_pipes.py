@@ -122,7 +122,7 @@ def test_closed_standard_input_is_said(tmp_path, monkeypatch):
         ["bash", "-c", f"{SEFR} train - -l y <&-"], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 1
-    assert done.stderr == "sefr: standard input is closed\n"
+    assert done.stderr == "sefr: standard input: is closed\n"
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from sefr import Summary, _native
 from sefr._summary import accumulate
-from sefr._weights import solve
+from sefr._weights import hyperplanes, solve
 
 DTYPES = ["f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"]
 LAYOUTS = ["C", "F", "strided", "reversed", "padded", "unaligned", "columns"]
@@ -312,7 +312,7 @@ def test_solve_equals_the_equations(rng, k, m, epsilon):
 
 
 def test_constants_are_those_of_python():
-    assert (_native.FAR, _native.NARROW) == (solve.FAR, solve.NARROW)
+    assert (_native.FAR, _native.NARROW) == (hyperplanes.FAR, hyperplanes.NARROW)
     assert _native.DELICATE == accumulate.DELICATE
 
 

@@ -119,7 +119,7 @@ def _others(parts: DoubleDouble) -> DoubleDouble:
 def solve(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperplanes:
     """Return the hyperplanes that the rows behind a Summary define."""
     if not SMALL < summary.counts.sum() < 1 / SMALL:  # all rows count the same part of what they did
-        summary = summary * 2.0 ** -round(np.log2(summary.counts.sum()))
+        summary = summary * 2.0 ** -float(np.clip(np.round(np.log2(summary.counts.sum())), -1000, 1000))
     if summary.present is None:
         weights, bias = np.empty((summary.n_scores, summary.n_features)), np.empty(summary.n_scores)
         low, span = (np.ascontiguousarray(side) for side in (scaling.low, scaling.span))

@@ -12,6 +12,13 @@ try:
 except ModuleNotFoundError as error:  # the extra is not installed
     sys.exit(f"sefr: the command needs {error.name}: pip install 'sefr-learn[cli]'")
 
+from .._system.namesake import namesake
+
+try:
+    from .. import __version__
+except ImportError:  # the first file of the package is not ours any more
+    sys.exit(f"sefr: {namesake() or 'damaged: pip install --force-reinstall --no-deps sefr-learn'}")
+
 from .interrupt import Interrupted, interruptible, leave, say
 from .outcome import forget_promises, kept
 from .streams import OutputError, abandon_output, open_standard_streams
@@ -57,12 +64,6 @@ app = typer.Typer(
 
 def _show_version(value: bool) -> None:
     if value:
-        from .._system.namesake import namesake
-
-        try:
-            from .. import __version__
-        except ImportError:  # the first file of the package is not ours any more
-            sys.exit(f"sefr: {namesake() or 'damaged: pip install --force-reinstall --no-deps sefr-learn'}")
         print(f"sefr {__version__}")
         if (advice := namesake()) is not None:
             print(advice)

@@ -150,8 +150,8 @@ def clean(line: bytes) -> bytes:
 
     Examples
     --------
-    >>> clean(b" 1 , 'it\'s', ? % no comment here")
-    b'1,"it\'s",? % no comment here\n'
+    >>> clean(b" 1 , 'it is', ? % no comment here")
+    b'1,"it is",? % no comment here\n'
     """
     line = line.strip()
     if line.startswith(b"%") or not line:

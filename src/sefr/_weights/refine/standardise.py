@@ -182,9 +182,11 @@ def _sparse_variances(matrix: Sparse, weights: Floats, near: Floats, span: Float
 
 
 def _variance(total: Floats) -> Floats:
-    """Return variances from sums of weights, of values and of their squares (3, m)."""
+    """Return variances from sums of weights, of values and of their squares (3, m); rounding alone is 0."""
     count = np.maximum(total[0], 1e-300)
-    return np.asarray(np.maximum(total[2] / count - (total[1] / count) ** 2, 0))
+    squares = total[2] / count
+    variance = squares - (total[1] / count) ** 2
+    return np.asarray(np.where(variance > 1e-13 * squares, variance, 0.0))
 
 
 def standardised(blocks: Blocks, standard: Standardisation, out: Floats) -> None:
