@@ -71,8 +71,14 @@ def _summary_of_query(*args: _typing.Any, **kwargs: _typing.Any) -> "Summary":
     return summary_of_result(*args, **kwargs)
 
 
+def _fit_in_passes(*args: _typing.Any, **kwargs: _typing.Any) -> "SEFRClassifier":
+    from .engines.passes import fit_frame
+
+    return fit_frame(*args, **kwargs)
+
+
 # Rooms import downwards only; here, at the top of the house, the lower ones are told who reads for them.
-READERS.update(frame=_summary_of_frame, query=_summary_of_query)
+READERS.update(frame=_summary_of_frame, query=_summary_of_query, passes=_fit_in_passes)
 
 if (advice := namesake()) is not None:
     warnings.warn(advice, RuntimeWarning, stacklevel=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from ._rows.batches import Gatherer, restartable, unpack_batch
 from ._rows.inputs import read_rows, refuse_one_class
 from ._rows.labelled import Labelled, Table, sample_of
 from ._rows.labels import encode, find_labels
+from ._summary.readers import READERS
 from ._summary.summary import Summary
 from ._system.progress import Progress
 from ._system.threads import thread_count
@@ -230,13 +231,12 @@ class SEFRClassifier(Answers):
             The trained model, unchanged if an error was raised.
         """
         self.check_params()
-        if self.passes > 1:
-            raise ValueError(
-                f"passes={self.passes}: an engine adds up one pass; use passes=1 here, or fit or fit_batches"
-            )
+        if self.passes > 1:  # the engine makes the passes, and calls fit_from
+            return cast(Self, READERS["passes"](self, frame, label, features, weight))
         summary = Summary.of_frame(frame, label, features, weight, missing=self.missing)
         refuse_one_class(summary.classes, f"column {label!r}")
-        self._fitted = self._solved(summary, np.array(summary.feature_names, dtype=object))
+        names = summary.feature_names
+        self._fitted = self._solved(summary, None if names is None else np.array(names, dtype=object))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
