@@ -9,14 +9,13 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ._answers.answers import Answers
 from ._answers.fitted import NOTHING, Fitted
 from ._answers.probabilities import Calibration
 from ._rows.batches import Gatherer, restartable, unpack_batch
-from ._rows.inputs import read_rows, refuse_one_class
+from ._rows.inputs import feature_names_in, read_rows, refuse_one_class
 from ._rows.labelled import Labelled, Table, sample_of
 from ._rows.labels import encode, find_labels
 from ._summary.readers import READERS
@@ -139,7 +138,7 @@ class SEFRClassifier(Answers):
         summary, rows = self._summarise(X, y, sample_weight)
         if len(summary.classes) < 2:
             refuse_one_class(summary.classes, "y", "; partial_fit with classes=[...] can start from one")
-        self._fitted = self._learned(summary, rows, _names_of(X))
+        self._fitted = self._learned(summary, rows, feature_names_in(X))
         return self
 
     def fit_batches(self, batches: Any) -> Self:
@@ -163,7 +162,7 @@ class SEFRClassifier(Answers):
         names = None
         for number, batch in enumerate(start()):
             summary, rows = self._summarise(*unpack_batch(batch, number))
-            names = _names_of(batch[0]) if total is None else names
+            names = feature_names_in(batch[0]) if total is None else names
             total = summary if total is None else total + summary
             gatherer.add(rows)
         if total is None:
@@ -185,23 +184,13 @@ class SEFRClassifier(Answers):
     ) -> Self:
         """Learn from a Summary, which is the first pass, and make the others over batches of its rows.
 
-        What was learned before is forgotten.
+        What was learned before is forgotten. For readers of rows: files and engines.
 
         Parameters
         ----------
-        summary : Summary
-            Of all rows.
-        batches : callable
-            Yields the rows, labelled, anew for every pass.
-        sample : Table
-            Some of the rows, coded by the classes of the Summary.
-        names : ndarray, default=None
-            The features' names, where the rows have any.
-
-        Returns
-        -------
-        self : SEFRClassifier
-            The trained model.
+        summary, batches, sample, names
+            The Summary of all rows; a callable that yields them, labelled, anew for every pass; some of them,
+            coded by the classes of the Summary; and the features' names, where the rows have any.
         """
         self.check_params()
         classes = summary.classes
@@ -268,18 +257,18 @@ class SEFRClassifier(Answers):
                 raise ValueError(
                     f"classes={list(known)} differ from those of an earlier call: {list(self.classes_)}"
                 )
-            summary = _within(summary, known)
+            summary = summary.within(known)
         elif closed:
-            summary = _within(summary, self.classes_)
+            summary = summary.within(self.classes_)
         total = summary if before is None else before.summary + summary
         if classes is not None:
-            total = _within(total, known)
+            total = total.within(known)
         if len(total.classes) < 2:
             raise ValueError(
                 f"the first rows have one class only, {total.classes[0]!r}; "
                 "name all labels with classes=[...]"
             )
-        names = _names_of(X) if before is None else before.names
+        names = feature_names_in(X) if before is None else before.names
         fitted = self._learned(total, rows, names, before)
         self._fitted = replace(fitted, closed=closed or classes is not None)
         return self
@@ -307,7 +296,7 @@ class SEFRClassifier(Answers):
             return self.partial_fit(other, y, sample_weight=sample_weight)
         fitted, summary = self._both("merge", other)
         if fitted.closed:
-            summary = _within(summary, self.classes_)
+            summary = summary.within(self.classes_)
         total = fitted.summary + summary
         calibration = fitted.calibration_over(total.classes)
         if isinstance(other, SEFRClassifier):
@@ -343,10 +332,7 @@ class SEFRClassifier(Answers):
     def decay(self, factor: float) -> Self:
         """Make all rows learned so far count ``factor`` times, 0 < factor <= 1, beside those to come.
 
-        Returns
-        -------
-        self : SEFRClassifier
-            The model; its answers and probabilities do not change until it learns more.
+        Answers and probabilities do not change until the model learns more.
         """
         fitted = self.fitted_
         if not isinstance(factor, Real) or not 0 < factor <= 1:
@@ -511,21 +497,3 @@ class SEFRClassifier(Answers):
             Limits(int(self.passes), Progress(int(self.passes)) if self.verbose else None),
             earlier,
         )
-
-
-def _within(summary: Summary, classes: NDArray[Any]) -> Summary:
-    """Return the Summary over exactly ``classes``."""
-    unknown = find_labels(classes, summary.classes) < 0
-    if unknown.any():
-        label = summary.classes[unknown][0]
-        raise ValueError(f"unknown class {label!r}: classes was given as {list(classes)}")
-    return summary.over(classes)
-
-
-def _names_of(X: Any) -> NDArray[Any] | None:
-    """Return the features' names as scikit-learn sees them; None where there are none."""
-    if type(X) is np.ndarray:  # asking what X might be takes 30 us
-        return None
-    asked = BaseEstimator()
-    validate_data(asked, X, reset=True, skip_check_array=True)
-    return getattr(asked, "feature_names_in_", None)

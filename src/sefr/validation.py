@@ -24,6 +24,7 @@ from ._answers.fitted import Fitted
 from ._rows.inputs import read_rows
 from ._rows.labelled import Labelled
 from ._rows.matrix import Selected
+from ._summary.folds import summaries_of_rests
 from ._summary.summary import Summary
 from ._system.threads import thread_count
 from ._weights.class_weight import class_weights
@@ -197,7 +198,7 @@ class _Folds:
             missing=self.estimator.missing,
             n_threads=self.n_threads,
         )
-        self.rests = Summary.rests(folds, others)
+        self.rests = summaries_of_rests(folds, others)
         self.first = first
 
     def model(self, fold: int, *, probabilities: bool) -> SEFRClassifier:

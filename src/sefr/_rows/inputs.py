@@ -9,7 +9,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from .labelled import Labelled
 from .labels import encode
@@ -101,6 +103,15 @@ def feature_names_of(X: Any) -> tuple[str, ...] | None:
         return None
     names = tuple(columns)
     return names if all(isinstance(name, str) for name in names) else None
+
+
+def feature_names_in(X: Any) -> NDArray[Any] | None:
+    """Return the features' names as scikit-learn sees them; None where there are none."""
+    if type(X) is np.ndarray:  # asking what X might be takes 30 us
+        return None
+    asked = BaseEstimator()
+    validate_data(asked, X, reset=True, skip_check_array=True)
+    return getattr(asked, "feature_names_in_", None)
 
 
 def labelled(matrix: Matrix, y: Any, sample_weight: Any = None) -> Labelled:

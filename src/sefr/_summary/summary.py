@@ -19,7 +19,7 @@ from .._rows.matrix import every_run
 from .._system.threads import thread_count
 from .accumulate import accumulate
 from .bytes_format import packed, unpacked
-from .double_double import DoubleDouble, sums_of_others
+from .double_double import DoubleDouble
 from .parts import checked_parts
 from .readers import READERS
 
@@ -54,7 +54,7 @@ class Summary:
     n_features, n_scores : int
         Number of features, and of scores that a row has: one for two classes, else one per class.
     tails, count_tails, present_tails : ndarray, or None
-        What ``sums``, ``counts`` and ``present`` lost to rounding; None if nothing.
+        What ``sums``, ``counts`` and ``present`` lost to rounding.
 
     Examples
     --------
@@ -95,13 +95,7 @@ class Summary:
 
     @classmethod
     def of(
-        cls,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        missing: str = "error",
-        n_jobs: int | None = None,
+        cls, X: Any, y: Any, sample_weight: Any = None, *, missing: str = "error", n_jobs: int | None = None
     ) -> Summary:
         """Summarise rows in one pass.
 
@@ -132,7 +126,7 @@ class Summary:
     ) -> Summary:
         """Summarise rows whose labels are coded: what ``of`` does once it knows what it was given."""
         raw, sums = accumulate(rows, 1, feature_names, missing=missing, n_threads=n_threads)
-        summary = cls._from(
+        summary = cls.from_doubles(
             rows.classes,
             DoubleDouble(raw.counts),
             sums,
@@ -157,7 +151,7 @@ class Summary:
         raw, sums = accumulate(rows, n_folds, feature_names, missing=missing, n_threads=n_threads)
         n_classes = len(rows.classes)
         return [
-            cls._from(
+            cls.from_doubles(
                 rows.classes,
                 DoubleDouble(raw.counts[some]),
                 DoubleDouble(sums.head[some], None if sums.tail is None else sums.tail[some]),
@@ -187,7 +181,7 @@ class Summary:
         """
         labels, arrays = checked_parts(classes, feature_names, parts)
         present = arrays.get("present")
-        return cls._from(
+        return cls.from_doubles(
             labels,
             DoubleDouble(arrays["counts"], arrays.get("count_tails")),
             DoubleDouble(arrays["sums"], arrays.get("tails")),
@@ -216,12 +210,8 @@ class Summary:
         ----------
         frame : data frame
             The rows.
-        label : str, default="y"
-            The column of labels.
-        features : list of str, default=None
-            The columns to learn from; None is all but label and weight.
-        weight : str, default=None
-            The column that says how often each row counts.
+        label, features, weight : str, list of str, str
+            The columns of labels, of what to learn from (None is all others), and of weights (None: all 1).
         missing : {"error", "ignore"}
             What NaN and null mean.
         """
@@ -255,7 +245,7 @@ class Summary:
         return packed(self)
 
     @classmethod
-    def _from(
+    def from_doubles(
         cls,
         classes: NDArray[Any],
         counts: DoubleDouble,
@@ -265,6 +255,7 @@ class Summary:
         high: Floats,
         feature_names: Sequence[str] | None,
     ) -> Summary:
+        """Make a Summary of parts that are known to be right; their arrays become read-only."""
         self = object.__new__(cls)
         put = object.__setattr__
         put(self, "classes", classes)
@@ -316,6 +307,14 @@ class Summary:
         at = find_labels(classes, self.classes)
         return self._each(classes, lambda part: _spread(part, at, len(classes)))
 
+    def within(self, classes: NDArray[Any]) -> Summary:
+        """Return this Summary over exactly the classes given; another class is an error."""
+        unknown = find_labels(classes, self.classes) < 0
+        if unknown.any():
+            label = self.classes[unknown][0]
+            raise ValueError(f"unknown class {label!r}: classes was given as {list(classes)}")
+        return self.over(classes)
+
     def relabelled(self, classes: NDArray[Any]) -> Summary:
         """Return this Summary with other names for its classes, given in their present order."""
         order = np.argsort(classes, kind="stable")
@@ -324,7 +323,7 @@ class Summary:
     def reweighted(self, weights: Floats) -> Summary:
         """Return this Summary with the rows of each class counting ``weights`` (K,) times."""
         present = self.double_present
-        return self._from(
+        return self.from_doubles(
             self.classes,
             self.double_counts * weights,
             self.double_sums * weights[:, None],
@@ -343,7 +342,7 @@ class Summary:
         present = None
         if a.present is not None or b.present is not None:
             present = (a.cells + b.cells).each(lambda part: _full(part, a.sums.shape))
-        return self._from(
+        return self.from_doubles(
             a.classes,
             a.double_counts + b.double_counts,
             a.double_sums + b.double_sums,
@@ -381,7 +380,9 @@ class Summary:
             present = present.zero_where(present.head <= slack[:, None])
             gone = present.head == 0
         sums = (a.double_sums - b.double_sums).zero_where(np.broadcast_to(gone, a.sums.shape))
-        return self._from(a.classes, counts, sums, present, a.low, a.high, a.feature_names or b.feature_names)
+        return self.from_doubles(
+            a.classes, counts, sums, present, a.low, a.high, a.feature_names or b.feature_names
+        )
 
     def __mul__(self, factor: object) -> Summary:
         if not isinstance(factor, int | float | np.integer | np.floating) or isinstance(factor, bool):
@@ -393,44 +394,13 @@ class Summary:
 
     __rmul__ = __mul__
 
-    @classmethod
-    def rests(cls, folds: Sequence[Summary], others: Summary) -> list[Summary]:
-        """Return, for each fold, the Summary of the other folds and of ``others``; all have equal classes."""
-        every = [*folds, others]
-        parts = {
-            "counts": [fold.double_counts for fold in every],
-            "sums": [fold.double_sums for fold in every],
-        }
-        if any(fold.present is not None for fold in every):
-            shape = others.sums.shape
-            parts["present"] = [fold.cells.each(lambda part: _full(part, shape)) for fold in every]
-        added = {name: sums_of_others(values) for name, values in parts.items()}
-        low, high = (np.array([getattr(fold, side) for fold in every]) for side in ("low", "high"))
-        found = []
-        for f in range(len(folds)):
-            rest = np.arange(len(every)) != f
-            found.append(
-                cls._from(
-                    others.classes,
-                    added["counts"][f],
-                    added["sums"][f],
-                    added["present"][f] if "present" in added else None,
-                    low[rest].min(axis=0),
-                    high[rest].max(axis=0),
-                    others.feature_names,
-                )
-            )
-        return found
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Summary):
             return NotImplemented
         if self.classes.dtype.kind != other.classes.dtype.kind and not are_alike(self.classes, other.classes):
             return False
-        return all(
-            mine is theirs or np.array_equal(_filled(mine), _filled(theirs))
-            for mine, theirs in zip(self._compared(), other._compared(), strict=True)
-        )
+        pairs = zip(self._compared(), other._compared(), strict=True)
+        return all(a is b or np.array_equal(a, b) for a, b in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -438,11 +408,8 @@ class Summary:
         present, tails = self.present, self.present_tails
         if present is not None and (present == self.counts[:, None]).all():
             present = tails = None
-        names = self.feature_names
-        return (
-            *(self.classes, self.counts, self.count_tails, self.sums, self.tails),
-            *(present, tails, self.low, self.high, names),
-        )
+        parts = (self.classes, self.counts, self.count_tails, self.sums, self.tails, present, tails)
+        return (*(0.0 if part is None else part for part in parts), self.low, self.high, self.feature_names)
 
     def __repr__(self) -> str:
         return f"<Summary: {self.n_rows:g} rows, {self.n_features} features, {len(self.classes)} classes>"
@@ -477,7 +444,7 @@ class Summary:
             return every_run(part, step)
 
         present = self.double_present
-        return self._from(
+        return self.from_doubles(
             self.classes,
             self.double_counts,
             self.double_sums.each(some),
@@ -490,7 +457,7 @@ class Summary:
     def _each(self, classes: NDArray[Any], change: Callable[[Floats], Floats]) -> Summary:
         """Return a Summary of other classes, from these parts, each changed along its first axis."""
         present = self.double_present
-        return self._from(
+        return self.from_doubles(
             classes,
             self.double_counts.each(change),
             self.double_sums.each(change),
@@ -520,10 +487,6 @@ class Summary:
             )
         classes = union_of_labels(self.classes, other.classes)
         return self.over(classes), other.over(classes)
-
-
-def _filled(part: Any) -> Any:
-    return np.float64(0) if part is None else part
 
 
 def _full(part: Floats, shape: tuple[int, ...]) -> Floats:
