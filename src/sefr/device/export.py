@@ -100,6 +100,11 @@ def export(
     if target == "arduino":
         _check_library(q)
         if learn:
+            if clf.class_weight is not None:
+                raise ValueError(
+                    "a board that goes on learning counts its records as they come, without class_weight: "
+                    "export with learn=False, or train without it and set SEFR_BALANCED on the board"
+                )
             if clf.fitted_.refined is not None:
                 raise ValueError(
                     "a board that goes on learning solves its weights from sums, which would undo "

@@ -226,7 +226,7 @@ def _float_range(low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[np.floa
 def _byte_sums(
     clf: SEFRClassifier, kind: str, low: NDArray[Any], high: NDArray[Any]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], float]:
-    summary = clf.summary_
+    summary = clf.fitted_.weighted  # class weights multiplied in
     if kind == "uint8" and summary.present is None:
         sums = summary.sums
     else:
