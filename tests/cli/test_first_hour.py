@@ -286,3 +286,16 @@ def test_every_command_is_in_the_documents():
     for command in get_command(app).commands.values():
         known |= {name for parameter in command.params for name in parameter.opts}
     assert set(re.findall(r"`(--[a-z-]+)", text)) <= known
+
+
+def test_what_the_demo_suggests_works(sefr):
+    code, out, err = sefr("demo")
+    assert code == 0, err
+    lines = out[out.index("\nNext") :].splitlines()
+    commands = [line.strip().split("  ")[0] for line in lines if line.strip().startswith("sefr ")]
+    commands = [shlex.split(command)[1:] for command in commands if "yours.csv" not in command]
+    assert [command[0] for command in commands] == ["evaluate", "explain", "predict", "export"]
+    for command in commands:
+        code, out, err = sefr(*command)
+        assert code == 0, (command, err)
+    assert Path("demo/digits/digits.ino").exists()

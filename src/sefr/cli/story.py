@@ -16,12 +16,13 @@ from rich.text import Text
 
 from .. import model_file
 from .._answers.report import explained, report
+from .._rows.batches import Gatherer
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
 from ..comparison import SETTINGS, compare
 from ..displays import effects, subjects
 from ..files import open_dataset
-from ..files.learning import learn, without_feature_names
+from ..files.learning import learn, refine, without_feature_names
 from .explanation import save_picture
 from .picture import gallery
 from .screen import Screen, path_shown, seconds
@@ -43,7 +44,9 @@ def tell(screen: Screen, folder: Path) -> None:
     table = open_dataset([str(folder / "digits.csv")])
     recipe = table.recipe("digit")
     started = time.perf_counter()
-    clf = SEFRClassifier.from_summary(learn(table, recipe))
+    gatherer = Gatherer()
+    summary = learn(table, recipe, gatherer=gatherer)
+    clf = refine(table, recipe, SEFRClassifier(), summary, gatherer, lambda rows: None)
     file_seconds = time.perf_counter() - started
     model_file.save(model_file.with_columns(clf, recipe.member()), folder / "digits.sefr")
     screen.step(
