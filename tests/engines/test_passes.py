@@ -70,7 +70,8 @@ def test_passes_are_those_of_one_process(engine, as_frame, samples, n, weight):
     near = 1e-6 if engine == "pyspark" else 1e-9
     atol = near * np.abs(expected.coef_).max()
     np.testing.assert_allclose(clf.coef_, expected.coef_, rtol=near, atol=atol)
-    np.testing.assert_allclose(clf.loss_curve_, expected.loss_curve_, rtol=1e-9)
+    close = 1e-8 if engine == "pyspark" else 1e-9
+    np.testing.assert_allclose(clf.loss_curve_, expected.loss_curve_, rtol=close)
     assert clf.feature_names_in_.tolist() == NAMES
     assert clf.predict_proba(table.select(NAMES)).shape == (n, 3)
 

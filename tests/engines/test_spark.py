@@ -278,7 +278,7 @@ def test_passes_are_those_of_one_process(spark, n_classes):
     assert found.n_passes_ == alone.n_passes_ > 2
     # The kernel's gradient is of float32: where the rows are cut moves its last bits.
     np.testing.assert_allclose(found.coef_, alone.coef_, atol=1e-6 * np.abs(alone.coef_).max())
-    np.testing.assert_allclose(found.loss_curve_, alone.loss_curve_, rtol=1e-9)
+    np.testing.assert_allclose(found.loss_curve_, alone.loss_curve_, rtol=1e-8)
     one = SEFRClassifier().fit(X, y).score(X, y)
     assert found.score(X, y) >= one - 0.01
 
