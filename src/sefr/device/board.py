@@ -1,19 +1,21 @@
-"""Boards on the desk: build a C program for a microcontroller and run it in a simulator.
+"""Simulated boards: build a C program for a microcontroller and run it in a simulator.
 
 A board is a compiler with flags and a runner. AVR runs in simavr, which counts cycles exactly; Cortex-M and
-RISC-V
-run in QEMU, which counts instructions but knows nothing of cycles.
+RISC-V run in QEMU, which counts instructions but knows nothing of cycles.
 """
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import shutil
+import stat
 import struct
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -188,8 +190,7 @@ def _check(command: Sequence[str], what: str, directory: Path | None = None) -> 
 def build_runner(name: str) -> str:
     """Return a program that runs AVR code in simavr, compiled once per user and version."""
     packages = BOARDS["uno"].packages
-    folder = Path(tempfile.gettempdir()) / f"sefr-avr-runner-{os.getuid()}"
-    folder.mkdir(exist_ok=True)
+    folder = _own_folder(f"sefr-avr-runner-{os.getuid()}")
     source = (HERE / f"{name}.c").read_bytes()
     runner, text = folder / name, folder / f"{name}.c"
     if not (runner.exists() and text.exists() and text.read_bytes() == source):
@@ -203,6 +204,19 @@ def build_runner(name: str) -> str:
         os.replace(fresh / f"{name}.c", text)
         fresh.rmdir()
     return str(runner)
+
+
+def _own_folder(name: str) -> Path:
+    """Return a temporary folder that nobody else can write to: what lies in it will be executed."""
+    folder = Path(tempfile.gettempdir()) / name
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
+        return folder
+    own = Path(tempfile.mkdtemp(prefix=f"{name}-"))
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    return own
 
 
 def _cortex(name: str, cpu: str, machine: str, flash: tuple[int, int], ram: tuple[int, int]) -> Board:
