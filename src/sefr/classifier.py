@@ -199,7 +199,7 @@ class SEFRClassifier(Answers):
             refined = self._refine(fitted, lambda: (part.over(classes) for part in batches()), sample)
             fitted = replace(fitted, refined=refined)
         rows = Labelled(sample.matrix, classes, sample.codes, sample.weights)
-        self._fitted = replace(fitted, calibration=fitted.calibrated_with(rows, NOTHING))
+        self._fitted = fitted.calibrated_with(rows, NOTHING)
         return self
 
     def fit_frame(
@@ -477,7 +477,7 @@ class SEFRClassifier(Answers):
             sample = sample_of(table, len(summary.classes))
             fitted = replace(fitted, refined=self._refine(fitted, lambda: [table], sample, before))
         earlier = NOTHING if before is None else before.calibration_over(summary.classes)
-        return replace(fitted, calibration=fitted.calibrated_with(rows, earlier))
+        return fitted.calibrated_with(rows, earlier)
 
     def _refine(
         self,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -213,7 +212,7 @@ class _Folds:
             Selected(matrix, train), classes, codes[train], None if weights is None else weights[train]
         )
         known = clf.fitted_
-        calibrated = replace(known, calibration=known.calibrated_with(rows, known.calibration))
+        calibrated = known.calibrated_with(rows, known.calibration)
         return SEFRClassifier.from_fitted(calibrated, **clf.get_params(deep=False))
 
     def accuracy(self, fold: int) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -36,7 +35,8 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def fitted_(self) -> Fitted:
         """All that the model knows, as one value that never changes."""
-        check_is_fitted(self)
+        if "_fitted" not in self.__dict__:
+            check_is_fitted(self)
         return self._fitted
 
     @property
@@ -87,7 +87,8 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array, sparse matrix or dataframe of shape (n, m)
             The rows.
         """
-        return self.fitted_.answers(self._scores(X))
+        scores = self._scores(X)
+        return self._fitted.answers(scores)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class, (n, K), in the order of ``classes_``.
@@ -142,7 +143,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"cannot calibrate with class {rows.classes[unknown][0]!r}: it was not learned")
         _, codes, weights = rows.over(fitted.summary.classes)
         sample = HeldOut(scores, codes, np.ones(len(codes)) if weights is None else weights)
-        self._fitted = replace(fitted, calibration=Calibration(prior=fit_scaling(sample)))
+        self._fitted = fitted.with_calibration(Calibration(prior=fit_scaling(sample)))
         return self
 
     def contributions(self, X: Any) -> Floats:

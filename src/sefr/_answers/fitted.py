@@ -89,15 +89,22 @@ class Fitted(Value):
         """What turns scores into probabilities, fitted when first asked for; None where no row tells."""
         return self.calibration.scaling(self.summary.counts)
 
-    def calibrated_with(self, rows: Labelled, before: Calibration) -> Calibration:
-        """Return the calibration after rows were learned, of which a few are scored."""
+    def with_calibration(self, calibration: Calibration) -> Fitted:
+        """Return the same with another calibration; what was solved, which it does not enter, is kept."""
+        new = object.__new__(Fitted)
+        new.__dict__.update(self.__dict__, calibration=calibration)
+        new.__dict__.pop("probability_scaling", None)
+        return new
+
+    def calibrated_with(self, rows: Labelled, before: Calibration) -> Fitted:
+        """Return the same that also knows the scores of a few of the rows that were learned."""
         if self.refined is None:
             new = held_out_scores(rows, self.summary, self.weighted, self.planes, self.epsilon)
         elif self.refined.held_out is None:
-            return before
+            return self.with_calibration(before)
         else:
             new = self.refined.held_out
-        return Calibration(new) if before == NOTHING else before.with_sample(new)
+        return self.with_calibration(Calibration(new) if before == NOTHING else before.with_sample(new))
 
     def calibration_over(self, classes: NDArray[Any]) -> Calibration:
         """Return the calibration for classes that these are among."""
