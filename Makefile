@@ -74,7 +74,7 @@ demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a mo
 test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools wheel-tools ## run the whole suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-test-quick: $(TEST_READY) ## run what takes less than two minutes
+test-quick: $(TEST_READY) ## run what is quick: three minutes on two cores
 	$(BIN)/python -m pytest -m "not slow" -n auto
 
 paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick: two minutes)
