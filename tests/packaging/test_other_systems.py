@@ -30,11 +30,7 @@ _UNIX_ONLY = ("grp", "pwd", "resource", "termios", "syslog", "pty", "tty")
     "names",
     [
         pytest.param(_UNIX_ONLY, id="grp, pwd, resource, termios"),
-        pytest.param(
-            (*_UNIX_ONLY, "fcntl"),
-            id="and fcntl",
-            marks=pytest.mark.xfail(strict=False, reason="model_file.py still locks with fcntl"),
-        ),
+        pytest.param((*_UNIX_ONLY, "fcntl"), id="and fcntl"),
     ],
 )
 def test_the_package_imports_without_what_only_unix_has(names: tuple[str, ...]) -> None:
