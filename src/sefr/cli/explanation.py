@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from .._answers.report import MOST_RECORDS, explained, report
 from .._system.atomic_file import atomic_file
+from .._system.types import Fields
 from ..classifier import SEFRClassifier
 from ..displays import check_image, effects, names_of, strongest_features, subjects
 from ..files import ColumnRecipe
@@ -20,7 +20,7 @@ from .picture import gallery
 from .screen import MOST_PATH, Screen, bar, grid, shown
 from .stored import fitted_recipe, read_model
 
-Record = dict[str, Any]
+Record = Fields
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
 from .._system.colours import AGAINST, FOR, NEUTRAL, channels
 from .._system.text import visible
+from .._system.types import Array
 from ..displays import depths
 
 POSITIVE, NEGATIVE, MIDDLE = (np.array(channels(colour)) for colour in (FOR, AGAINST, NEUTRAL))
@@ -18,7 +16,7 @@ SHADES_FOR, SHADES_AGAINST = " ░▒▓█", " .:+*"  # where there are no colo
 KEY = "█ speaks for, * against"
 
 
-def picture(values: NDArray[Any], console: Console) -> list[Text]:
+def picture(values: Array, console: Console) -> list[Text]:
     """Return a 2-D array from -1 to 1 as lines of text: half blocks in colour, or shades without it."""
     if not _has_colours(console):
         return [Text("".join(_shade(value) * 2 for value in row)) for row in values]
@@ -33,7 +31,7 @@ def picture(values: NDArray[Any], console: Console) -> list[Text]:
     return lines
 
 
-def gallery(values: NDArray[Any], labels: list[Any], image: tuple[int, int], console: Console) -> list[Text]:
+def gallery(values: Array, labels: list[object], image: tuple[int, int], console: Console) -> list[Text]:
     """Return the pictures of all classes, as many as fit in a line; each in shares of its greatest pixel."""
     blocks = []
     for label, row in zip(labels, values, strict=True):

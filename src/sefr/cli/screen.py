@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
@@ -22,6 +22,7 @@ from rich.text import Text
 from .._system.colours import AGAINST_TERMINAL as AGAINST
 from .._system.colours import FOR_TERMINAL as FOR
 from .._system.text import MOST, json_text, visible, visible_lines
+from .._system.types import Settings
 from .streams import OutputError
 
 MOST_PATH = 300
@@ -90,7 +91,7 @@ class Screen:
             with suppress(OSError):  # the exit code has to do
                 self.err.print(Text(visible(text), style="dim"))
 
-    def json(self, answer: Mapping[str, Any]) -> None:
+    def json(self, answer: Settings) -> None:
         """Answer a program."""
         if self.as_json:
             with output():

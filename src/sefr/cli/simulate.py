@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .._system.types import Fields
 from . import options
 
 
@@ -65,7 +66,7 @@ def simulate(
     screen.json({"model": model, "records": len(X), "left_out": passed, "agreement": agree, **_facts(run)})
 
 
-def _facts(run: Any) -> dict[str, Any]:
+def _facts(run: Any) -> Fields:
     """Return the figures that a run reports."""
     import dataclasses
 

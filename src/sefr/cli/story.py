@@ -8,7 +8,6 @@ import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from .. import model_file
 from .._answers.report import explained, report
 from .._rows.batches import Gatherer
 from .._system.atomic_file import atomic_file
+from .._system.types import Array, Fields
 from ..classifier import SEFRClassifier
 from ..comparison import SETTINGS, compare
 from ..displays import effects, subjects
@@ -97,14 +97,14 @@ def _timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def _digits() -> tuple[NDArray[np.uint8], NDArray[Any], list[str]]:
+def _digits() -> tuple[NDArray[np.uint8], Array, list[str]]:
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
     return X.astype(np.uint8), y, [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
 
 
-def _csv(X: NDArray[np.uint8], y: NDArray[Any], names: list[str]) -> bytes:
+def _csv(X: NDArray[np.uint8], y: Array, names: list[str]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*names, "digit"])
@@ -112,7 +112,7 @@ def _csv(X: NDArray[np.uint8], y: NDArray[Any], names: list[str]) -> bytes:
     return text.getvalue().encode()
 
 
-def _records(clf: SEFRClassifier, X: NDArray[np.uint8], y: NDArray[Any]) -> list[dict[str, Any]]:
+def _records(clf: SEFRClassifier, X: NDArray[np.uint8], y: Array) -> list[Fields]:
     """Return the first records of the file explained, right and wrong ones."""
     chosen = np.arange(40)
     places = [f"digits.csv, line {i + 2}" for i in chosen]
