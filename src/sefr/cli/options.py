@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._system.types import Fields
+if TYPE_CHECKING:
+    from .._system.types import Fields
+
 
 FORMATS = ("csv", "tsv", "parquet", "arrow", "numpy", "arff", "libsvm")  # of sefr.files; a test compares
 Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ignore[misc]
