@@ -6,6 +6,8 @@ one-against-all is the total minus the class. Cost: O(m·K), whatever the number
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -23,7 +25,7 @@ SMALL = 1e-100
 
 def scaling_of(summary: Summary, scale: Scale) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
-    if not (summary.counts > 0).any():
+    if not summary.counts.any():
         raise ValueError("there are no rows to learn from")
     m = summary.n_features
     if scale is None:
@@ -34,7 +36,8 @@ def scaling_of(summary: Summary, scale: Scale) -> Scaling:
     if isinstance(scale, str):
         with np.errstate(over="ignore"):
             span = summary.high - summary.low
-        if np.isfinite(span).all():
+            plain = isfinite(span.sum())
+        if plain:
             return Scaling(summary.low, span)
         seen = summary.high >= summary.low
         low = np.where(seen, summary.low, 0.0)
