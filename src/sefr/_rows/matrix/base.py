@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import _native
+
+if TYPE_CHECKING:
+    from ..cells.coder import Coder
 
 Numbers = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -106,6 +109,8 @@ class Matrix:
 
     shape: tuple[int, int]
     sparse = False
+    whole = False  # rows are scored by all their columns or not at all
+    coder: Coder | None = None  # where the columns are cells: what cut the features into them
     exact: bool  # no value needs more than float32's 24 bits or is an integer: sums do not round
     operands: tuple[Any, ...]  # how the kernels take the matrix
 

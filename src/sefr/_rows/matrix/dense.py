@@ -112,6 +112,8 @@ class Selected(Matrix):
         self.shape = (len(rows), matrix.shape[1])
         self.exact = matrix.exact
         self.sparse = matrix.sparse
+        self.whole = matrix.whole
+        self.coder = matrix.coder
 
     def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
         return self.matrix.scores(coef, intercept, self.rows if rows is None else self.rows[rows], n_threads)
