@@ -20,6 +20,7 @@ from .._system.threads import thread_count
 from .accumulate import accumulate
 from .bytes_format import packed, unpacked
 from .double_double import DoubleDouble
+from .drift import USUAL, Drift, Thresholds, drift
 from .parts import checked_parts
 from .readers import READERS
 
@@ -244,6 +245,10 @@ class Summary:
         """
         return packed(self)
 
+    def compare(self, other: Summary, thresholds: Thresholds = USUAL) -> Drift:
+        """Return what has changed from these rows to those of ``other``, and whether it is drift."""
+        return drift(*self._aligned(other, "compare"), thresholds)
+
     @classmethod
     def from_doubles(
         cls,
@@ -373,10 +378,8 @@ class Summary:
             present = (a.cells - b.cells).each(lambda part: _full(part, a.sums.shape))
             if (present.head < -slack[:, None]).any():
                 k, j = np.argwhere(present.head < -slack[:, None])[0]
-                raise ValueError(
-                    f"cannot take away more values of {self._name(j)}, class {a.classes[k]}, "
-                    "than were learned"
-                )
+                what = f"{describe_feature(int(j), self.feature_names)}, class {a.classes[k]}"
+                raise ValueError(f"cannot take away more values of {what}, than were learned")
             present = present.zero_where(present.head <= slack[:, None])
             gone = present.head == 0
         sums = (a.double_sums - b.double_sums).zero_where(np.broadcast_to(gone, a.sums.shape))
@@ -427,9 +430,6 @@ class Summary:
         object.__setattr__(self, "n_features", len(self.low))
         object.__setattr__(self, "n_scores", 1 if len(self.classes) == 2 else len(self.classes))
 
-    def _name(self, feature: int) -> str:
-        return describe_feature(feature, self.feature_names)
-
     def without_empty_classes(self) -> Summary:
         """Return this Summary without the classes that have no rows."""
         seen = np.flatnonzero(self.counts > 0)
@@ -469,10 +469,8 @@ class Summary:
 
     def _aligned(self, other: Summary, verb: str) -> tuple[Summary, Summary]:
         if self.n_features != other.n_features:
-            raise ValueError(
-                f"cannot {verb} Summaries of {self.n_features} and {other.n_features} features: "
-                "they must be the same"
-            )
+            both = f"{self.n_features} and {other.n_features} features"
+            raise ValueError(f"cannot {verb} Summaries of {both}: they must be the same")
         mine, theirs = self.feature_names, other.feature_names
         if mine is not None and theirs is not None and mine != theirs:
             j = next(j for j in range(self.n_features) if mine[j] != theirs[j])

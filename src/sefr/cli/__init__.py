@@ -31,6 +31,7 @@ COMMANDS = (
     "update",
     "merge",
     "forget",
+    "drift",
     "explain",
     "export",
     "simulate",
@@ -49,7 +50,7 @@ EXTRAS = {
     "pooch": "paper",
     "xgboost": "paper",
 }
-EPILOG = "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. NO_COLOR=1 turns colours off."
+EPILOG = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 drift found, 130 interrupted. NO_COLOR=1 turns colours off."
 
 app = typer.Typer(
     name="sefr",
