@@ -7,7 +7,7 @@ It is never larger than that, whatever the number of rows, and it holds no row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,13 @@ from .._rows.matrix import every_run
 from .._system.threads import thread_count
 from .accumulate import accumulate
 from .bytes_format import packed, unpacked
-from .double_double import DoubleDouble
+from .double_double import DoubleDouble, full, spread
 from .drift import USUAL, Drift, Thresholds, drift
 from .parts import checked_parts
 from .readers import READERS
+
+if TYPE_CHECKING:
+    from .private import PrivateSummary
 
 Floats = NDArray[np.float64]
 
@@ -234,7 +237,11 @@ class Summary:
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Summary:
         """Read what ``to_bytes`` wrote; anything else, also in part or damaged, raises ``ValueError``."""
-        return cls.from_parts(**unpacked(data))
+        from .private import with_noise
+
+        parts = unpacked(data)
+        noise = parts.pop("noise")
+        return with_noise(cls.from_parts(**parts), noise)
 
     def to_bytes(self) -> bytes:
         """Return this Summary as bytes, versioned and checksummed: see ``sefr/_summary/bytes_format.py``.
@@ -248,6 +255,12 @@ class Summary:
     def compare(self, other: Summary, thresholds: Thresholds = USUAL) -> Drift:
         """Return what has changed from these rows to those of ``other``, and whether it is drift."""
         return drift(*self._aligned(other, "compare"), thresholds)
+
+    def private(self, epsilon: float, delta: float, ranges: Any, rows_per_person: int = 1) -> PrivateSummary:
+        """Return a noisy copy that may be published: see :func:`sefr._summary.private.release`."""
+        from .private import release
+
+        return release(self, epsilon, delta, ranges, rows_per_person)
 
     @classmethod
     def from_doubles(
@@ -310,7 +323,7 @@ class Summary:
         if np.array_equal(classes, self.classes):
             return self
         at = find_labels(classes, self.classes)
-        return self._each(classes, lambda part: _spread(part, at, len(classes)))
+        return self._each(classes, lambda part: spread(part, at, len(classes)))
 
     def within(self, classes: NDArray[Any]) -> Summary:
         """Return this Summary over exactly the classes given; another class is an error."""
@@ -346,7 +359,7 @@ class Summary:
         a, b = self._aligned(other, "add")
         present = None
         if a.present is not None or b.present is not None:
-            present = (a.cells + b.cells).each(lambda part: _full(part, a.sums.shape))
+            present = (a.cells + b.cells).each(lambda part: full(part, a.sums.shape))
         return self.from_doubles(
             a.classes,
             a.double_counts + b.double_counts,
@@ -375,7 +388,7 @@ class Summary:
         present = None
         gone = (counts.head == 0)[:, None]
         if a.present is not None or b.present is not None:
-            present = (a.cells - b.cells).each(lambda part: _full(part, a.sums.shape))
+            present = (a.cells - b.cells).each(lambda part: full(part, a.sums.shape))
             if (present.head < -slack[:, None]).any():
                 k, j = np.argwhere(present.head < -slack[:, None])[0]
                 what = f"{describe_feature(int(j), self.feature_names)}, class {a.classes[k]}"
@@ -485,13 +498,3 @@ class Summary:
             )
         classes = union_of_labels(self.classes, other.classes)
         return self.over(classes), other.over(classes)
-
-
-def _full(part: Floats, shape: tuple[int, ...]) -> Floats:
-    return np.array(np.broadcast_to(part, shape))
-
-
-def _spread(part: Floats, at: NDArray[np.intp], n_classes: int) -> Floats:
-    wide = np.zeros((n_classes, *part.shape[1:]))
-    wide[at] = part
-    return wide
