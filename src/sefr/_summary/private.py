@@ -279,6 +279,11 @@ def noise_of(summary: Summary) -> dict[str, Any] | None:
     return {"mixed": summary.mixed, "releases": [one.__getstate__() for one in summary.releases]}
 
 
+def summary_of(*, noise: object = None, **parts: Any) -> Summary:
+    """Return the Summary of parts that came from elsewhere, marked by what came with them."""
+    return with_noise(Summary.from_parts(**parts), noise)
+
+
 def with_noise(summary: Summary, noise: object) -> Summary:
     """Return a Summary marked by what ``noise_of`` returned; anything else is a ``ValueError``."""
     if noise is None:

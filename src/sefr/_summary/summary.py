@@ -7,16 +7,18 @@ It is never larger than that, whatever the number of rows, and it holds no row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from .._rows.inputs import describe_feature, read_rows
 from .._rows.labelled import Labelled
 from .._rows.labels import are_alike, find_labels, union_of_labels
 from .._rows.matrix import every_run
 from .._system.threads import thread_count
+from .._system.types import Array, Fields, Floats, Rows
 from .accumulate import accumulate
 from .bytes_format import packed, unpacked
 from .double_double import DoubleDouble, full, spread
@@ -26,8 +28,6 @@ from .readers import READERS
 
 if TYPE_CHECKING:
     from .private import PrivateSummary
-
-Floats = NDArray[np.float64]
 
 # The part of a count that rounding may leave over when rows are taken away.
 COUNT_SLACK = 1e-9
@@ -76,7 +76,7 @@ class Summary:
         *("present", "present_tails", "sums", "tails"),
     )
 
-    classes: NDArray[Any]
+    classes: Array
     counts: Floats
     count_tails: Floats | None
     sums: Floats
@@ -99,7 +99,13 @@ class Summary:
 
     @classmethod
     def of(
-        cls, X: Any, y: Any, sample_weight: Any = None, *, missing: str = "error", n_jobs: int | None = None
+        cls,
+        X: Rows,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        missing: str = "error",
+        n_jobs: int | None = None,
     ) -> Summary:
         """Summarise rows in one pass.
 
@@ -237,11 +243,9 @@ class Summary:
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Summary:
         """Read what ``to_bytes`` wrote; anything else, also in part or damaged, raises ``ValueError``."""
-        from .private import with_noise
+        from .private import summary_of
 
-        parts = unpacked(data)
-        noise = parts.pop("noise")
-        return with_noise(cls.from_parts(**parts), noise)
+        return summary_of(**unpacked(data))
 
     def to_bytes(self) -> bytes:
         """Return this Summary as bytes, versioned and checksummed: see ``sefr/_summary/bytes_format.py``.
@@ -265,7 +269,7 @@ class Summary:
     @classmethod
     def from_doubles(
         cls,
-        classes: NDArray[Any],
+        classes: Array,
         counts: DoubleDouble,
         sums: DoubleDouble,
         present: DoubleDouble | None,
@@ -318,14 +322,14 @@ class Summary:
         """Number of rows, by weight."""
         return float(self.counts.sum())
 
-    def over(self, classes: NDArray[Any]) -> Summary:
+    def over(self, classes: Array) -> Summary:
         """Return this Summary with the classes given, a superset of its own."""
         if np.array_equal(classes, self.classes):
             return self
         at = find_labels(classes, self.classes)
         return self._each(classes, lambda part: spread(part, at, len(classes)))
 
-    def within(self, classes: NDArray[Any]) -> Summary:
+    def within(self, classes: Array) -> Summary:
         """Return this Summary over exactly the classes given; another class is an error."""
         unknown = find_labels(classes, self.classes) < 0
         if unknown.any():
@@ -333,7 +337,7 @@ class Summary:
             raise ValueError(f"unknown class {label!r}: classes was given as {list(classes)}")
         return self.over(classes)
 
-    def relabelled(self, classes: NDArray[Any]) -> Summary:
+    def relabelled(self, classes: Array) -> Summary:
         """Return this Summary with other names for its classes, given in their present order."""
         order = np.argsort(classes, kind="stable")
         return self._each(classes[order], lambda part: part[order])
@@ -430,12 +434,12 @@ class Summary:
     def __repr__(self) -> str:
         return f"<Summary: {self.n_rows:g} rows, {self.n_features} features, {len(self.classes)} classes>"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         """Return plain parts, for pickle and for skops."""
         derived = {"n_features", "n_scores"}
         return {name: getattr(self, name) for name in self.__slots__ if name not in derived}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Fields) -> None:
         for name, value in state.items():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
@@ -452,10 +456,7 @@ class Summary:
 
     def every_run(self, step: int) -> Summary:
         """Return the Summary of some of the features: see :func:`sefr._rows.matrix.every_run`."""
-
-        def some(part: Floats) -> Floats:
-            return every_run(part, step)
-
+        some = partial(every_run, step=step)
         present = self.double_present
         return self.from_doubles(
             self.classes,
@@ -467,7 +468,7 @@ class Summary:
             None,
         )
 
-    def _each(self, classes: NDArray[Any], change: Callable[[Floats], Floats]) -> Summary:
+    def _each(self, classes: Array, change: Callable[[Floats], Floats]) -> Summary:
         """Return a Summary of other classes, from these parts, each changed along its first axis."""
         present = self.double_present
         return self.from_doubles(
@@ -491,10 +492,7 @@ class Summary:
         if np.array_equal(self.classes, other.classes):
             return self, other
         if not are_alike(self.classes, other.classes):
-            raise ValueError(
-                f"cannot {verb} Summaries with labels of different kinds: "
-                f"{self.classes[0]!r} ({self.classes.dtype}) and "
-                f"{other.classes[0]!r} ({other.classes.dtype})"
-            )
+            kinds = " and ".join(f"{s.classes[0]!r} ({s.classes.dtype})" for s in (self, other))
+            raise ValueError(f"cannot {verb} Summaries with labels of different kinds: {kinds}")
         classes = union_of_labels(self.classes, other.classes)
         return self.over(classes), other.over(classes)
