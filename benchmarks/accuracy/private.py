@@ -38,10 +38,9 @@ def sets(folder: Path) -> dict[str, Rows]:
         "breast cancer": load_breast_cancer(return_X_y=True),
         "wine": load_wine(return_X_y=True),
     }
-    for name in ("waveform_5000", "semeion"):
-        if (path := folder / f"{name}.npz").exists():
-            with np.load(path, allow_pickle=False) as arrays:
-                found[name] = (arrays["X"].astype(float), arrays["y"])
+    if (path := folder / "waveform_5000.npz").exists():
+        with np.load(path, allow_pickle=False) as arrays:
+            found["waveform_5000"] = (arrays["X"].astype(float), arrays["y"])
     scaled = {}
     for name, (X, y) in found.items():
         low, high = X.min(axis=0), X.max(axis=0)
