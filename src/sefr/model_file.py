@@ -23,6 +23,7 @@ from ._answers.fitted import Fitted
 from ._answers.probabilities import Calibration, TemperatureScaling
 from ._rows.cells.plain import coder_of, parts_of, plain_coder, plain_parts
 from ._rows.labels import text_array
+from ._summary.private import noise_of, with_noise
 from ._summary.summary import Summary
 from ._system.atomic_file import atomic_file
 from ._system.types import Array, Fields, Floats, Settings
@@ -145,7 +146,7 @@ def dump(clf: SEFRClassifier) -> bytes:
             summary.n_features if summary.feature_names is None else list(summary.feature_names)
         ),
         "bins": _line(None if summary.coder is None else plain_coder(summary.coder)),
-        "summary": _object_text({name: _summary_part(summary, name) for name in SUMMARY_MEMBERS}),
+        "summary": _summary_text(summary),
         "refined": "null" if fitted.refined is None else _object_text(_refined_parts(fitted.refined)),
         "calibration": _calibration_text(fitted.probability_scaling),
         "columns": _line(None if fitted.columns is None else dict(fitted.columns)),
@@ -331,6 +332,12 @@ def _object_text(parts: Mapping[str, Floats | None]) -> str:
     return "{\n" + ",\n".join(f'    "{name}": {_numbers(part)}' for name, part in parts.items()) + "\n  }"
 
 
+def _summary_text(summary: Summary) -> str:
+    text = _object_text({name: _summary_part(summary, name) for name in SUMMARY_MEMBERS})
+    noise = noise_of(summary)
+    return text if noise is None else f'{text[:-4]},\n    "noise": {_line(noise)}\n  }}'
+
+
 def _refined_parts(refined: Refined) -> dict[str, Floats]:
     """Return what further passes found: weights and biases of scaled features, and how it went."""
     return {
@@ -399,7 +406,9 @@ def _numbers(array: Floats | None) -> str:
 
 
 def _summary(members: Settings, n_bytes: int) -> Summary:
-    parts = _check_members(members["summary"], SUMMARY_MEMBERS, "the summary")
+    parts = dict(_object(members["summary"], "the summary"))
+    noise = parts.pop("noise", None)
+    parts = _check_members(parts, SUMMARY_MEMBERS, "the summary")
     classes = _classes(members["classes"], n_bytes)
     features = members["features"]
     names = features if isinstance(features, list) else None
@@ -416,7 +425,8 @@ def _summary(members: Settings, n_bytes: int) -> Summary:
         name: None if part is None else _array(part, name, shapes.get(name, shape), unseen.get(name))
         for name, part in parts.items()
     }
-    return Summary.from_parts(classes=classes, feature_names=names, coder=coder, **arrays)
+    summary = Summary.from_parts(classes=classes, feature_names=names, coder=coder, **arrays)
+    return with_noise(summary, noise)
 
 
 def _summary_part(summary: Summary, name: str) -> Floats | None:

@@ -24,3 +24,17 @@ def test_probabilities_of_rare_classes():
         assert [int(cell) for cell in found[:2]] == expected
         assert found[2:] == [f"{column['brier'].mean():.3f}", f"{error:.3f}"]
     assert f"the {len(own)} imbalanced sets" in text
+
+
+def test_accuracy_against_epsilon():
+    with (ROOT / "benchmarks/accuracy/private.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    text = (ROOT / "docs/federated.md").read_text()
+    for name in dict.fromkeys(row["set"] for row in rows):
+        for method in dict.fromkeys(row["method"] for row in rows):
+            own = [row["accuracy"] for row in rows if row["set"] == name and row["method"] == method]
+            shape = next(row for row in rows if row["set"] == name)
+            first = f"{name}, {int(shape['rows']):,} × {shape['features']}, {shape['classes']} classes"
+            line = f"| {first} | {method} | {' | '.join(own)} |"
+            assert len(own) == 5
+            assert line in text, line
