@@ -25,7 +25,7 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-oldest wheels test-wheel fresh api lint types paper clean headers
+.PHONY: help demo test test-quick test-oldest wheels test-wheel fresh docs lint types paper clean headers
 .PHONY: bench bench-accuracy bench-imbalanced bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools
 
 help: ## list the targets
@@ -100,7 +100,7 @@ bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second b
 	$(BIN)/python benchmarks/streams/prequential.py
 	$(BIN)/python benchmarks/streams/memory.py
 
-bench-scale: $(TEST_READY) engine-tools ## the rates that docs/scale.md is worked out from
+bench-scale: $(TEST_READY) engine-tools ## the rates that docs/guide/scale.md is worked out from
 	$(BIN)/python benchmarks/scale/rates.py
 
 test-oldest: $(TEST_READY) ## run the core's tests with the oldest versions that pyproject.toml allows
@@ -117,8 +117,9 @@ fresh: ## try the README on a machine where nothing was ever installed: a minima
 	$(call debian,debootstrap)
 	.ci/fresh
 
-api: $(TEST_READY) ## write docs/api.md from the docstrings of the public names
-	$(BIN)/python docs/api.py
+docs: $(TEST_READY) ## build the site into build/docs/, warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "build/docs/index.html"
 
 lint: $(TEST_READY) ## check style, and that imports go one way
 	$(BIN)/ruff check .

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 import csv
-import os
-import platform
-import subprocess
 from pathlib import Path
 from typing import Any
 
+from ..machine import commit, machine
 from .growth import slopes
 
 Rows = list[dict[str, Any]]
 INK, GREY, GOOD = "#1f2933", "#9aa5b1", "#0b7285"
-
-
-def machine() -> str:
-    """Return the processor and its number of cores, in a few words."""
-    name = platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                name = line.split(":", 1)[1].strip()
-                break
-    return f"{name}, {os.cpu_count()} cores"
-
-
-def commit() -> str:
-    """Return the commit that was measured."""
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"
 
 
 def write_csv(rows: Rows, path: Path) -> None:

@@ -1,8 +1,8 @@
 """The ``.sefr`` file: a model as JSON with a schema version and a checksum. Reading it executes nothing.
 
-The Summary and the settings are the model; the weights are solved again when it is read. docs/model_file.md
-has the format. A member that this version does not know is refused rather than left out, since the answers
-might depend on it.
+The Summary and the settings are the model; the weights are solved again when it is read.
+docs/reference/model_file.md has the format. A member that this version does not know is refused rather than
+left out, since the answers might depend on it.
 """
 
 from __future__ import annotations

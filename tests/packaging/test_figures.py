@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 def test_probabilities_of_rare_classes():
     with (ROOT / "benchmarks/accuracy/imbalanced.csv").open() as file:
         rows = list(csv.DictReader(file))
-    text = (ROOT / "docs/passes.md").read_text()
+    text = (ROOT / "docs/guide/passes.md").read_text()
     for method in dict.fromkeys(row["method"] for row in rows):
         own = [row for row in rows if row["method"] == method]
         column = {name: np.array([float(row[name]) for row in own]) for name in ("brier", "log_loss")}

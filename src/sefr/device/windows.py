@@ -31,8 +31,8 @@ def windows(signal: Any, length: int, hop: int | None = None) -> NDArray[np.int6
     Notes
     -----
     mean = floor(sum x / N); variance = floor((N sum x**2 - (sum x)**2) / N**2); crossings: how often the
-    signal changes the side of its mean; energy = floor(sum x**2 / N); difference = floor(sum |x[i] -
-    x[i-1]| / (N - 1)).
+    signal changes the side of its mean; energy = floor(sum x**2 / N); difference =
+    ``floor(sum |x[i] - x[i-1]| / (N - 1))``.
 
     Examples
     --------
