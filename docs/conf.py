@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from importlib.metadata import version as _version
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
-
-from importlib.metadata import version as _version
+# Examples run one after the other and are timed: threads of BLAS that wait for work would count.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path[:0] = [str(Path(__file__).parent / "_ext"), str(Path(__file__).parents[1])]
 
 project = "sefr"
 author = "The sefr developers"
@@ -19,6 +22,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
     "generated",
     "repository",
 ]
@@ -34,7 +38,23 @@ autodoc_member_order = "alphabetical"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "abort_on_example_error": True,
+    "reset_modules": ("matplotlib", "gallery_style.reset"),
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+    "download_all_examples": False,
+    "image_srcset": ["2x"],
+}
+
 html_theme = "pydata_sphinx_theme"
+html_context = {"default_mode": "auto"}
+toc_object_entries_show_parents = "hide"
 html_title = "sefr"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

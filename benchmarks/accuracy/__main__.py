@@ -54,12 +54,12 @@ def main() -> None:
     found = json.loads(path.read_text())["methods"] if path.exists() else {}
     for method in options.only:
         found[method] = {"commit": commit(), "sets": dict(_measured(method, options.budget))}
-    order = [name for name in methods() if name in found]
-    results = {"machine": machine(), "methods": {name: found[name] for name in order}}
-    path.write_text(json.dumps(results, indent=1) + "\n")
+        order = [name for name in methods() if name in found]
+        results = {"machine": machine(), "methods": {name: found[name] for name in order}}
+        path.write_text(json.dumps(results, indent=1) + "\n")  # now: the next method may take an hour
     curves = {name: reliability(*load(name)) for name in ("sonar", "waveform_5000", "semeion", "digits")}
     (options.out / "reliability.json").write_text(json.dumps(curves, indent=1) + "\n")
-    print(table(results["methods"]))
+    print(table(found))
 
 
 def _measured(method: str, budget: float) -> Iterator[tuple[str, dict[str, float]]]:

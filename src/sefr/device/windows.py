@@ -84,5 +84,12 @@ def check_window(length: int, hop: int) -> tuple[int, int]:
 
 
 def window_names(axes: list[str] | tuple[str, ...]) -> list[str]:
-    """Return the names of the features of axes of these names: ``x_mean``, ``x_variance``, ..."""
+    """Return the names of the features of axes of these names: ``x_mean``, ``x_variance``, ...
+
+    Examples
+    --------
+    >>> from sefr.device import window_names
+    >>> window_names(["x", "y"])[:3]
+    ['x_mean', 'x_variance', 'x_minimum']
+    """
     return [f"{axis}_{feature}" for axis in axes for feature in FEATURES]
