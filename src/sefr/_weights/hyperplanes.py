@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows.matrix import Matrix
+from .._system.types import Floats
 from .._system.value import Value
-
-Floats = NDArray[np.float64]
 
 # coef·x cancels against the intercept where values lie further from zero than this many spans; there the
 # score is taken from (x - low) / span itself. 2**8 spans cost 8 of 53 bits.

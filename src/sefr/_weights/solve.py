@@ -6,25 +6,22 @@ one-against-all is the total minus the class. Cost: O(m·K), whatever the number
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from .. import _native
 from .._rows.inputs import describe_feature
 from .._summary.accumulate import delicate
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
+from .._system.types import Floats, Scale
 from .hyperplanes import Hyperplanes, Scaling, planes_of
-
-Floats = NDArray[np.float64]
 
 # Products of two counts leave float64 beyond these.
 SMALL = 1e-100
 
 
-def scaling_of(summary: Summary, scale: Any) -> Scaling:
+def scaling_of(summary: Summary, scale: Scale) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
     if not (summary.counts > 0).any():
         raise ValueError("there are no rows to learn from")
@@ -55,7 +52,7 @@ def scaling_of(summary: Summary, scale: Any) -> Scaling:
     return Scaling(low, span)
 
 
-def known_ranges(scale: Any, n_features: int) -> tuple[Floats, Floats]:
+def known_ranges(scale: tuple[ArrayLike, ArrayLike], n_features: int) -> tuple[Floats, Floats]:
     """Return low and high for every feature from a pair given for all of them or one by one."""
     try:
         low, high = (np.asarray(side, dtype=np.float64) for side in scale)
