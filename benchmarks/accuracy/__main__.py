@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from ..machine import commit, machine
 from .methods import methods
-from .reliability import reliability
+from .reliability import write as write_reliability
 from .sets import PAPER, SCIKIT_LEARN, load
 
 
@@ -57,8 +57,7 @@ def main() -> None:
         order = [name for name in methods() if name in found]
         results = {"machine": machine(), "methods": {name: found[name] for name in order}}
         path.write_text(json.dumps(results, indent=1) + "\n")  # now: the next method may take an hour
-    curves = {name: reliability(*load(name)) for name in ("sonar", "waveform_5000", "semeion", "digits")}
-    (options.out / "reliability.json").write_text(json.dumps(curves, indent=1) + "\n")
+    write_reliability(options.out)
     print(table(found))
 
 
