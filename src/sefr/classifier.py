@@ -39,7 +39,7 @@ class SEFRClassifier(Answers):
     ----------
     scale : "minmax", (low, high) or None, default="minmax"
         How features are brought to [0, 1]. "minmax" learns the lowest and highest value of each. A pair gives
-        known ranges (a sensor's 0..1023), numbers or one value a feature; training values outside are an
+        known ranges (a sensor's 0..1023), numbers or one value per feature; training values outside are an
         error. None takes values as they are; a negative one is an error.
     epsilon : float, default=1e-7
         Keeps eq. 5 of the paper from dividing by zero.

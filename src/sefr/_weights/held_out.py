@@ -121,7 +121,10 @@ def _sample(rows: Table, total: float, most: int, counts: Floats) -> tuple[Indic
         some = np.flatnonzero(rows.weights)
         return some, rows.weights[some], None
     some, weights = spread_rows(n_rows, rows.weights, most), np.ones(most)
-    rare = (counts > 0) & (counts * len(counts) < RARE_PART * counts.sum())
+    bound = RARE_PART * counts.sum() / len(counts)
+    if counts.min() >= bound:
+        return some, weights, None
+    rare = (counts > 0) & (counts < bound)
     if not rare.any():
         return some, weights, None
     some = some[~rare[rows.codes[some]]]

@@ -101,7 +101,7 @@ class Gradient(NamedTuple):
 
 
 class Matrix:
-    """Indices and columns of numbers; the base of the three shapes."""
+    """Rows and columns of numbers; the base of the three shapes."""
 
     shape: tuple[int, int]
     sparse = False
