@@ -32,14 +32,21 @@ class RepositoryLinks(SphinxTransform):
         here = Path(self.env.doc2path(self.env.docname)).parent
         found = list(self.document.findall(lambda n: isinstance(n, addnodes.pending_xref | nodes.reference)))
         for link in found:
-            target = urlsplit(link.get("refuri") or link.get("reftarget") or "")
-            if target.scheme or not target.path or not {"/", "."} & set(target.path) or link.get("refdomain"):
-                continue
-            # A page at the root of the repository that is included here has links from there.
-            file = next((f for f in (here / target.path, ROOT / target.path) if f.exists()), None)
+            file = self._file(link, here)
             if file is not None and not self._is_page(file := Path(os.path.normpath(file))):
                 address = ADDRESS + str(file.relative_to(ROOT))
                 link.replace_self(nodes.reference("", "", *link.children, refuri=address))
+
+    def _file(self, link: nodes.Element, here: Path) -> Path | None:
+        """Return the file that a link names by a path, if there is one."""
+        target = urlsplit(link.get("refuri") or link.get("reftarget") or "")
+        if link.get("refdomain") == "doc":  # without its ending; absolute if outside of the site
+            found = Path(f"{target.path}.md")
+            return found if found.is_absolute() and found.exists() else None
+        if target.scheme or not {"/", "."} & set(target.path) or link.get("refdomain"):
+            return None
+        # A page at the root of the repository that is included here has links from there.
+        return next((f for f in (here / target.path, ROOT / target.path) if f.exists()), None)
 
     def _is_page(self, file: Path) -> bool:
         source = Path(self.env.srcdir)
