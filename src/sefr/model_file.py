@@ -1,8 +1,8 @@
 """The ``.sefr`` file: a model as JSON with a schema version and a checksum. Reading it executes nothing.
 
-The Summary and the settings are the model; the weights are solved again when it is read. docs/model_file.md
-has the format. A member that this version does not know is refused rather than left out, since the answers
-might depend on it.
+The Summary and the settings are the model; the weights are solved again when it is read.
+docs/reference/model_file.md has the format. A member that this version does not know is refused rather than
+left out, since the answers might depend on it.
 """
 
 from __future__ import annotations
@@ -68,6 +68,16 @@ def save(clf: SEFRClassifier, path: str | os.PathLike[str]) -> None:
         A trained model.
     path : path
         The file, by custom ``*.sefr``. An old one is replaced when the new one is whole.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr import SEFRClassifier, load, save
+    >>> path = Path(tempfile.mkdtemp()) / "rain.sefr"
+    >>> save(SEFRClassifier().fit([[1, 8], [3, 6], [2, 7]], ["dry", "wet", "dry"]), path)
+    >>> load(path).predict([[3, 6]])
+    array(['wet'], dtype='<U3')
     """
     content = dump(clf)
     with atomic_file(path) as file:
@@ -91,6 +101,16 @@ def load(path: str | os.PathLike[str]) -> SEFRClassifier:
     ------
     ModelFileError
         If the file is no model, was changed or cut since it was written, or is from a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr import SEFRClassifier, load, save
+    >>> path = Path(tempfile.mkdtemp()) / "rain.sefr"
+    >>> save(SEFRClassifier().fit([[1, 8], [3, 6], [2, 7]], ["dry", "wet", "dry"]), path)
+    >>> load(path).summary_
+    <Summary: 3 rows, 2 features, 2 classes>
     """
     with open(path, "rb") as file:
         opening = file.read(len(OPENING))
