@@ -41,6 +41,10 @@ class SparseCells(Matrix):
         self.coder: Coder = coder
         self.shape = (matrix.shape[0], coder.n_cells)
 
+    @property
+    def n_features(self) -> int:
+        return self.matrix.shape[1]
+
     @cached_property
     def zero_cells(self) -> NDArray[np.int64]:
         """The cell of 0 of each feature (m,)."""
