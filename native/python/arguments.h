@@ -104,6 +104,7 @@ PyObject *sefr_py_count_cells(FASTCALL);
 PyObject *sefr_py_cell_scores(FASTCALL);
 PyObject *sefr_py_gradient_cells(FASTCALL);
 PyObject *sefr_py_solve(FASTCALL);
+PyObject *sefr_py_solve_means(FASTCALL);
 PyObject *sefr_py_is_delicate(FASTCALL);
 PyObject *sefr_py_encode_integers(FASTCALL);
 PyObject *sefr_py_encode_bytes(FASTCALL);

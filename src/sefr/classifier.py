@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ._answers.answers import Answers
@@ -24,6 +24,7 @@ from ._summary.readers import READERS
 from ._summary.summary import Summary
 from ._system.progress import Progress
 from ._system.threads import thread_count
+from ._system.types import Array, Bins, ClassWeight, Names, Rows, Scale, Weights
 from ._weights.class_weight import class_weights
 from ._weights.refine.lbfgs import Limits
 from ._weights.refine.refine import Earlier, Refined, TrainingRows, refine
@@ -40,7 +41,7 @@ class SEFRClassifier(Answers):
     ----------
     scale : "minmax", (low, high) or None, default="minmax"
         How features are brought to [0, 1]. "minmax" learns the lowest and highest value of each. A pair gives
-        known ranges (a sensor's 0..1023), numbers or one value a feature; training values outside are an
+        known ranges (a sensor's 0..1023), numbers or one value per feature; training values outside are an
         error. None takes values as they are; a negative one is an error.
     epsilon : float, default=1e-7
         Keeps eq. 5 of the paper from dividing by zero.
@@ -112,11 +113,11 @@ class SEFRClassifier(Answers):
     def __init__(
         self,
         *,
-        scale: Any = "minmax",
+        scale: Scale = "minmax",
         epsilon: float = 1e-7,
         missing: str = "error",
-        class_weight: Any = None,
-        bins: Any = None,
+        class_weight: ClassWeight = None,
+        bins: Bins = None,
         n_jobs: int | None = None,
         passes: int = 1,
         verbose: int = 0,
@@ -130,7 +131,7 @@ class SEFRClassifier(Answers):
         self.passes = passes
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
         """Learn from rows; what was learned before is forgotten.
 
         Parameters
@@ -193,7 +194,7 @@ class SEFRClassifier(Answers):
         summary: Summary,
         batches: Callable[[], Iterable[Labelled]],
         sample: Table,
-        names: NDArray[Any] | None = None,
+        names: Array | None = None,
     ) -> Self:
         """Learn from a Summary, which is the first pass, and make the others over batches of its rows.
 
@@ -243,7 +244,7 @@ class SEFRClassifier(Answers):
         self._fitted = self._solved(summary, None if names is None else np.array(names, dtype=object))
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Rows, y: ArrayLike, classes: Any = None, sample_weight: Weights = None) -> Self:
         """Learn from further rows: equal to having fitted all rows at once.
 
         With ``passes > 1`` the refined weights so far are the start for the new rows, of which alone the
@@ -285,7 +286,7 @@ class SEFRClassifier(Answers):
         self._fitted = replace(fitted, closed=closed or classes is not None)
         return self
 
-    def merge(self, other: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def merge(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
         """Add what another model or Summary has learned, or rows: equal to having fitted the rows of both.
 
         Not after further passes (``passes > 1``): refined weights come from rows, and these are not at hand.
@@ -316,7 +317,7 @@ class SEFRClassifier(Answers):
         self._fitted = self._solved(total, fitted.names, fitted, calibration)
         return self
 
-    def forget(self, other: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def forget(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
         """Take rows back, or all rows of another model or Summary: equal to never having seen them.
 
         With ``scale="minmax"`` the lowest and highest values stay those of all rows ever seen. Not after
@@ -405,19 +406,18 @@ class SEFRClassifier(Answers):
         return tags
 
     def _summarise(
-        self, X: Any, y: Any, sample_weight: Any, by: Fitted | Coder | None = None
+        self, X: Rows, y: ArrayLike, sample_weight: Weights, by: Fitted | Coder | None = None
     ) -> tuple[Summary, Labelled]:
         """Return the Summary of rows, and the rows; of the features, and cut, as what was learned."""
         self.check_params()
         rows, names = self._read(X, y, sample_weight, by.summary.coder if isinstance(by, Fitted) else by)
         if isinstance(by, Fitted):
             self._check_features(X, rows.matrix)
-        threads = thread_count(self.n_jobs)
-        return Summary.of_rows(rows, names, missing=self.missing, n_threads=threads), rows
+        return Summary.of_rows(rows, names, missing=self.missing, n_threads=thread_count(self.n_jobs)), rows
 
     def _read(
-        self, X: Any, y: Any, sample_weight: Any, coder: Coder | None = None
-    ) -> tuple[Labelled, tuple[str, ...] | None]:
+        self, X: Rows, y: ArrayLike, sample_weight: Weights, coder: Coder | None = None
+    ) -> tuple[Labelled, Names]:
         """Return labelled rows and their features' names; cut by ``coder``, or as the settings say."""
         if y is None:
             name = type(self).__name__
@@ -429,7 +429,7 @@ class SEFRClassifier(Answers):
         return Cut.of(self.bins, self.scale, self.missing)
 
     def _both(
-        self, verb: str, other: Any, y: Any = None, sample_weight: Any = None
+        self, verb: str, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None
     ) -> tuple[Fitted, Summary]:
         """Return what this model knows, and the Summary of the model, the Summary or the rows given."""
         fitted = self.fitted_
@@ -456,7 +456,7 @@ class SEFRClassifier(Answers):
     def _solved(
         self,
         summary: Summary,
-        names: NDArray[Any] | None,
+        names: Array | None,
         before: Fitted | None = None,
         calibration: Calibration | None = None,
     ) -> Fitted:
@@ -469,7 +469,7 @@ class SEFRClassifier(Answers):
         return replace(new, closed=before.closed, columns=before.columns, batches=before.batches)
 
     def _learned(
-        self, summary: Summary, rows: Labelled, names: NDArray[Any] | None, before: Fitted | None = None
+        self, summary: Summary, rows: Labelled, names: Array | None, before: Fitted | None = None
     ) -> Fitted:
         """Return what is known after rows of the Summary were learned; ``before`` knows the others."""
         fitted = self._solved(summary, names, before)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._rows.cells import Categories
+from .._system.types import Floats
 from .._system.value import Value
 from .fitted import Fitted
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._rows.inputs import describe_feature
 from .._rows.labels import are_alike, union_of_labels
+from .._system.types import Floats
 from .double_double import DoubleDouble
 
 if TYPE_CHECKING:
     from .summary import Summary
-
-
-Floats = NDArray[np.float64]
 
 
 def aligned(a: Summary, b: Summary, verb: str) -> tuple[Summary, Summary]:

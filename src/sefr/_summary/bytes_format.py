@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from .._rows.cells import Categories, Coder
 from .._rows.cells.coder import given_coder
 from .._rows.labels import text_array
+from .._system.types import Array, Fields
 
 if TYPE_CHECKING:
     from .summary import Summary
@@ -93,7 +94,7 @@ def packed(summary: Summary) -> bytes:
     return body + zlib.crc32(body).to_bytes(4, "little")
 
 
-def unpacked(data: bytes | bytearray | memoryview) -> dict[str, Any]:
+def unpacked(data: bytes | bytearray | memoryview) -> Fields:
     """Return the parts of a Summary; raise ``ValueError`` for anything but the whole bytes of one."""
     data = bytes(data)
     if len(data) < len(MAGIC) + 5 or not data.startswith(MAGIC):
@@ -109,7 +110,7 @@ def unpacked(data: bytes | bytearray | memoryview) -> dict[str, Any]:
     flags = reader.take(1)[0]
     if flags & ~(TAILS | PRESENT | NAMES | COUNT_TAILS | PRESENT_TAILS | CELLS):
         raise ValueError(f"the bytes of this Summary have unknown flags {flags}")
-    parts: dict[str, Any] = {"classes": reader.labels(n_classes)}
+    parts: Fields = {"classes": reader.labels(n_classes)}
     coder = reader.coder(n_features) if flags & CELLS else None
     cells = (n_classes, n_features if coder is None else coder.n_cells)
     parts["coder"] = coder
@@ -161,7 +162,7 @@ def _packed_coder(coder: Coder) -> list[bytes]:
     return parts
 
 
-def _packed_labels(classes: NDArray[Any]) -> bytes:
+def _packed_labels(classes: Array) -> bytes:
     kind = classes.dtype.kind
     if kind in "iufb":
         name = f"{kind}{classes.dtype.itemsize}"
@@ -207,14 +208,14 @@ class _Reader:
             raise ValueError(f"the bytes of this Summary hold numbers of unknown kind {index}")
         return KINDS[index]
 
-    def numbers(self, n: int, kind: str) -> NDArray[Any]:
+    def numbers(self, n: int, kind: str) -> Array:
         return np.frombuffer(self.take(n * int(kind[1:])), dtype="<" + kind)
 
     def array(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         n = shape[0] * shape[1] if len(shape) == 2 else shape[0]
         return self.numbers(n, self.kind(ARRAY_KINDS)).astype(np.float64).reshape(shape)
 
-    def labels(self, n: int) -> NDArray[Any]:
+    def labels(self, n: int) -> Array:
         kind = self.kind(KINDS)
         if kind in {"text", "text objects"}:
             return self.text_labels(n, as_objects=kind == "text objects")
@@ -242,7 +243,7 @@ class _Reader:
             parts[feature] = Categories(self.labels(size).tolist())
         return given_coder(parts, n_features, missing=bool(missing))
 
-    def text_labels(self, n: int, *, as_objects: bool) -> NDArray[Any]:
+    def text_labels(self, n: int, *, as_objects: bool) -> Array:
         texts = self.texts(n)
         return np.array(texts, dtype=object) if as_objects else text_array(texts, len(self.data))
 

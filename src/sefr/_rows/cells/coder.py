@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._system.types import Floats
 from ..._system.value import Value
 from .categories import MOST_CATEGORIES, Categories
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 # Numbers of cells are bytes.

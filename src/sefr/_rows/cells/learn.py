@@ -7,16 +7,14 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import _native
+from ..._system.types import Floats, Indices
 from ..labelled import Labelled
-from ..matrix import Matrix, Rows
+from ..matrix import Matrix
 from ..ranges import known_ranges
 from .categories import Categories
 from .coder import MOST_CELLS, Coder, check_bins, given_coder
-
-Floats = NDArray[np.float64]
 
 # Rows whose quantiles are the edges. Of 32 bins each has 256 rows of the sample: its share is known to 6 %.
 SAMPLE_ROWS = 1 << 13
@@ -75,7 +73,7 @@ def equal_edges(low: Floats, high: Floats, most: int) -> list[Floats]:
     return [np.unique(low[j] + (high[j] - low[j]) * part) for j in range(len(low))]
 
 
-def sample_of_values(rows: Labelled) -> tuple[Rows, Floats | None]:
+def sample_of_values(rows: Labelled) -> tuple[Indices, Floats | None]:
     """Return the rows that edges are taken from, and their weights: all that count, or some, by weight.
 
     Some are spread with a step that is never even, so that no period of the rows meets it.
@@ -94,7 +92,7 @@ def sample_of_values(rows: Labelled) -> tuple[Rows, Floats | None]:
     return at[np.minimum(np.searchsorted(ends, places * ends[-1], side="right"), len(at) - 1)], None
 
 
-def quantile_edges(matrix: Matrix, at: Rows, weights: Floats | None, most: int) -> list[Floats]:
+def quantile_edges(matrix: Matrix, at: Indices, weights: Floats | None, most: int) -> list[Floats]:
     """Return edges that cut each feature into at most ``most`` cells of about as many rows.
 
     Each edge is a value that occurs. Where there are few values, every one but the lowest is an edge.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _native
+from ..._system.types import Floats, Indices
 from ..matrix import (
     Columns,
     Dense,
@@ -20,13 +21,12 @@ from ..matrix import (
     LinearModel,
     Matrix,
     Raw,
-    Rows,
     Sparse,
     Stacked,
     Standardisation,
     WeightedRows,
 )
-from ..matrix.base import Floats, Index
+from ..matrix.base import Index
 from .coder import Coder
 from .sparse import SparseCells
 
@@ -67,7 +67,7 @@ class Cells(Matrix):
     def _cut(self) -> tuple[Floats, NDArray[np.int64], bool]:
         return self.coder.edges, self.coder.starts, self.coder.missing
 
-    def _operands(self, rows: Rows | None = None) -> Iterator[tuple[slice, Any]]:
+    def _operands(self, rows: Indices | None = None) -> Iterator[tuple[slice, Any]]:
         """Yield the values as the kernels read them, each part with its place."""
         matrix = self.matrix
         if rows is None and isinstance(matrix, Columns):
@@ -93,7 +93,9 @@ class Cells(Matrix):
         low, high = np.zeros((n_folds, self.shape[1])), np.ones((n_folds, self.shape[1]))
         return Raw(sums, counts, low, high, None, finite)
 
-    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+    def scores(
+        self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1
+    ) -> Floats:
         """Return the sums of table entries; NaN for a row with a value that has no cell."""
         out = np.empty((self.shape[0] if rows is None else len(rows), len(coef)))
         if "cells" in self.__dict__:
@@ -125,13 +127,13 @@ class Cells(Matrix):
         out[np.arange(len(cells))[:, None], self.coder.offsets[:-1] + cells] = 1
         return out[:, columns]
 
-    def take(self, rows: Rows) -> Cells:
+    def take(self, rows: Indices) -> Cells:
         taken = Cells(self.matrix.take(rows), self.coder)
         if "cells" in self.__dict__:
             taken.__dict__["cells"] = self.cells[rows]
         return taken
 
-    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+    def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
         """Compare values; ``columns`` are cells, of whose features the values are compared."""
         features = columns if isinstance(columns, slice) else np.unique(self.coder.feature_of[columns])
         return self.matrix.repeats(rows, features)

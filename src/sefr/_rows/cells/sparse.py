@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ... import _native
+from ..._system.types import Floats, Indices
 from ..matrix import (
     Gradient,
     Grouping,
     LinearModel,
     Matrix,
     Raw,
-    Rows,
     Sparse,
     Standardisation,
     WeightedRows,
 )
-from ..matrix.base import Floats, Index
+from ..matrix.base import Index
 from .coder import Coder
 
 
@@ -97,7 +97,9 @@ class SparseCells(Matrix):
         zero = model.coef[:, self.zero_cells]
         return LinearModel(model.coef - zero[:, self.coder.feature_of], model.intercept + zero.sum(axis=1))
 
-    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+    def scores(
+        self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1
+    ) -> Floats:
         """Return the sums of table entries; NaN for a row with a value that has no cell."""
         table, base = self._relative(LinearModel(coef, intercept))
         x = self.stored if rows is None else self.stored[rows]
@@ -131,10 +133,10 @@ class SparseCells(Matrix):
         out[np.arange(len(cells))[:, None], self.coder.offsets[:-1] + cells] = 1
         return out[:, columns]
 
-    def take(self, rows: Rows) -> SparseCells:
+    def take(self, rows: Indices) -> SparseCells:
         return SparseCells(self.matrix.take(rows), self.coder)
 
-    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+    def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
         return self.matrix.repeats(rows, columns)
 
     def bad_cell(

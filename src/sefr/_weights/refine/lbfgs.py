@@ -18,12 +18,11 @@ from scipy.special import expit
 
 from ..._rows.labelled import Table
 from ..._rows.matrix import Gradient, LinearModel, WeightedRows
+from ..._system.types import Floats
 
 if TYPE_CHECKING:
     from .standardise import Space
     from .thermometer import CellSample, StepSpace
-
-Floats = NDArray[np.float64]
 
 MEMORY = 10
 MEMORY_CELLS = 1 << 26

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from ..._rows.cells import Coder
 from ..._rows.labelled import Table
 from ..._rows.matrix import Gradient, LinearModel, Matrix, Standardisation
+from ..._system.types import Floats
 from ..hyperplanes import Hyperplanes
 from .standardise import ClassMeans
-
-Floats = NDArray[np.float64]
 
 # Steps are in units of their spread to this power: 0 takes them as they are, 1 would standardise them.
 STEP_POWER = 0.5
