@@ -1,7 +1,8 @@
-"""Indices with their labels as codes, and a sample of them."""
+"""Rows with their labels as codes, and a sample of them."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ COMPARED_CELLS = 1 << 20
 
 
 class Table(NamedTuple):
-    """Indices whose labels are coded by the classes of the Summary; a code below 0 leaves a row out."""
+    """Rows whose labels are coded by the classes of the Summary; a code below 0 leaves a row out."""
 
     matrix: Matrix
     codes: Codes
@@ -29,7 +30,7 @@ class Table(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """Indices as they come: coded by the classes of their own labels."""
+    """Rows as they come: coded by the classes of their own labels."""
 
     matrix: Matrix
     classes: Array
@@ -68,11 +69,15 @@ def sample_of(table: Table, n_classes: int) -> Table:
 
 def spread_rows(n_rows: int, weights: Floats | None, most: int) -> Indices:
     """Return ``most`` rows, evenly spread by weight; a heavy row several times."""
-    total = n_rows if weights is None else weights.sum()
-    places = (np.arange(most) + 0.5) / most * total
+    places = _even(most) * (n_rows if weights is None else weights.sum())
     if weights is None:
         return places.astype(np.int64)
     return np.minimum(np.searchsorted(np.cumsum(weights), places, side="right"), n_rows - 1)
+
+
+@lru_cache(maxsize=4)
+def _even(count: int) -> Floats:
+    return (np.arange(count) + 0.5) / count
 
 
 def run_starts(matrix: Matrix, codes: Codes, rows: Indices, most: int) -> NDArray[np.intp] | None:

@@ -43,11 +43,11 @@ def encode(y: ArrayLike) -> tuple[Array, Codes]:
 
 
 def column(y: ArrayLike) -> Array:
-    """Return ``y`` as a 1-D array; say clearly when it is not one label a row."""
+    """Return ``y`` as a 1-D array; say clearly when it is not one label per row."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     if hasattr(y, "toarray"):
-        raise TypeError("Sparse data was passed for y, but one label a row is needed; use y.toarray()")
+        raise TypeError("Sparse data was passed for y, but one label per row is needed; use y.toarray()")
     labels = np.asarray(y)
     if not labels.dtype.isnative:
         labels = labels.astype(labels.dtype.newbyteorder("="))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +64,7 @@ class Hyperplanes(Value):
         span, weights = self.scaling.span, self.weights
         with np.errstate(all="ignore"):
             coef = weights / span
-            if np.isfinite(coef).all():
+            if isfinite(coef.sum()):
                 return coef
             coef = np.divide(weights, span, out=np.zeros_like(weights), where=span > 0)
         return np.nan_to_num(coef, copy=False)

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from .._system.atomic_file import atomic_file
 from .._system.colours import AGAINST_TERMINAL, FOR_TERMINAL
-from .._system.types import Fields, Settings
 from ..classifier import SEFRClassifier
 from ..comparison import SETTINGS, Comparison, Row, compare
 from ..files import ColumnRecipe, Dataset, SourceError
@@ -24,7 +23,7 @@ from .screen import Screen, bar, grid, seconds, shown
 from .stored import fitted_recipe, read_model
 
 if TYPE_CHECKING:
-    pass
+    from .._system.types import Fields, Settings
 
 MOST_SHOWN = 20
 MOST_CELLS = 1 << 24  # values of a comparison that are held in memory: 128 MB

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 from .._system.colours import AGAINST, FOR, NEUTRAL, channels
 from .._system.text import visible
-from .._system.types import Array
 from ..displays import depths
+
+if TYPE_CHECKING:
+    from .._system.types import Array
 
 POSITIVE, NEGATIVE, MIDDLE = (np.array(channels(colour)) for colour in (FOR, AGAINST, NEUTRAL))
 SHADES_FOR, SHADES_AGAINST = " ░▒▓█", " .:+*"  # where there are no colours

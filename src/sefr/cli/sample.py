@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._system.types import Array, Codes
 from ..files import ColumnRecipe, Dataset
 from ..files.dataset import Batch, LabelledBatch
+
+if TYPE_CHECKING:
+    from .._system.types import Array, Codes
 
 
 class Sampled(Dataset):

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
@@ -22,8 +22,10 @@ from rich.text import Text
 from .._system.colours import AGAINST_TERMINAL as AGAINST
 from .._system.colours import FOR_TERMINAL as FOR
 from .._system.text import MOST, json_text, visible, visible_lines
-from .._system.types import Settings
 from .streams import OutputError
+
+if TYPE_CHECKING:
+    from .._system.types import Settings
 
 MOST_PATH = 300
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._system.types import Fields
 from . import options
+
+if TYPE_CHECKING:
+    from .._system.types import Fields
 
 
 def simulate(

@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from .. import model_file
 from .._answers.report import explained, report
 from .._rows.batches import Gatherer
 from .._system.atomic_file import atomic_file
-from .._system.types import Array, Fields
 from ..classifier import SEFRClassifier
 from ..comparison import SETTINGS, compare
 from ..displays import effects, subjects
@@ -26,6 +26,9 @@ from ..files.learning import learn, refine, without_feature_names
 from .explanation import save_picture
 from .picture import gallery
 from .screen import Screen, path_shown, seconds
+
+if TYPE_CHECKING:
+    from .._system.types import Array, Fields
 
 IMAGE = (8, 8)
 FOLDS = 10  # as ``sefr evaluate`` takes, so that both give the same numbers
@@ -65,8 +68,8 @@ def tell(screen: Screen, folder: Path) -> None:
         3,
         Text.assemble(
             (f"{100 * one.accuracy:.1f} %", "bold"),
-            " are told right by ten-fold cross-validation; guessing would give 10 %. Ten passes over the "
-            "data instead of one reach ",
+            " are classified correctly (ten-fold cross-validation); guessing would give 10 %. Ten passes "
+            "over the data instead of one reach ",
             (f"{100 * ten.accuracy:.1f} %", "bold"),
             f" and take {seconds(ten.fit_seconds)}.",
         ),

@@ -14,7 +14,6 @@ from .. import model_file
 from .._rows.batches import Gatherer
 from .._summary.summary import Summary
 from .._system.lock import locked
-from .._system.types import Fields, Settings
 from ..classifier import SEFRClassifier
 from ..displays import strongest_features
 from ..files import ColumnRecipe, Dataset
@@ -25,6 +24,7 @@ from .screen import Screen, bar, grid, seconds, shown
 from .stored import whole
 
 if TYPE_CHECKING:
+    from .._system.types import Fields, Settings
     from ..comparison import Comparison
 
 POOR = 0.03  # macro F1 that another setting must bring on the sample to be worth a hint

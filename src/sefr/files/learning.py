@@ -170,24 +170,6 @@ class Confusion:
         }
 
 
-def labelled_rows(
-    dataset: Dataset, recipe: ColumnRecipe, missing: str, tick: Tick
-) -> tuple[NDArray[np.float64], Array]:
-    """Return all rows and their labels, in memory."""
-    rows, labels, cells = [], [], 0
-    for batch, matrix, classes, codes in _labelled(dataset, recipe, None):
-        if isinstance(matrix, Sparse):
-            cells += matrix.shape[0] * matrix.shape[1]
-            if cells > DENSE_CELLS:
-                raise SourceError(f"{batch.place(0)}: too many sparse rows to be held in memory as an array")
-        rows.append(checked_rows(batch, matrix, recipe, missing))
-        labels.append(classes[codes])
-        tick(len(batch))
-    if not rows:
-        raise SourceError(f"{dataset.readers[0].name}: there are no rows")
-    return np.concatenate(rows), np.concatenate(labels)
-
-
 def evaluate_model(
     dataset: Dataset,
     recipe: ColumnRecipe,
