@@ -26,7 +26,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick test-oldest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
-.PHONY: bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools
+.PHONY: torture bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -108,6 +108,10 @@ bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second b
 
 bench-scale: $(TEST_READY) engine-tools ## the rates that docs/guide/scale.md is worked out from
 	$(BIN)/python benchmarks/scale/rates.py
+
+MINUTES ?= 60
+torture: $(TEST_READY) kernel-tools engine-tools ## try to break it, an hour (MINUTES=60 SEED=): figures into tests/torture/results.json
+	cd tests && ../$(BIN)/python -m torture --minutes $(MINUTES) $(addprefix --seed ,$(SEED))
 
 test-oldest: $(TEST_READY) ## run the core's tests with the oldest versions that pyproject.toml allows
 	.ci/test-oldest
