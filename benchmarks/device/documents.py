@@ -1,7 +1,7 @@
 """The tables of the documents, made from what the benchmark wrote; a test compares them.
 
 ``python -m benchmarks.device.documents`` writes them between the marks ``<!-- figures: NAME -->`` and
-``<!-- end of figures -->`` of README.md, docs/device.md and device/README.md.
+``<!-- end of figures -->`` of docs/guide/device.md and device/README.md. README.md has its own, by benchmarks/numbers.py.
 """
 
 import csv
@@ -11,9 +11,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-DOCUMENTS = ("README.md", "docs/device.md", "device/README.md")
+DOCUMENTS = ("docs/guide/device.md", "device/README.md")
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
-AUTHORS = {"train": 3_120_277, "classify": 24_848}  # the authors' sketch in the same simulator
+AUTHORS = 3_120_277  # cycles of the authors' sketch in the same simulator
 
 
 def rows_of(name):
@@ -40,32 +40,6 @@ def milliseconds(cycles):
     return f"{ms:.1f}" if ms >= 1 else f"{ms:.2f}"
 
 
-def headline():
-    """Return the table of README.md: training and classifying on an Uno."""
-    f = figures()
-    best = {"train": f["train, batch from flash"], "classify": f["classify, generated code"]}
-    names = {"train": "train 100 records of 100 features", "classify": "classify one record"}
-    rows = [
-        [
-            names[what],
-            number(best[what]),
-            milliseconds(best[what]),
-            number(AUTHORS[what]),
-            milliseconds(AUTHORS[what]),
-        ]
-        for what in names
-    ]
-    text = table(["", "cycles", "ms", "the authors' code, cycles", "ms"], rows)
-    return (
-        f"{text}\n\n"
-        "These hold for that sample: 86 % of the values are zero, and 77 of the 100 weights are not. Dense\n"
-        f"data take {number(f['train dense, batch from flash'])} cycles to train and "
-        f"{number(f['classify dense, generated code'])} to classify; 100 raw values of analog inputs "
-        f"{number(f['int16 to 4096, arduino'])}, of 16 bits {number(f['int16 wide, arduino'])},\n"
-        f"floats {number(f['floats, arduino'])}."
-    )
-
-
 def uno():
     """Return the table of device/README.md."""
     f = figures()
@@ -75,7 +49,7 @@ def uno():
         ("train, zeros skipped", "AVR kernels, one by one, zeros skipped (`SEFR_SPARSE`)"),
         ("train, batch from flash", "AVR kernels, batch from flash (`sefr_learn_batch_P`)"),
         ("train dense, batch from flash", "the same on dense data (no zeros)"),
-        (AUTHORS["train"], "the authors' sketch"),
+        (AUTHORS, "the authors' sketch"),
         ("classify, portable C", "classify one record, portable C"),
         ("classify, weights in RAM", "AVR kernel, weights in RAM"),
         ("classify, weights in RAM, margin", "the same with a margin"),
@@ -176,7 +150,7 @@ def tools():
     return f"Measured {run['date']}: {shown}."
 
 
-TABLES = {f.__name__: f for f in (headline, uno, cortex, values, motions, learning, boards, tools)}
+TABLES = {f.__name__: f for f in (uno, cortex, values, motions, learning, boards, tools)}
 
 
 def filled(text):

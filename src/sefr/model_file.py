@@ -1,8 +1,8 @@
 """The ``.sefr`` file: a model as JSON with a schema version and a checksum. Reading it executes nothing.
 
-The Summary and the settings are the model; the weights are solved again when it is read. docs/model_file.md
-has the format. A member that this version does not know is refused rather than left out, since the answers
-might depend on it.
+The Summary and the settings are the model; the weights are solved again when it is read.
+docs/reference/model_file.md has the format. A member that this version does not know is refused rather than
+left out, since the answers might depend on it.
 """
 
 from __future__ import annotations
@@ -18,20 +18,23 @@ from importlib.metadata import version
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._answers.fitted import Fitted
 from ._answers.probabilities import Calibration, TemperatureScaling
+from ._rows.cells.plain import coder_of, parts_of, plain_coder, plain_parts
 from ._rows.labels import text_array
+from ._summary.private import noise_of, with_noise
 from ._summary.summary import Summary
 from ._system.atomic_file import atomic_file
+from ._system.types import Array, Fields, Floats, Settings
 from ._weights.class_weight import class_weights
 from ._weights.hyperplanes import Scaling, planes_of
 from ._weights.refine.refine import Refined
 from ._weights.solve import scaling_of
 from .classifier import SEFRClassifier
 
-SCHEMA = 2  # 1 had one sharpness per class where 2 has a calibration, and named the columns "table"
+# 1 had one sharpness per class where 2 has a calibration, and named the columns "table"; 3 has bins.
+SCHEMA = 3
 FORMAT = "sefr model"
 # The first and last bytes of a file of any schema: how a reader tells a model, its schema and its checksum.
 OPENING = f'{{\n  "format": {json.dumps(FORMAT)},\n  "schema": '.encode()
@@ -40,7 +43,7 @@ CLOSING = b'"\n}\n'
 DIGITS = 64
 
 MEMBERS = (
-    *("format", "schema", "made_by", "settings", "classes", "features", "summary"),
+    *("format", "schema", "made_by", "settings", "classes", "features", "bins", "summary"),
     *("refined", "calibration", "columns", "batches", "checksum"),
 )
 SUMMARY_MEMBERS = ("counts", "low", "high", "sums", "tails", "present", "count_tails", "present_tails")
@@ -50,8 +53,6 @@ LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") f
 LABEL_TYPES |= {"float16", "float32", "float64"}
 MOST_NAME = 200  # characters of the name of a batch
 EXACT = 2.0**53  # integers below it are written without a decimal point
-
-Floats = NDArray[np.float64]
 
 
 class ModelFileError(ValueError):
@@ -67,6 +68,16 @@ def save(clf: SEFRClassifier, path: str | os.PathLike[str]) -> None:
         A trained model.
     path : path
         The file, by custom ``*.sefr``. An old one is replaced when the new one is whole.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr import SEFRClassifier, load, save
+    >>> path = Path(tempfile.mkdtemp()) / "rain.sefr"
+    >>> save(SEFRClassifier().fit([[1, 8], [3, 6], [2, 7]], ["dry", "wet", "dry"]), path)
+    >>> load(path).predict([[3, 6]])
+    array(['wet'], dtype='<U3')
     """
     content = dump(clf)
     with atomic_file(path) as file:
@@ -90,6 +101,16 @@ def load(path: str | os.PathLike[str]) -> SEFRClassifier:
     ------
     ModelFileError
         If the file is no model, was changed or cut since it was written, or is from a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr import SEFRClassifier, load, save
+    >>> path = Path(tempfile.mkdtemp()) / "rain.sefr"
+    >>> save(SEFRClassifier().fit([[1, 8], [3, 6], [2, 7]], ["dry", "wet", "dry"]), path)
+    >>> load(path).summary_
+    <Summary: 3 rows, 2 features, 2 classes>
     """
     with open(path, "rb") as file:
         opening = file.read(len(OPENING))
@@ -102,12 +123,12 @@ def load(path: str | os.PathLike[str]) -> SEFRClassifier:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def columns_of(clf: SEFRClassifier) -> Mapping[str, Any] | None:
+def columns_of(clf: SEFRClassifier) -> Settings | None:
     """Return what a model remembers of the columns of files, as the command stored it."""
     return clf.fitted_.columns
 
 
-def with_columns(clf: SEFRClassifier, columns: Mapping[str, Any]) -> SEFRClassifier:
+def with_columns(clf: SEFRClassifier, columns: Settings) -> SEFRClassifier:
     """Return the same model that also remembers the columns of files."""
     return SEFRClassifier.from_fitted(replace(clf.fitted_, columns=columns), **clf.get_params(deep=False))
 
@@ -144,7 +165,8 @@ def dump(clf: SEFRClassifier) -> bytes:
         "features": _line(
             summary.n_features if summary.feature_names is None else list(summary.feature_names)
         ),
-        "summary": _object_text({name: getattr(summary, name) for name in SUMMARY_MEMBERS}),
+        "bins": _line(None if summary.coder is None else plain_coder(summary.coder)),
+        "summary": _summary_text(summary),
         "refined": "null" if fitted.refined is None else _object_text(_refined_parts(fitted.refined)),
         "calibration": _calibration_text(fitted.probability_scaling),
         "columns": _line(None if fitted.columns is None else dict(fitted.columns)),
@@ -160,7 +182,9 @@ def parse(content: bytes) -> SEFRClassifier:
     schema = _check_seal(content)
     try:
         members = json.loads(content.decode(), object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-        found = _check_members(_as_now(members) if schema == 1 else members, MEMBERS, "the model")
+        found = _check_members(
+            members if schema == SCHEMA else _as_now(members, schema), MEMBERS, "the model"
+        )
         with np.errstate(all="ignore"):  # forged numbers may overflow
             return _model(found, len(content))
     except ModelFileError:
@@ -169,7 +193,7 @@ def parse(content: bytes) -> SEFRClassifier:
         raise ModelFileError(f"the model does not hold together: {error}") from None
 
 
-def _model(found: dict[str, Any], n_bytes: int) -> SEFRClassifier:
+def _model(found: Fields, n_bytes: int) -> SEFRClassifier:
     summary = _summary(found, n_bytes)
     params = _params(found["settings"], summary.n_features)
     clf = SEFRClassifier(**params)
@@ -185,20 +209,24 @@ def _model(found: dict[str, Any], n_bytes: int) -> SEFRClassifier:
         scaling_of(summary, clf.scale),
         float(clf.epsilon),
         class_weights(clf.class_weight, summary),
-        refined=_refined(found["refined"], (summary.n_scores, summary.n_features)),
+        refined=_refined(found["refined"], (summary.n_scores, summary.sums.shape[1])),
         calibration=Calibration(prior=_scaling(found["calibration"], len(summary.classes))),
         closed=closed,
         columns=None if columns is None else _object(columns, "columns"),
         names=None if names is None else np.array(names, dtype=object),
         batches=_checked_batches(batches),
     )
-    _ = fitted.planes.intercept  # the weights are found here, in quiet
+    _ = fitted.planes.intercept, fitted.table  # the weights are found here, in quiet
     return SEFRClassifier.from_fitted(fitted, **params)
 
 
-def _as_now(content: Any) -> dict[str, Any]:
-    """Return the members of a file of schema 1 as those of today."""
-    members: dict[str, Any] = dict(_object(content, "the model"))
+def _as_now(content: Any, schema: int) -> Fields:
+    """Return the members of a file of an earlier schema as those of today."""
+    members: Fields = {"bins": None, **_object(content, "the model")}
+    if isinstance(members.get("settings"), dict):
+        members["settings"] = {"bins": None, **members["settings"]}
+    if schema == 2:
+        return members
     sharpness = members.pop("sharpness", None)
     if isinstance(sharpness, list) and sharpness:
         mean = np.exp(np.mean(np.log(_array(sharpness, "sharpness", (len(sharpness),)))))
@@ -237,7 +265,7 @@ def _check_seal(content: bytes) -> int:
     return number
 
 
-def _settings(clf: SEFRClassifier) -> dict[str, Any]:
+def _settings(clf: SEFRClassifier) -> Fields:
     settings = dict(clf.get_params(deep=False))
     scale = settings["scale"]
     if scale is not None and not isinstance(scale, str):
@@ -249,6 +277,9 @@ def _settings(clf: SEFRClassifier) -> dict[str, Any]:
             [label.item() if isinstance(label, np.generic) else label, float(weight)]
             for label, weight in settings["class_weight"].items()
         ]
+    bins = settings["bins"]
+    if bins is not None:
+        settings["bins"] = int(bins) if isinstance(bins, int | np.integer) else plain_parts(bins)
     settings["epsilon"] = float(settings["epsilon"])
     settings["passes"], settings["verbose"] = int(settings["passes"]), int(settings["verbose"])
     if settings["n_jobs"] is not None:
@@ -256,7 +287,7 @@ def _settings(clf: SEFRClassifier) -> dict[str, Any]:
     return settings
 
 
-def _params(member: Any, n_features: int) -> dict[str, Any]:
+def _params(member: object, n_features: int) -> Fields:
     """Return the settings as parameters of the constructor, which checks the rest."""
     settings = _object(member, "settings")
     if isinstance(settings.get("scale"), list):
@@ -267,6 +298,8 @@ def _params(member: Any, n_features: int) -> dict[str, Any]:
                 (n_features if isinstance(side, list) else 1,),
             )
         settings["scale"] = tuple(settings["scale"])
+    if isinstance(settings.get("bins"), list):
+        settings["bins"] = parts_of(settings["bins"])
     if isinstance(settings.get("class_weight"), list):
         settings["class_weight"] = dict(settings["class_weight"])
     if type(settings.get("epsilon")) not in (int, float):
@@ -274,7 +307,7 @@ def _params(member: Any, n_features: int) -> dict[str, Any]:
     return settings
 
 
-def _labels(classes: NDArray[Any]) -> dict[str, Any]:
+def _labels(classes: Array) -> Fields:
     """Return the labels and what kind they are: "text", "object", "bytes" or a number type."""
     name = classes.dtype.name
     if name in LABEL_TYPES:
@@ -289,7 +322,7 @@ def _labels(classes: NDArray[Any]) -> dict[str, Any]:
     )
 
 
-def _classes(member: Any, n_bytes: int) -> NDArray[Any]:
+def _classes(member: object, n_bytes: int) -> Array:
     member = _check_members(member, ("kind", "labels", "closed"), "classes")
     kind, labels = member["kind"], member["labels"]
     if not isinstance(labels, list) or not labels:
@@ -319,6 +352,12 @@ def _object_text(parts: Mapping[str, Floats | None]) -> str:
     return "{\n" + ",\n".join(f'    "{name}": {_numbers(part)}' for name, part in parts.items()) + "\n  }"
 
 
+def _summary_text(summary: Summary) -> str:
+    text = _object_text({name: _summary_part(summary, name) for name in SUMMARY_MEMBERS})
+    noise = noise_of(summary)
+    return text if noise is None else f'{text[:-4]},\n    "noise": {_line(noise)}\n  }}'
+
+
 def _refined_parts(refined: Refined) -> dict[str, Floats]:
     """Return what further passes found: weights and biases of scaled features, and how it went."""
     return {
@@ -331,7 +370,7 @@ def _refined_parts(refined: Refined) -> dict[str, Floats]:
     }
 
 
-def _refined(member: Any, shape: tuple[int, int]) -> Refined | None:
+def _refined(member: object, shape: tuple[int, int]) -> Refined | None:
     if member is None:
         return None
     parts = _check_members(member, REFINED_MEMBERS, "refined")
@@ -359,7 +398,7 @@ def _calibration_text(scaling: TemperatureScaling | None) -> str:
     return text.replace("{\n", f'{{\n    "inverse_temperature": {json.dumps(scaling.inverse)},\n', 1)
 
 
-def _scaling(member: Any, n_classes: int) -> TemperatureScaling | None:
+def _scaling(member: object, n_classes: int) -> TemperatureScaling | None:
     if member is None:
         return None
     parts = _check_members(member, CALIBRATION_MEMBERS, "calibration")
@@ -386,8 +425,10 @@ def _numbers(array: Floats | None) -> str:
     return json.dumps(values)
 
 
-def _summary(members: Mapping[str, Any], n_bytes: int) -> Summary:
-    parts = _check_members(members["summary"], SUMMARY_MEMBERS, "the summary")
+def _summary(members: Settings, n_bytes: int) -> Summary:
+    parts = dict(_object(members["summary"], "the summary"))
+    noise = parts.pop("noise", None)
+    parts = _check_members(parts, SUMMARY_MEMBERS, "the summary")
     classes = _classes(members["classes"], n_bytes)
     features = members["features"]
     names = features if isinstance(features, list) else None
@@ -396,14 +437,24 @@ def _summary(members: Mapping[str, Any], n_bytes: int) -> Summary:
     n_features = features if names is None else len(names)
     if type(n_features) is not int or n_features < 1:
         raise ModelFileError("features must be a list of names or their number")
-    shape = (len(classes), n_features)
+    coder = None if members["bins"] is None else coder_of(members["bins"], n_features)
+    shape = (len(classes), n_features if coder is None else coder.n_cells)
     shapes = {"counts": shape[:1], "count_tails": shape[:1], "low": shape[1:], "high": shape[1:]}
     unseen = {"low": np.inf, "high": -np.inf}
-    arrays = {
+    arrays: Fields = {
         name: None if part is None else _array(part, name, shapes.get(name, shape), unseen.get(name))
         for name, part in parts.items()
     }
-    return Summary.from_parts(classes=classes, feature_names=names, **arrays)
+    summary = Summary.from_parts(classes=classes, feature_names=names, coder=coder, **arrays)
+    return with_noise(summary, noise)
+
+
+def _summary_part(summary: Summary, name: str) -> Floats | None:
+    """Return a part as it is written: those of cells have known ranges."""
+    if summary.coder is not None and name in ("low", "high"):
+        return None
+    part: Floats | None = getattr(summary, name)
+    return part
 
 
 def _array(values: Any, name: str, shape: tuple[int, ...], unseen: float | None = None) -> Floats:
@@ -421,7 +472,7 @@ def _array(values: Any, name: str, shape: tuple[int, ...], unseen: float | None 
     return array if unseen is None else np.where(np.isnan(array), unseen, array)
 
 
-def _check_members(member: Any, expected: tuple[str, ...], name: str) -> dict[str, Any]:
+def _check_members(member: object, expected: tuple[str, ...], name: str) -> Fields:
     found = _object(member, name)
     if unknown := [key for key in found if key not in expected]:
         raise ModelFileError(
@@ -432,13 +483,13 @@ def _check_members(member: Any, expected: tuple[str, ...], name: str) -> dict[st
     return found
 
 
-def _object(member: Any, name: str) -> dict[str, Any]:
+def _object(member: object, name: str) -> Fields:
     if not isinstance(member, dict):
         raise ModelFileError(f"{name} must be a JSON object")
     return member
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _distinct(pairs: list[tuple[str, Any]]) -> Fields:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise ModelFileError("a name occurs twice in one JSON object")
@@ -449,7 +500,7 @@ def _refuse_constant(text: str) -> NoReturn:
     raise ModelFileError(f"{text} is not JSON")
 
 
-def _line(value: Any) -> str:
+def _line(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()

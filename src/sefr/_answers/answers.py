@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._rows.cells import Categories
+from .._rows.cells.coder import copies_of_parts
 from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
 from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
+from .._summary.drift import USUAL, Drift, Thresholds, drift
 from .._summary.summary import Summary
 from .._system.threads import thread_count
+from .._system.types import Array, Floats, Rows
 from .._weights.held_out import HeldOut
 from .._weights.refine.refine import base_loss
+from .curves import Curve, curves_of
 from .fitted import Fitted
 from .probabilities import Calibration, fit_scaling
-
-Floats = NDArray[np.float64]
 
 
 class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -45,7 +48,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._known.summary
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> Array:
         """The labels, sorted."""
         return self._known.summary.classes
 
@@ -55,7 +58,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._known.summary.n_features
 
     @property
-    def feature_names_in_(self) -> NDArray[Any]:
+    def feature_names_in_(self) -> Array:
         """Names of the features, where the rows had any."""
         if self._known.names is None:
             raise AttributeError(f"{type(self).__name__} has no attribute 'feature_names_in_'")
@@ -68,7 +71,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         return self._fitted
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Rows) -> Floats:
         """Return the scores: (n,) for two classes, above 0 being ``classes_[1]``; else (n, K), highest wins.
 
         Parameters
@@ -79,7 +82,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Rows) -> Array:
         """Return the label of every row.
 
         Parameters
@@ -90,7 +93,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self._scores(X)
         return self._fitted.answers(scores)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Rows) -> Floats:
         """Return the probability of every class, (n, K), in the order of ``classes_``.
 
         They are fitted to scores of up to a thousand training rows, corrected as if the model had not seen
@@ -112,7 +115,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return scaling.probabilities(scores)
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: Rows) -> Floats:
         """Return the logarithm of ``predict_proba``.
 
         Parameters
@@ -123,7 +126,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def calibrate(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the probabilities to rows that the model has not learned from; its answers stay as they are.
 
         Parameters
@@ -146,7 +149,30 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._fitted = fitted.with_calibration(Calibration(prior=fit_scaling(sample)))
         return self
 
-    def contributions(self, X: Any) -> Floats:
+    def drift(self, X: Rows, thresholds: Thresholds = USUAL) -> Drift:
+        """Compare rows without labels with those that were learned; ``drift(X).warn()`` warns of a change.
+
+        The features alone are compared: means, missing values and ranges. A change tells that the rows are
+        others, not that the answers are wrong; ``Summary.compare`` compares rows with labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n, m)
+            A batch of rows.
+        thresholds : Thresholds
+            From :mod:`sefr._summary.drift`: how much may change.
+
+        Returns
+        -------
+        drift : Drift
+            True in an ``if`` where a change exceeds its threshold; ``findings`` are sentences.
+        """
+        fitted, matrix = self.fitted_, self._matrix(X)
+        rows = labelled(matrix, np.zeros(matrix.shape[0], dtype=np.int8))
+        found = Summary.of_rows(rows, fitted.summary.feature_names, missing=self.missing)
+        return drift(fitted.summary, found, thresholds, labelled=False)
+
+    def contributions(self, X: Rows) -> Floats:
         """Split every score over the features, exactly: the parts of a row add up to its score.
 
         A part above 0 speaks for the class (for ``classes_[1]`` with two), below 0 against it; a missing
@@ -164,6 +190,8 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fitted = self.fitted_
         matrix = self._matrix(X)
         complain_of_bad_cell(matrix, fitted.names, missing=self.missing)
+        if fitted.table is not None:
+            return self._parts_of_cells(matrix, fitted)
         weights, midpoints = fitted.planes.weights, fitted.midpoints
         parts = np.empty((matrix.shape[0], *weights.shape))
         for rows, block in matrix.blocks():
@@ -173,20 +201,54 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             np.nan_to_num(parts, copy=False, nan=0.0)
         return parts[:, 0, :] if len(weights) == 1 else parts
 
+    def _parts_of_cells(self, matrix: Matrix, fitted: Fitted) -> Floats:
+        coder, table = fitted.summary.coder, fitted.table
+        assert coder is not None  # noqa: S101  the caller has looked
+        assert table is not None  # noqa: S101
+        parts = np.empty((matrix.shape[0], len(table), coder.n_features))
+        for rows, block in matrix.blocks():
+            parts[rows] = table[:, coder.offsets[:-1] + coder.code(block)].transpose(1, 0, 2)
+        return parts[:, 0, :] if len(table) == 1 else parts
+
+    @property
+    def edges_(self) -> list[Floats | Categories]:
+        """Where each feature is cut: its edges, or its categories; ``bins=`` takes it."""
+        coder = self._known.summary.coder
+        if coder is None:
+            raise AttributeError("this model has no edges: it was made with bins=None")
+        return copies_of_parts(coder.parts)
+
+    @property
+    def curves_(self) -> list[Curve]:
+        """The effect of each feature over its bins, and how many rows support each."""
+        fitted = self._known
+        if fitted.table is None:
+            raise AttributeError("this model has no curves: it was made with bins=None; see coef_")
+        return curves_of(fitted)
+
     @property
     def coef_(self) -> Floats:
         """The weights for the features as they come: (1, m) for two classes, else (K, m)."""
+        self._refuse_bins("coef_")
         return self._known.planes.coef
+
+    def _refuse_bins(self, name: str) -> None:
+        if self._known.table is not None:
+            raise AttributeError(
+                f"a model with bins has no {name}: its features have curves, not one weight each; see curves_"
+            )
 
     @property
     def intercept_(self) -> Floats:
         """What goes with ``coef_``, (1,) or (K,)."""
+        self._refuse_bins("intercept_")
         return self._known.planes.intercept
 
     @property
     def feature_scores_(self) -> Floats:
         """The weights of scaled features, in [-1, 1]: the paper's, or refined ones by the largest."""
         fitted = self._known
+        self._refuse_bins("feature_scores_")
         weights = fitted.planes.weights
         if fitted.refined is None:
             return weights
@@ -206,23 +268,25 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return list(refined.loss_curve)
         return [base_loss(self._fitted.summary.counts, self._fitted.class_weight)]
 
-    def _matrix(self, X: Any) -> Matrix:
+    def _matrix(self, X: Rows) -> Matrix:
         """Return X for the kernels; other features than those learned are an error."""
-        matrix = matrix_of(X)
+        coder = self._fitted.summary.coder
+        matrix = matrix_of(X) if coder is None else matrix_of(X, coder.categories)
         self._check_features(X, matrix)
         return matrix
 
-    def _check_features(self, X: Any, matrix: Matrix) -> None:
+    def _check_features(self, X: Rows, matrix: Matrix) -> None:
         fitted = self._fitted
         if type(X) is not np.ndarray or fitted.names is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
-        if matrix.shape[1] != fitted.summary.n_features:
+        width = matrix.shape[1] if matrix.coder is None else matrix.coder.n_features
+        if width != fitted.summary.n_features:
             raise ValueError(
-                f"X has {matrix.shape[1]} features, but {type(self).__name__} is expecting "
+                f"X has {width} features, but {type(self).__name__} is expecting "
                 f"{fitted.summary.n_features} features as input."
             )
 
-    def _scores(self, X: Any) -> Floats:
+    def _scores(self, X: Rows) -> Floats:
         fitted = self.fitted_
         n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
         return fitted.scores(self._matrix(X), self.missing, n_threads)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
-from importlib import resources
-from typing import Any
 
-import jinja2
 import numpy as np
 from numpy.typing import NDArray
 
 from .._system.colours import AGAINST, AGAINST_DARK, FOR, FOR_DARK, NEUTRAL, NEUTRAL_DARK, channels
-from .._system.text import visible
+from .._system.types import Array, Fields
 from ..classifier import SEFRClassifier
 from ..displays import (
     check_image,
@@ -25,6 +22,7 @@ from ..displays import (
     strongest_features,
     subjects,
 )
+from .page import environment, template
 
 MOST_FEATURES = 2_000
 MOST_RECORDS = 200
@@ -37,7 +35,7 @@ def report(
     *,
     title: str,
     image: tuple[int, int] | None = None,
-    records: Sequence[Any] = (),
+    records: Sequence[object] = (),
     feature_names: Sequence[str] | None = None,
 ) -> str:
     """Return a self-contained HTML page: what each feature does for every class, and records explained.
@@ -61,11 +59,6 @@ def report(
     found, scores = effects(clf), clf.feature_scores_
     shown = strongest(np.abs(found).max(axis=0), MOST_FEATURES)
     widest = np.maximum(np.abs(found).max(axis=1), 1e-300)
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["signed"] = lambda value: f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
-    environment.finalize = _harmless
     features = [
         {
             "name": names[j],
@@ -78,36 +71,35 @@ def report(
         }
         for j in shown
     ]
-    return environment.get_template("report.html.jinja").render(
-        title=title,
-        clf=clf,
-        summary=clf.summary_,
-        labels=clf.classes_.tolist(),
-        cards=_cards(clf, image, found, names),
-        subjects=subjects(clf),
-        features=features,
-        n_hidden=len(names) - len(shown),
-        records=records,
-        themes=THEMES,
-        script=_template("report.js"),
-        style=_template("report.css"),
+    return (
+        environment()
+        .get_template("report.html.jinja")
+        .render(
+            title=title,
+            clf=clf,
+            summary=clf.summary_,
+            labels=clf.classes_.tolist(),
+            cards=_cards(clf, image, found, names),
+            subjects=subjects(clf),
+            features=features,
+            n_hidden=len(names) - len(shown),
+            records=records,
+            themes=THEMES,
+            script=template("report.js"),
+            style=template("report.css"),
+        )
     )
-
-
-def _harmless(value: Any) -> Any:
-    """Make foreign text visible before Jinja escapes it; markup of the page's own stays as it is."""
-    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def explained(
     clf: SEFRClassifier,
-    X: NDArray[Any],
+    X: Array,
     *,
     places: Sequence[str],
-    truths: Sequence[Any] | None = None,
+    truths: Sequence[object] | None = None,
     feature_names: Sequence[str] | None = None,
     count: int = 12,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """Return what the report says of each record: its label, its score and where that comes from.
 
     ``places`` says where each record is from; ``truths`` its true label, if known.
@@ -144,7 +136,7 @@ def _plain(value: float | None) -> str:
 
 def _cards(
     clf: SEFRClassifier, image: tuple[int, int] | None, found: NDArray[np.float64], names: list[str]
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """Return, for each class, its features of the greatest effect, and its picture in both themes."""
     counts = dict(zip(clf.classes_.tolist(), clf.summary_.counts.tolist(), strict=True))
     many = WIDE_CARD_FEATURES if len(found) == 1 else CARD_FEATURES
@@ -168,7 +160,3 @@ def _picture(deep: NDArray[np.float64], colours: tuple[str, str, str]) -> str:
     file = io.BytesIO()
     imsave(file, pixels.round().astype(np.uint8), format="png")
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
-
-
-def _template(name: str) -> str:
-    return (resources.files("sefr._answers") / "templates" / name).read_text(encoding="utf-8")

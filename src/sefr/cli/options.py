@@ -8,9 +8,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from .._system.types import Fields
+
 
 FORMATS = ("csv", "tsv", "parquet", "arrow", "numpy", "arff", "libsvm")  # of sefr.files; a test compares
 Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ignore[misc]
@@ -87,7 +91,7 @@ NoHeader = Annotated[
     typer.Option("--no-header", help="CSV without names: columns are x0, x1, ...; --label -1 is the last."),
 ]
 MissingValues = Annotated[
-    Missing, typer.Option("--missing", help="An empty cell: an error, or a value that votes for no class.")
+    Missing, typer.Option("--missing", help="An empty cell: an error, or left out of sums and scores.")
 ]
 Scale = Annotated[
     str,
@@ -200,7 +204,7 @@ class Settings:
     epsilon: float = 1e-7
     class_weight: ClassWeight = ClassWeight.none
 
-    def params(self, **more: Any) -> dict[str, Any]:
+    def params(self, **more: Any) -> Fields:
         """Return the parameters of the classifier; a wrong one is an error."""
         from ..classifier import SEFRClassifier
 

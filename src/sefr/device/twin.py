@@ -15,7 +15,14 @@ from .quantise import quantise
 
 @dataclass(frozen=True)
 class Loss:
-    """What the board's integers cost: accuracy on both sides, and how many answers differ."""
+    """What the board's integers cost: accuracy on both sides, and how many answers differ.
+
+    Examples
+    --------
+    >>> from sefr.device import Loss
+    >>> print(Loss(host=0.9, board=0.89, differing=3, rows=200))
+    host 0.9000, board 0.8900: +0.0100 lost, 3 of 200 answers differ
+    """
 
     host: float
     board: float

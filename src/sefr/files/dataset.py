@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._rows.labelled import Labelled
-from .._rows.labels import Codes
 from .._rows.matrix import Columns, Sparse
 from .._summary.summary import Summary
+from .._system.types import Array, Codes
 from .label_column import as_label, coded
 from .reader import LABEL, NUMBER, OTHER, TEXT, Reader, SourceError, batch_rows
 from .recipe import ColumnRecipe
@@ -27,7 +27,19 @@ MOST_LISTED = 50
 
 
 class Batch:
-    """Some rows, one after the other: their columns, and where each came from."""
+    r"""Some rows, one after the other: their columns, and where each came from.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr.files import open_dataset
+    >>> path = Path(tempfile.mkdtemp()) / "rain.csv"
+    >>> _ = path.write_text("humidity,rain\n8,no\n9,yes\n")
+    >>> dataset = open_dataset([str(path)])
+    >>> [len(batch) for batch in dataset.batches(dataset.columns)]
+    [2]
+    """
 
     def __init__(
         self, rows: pa.Table, origins: list[tuple[int, Reader, int]], kept: NDArray[np.intp] | None = None
@@ -77,14 +89,25 @@ class LabelledBatch(NamedTuple):
 
     batch: Batch
     matrix: Columns | Sparse
-    classes: NDArray[Any]
+    classes: Array
     codes: Codes
 
 
 class Dataset:
-    """Files read as one. Every file must have the columns that are asked for; their order is free.
+    r"""Files read as one. Every file must have the columns that are asked for; their order is free.
 
     With ``skip_unlabelled``, rows without a label are left out; else they are an error.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr.files import open_dataset
+    >>> path = Path(tempfile.mkdtemp()) / "rain.csv"
+    >>> _ = path.write_text("humidity,pressure,rain\n8,1,no\n9,3,yes\n")
+    >>> dataset = open_dataset([str(path)])
+    >>> dataset.recipe("rain").columns
+    ('humidity', 'pressure')
     """
 
     def __init__(self, readers: Sequence[Reader]) -> None:

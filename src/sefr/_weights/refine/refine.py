@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +17,17 @@ from numpy.typing import NDArray
 from ..._rows.labelled import Table
 from ..._rows.matrix import blas_threads
 from ..._summary.summary import Summary
+from ..._system.types import Array, Floats
 from ..held_out import HeldOut, unseen_by_loss
 from ..hyperplanes import Hyperplanes, Scaling, planes_of
 from ..solve import means
 from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, minimise
 from .standardise import ClassMeans, Space, standardise
 
-Floats = NDArray[np.float64]
-
 # The score of a typical row is expected to have this variance before any row is seen: the ridge penalty.
 PRIOR_VARIANCE = 10.0
 # A row of a class weighs share**-0.5: halfway between every row and every class counting the same. Macro F1
-# is best there: with 0 rare classes are given up, with 1 they are overrated (docs/passes.md has the figures).
+# is best there: with 0 rare classes are given up, with 1 they are overrated (docs/guide/passes.md).
 RARITY = 0.5
 # Mean of p (1 - p) when a model fits well: the curvature of the loss, by which earlier rows hold on to their
 # weights.
@@ -68,7 +67,7 @@ class Earlier(NamedTuple):
     """Refined weights of ``n_rows`` rows that are not among the training rows, and their classes."""
 
     refined: Refined
-    classes: NDArray[Any]
+    classes: Array
     n_rows: float
 
 
