@@ -99,8 +99,15 @@ bench-private: ## accuracy against epsilon beside diffprivlib, into benchmarks/a
 	build/private/bin/pip install "scikit-learn<1.7" diffprivlib ".[private]"
 	build/private/bin/python benchmarks/accuracy/private.py ../shared/datasets
 
-bench-device: $(READY) device-tools ## Tables 4 and 5 of the paper on a simulated Uno
+bench-device: $(TEST_READY) device-tools ## learning on simulated boards beside other methods; Tables 4 and 5 of the paper (20 minutes)
+	$(BIN)/pip install "$(NAME)[bench]"
+	$(BIN)/pip install --no-deps --target build/aeon aeon
 	$(BIN)/python -m benchmarks.device
+	$(BIN)/python -m benchmarks.device.figures
+	PYTHONPATH=build/aeon $(BIN)/python -m benchmarks.device.motions
+	PYTHONPATH=build/aeon $(BIN)/python -m benchmarks.device.learning
+	$(BIN)/python -m benchmarks.device.draw
+	$(BIN)/python -m benchmarks.device.documents
 
 bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second beside river's; the memory of 10 million rows
 	$(BIN)/python benchmarks/streams/prequential.py
