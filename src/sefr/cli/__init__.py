@@ -34,6 +34,7 @@ COMMANDS = (
     "explain",
     "export",
     "simulate",
+    "studio",
     "sql",
     "paper",
     "demo",
