@@ -99,6 +99,7 @@ PyObject *sefr_py_scores(FASTCALL);
 PyObject *sefr_py_gradient(FASTCALL);
 PyObject *sefr_py_gradient_csr(FASTCALL);
 PyObject *sefr_py_solve(FASTCALL);
+PyObject *sefr_py_solve_means(FASTCALL);
 PyObject *sefr_py_is_delicate(FASTCALL);
 PyObject *sefr_py_encode_integers(FASTCALL);
 PyObject *sefr_py_encode_bytes(FASTCALL);

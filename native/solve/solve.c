@@ -5,6 +5,18 @@
 /* Features are worked on in blocks that stay in the first cache: nine arrays of this many doubles. */
 enum { BLOCK = 512 };
 
+/* The two sides of a hyperplane: their counts, epsilon times both, and what part of each side's distances the midpoint
+   takes. */
+struct sides {
+    double own, rest, little, own_share, rest_share;
+};
+
+/* Some features: the sums of both sides, and what they are scaled by. */
+struct block {
+    const double *own, *rest, *low, *span, *inverse;
+    ptrdiff_t n;
+};
+
 /* There are no branches in the loops below: a division in one would not be done for several features at a time. */
 
 /* The sum of terms[0 .. BLOCK), pairwise. */
@@ -39,53 +51,69 @@ INLINE bool measure(const double *restrict low, const double *restrict span, con
     return care;
 }
 
-/* One hyperplane over n features: what the class's sums and those of the rest are above the low ends, times the other
-   side's count, takes the place of the means, so that one division a weight is enough. Returns the sum of weight times
-   midpoint. */
-INLINE double weigh(const double *restrict own, const double *restrict rest, const double *restrict low,
-                    const double *restrict span, const double *restrict inverse, ptrdiff_t n, double n_own,
-                    double n_rest, double epsilon, double *restrict weights) {
+/* Equations 3 to 9 for one hyperplane over n features. What the sums of its two sides are above the low ends, times the
+   other side's count, takes the place of the means, so that one division per weight is enough. Equation 9 splits over
+   the features: a record's score is the sum of weight times (x' - midpoint), with midpoint (a N- + b N+) / (N- + N+),
+   since tau+ = w.a and tau- = w.b. Returns the sum of weight times midpoint. */
+INLINE double weigh(const struct block *x, struct sides sides, double *restrict weights, double *restrict midpoints) {
+    const double *restrict own = x->own, *restrict rest = x->rest, *restrict low = x->low, *restrict span = x->span,
+                           *restrict inverse = x->inverse;
     double midway[BLOCK];
-    const double n_rows = n_own + n_rest, little = epsilon * n_own * n_rest;
-    const double own_share = n_rest / (n_own * n_rows), rest_share = n_own / (n_rest * n_rows);
-    for (ptrdiff_t j = 0; j < n; j++) {
-        const double a = own[j] - n_own * low[j], b = rest[j] - n_rest * low[j];
-        const double top = a * n_rest - b * n_own, bottom = a * n_rest + b * n_own + little * span[j];
+    for (ptrdiff_t j = 0; j < x->n; j++) {
+        const double a = own[j] - sides.own * low[j], b = rest[j] - sides.rest * low[j];
+        const double top = a * sides.rest - b * sides.own,
+                     bottom = a * sides.rest + b * sides.own + sides.little * span[j];
         const double none = bottom == 0, live = span[j] != 0;
         const double weight = top / (bottom + none) * (live - live * none);
         weights[j] = weight;
-        midway[j] = weight * inverse[j] * (a * own_share + b * rest_share);
+        midway[j] = weight * inverse[j] * (a * sides.own_share + b * sides.rest_share);
     }
-    for (ptrdiff_t j = n; j < BLOCK; j++) midway[j] = 0;
+    for (ptrdiff_t j = 0; midpoints && j < x->n; j++) {
+        const double a = own[j] - sides.own * low[j], b = rest[j] - sides.rest * low[j];
+        midpoints[j] = inverse[j] * (a * sides.own_share + b * sides.rest_share);
+    }
+    for (ptrdiff_t j = x->n; j < BLOCK; j++) midway[j] = 0;
     return folded(midway);
+}
+
+INLINE void weigh_into(const struct planes *to, ptrdiff_t row, ptrdiff_t at, const struct block *x,
+                       struct sides sides) {
+    to->bias[row] -= weigh(x, sides, to->weights + at, to->midpoints ? to->midpoints + at : NULL);
 }
 
 CLONES static bool solve_block(const struct learned *from, ptrdiff_t first, ptrdiff_t n, double n_rows, double epsilon,
                                const struct planes *to) {
-    double total[BLOCK], inverse[BLOCK], rest[BLOCK];
+    double total[BLOCK], inverse[BLOCK], others[BLOCK];
     const double *low = from->low + first, *span = from->span + first;
     const ptrdiff_t m = from->m, skipped = from->k == 2;
     add_up(from, first, n, total);
     if (measure(low, span, total, n, n_rows, inverse)) return false;
     for (ptrdiff_t k = skipped; k < from->k; k++) {
-        const double *own = from->sums + k * m + first, *others = skipped ? from->sums + first : rest;
+        const double *sums = from->sums + k * m + first, *other_sums = skipped ? from->sums + first : others;
+        const double n_own = from->counts[k], n_rest = n_rows - n_own;
+        const struct sides sides = {n_own, n_rest, epsilon * n_own * n_rest, n_rest / (n_own * n_rows),
+                                    n_own / (n_rest * n_rows)};
         if (!skipped) {
-            for (ptrdiff_t j = 0; j < n; j++) rest[j] = total[j] - own[j];
+            for (ptrdiff_t j = 0; j < n; j++) others[j] = total[j] - sums[j];
         }
-        const ptrdiff_t row = k - skipped;
-        to->bias[row] -= weigh(own, others, low, span, inverse, n, from->counts[k], n_rows - from->counts[k], epsilon,
-                               to->weights + row * m + first);
+        weigh_into(to, k - skipped, (k - skipped) * m + first, &(struct block){sums, other_sums, low, span, inverse, n},
+                   sides);
     }
     return true;
 }
 
+static double all_rows(const struct learned *from) {
+    double n_rows = 0;
+    for (ptrdiff_t k = 0; k < from->k; k++) n_rows += from->counts[k];
+    return n_rows;
+}
+
 bool sefr_solve(const struct learned *from, double epsilon, const struct planes *to) {
     const ptrdiff_t n_planes = from->k == 2 ? 1 : from->k;
-    double n_rows = 0;
+    const double n_rows = all_rows(from);
     if (from->k < 2) return false;
     for (ptrdiff_t k = 0; k < from->k; k++) {
         if (!(from->counts[k] > 0)) return false;
-        n_rows += from->counts[k];
     }
     for (ptrdiff_t k = 0; k < n_planes; k++) to->bias[k] = 0;
     for (ptrdiff_t first = 0; first < from->m; first += BLOCK) {
@@ -95,6 +123,34 @@ bool sefr_solve(const struct learned *from, double epsilon, const struct planes 
     bool finite = true;
     for (ptrdiff_t k = 0; k < n_planes; k++) finite &= isfinite(to->bias[k]);
     return finite;
+}
+
+/* Both sides' means with 0 for a feature that one of them has no value of: it says nothing then. */
+INLINE void both_known(const double *restrict own, const double *restrict rest, ptrdiff_t n, double *restrict own_known,
+                       double *restrict rest_known) {
+    for (ptrdiff_t j = 0; j < n; j++) {
+        const bool known = !(isnan(own[j]) || isnan(rest[j]));
+        own_known[j] = known ? own[j] : 0;
+        rest_known[j] = known ? rest[j] : 0;
+    }
+}
+
+void sefr_solve_means(const struct learned *from, const double *rest, double epsilon, const struct planes *to) {
+    const ptrdiff_t m = from->m, skipped = from->k == 2;
+    const double n_rows = all_rows(from);
+    double own_known[BLOCK], rest_known[BLOCK], ones[BLOCK], zeros[BLOCK] = {0};
+    for (ptrdiff_t j = 0; j < BLOCK; j++) ones[j] = 1;
+    for (ptrdiff_t k = skipped; k < from->k; k++) {
+        const ptrdiff_t row = k - skipped;
+        const double n_own = from->counts[k];
+        const struct sides sides = {1, 1, epsilon, (n_rows - n_own) / n_rows, n_own / n_rows};
+        to->bias[row] = 0;
+        for (ptrdiff_t first = 0; first < m; first += BLOCK) {
+            const ptrdiff_t n = m - first < BLOCK ? m - first : BLOCK, at = row * m + first;
+            both_known(from->sums + k * m + first, rest + at, n, own_known, rest_known);
+            weigh_into(to, row, at, &(struct block){own_known, rest_known, zeros, ones, ones, n}, sides);
+        }
+    }
 }
 
 CLONES static bool is_delicate_block(const struct learned *from, ptrdiff_t first, ptrdiff_t n, double n_rows) {
@@ -107,9 +163,8 @@ CLONES static bool is_delicate_block(const struct learned *from, ptrdiff_t first
 }
 
 bool sefr_is_delicate(const struct learned *from) {
-    double n_rows = 0;
+    const double n_rows = all_rows(from);
     if (from->k < 1) return false;
-    for (ptrdiff_t k = 0; k < from->k; k++) n_rows += from->counts[k];
     for (ptrdiff_t first = 0; first < from->m; first += BLOCK) {
         const ptrdiff_t left = from->m - first;
         if (is_delicate_block(from, first, left < BLOCK ? left : BLOCK, n_rows)) return true;

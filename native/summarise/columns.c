@@ -1,4 +1,4 @@
-/* Summarise columns: Fortran order, or one buffer a column. */
+/* Summarise columns: Fortran order, or one buffer per column. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -141,13 +141,28 @@ def solve(
     epsilon: float,
     weights: Buffer,
     bias: Buffer,
+    midpoints: Buffer | None,
 ) -> bool:
-    """Write the hyperplanes that sums define; False, and nothing of use, where that needs care.
+    """Write the hyperplanes that sums define (eq. 3 to 9); False, and nothing of use, where that needs care.
 
     ``sums``: float64 (K, m). ``counts``: float64 (K,). ``low``, ``span``: float64 (m,), what features are
     scaled by. ``weights``: float64 (R, m), of scaled features, with R = 1 for two classes, else K. ``bias``:
-    float64 (R,), goes with these.
+    float64 (R,), goes with these. ``midpoints``: float64 (R, m), where a feature speaks for neither side.
     It needs care where a class has no rows, or a value is so far from zero that float64 loses too much.
+    """
+
+def solve_means(
+    means: Buffer,
+    counts: Buffer,
+    rest: Buffer,
+    epsilon: float,
+    weights: Buffer,
+    bias: Buffer,
+    midpoints: Buffer,
+) -> None:
+    """Write the same from means of the scaled features that were taken with care (eq. 5 to 9).
+
+    ``means``: float64 (K, m), NaN where a class has no value. ``rest``: float64 (R, m), of the other side.
     """
 
 def is_delicate(sums: Buffer, counts: Buffer, low: Buffer) -> bool:

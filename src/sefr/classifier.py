@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ._answers.answers import Answers
@@ -22,6 +22,7 @@ from ._summary.readers import READERS
 from ._summary.summary import Summary
 from ._system.progress import Progress
 from ._system.threads import thread_count
+from ._system.types import Array, ClassWeight, Names, Rows, Scale, Weights
 from ._weights.class_weight import class_weights
 from ._weights.refine.lbfgs import Limits
 from ._weights.refine.refine import Earlier, Refined, TrainingRows, refine
@@ -38,7 +39,7 @@ class SEFRClassifier(Answers):
     ----------
     scale : "minmax", (low, high) or None, default="minmax"
         How features are brought to [0, 1]. "minmax" learns the lowest and highest value of each. A pair gives
-        known ranges (a sensor's 0..1023), numbers or one value a feature; training values outside are an
+        known ranges (a sensor's 0..1023), numbers or one value per feature; training values outside are an
         error. None takes values as they are; a negative one is an error.
     epsilon : float, default=1e-7
         Keeps eq. 5 of the paper from dividing by zero.
@@ -102,10 +103,10 @@ class SEFRClassifier(Answers):
     def __init__(
         self,
         *,
-        scale: Any = "minmax",
+        scale: Scale = "minmax",
         epsilon: float = 1e-7,
         missing: str = "error",
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         passes: int = 1,
         verbose: int = 0,
@@ -118,7 +119,7 @@ class SEFRClassifier(Answers):
         self.passes = passes
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
         """Learn from rows; what was learned before is forgotten.
 
         Parameters
@@ -180,7 +181,7 @@ class SEFRClassifier(Answers):
         summary: Summary,
         batches: Callable[[], Iterable[Labelled]],
         sample: Table,
-        names: NDArray[Any] | None = None,
+        names: Array | None = None,
     ) -> Self:
         """Learn from a Summary, which is the first pass, and make the others over batches of its rows.
 
@@ -228,7 +229,7 @@ class SEFRClassifier(Answers):
         self._fitted = self._solved(summary, None if names is None else np.array(names, dtype=object))
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Rows, y: ArrayLike, classes: Any = None, sample_weight: Weights = None) -> Self:
         """Learn from further rows: equal to having fitted all rows at once.
 
         With ``passes > 1`` the refined weights so far are the start for the new rows, of which alone the
@@ -273,7 +274,7 @@ class SEFRClassifier(Answers):
         self._fitted = replace(fitted, closed=closed or classes is not None)
         return self
 
-    def merge(self, other: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def merge(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
         """Add what another model or Summary has learned, or rows: equal to having fitted the rows of both.
 
         Not after further passes (``passes > 1``): refined weights come from rows, and these are not at hand.
@@ -304,7 +305,7 @@ class SEFRClassifier(Answers):
         self._fitted = self._solved(total, fitted.names, fitted, calibration)
         return self
 
-    def forget(self, other: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def forget(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
         """Take rows back, or all rows of another model or Summary: equal to never having seen them.
 
         With ``scale="minmax"`` the lowest and highest values stay those of all rows ever seen. Not after
@@ -404,7 +405,7 @@ class SEFRClassifier(Answers):
         return tags
 
     def _summarise(
-        self, X: Any, y: Any, sample_weight: Any, *, known: bool = False
+        self, X: Rows, y: ArrayLike, sample_weight: Weights, *, known: bool = False
     ) -> tuple[Summary, Labelled]:
         """Return the Summary of rows, and the rows; ``known``: their features must be those learned."""
         self.check_params()
@@ -414,7 +415,7 @@ class SEFRClassifier(Answers):
         n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
         return Summary.of_rows(rows, names, missing=self.missing, n_threads=n_threads), rows
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Labelled, tuple[str, ...] | None]:
+    def _read(self, X: Rows, y: ArrayLike, sample_weight: Weights) -> tuple[Labelled, Names]:
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
@@ -422,7 +423,7 @@ class SEFRClassifier(Answers):
         return read_rows(X, y, sample_weight)
 
     def _both(
-        self, verb: str, other: Any, y: Any = None, sample_weight: Any = None
+        self, verb: str, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None
     ) -> tuple[Fitted, Summary]:
         """Return what this model knows, and the Summary of the model, the Summary or the rows given."""
         fitted = self.fitted_
@@ -449,7 +450,7 @@ class SEFRClassifier(Answers):
     def _solved(
         self,
         summary: Summary,
-        names: NDArray[Any] | None,
+        names: Array | None,
         before: Fitted | None = None,
         calibration: Calibration | None = None,
     ) -> Fitted:
@@ -468,7 +469,7 @@ class SEFRClassifier(Answers):
         )
 
     def _learned(
-        self, summary: Summary, rows: Labelled, names: NDArray[Any] | None, before: Fitted | None = None
+        self, summary: Summary, rows: Labelled, names: Array | None, before: Fitted | None = None
     ) -> Fitted:
         """Return what is known after rows of the Summary were learned; ``before`` knows the others."""
         fitted = self._solved(summary, names, before)

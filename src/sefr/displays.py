@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from ._system.colours import AGAINST, FOR, NEUTRAL
 from ._system.text import picture_text
+from ._system.types import Array, Fields, Floats, Rows
 from .classifier import SEFRClassifier
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOST_NAME = 28  # characters of a name beside a bar
 
@@ -59,9 +62,9 @@ def names_of(clf: SEFRClassifier, feature_names: Sequence[str] | None = None) ->
     return names
 
 
-def subjects(clf: SEFRClassifier) -> list[Any]:
+def subjects(clf: SEFRClassifier) -> list[object]:
     """Return the labels that a positive score speaks for: the second of two, else all."""
-    labels: list[Any] = clf.classes_.tolist()
+    labels: list[object] = clf.classes_.tolist()
     return labels[1:] if len(labels) == 2 else labels
 
 
@@ -95,7 +98,7 @@ def effects(clf: SEFRClassifier) -> Floats:
 
 def strongest_features(
     clf: SEFRClassifier, count: int, feature_names: Sequence[str] | None = None
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """Return, per class, its features of the greatest effect: name, effect, score, share of the greatest."""
     names, found = names_of(clf, feature_names), effects(clf)
     lines = []
@@ -147,7 +150,7 @@ class ScoresDisplay:
     """
 
     scores: Floats
-    labels: Sequence[Any]
+    labels: Sequence[object]
     feature_names: Sequence[str]
     figure_: Any = field(default=None, repr=False)
     axes_: Any = field(default=None, repr=False)
@@ -259,22 +262,22 @@ class ContributionsDisplay:
 
     contributions: Floats
     score: float
-    label: Any
+    label: object
     feature_names: Sequence[str]
     figure_: Any = field(default=None, repr=False)
-    ax_: Any = field(default=None, repr=False)
+    ax_: Axes | None = field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
         cls,
         estimator: SEFRClassifier,
-        X: Any,
+        X: Rows,
         *,
         row: int = 0,
-        label: Any = None,
+        label: object = None,
         feature_names: Sequence[str] | None = None,
         count: int = 10,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw the contributions of one record.
 
@@ -294,7 +297,7 @@ class ContributionsDisplay:
             Where to draw; a new figure if None.
         """
         check_is_fitted(estimator)
-        one = X.iloc[[row]] if hasattr(X, "iloc") else X[row : row + 1]
+        one = _safe_indexing(X, [row])
         parts = np.atleast_2d(estimator.contributions(one)[0])
         labels = subjects(estimator)
         if label is None:
@@ -304,7 +307,7 @@ class ContributionsDisplay:
         display = cls(parts[at], score, labels[at], names_of(estimator, feature_names))
         return display.plot(count=count, ax=ax)
 
-    def plot(self, *, count: int = 10, ax: Any = None) -> Self:
+    def plot(self, *, count: int = 10, ax: Axes | None = None) -> Self:
         """Draw; see :meth:`from_estimator`."""
         names, values = gathered(self.contributions, self.feature_names, count)
         self.figure_, (self.ax_,) = _axes(None if ax is None else [ax], 1, (5.5, 1.2 + 0.26 * len(names)))
@@ -336,7 +339,7 @@ def check_image(image: tuple[int, int], n_features: int) -> None:
         raise ValueError(f"an image of {image[0]}x{image[1]} pixels does not fit {n_features} features")
 
 
-def draw_bars(axis: Any, names: Sequence[str], values: Floats) -> None:
+def draw_bars(axis: Axes, names: Sequence[str], values: Floats) -> None:
     """Draw horizontal bars to both sides of zero, the first on top."""
     places = np.arange(len(names))
     axis.barh(places, values, height=0.72, color=[FOR if value >= 0 else AGAINST for value in values])
@@ -355,7 +358,7 @@ def _norm(widest: float) -> Any:
     return FuncNorm((signed_root, signed_square), -widest, widest)
 
 
-def _axes(axes: Any, panels: int, size: tuple[float, float]) -> tuple[Any, NDArray[Any]]:
+def _axes(axes: Any, panels: int, size: tuple[float, float]) -> tuple[Any, Array]:
     """Return a figure and one Axes per panel."""
     if axes is not None:
         found = np.ravel(np.asarray(axes, dtype=object))

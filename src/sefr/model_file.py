@@ -18,13 +18,13 @@ from importlib.metadata import version
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._answers.fitted import Fitted
 from ._answers.probabilities import Calibration, TemperatureScaling
 from ._rows.labels import text_array
 from ._summary.summary import Summary
 from ._system.atomic_file import atomic_file
+from ._system.types import Array, Fields, Floats, Settings
 from ._weights.class_weight import class_weights
 from ._weights.hyperplanes import Scaling, planes_of
 from ._weights.refine.refine import Refined
@@ -50,8 +50,6 @@ LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") f
 LABEL_TYPES |= {"float16", "float32", "float64"}
 MOST_NAME = 200  # characters of the name of a batch
 EXACT = 2.0**53  # integers below it are written without a decimal point
-
-Floats = NDArray[np.float64]
 
 
 class ModelFileError(ValueError):
@@ -102,12 +100,12 @@ def load(path: str | os.PathLike[str]) -> SEFRClassifier:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def columns_of(clf: SEFRClassifier) -> Mapping[str, Any] | None:
+def columns_of(clf: SEFRClassifier) -> Settings | None:
     """Return what a model remembers of the columns of files, as the command stored it."""
     return clf.fitted_.columns
 
 
-def with_columns(clf: SEFRClassifier, columns: Mapping[str, Any]) -> SEFRClassifier:
+def with_columns(clf: SEFRClassifier, columns: Settings) -> SEFRClassifier:
     """Return the same model that also remembers the columns of files."""
     return SEFRClassifier.from_fitted(replace(clf.fitted_, columns=columns), **clf.get_params(deep=False))
 
@@ -169,7 +167,7 @@ def parse(content: bytes) -> SEFRClassifier:
         raise ModelFileError(f"the model does not hold together: {error}") from None
 
 
-def _model(found: dict[str, Any], n_bytes: int) -> SEFRClassifier:
+def _model(found: Fields, n_bytes: int) -> SEFRClassifier:
     summary = _summary(found, n_bytes)
     params = _params(found["settings"], summary.n_features)
     clf = SEFRClassifier(**params)
@@ -196,9 +194,9 @@ def _model(found: dict[str, Any], n_bytes: int) -> SEFRClassifier:
     return SEFRClassifier.from_fitted(fitted, **params)
 
 
-def _as_now(content: Any) -> dict[str, Any]:
+def _as_now(content: object) -> Fields:
     """Return the members of a file of schema 1 as those of today."""
-    members: dict[str, Any] = dict(_object(content, "the model"))
+    members: Fields = dict(_object(content, "the model"))
     sharpness = members.pop("sharpness", None)
     if isinstance(sharpness, list) and sharpness:
         mean = np.exp(np.mean(np.log(_array(sharpness, "sharpness", (len(sharpness),)))))
@@ -237,7 +235,7 @@ def _check_seal(content: bytes) -> int:
     return number
 
 
-def _settings(clf: SEFRClassifier) -> dict[str, Any]:
+def _settings(clf: SEFRClassifier) -> Fields:
     settings = dict(clf.get_params(deep=False))
     scale = settings["scale"]
     if scale is not None and not isinstance(scale, str):
@@ -256,7 +254,7 @@ def _settings(clf: SEFRClassifier) -> dict[str, Any]:
     return settings
 
 
-def _params(member: Any, n_features: int) -> dict[str, Any]:
+def _params(member: object, n_features: int) -> Fields:
     """Return the settings as parameters of the constructor, which checks the rest."""
     settings = _object(member, "settings")
     if isinstance(settings.get("scale"), list):
@@ -274,7 +272,7 @@ def _params(member: Any, n_features: int) -> dict[str, Any]:
     return settings
 
 
-def _labels(classes: NDArray[Any]) -> dict[str, Any]:
+def _labels(classes: Array) -> Fields:
     """Return the labels and what kind they are: "text", "object", "bytes" or a number type."""
     name = classes.dtype.name
     if name in LABEL_TYPES:
@@ -289,7 +287,7 @@ def _labels(classes: NDArray[Any]) -> dict[str, Any]:
     )
 
 
-def _classes(member: Any, n_bytes: int) -> NDArray[Any]:
+def _classes(member: object, n_bytes: int) -> Array:
     member = _check_members(member, ("kind", "labels", "closed"), "classes")
     kind, labels = member["kind"], member["labels"]
     if not isinstance(labels, list) or not labels:
@@ -331,7 +329,7 @@ def _refined_parts(refined: Refined) -> dict[str, Floats]:
     }
 
 
-def _refined(member: Any, shape: tuple[int, int]) -> Refined | None:
+def _refined(member: object, shape: tuple[int, int]) -> Refined | None:
     if member is None:
         return None
     parts = _check_members(member, REFINED_MEMBERS, "refined")
@@ -359,7 +357,7 @@ def _calibration_text(scaling: TemperatureScaling | None) -> str:
     return text.replace("{\n", f'{{\n    "inverse_temperature": {json.dumps(scaling.inverse)},\n', 1)
 
 
-def _scaling(member: Any, n_classes: int) -> TemperatureScaling | None:
+def _scaling(member: object, n_classes: int) -> TemperatureScaling | None:
     if member is None:
         return None
     parts = _check_members(member, CALIBRATION_MEMBERS, "calibration")
@@ -386,7 +384,7 @@ def _numbers(array: Floats | None) -> str:
     return json.dumps(values)
 
 
-def _summary(members: Mapping[str, Any], n_bytes: int) -> Summary:
+def _summary(members: Settings, n_bytes: int) -> Summary:
     parts = _check_members(members["summary"], SUMMARY_MEMBERS, "the summary")
     classes = _classes(members["classes"], n_bytes)
     features = members["features"]
@@ -421,7 +419,7 @@ def _array(values: Any, name: str, shape: tuple[int, ...], unseen: float | None 
     return array if unseen is None else np.where(np.isnan(array), unseen, array)
 
 
-def _check_members(member: Any, expected: tuple[str, ...], name: str) -> dict[str, Any]:
+def _check_members(member: object, expected: tuple[str, ...], name: str) -> Fields:
     found = _object(member, name)
     if unknown := [key for key in found if key not in expected]:
         raise ModelFileError(
@@ -432,13 +430,13 @@ def _check_members(member: Any, expected: tuple[str, ...], name: str) -> dict[st
     return found
 
 
-def _object(member: Any, name: str) -> dict[str, Any]:
+def _object(member: object, name: str) -> Fields:
     if not isinstance(member, dict):
         raise ModelFileError(f"{name} must be a JSON object")
     return member
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _distinct(pairs: list[tuple[str, Any]]) -> Fields:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise ModelFileError("a name occurs twice in one JSON object")
@@ -449,7 +447,7 @@ def _refuse_constant(text: str) -> NoReturn:
     raise ModelFileError(f"{text} is not JSON")
 
 
-def _line(value: Any) -> str:
+def _line(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()

@@ -7,17 +7,18 @@ draws the splits and makes the scorers.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from ._answers.fitted import Fitted
 from ._rows.inputs import read_rows
@@ -26,11 +27,10 @@ from ._rows.matrix import Selected
 from ._summary.folds import summaries_of_rests
 from ._summary.summary import Summary
 from ._system.threads import thread_count
+from ._system.types import Fields, Indices, Rows, Settings
 from ._weights.class_weight import class_weights
 from ._weights.solve import scaling_of
 from .classifier import SEFRClassifier
-
-Rows = NDArray[np.int64]
 
 # Sums of all folds that are kept at once; more folds than fit (leave-one-out) take one pass for each such
 # batch.
@@ -39,20 +39,20 @@ FOLD_BYTES = 64 << 20
 
 def cross_validate(
     estimator: Any,
-    X: Any,
-    y: Any = None,
+    X: Rows,
+    y: ArrayLike | None = None,
     *,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     scoring: Any = None,
     cv: Any = None,
     n_jobs: int | None = None,
     verbose: int = 0,
-    params: Mapping[str, Any] | None = None,
+    params: Settings | None = None,
     return_train_score: bool = False,
     return_estimator: bool = False,
     return_indices: bool = False,
     error_score: Any = np.nan,
-) -> dict[str, Any]:
+) -> Fields:
     """Evaluate by cross-validation: ``sklearn.model_selection.cross_validate``, from one pass over the data.
 
     Takes the same arguments and returns the same dictionary. One pass is enough when the estimator is a
@@ -78,7 +78,7 @@ def cross_validate(
     >>> cross_validate(SEFRClassifier(), X, y, cv=10)["test_score"].mean().round(3)
     np.float64(0.844)
     """
-    asked: dict[str, Any] = {
+    asked: Fields = {
         "groups": groups,
         "scoring": scoring,
         "n_jobs": n_jobs,
@@ -92,7 +92,7 @@ def cross_validate(
     if verbose or not _one_pass_can_do(estimator, y, params):
         return dict(sklearn_cross_validate(estimator, X, y, cv=cv, **asked))
     splits = _Splits(check_cv(cv, y, classifier=True), X, y, groups)
-    if splits.fold_of is not None:
+    if y is not None and splits.fold_of is not None:
         try:
             return _results(_Folds(estimator, X, y, params, splits, n_jobs), asked)
         except Exception:  # the ordinary way meets it too, and says it fold by fold as scikit-learn does
@@ -100,7 +100,7 @@ def cross_validate(
     return dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
 
 
-def _one_pass_can_do(estimator: Any, y: Any, params: Mapping[str, Any] | None) -> bool:
+def _one_pass_can_do(estimator: Any, y: ArrayLike | None, params: Settings | None) -> bool:
     return (
         type(estimator) is SEFRClassifier
         and estimator.passes == 1
@@ -117,10 +117,10 @@ class _Splits:
     all the rest. A row in no test fold has fold -1: it is in every training fold.
     """
 
-    def __init__(self, cv: Any, X: Any, y: Any, groups: Any) -> None:
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        self.tests: list[Rows] = []
-        self._odd: Iterator[tuple[Rows, Rows]] = iter(())
+    def __init__(self, cv: Any, X: Rows, y: ArrayLike | None, groups: ArrayLike | None) -> None:
+        n_rows = _num_samples(X)
+        self.tests: list[Indices] = []
+        self._odd: Iterator[tuple[Indices, Indices]] = iter(())
         self.n_rows = n_rows
         self.n_splits = cv.get_n_splits(X, y, groups)
         fold_of: NDArray[np.int32] | None = np.full(n_rows, -1, dtype=np.int32)
@@ -134,17 +134,21 @@ class _Splits:
             self.tests.append(test)
         self.fold_of = fold_of
 
-    def rest(self, test: Rows) -> Rows:
+    def rest(self, test: Indices) -> Indices:
         """Return all rows but these."""
         rest = np.ones(self.n_rows, dtype=bool)
         rest[test] = False
         return np.flatnonzero(rest)
 
-    def split(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
+    def split(
+        self, X: Rows | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test rows."""
         return chain(((self.rest(test), test) for test in self.tests), self._odd)
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(
+        self, X: Rows | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> int:
         """Return the number of splits."""
         return int(self.n_splits)
 
@@ -155,9 +159,9 @@ class _Folds:
     def __init__(
         self,
         estimator: SEFRClassifier,
-        X: Any,
-        y: Any,
-        params: Mapping[str, Any] | None,
+        X: Rows,
+        y: ArrayLike,
+        params: Settings | None,
         splits: _Splits,
         n_jobs: int | None,
     ) -> None:
@@ -226,12 +230,12 @@ class _Folds:
         return float(np.mean(known.answers(scores) == self.y[test]))
 
 
-def _results(folds: _Folds, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _results(folds: _Folds, asked: Settings) -> Fields:
     """Return what scikit-learn's ``cross_validate`` returns."""
     tests = folds.splits.tests
     scoring, returns = asked["scoring"], [name for name in asked if name.startswith("return_")]
     plain = scoring in (None, "accuracy") and not any(asked[name] for name in returns)
-    results: dict[str, list[Any]] = {"fit_time": [], "score_time": []}
+    results: dict[str, list[object]] = {"fit_time": [], "score_time": []}
     for fold, test in enumerate(tests):
         begun = time.perf_counter()
         if plain:
@@ -249,7 +253,7 @@ def _results(folds: _Folds, asked: Mapping[str, Any]) -> dict[str, Any]:
             scores["estimator"] = clf
         for name, value in scores.items():
             results.setdefault(name, []).append(value)
-    found: dict[str, Any] = {
+    found: Fields = {
         name: values if name == "estimator" else np.array(values) for name, values in results.items()
     }
     if asked["return_indices"]:
@@ -257,7 +261,7 @@ def _results(folds: _Folds, asked: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _scored(scorer: Any, clf: SEFRClassifier, folds: _Folds, rows: Rows, name: str) -> dict[str, float]:
+def _scored(scorer: Any, clf: SEFRClassifier, folds: _Folds, rows: Indices, name: str) -> dict[str, float]:
     value = scorer(clf, _safe_indexing(folds.X, rows), _safe_indexing(folds.y, rows))
     values = value if isinstance(value, dict) else {"score": value}
     return {f"{name}_{key}": number for key, number in values.items()}

@@ -26,7 +26,6 @@ from sefr.files.learning import (
     checked,
     checked_rows,
     evaluate_model,
-    labelled_rows,
     learn,
     without_feature_names,
 )
@@ -128,8 +127,6 @@ def test_sparse_rows_are_not_spread_out_beyond_memory(tmp_path):
     (tmp_path / "t.libsvm").write_text("1 1:1\n0 2:1\n" * 2000 + "0 300000:1\n")
     rows = open_dataset([str(tmp_path / "t.libsvm")])
     recipe = rows.recipe("label")
-    with pytest.raises(SourceError, match="too many"):
-        labelled_rows(rows, recipe, "error", lambda rows: None)
     batch = next(rows.batches(recipe.wanted()))
     with pytest.raises(SourceError, match="4,001 sparse rows of 300,000 columns are too many"):
         checked_rows(batch, recipe.matrix(batch.rows), recipe, "error")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -14,12 +14,11 @@ from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
 from .._summary.summary import Summary
 from .._system.threads import thread_count
+from .._system.types import Array, Floats, Rows
 from .._weights.held_out import HeldOut
 from .._weights.refine.refine import base_loss
 from .fitted import Fitted
 from .probabilities import Calibration, fit_scaling
-
-Floats = NDArray[np.float64]
 
 
 class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -45,7 +44,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._known.summary
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> Array:
         """The labels, sorted."""
         return self._known.summary.classes
 
@@ -55,7 +54,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._known.summary.n_features
 
     @property
-    def feature_names_in_(self) -> NDArray[Any]:
+    def feature_names_in_(self) -> Array:
         """Names of the features, where the rows had any."""
         if self._known.names is None:
             raise AttributeError(f"{type(self).__name__} has no attribute 'feature_names_in_'")
@@ -68,7 +67,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         return self._fitted
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Rows) -> Floats:
         """Return the scores: (n,) for two classes, above 0 being ``classes_[1]``; else (n, K), highest wins.
 
         Parameters
@@ -79,7 +78,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Rows) -> Array:
         """Return the label of every row.
 
         Parameters
@@ -90,7 +89,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self._scores(X)
         return self._fitted.answers(scores)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Rows) -> Floats:
         """Return the probability of every class, (n, K), in the order of ``classes_``.
 
         They are fitted to scores of up to a thousand training rows, corrected as if the model had not seen
@@ -112,7 +111,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return scaling.probabilities(scores)
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: Rows) -> Floats:
         """Return the logarithm of ``predict_proba``.
 
         Parameters
@@ -123,7 +122,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def calibrate(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the probabilities to rows that the model has not learned from; its answers stay as they are.
 
         Parameters
@@ -146,7 +145,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._fitted = fitted.with_calibration(Calibration(prior=fit_scaling(sample)))
         return self
 
-    def contributions(self, X: Any) -> Floats:
+    def contributions(self, X: Rows) -> Floats:
         """Split every score over the features, exactly: the parts of a row add up to its score.
 
         A part above 0 speaks for the class (for ``classes_[1]`` with two), below 0 against it; a missing
@@ -206,13 +205,13 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return list(refined.loss_curve)
         return [base_loss(self._fitted.summary.counts, self._fitted.class_weight)]
 
-    def _matrix(self, X: Any) -> Matrix:
+    def _matrix(self, X: Rows) -> Matrix:
         """Return X for the kernels; other features than those learned are an error."""
         matrix = matrix_of(X)
         self._check_features(X, matrix)
         return matrix
 
-    def _check_features(self, X: Any, matrix: Matrix) -> None:
+    def _check_features(self, X: Rows, matrix: Matrix) -> None:
         fitted = self._fitted
         if type(X) is not np.ndarray or fitted.names is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -222,7 +221,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{fitted.summary.n_features} features as input."
             )
 
-    def _scores(self, X: Any) -> Floats:
+    def _scores(self, X: Rows) -> Floats:
         fitted = self.fitted_
         n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
         return fitted.scores(self._matrix(X), self.missing, n_threads)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._rows.inputs import complain_of_bad_cell
 from .._rows.labelled import Labelled
 from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
 from .._summary.summary import Summary
+from .._system.types import Array, Floats, Settings
 from .._system.value import Value
 from .._weights.held_out import held_out_scores
 from .._weights.hyperplanes import Hyperplanes, Scaling, leave_out_missing
 from .._weights.refine.refine import Refined
 from .._weights.solve import solve, weights_and_midpoints
 from .probabilities import Calibration, TemperatureScaling
-
-Floats = NDArray[np.float64]
 
 NOTHING = Calibration()
 
@@ -46,8 +42,8 @@ class Fitted(Value):
     refined: Refined | None = None
     calibration: Calibration = NOTHING
     closed: bool = False
-    columns: Mapping[str, Any] | None = None
-    names: NDArray[Any] | None = None
+    columns: Settings | None = None
+    names: Array | None = None
     batches: tuple[str, ...] = ()
 
     @cached_property
@@ -79,7 +75,7 @@ class Fitted(Value):
             leave_out_missing(planes, self.midpoints, matrix, scores, np.isnan(scores[:, seen]))
         return scores
 
-    def answers(self, scores: Floats) -> NDArray[Any]:
+    def answers(self, scores: Floats) -> Array:
         """Return the labels that scores (n, R) stand for: the highest, or the sign where there is one."""
         codes = (scores.ravel() > 0).view(np.int8) if scores.shape[1] == 1 else scores.argmax(axis=1)
         return np.asarray(self.summary.classes[codes])
@@ -106,6 +102,6 @@ class Fitted(Value):
             new = self.refined.held_out
         return self.with_calibration(Calibration(new) if before == NOTHING else before.with_sample(new))
 
-    def calibration_over(self, classes: NDArray[Any]) -> Calibration:
+    def calibration_over(self, classes: Array) -> Calibration:
         """Return the calibration for classes that these are among."""
         return self.calibration.over(find_labels(classes, self.summary.classes), len(classes))

@@ -7,9 +7,9 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from .._system.types import Array
 from ..classifier import SEFRClassifier
 
 OPSET = 17
@@ -76,14 +76,14 @@ class _Graph:
 
     def __init__(self, helper: Any) -> None:
         self.helper = helper
-        self.nodes: list[Any] = []
-        self.initializers: list[Any] = []
+        self.nodes: list[object] = []
+        self.initializers: list[object] = []
 
     def node(self, operator: str, inputs: list[str], output: str, **attributes: Any) -> str:
         self.nodes.append(self.helper.make_node(operator, inputs, [output], **attributes))
         return output
 
-    def constant(self, name: str, values: NDArray[Any]) -> str:
+    def constant(self, name: str, values: Array) -> str:
         from onnx import numpy_helper
 
         self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
@@ -111,7 +111,7 @@ def _scores(graph: _Graph, clf: SEFRClassifier) -> str:
     return graph.node("Add", ["balance", graph.constant("unseen", unseen)], "raw")
 
 
-def _labels(classes: NDArray[Any], types: Any) -> tuple[int, list[Any]]:
+def _labels(classes: Array, types: Any) -> tuple[int, list[object]]:
     """Return the labels and their ONNX type."""
     kind = classes.dtype.kind
     if kind in "iu":

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._system.types import Floats
 from .._weights.held_out import HeldOut
 from .._weights.hyperplanes import per_class
-
-Floats = NDArray[np.float64]
 
 # The variance of an offset before any row is seen.
 OFFSET_VARIANCE = 25.0

@@ -6,7 +6,6 @@ import base64
 import io
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any
 
 import jinja2
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._system.colours import AGAINST, AGAINST_DARK, FOR, FOR_DARK, NEUTRAL, NEUTRAL_DARK, channels
 from .._system.text import visible
+from .._system.types import Array, Fields
 from ..classifier import SEFRClassifier
 from ..displays import (
     check_image,
@@ -37,7 +37,7 @@ def report(
     *,
     title: str,
     image: tuple[int, int] | None = None,
-    records: Sequence[Any] = (),
+    records: Sequence[object] = (),
     feature_names: Sequence[str] | None = None,
 ) -> str:
     """Return a self-contained HTML page: what each feature does for every class, and records explained.
@@ -94,20 +94,20 @@ def report(
     )
 
 
-def _harmless(value: Any) -> Any:
+def _harmless(value: object) -> object:
     """Make foreign text visible before Jinja escapes it; markup of the page's own stays as it is."""
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def explained(
     clf: SEFRClassifier,
-    X: NDArray[Any],
+    X: Array,
     *,
     places: Sequence[str],
-    truths: Sequence[Any] | None = None,
+    truths: Sequence[object] | None = None,
     feature_names: Sequence[str] | None = None,
     count: int = 12,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """Return what the report says of each record: its label, its score and where that comes from.
 
     ``places`` says where each record is from; ``truths`` its true label, if known.
@@ -144,7 +144,7 @@ def _plain(value: float | None) -> str:
 
 def _cards(
     clf: SEFRClassifier, image: tuple[int, int] | None, found: NDArray[np.float64], names: list[str]
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """Return, for each class, its features of the greatest effect, and its picture in both themes."""
     counts = dict(zip(clf.classes_.tolist(), clf.summary_.counts.tolist(), strict=True))
     many = WIDE_CARD_FEATURES if len(found) == 1 else CARD_FEATURES

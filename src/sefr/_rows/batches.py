@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._system.types import Array, Floats
 from .labelled import Labelled, Table, run_starts, sample_size
 from .matrix import Dense, Matrix, Sparse, Standardisation
-
-Floats = NDArray[np.float64]
 
 
 def restartable(batches: Any) -> Callable[[], Iterator[Any]]:
@@ -39,7 +38,7 @@ def unpack_batch(batch: Any, number: int) -> tuple[Any, Any, Any]:
 class Gathered(Dense):
     """Rows of several batches, in float64, that are to be treated like those of the first."""
 
-    def __init__(self, array: NDArray[Any], like: Matrix) -> None:
+    def __init__(self, array: Array, like: Matrix) -> None:
         super().__init__(array)
         self.like = like
 
@@ -87,9 +86,7 @@ class Gatherer:
             self.step = step
             self._kept = [kept.reached(step) for kept in self._kept]
 
-    def sample(
-        self, classes: NDArray[Any], renamed: Callable[[Labelled], Labelled] = lambda rows: rows
-    ) -> Table:
+    def sample(self, classes: Array, renamed: Callable[[Labelled], Labelled] = lambda rows: rows) -> Table:
         """Return what was kept, coded by ``classes``; weights only if it is all rows."""
         kept = [k for k in self._kept if len(k.weights)]
         tables = [renamed(k.batch).over(classes) for k in kept]

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from .._system.types import Array, Floats, Rows
 from .labelled import Labelled
 from .labels import encode
 from .matrix import KERNEL_TYPES, Columns, Dense, Matrix, Raw, Sparse, Stacked
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 # Arrow's names of the types that the kernels read in place: booleans are bits there.
 ARROW_TYPES = frozenset(
@@ -43,7 +45,7 @@ def complain_of_sums(rows: Labelled, raw: Raw, feature_names: Sequence[str] | No
 
 def complain_of_bad_cell(
     matrix: Matrix,
-    feature_names: Sequence[str] | NDArray[Any] | None,
+    feature_names: Sequence[str] | Array | None,
     *,
     skip: NDArray[np.bool_] | None = None,
     missing: str = "error",
@@ -59,19 +61,19 @@ def complain_of_bad_cell(
     raise ValueError(f"Input X contains infinity: {where}.")
 
 
-def refuse_one_class(classes: NDArray[Any], where: str, hint: str = "") -> None:
+def refuse_one_class(classes: Array, where: str, hint: str = "") -> None:
     """Raise an error if there is one class only."""
     if len(classes) < 2:
         only = "" if not len(classes) else f": {classes[0]!r}"
         raise ValueError(f"SEFR needs at least two classes, but {where} has one class only{only}{hint}")
 
 
-def describe_feature(feature: int, names: Sequence[str] | NDArray[Any] | None) -> str:
+def describe_feature(feature: int, names: Sequence[str] | Array | None) -> str:
     """Return "column 3" or "column 3 ('age')"."""
     return f"column {feature}" if names is None else f"column {feature} ({names[feature]!r})"
 
 
-def checked_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+def checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats | None:
     """Return the weights as float64, one a row; say what is wrong with them."""
     if sample_weight is None:
         return None
@@ -96,7 +98,7 @@ def checked_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     return weights
 
 
-def feature_names_of(X: Any) -> tuple[str, ...] | None:
+def feature_names_of(X: Rows) -> tuple[str, ...] | None:
     """Return the column names of a dataframe whose names are all strings, else None."""
     columns = getattr(X, "column_names", None) or getattr(X, "columns", None)
     if columns is None:
@@ -105,7 +107,7 @@ def feature_names_of(X: Any) -> tuple[str, ...] | None:
     return names if all(isinstance(name, str) for name in names) else None
 
 
-def feature_names_in(X: Any) -> NDArray[Any] | None:
+def feature_names_in(X: Rows) -> Array | None:
     """Return the features' names as scikit-learn sees them; None where there are none."""
     if type(X) is np.ndarray:  # asking what X might be takes 30 us
         return None
@@ -114,7 +116,7 @@ def feature_names_in(X: Any) -> NDArray[Any] | None:
     return getattr(asked, "feature_names_in_", None)
 
 
-def labelled(matrix: Matrix, y: Any, sample_weight: Any = None) -> Labelled:
+def labelled(matrix: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Labelled:
     """Return rows with their labels and weights; say what is wrong with these."""
     classes, codes = encode(y)
     if len(codes) != matrix.shape[0]:
@@ -124,12 +126,14 @@ def labelled(matrix: Matrix, y: Any, sample_weight: Any = None) -> Labelled:
     return Labelled(matrix, classes, codes, checked_weights(sample_weight, len(codes)))
 
 
-def read_rows(X: Any, y: Any, sample_weight: Any = None) -> tuple[Labelled, tuple[str, ...] | None]:
+def read_rows(
+    X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> tuple[Labelled, tuple[str, ...] | None]:
     """Return what was passed as rows with their labels, and the features' names where they have any."""
     return labelled(matrix_of(X), y, sample_weight), feature_names_of(X)
 
 
-def matrix_of(X: Any) -> Matrix:
+def matrix_of(X: Rows) -> Matrix:
     """Return ``X`` as a matrix that the kernels can read, without copying it.
 
     Raises what scikit-learn raises for what is not a table of numbers; NaN and infinity are left to the sums.
@@ -162,13 +166,13 @@ def _refuse_lazy(X: Any) -> None:
         )
 
 
-def _array(X: Any) -> NDArray[Any]:
+def _array(X: Any) -> Array:
     if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2 and X.size:
         return np.asarray(X)
     return np.asarray(check_array(X, dtype="numeric", ensure_all_finite=False, copy=False))
 
 
-def _sparse(X: Any) -> Sparse:
+def _sparse(X: csr_matrix) -> Sparse:
     _check_indices(X)
     X = check_array(
         X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, accept_large_sparse=True
@@ -181,9 +185,9 @@ def _sparse(X: Any) -> Sparse:
     return Sparse(X)
 
 
-def _check_indices(X: Any) -> None:
+def _check_indices(X: csr_matrix) -> None:
     """Refuse a matrix that points outside itself, before scipy follows it there."""
-    axes: list[tuple[Any, int]] = []
+    axes: list[tuple[Array, int]] = []
     if X.format in ("csr", "csc", "bsr"):
         rows, columns = X.shape if X.format != "csc" else X.shape[::-1]
         if X.format == "bsr":
@@ -260,7 +264,7 @@ def _arrow_pieces(X: Any) -> list[Columns]:
     return [Columns([column.to_numpy() for column in batch.columns], batch.num_rows) for batch in batches]
 
 
-def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, NDArray[Any]]:
+def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, Array]:
     """Return the columns of Python objects that are all numbers."""
     found = {}
     for name in names:
@@ -272,7 +276,7 @@ def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, NDArray[Any]
     return found
 
 
-def _one_block(X: Any) -> NDArray[Any] | None:
+def _one_block(X: Any) -> Array | None:
     """Return the array behind a pandas frame of one numpy type: a view, not a copy."""
     if not nw.dependencies.is_pandas_dataframe(X):
         return None
@@ -282,7 +286,7 @@ def _one_block(X: Any) -> NDArray[Any] | None:
     return None
 
 
-def _column(series: Any) -> NDArray[Any]:
+def _column(series: Any) -> Array:
     if series.null_count() or series.dtype.is_decimal():
         series = series.cast(nw.Float64)
     values = np.asarray(series.to_numpy())

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._system.types import Array, Codes, Floats, Indices
 from .labels import find_labels
-from .matrix import Codes, Matrix, Rows
-
-Floats = NDArray[np.float64]
+from .matrix import Matrix
 
 # Rows that choose the steps. One in a thousand steps the wrong way is caught by the pass that follows it.
 SAMPLE_ROWS = 1024
@@ -33,11 +33,11 @@ class Labelled(NamedTuple):
     """Rows as they come: coded by the classes of their own labels."""
 
     matrix: Matrix
-    classes: NDArray[Any]
+    classes: Array
     codes: Codes
     weights: Floats | None
 
-    def over(self, classes: NDArray[Any]) -> Table:
+    def over(self, classes: Array) -> Table:
         """Return the rows coded by other classes; rows of a class that is not among them are left out."""
         if classes is self.classes or np.array_equal(classes, self.classes):
             return Table(self.matrix, self.codes, self.weights)
@@ -67,16 +67,20 @@ def sample_of(table: Table, n_classes: int) -> Table:
     return Table(table.matrix.take(rows), table.codes[rows], None)
 
 
-def spread_rows(n_rows: int, weights: Floats | None, most: int) -> Rows:
+def spread_rows(n_rows: int, weights: Floats | None, most: int) -> Indices:
     """Return ``most`` rows, evenly spread by weight; a heavy row several times."""
-    total = n_rows if weights is None else weights.sum()
-    places = (np.arange(most) + 0.5) / most * total
+    places = _even(most) * (n_rows if weights is None else weights.sum())
     if weights is None:
         return places.astype(np.int64)
     return np.minimum(np.searchsorted(np.cumsum(weights), places, side="right"), n_rows - 1)
 
 
-def run_starts(matrix: Matrix, codes: Codes, rows: Rows, most: int) -> NDArray[np.intp] | None:
+@lru_cache(maxsize=4)
+def _even(count: int) -> Floats:
+    return (np.arange(count) + 0.5) / count
+
+
+def run_starts(matrix: Matrix, codes: Codes, rows: Indices, most: int) -> NDArray[np.intp] | None:
     """Return where runs of equal rows of one code begin among ``rows``; None if there are more than ``most``.
 
     A few columns tell most rows apart, and reading ends where there are too many.

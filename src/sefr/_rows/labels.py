@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import type_of_target
 
 from .. import _native
+from .._system.types import Array, Codes
 
-Codes = NDArray[np.int32]
 
-
-def encode(y: Any) -> tuple[NDArray[Any], Codes]:
+def encode(y: ArrayLike) -> tuple[Array, Codes]:
     """Return the sorted distinct labels and, for every row, the position of its label among them.
 
     Raises ``ValueError`` for labels that are missing, continuous, or not one a row.
@@ -44,12 +42,12 @@ def encode(y: Any) -> tuple[NDArray[Any], Codes]:
     raise ValueError(f"Unknown label type: labels of dtype {labels.dtype}; use strings, integers or booleans")
 
 
-def column(y: Any) -> NDArray[Any]:
-    """Return ``y`` as a 1-D array; say clearly when it is not one label a row."""
+def column(y: ArrayLike) -> Array:
+    """Return ``y`` as a 1-D array; say clearly when it is not one label per row."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     if hasattr(y, "toarray"):
-        raise TypeError("Sparse data was passed for y, but one label a row is needed; use y.toarray()")
+        raise TypeError("Sparse data was passed for y, but one label per row is needed; use y.toarray()")
     labels = np.asarray(y)
     if not labels.dtype.isnative:
         labels = labels.astype(labels.dtype.newbyteorder("="))
@@ -66,10 +64,10 @@ def column(y: Any) -> NDArray[Any]:
     return labels
 
 
-def are_alike(a: NDArray[Any], b: NDArray[Any]) -> bool:
+def are_alike(a: Array, b: Array) -> bool:
     """Say whether two sets of labels can be told apart and ordered together."""
 
-    def kind(labels: NDArray[Any]) -> str:
+    def kind(labels: Array) -> str:
         if labels.dtype.kind in "iuf":
             return "number"
         if labels.dtype.kind in "UO" and (labels.size == 0 or isinstance(labels[0], str)):
@@ -79,7 +77,7 @@ def are_alike(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return kind(a) == kind(b)
 
 
-def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def union_of_labels(a: Array, b: Array) -> Array:
     """Return the labels of both, sorted: numbers of different types are compared as numbers, exactly.
 
     Examples
@@ -98,7 +96,7 @@ def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     raise ValueError(f"labels from {values[0]!r} to {values[-1]!r} have no number type in common")
 
 
-def find_labels(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+def find_labels(classes: Array, labels: Array) -> NDArray[np.intp]:
     """Return the place of each label among ``classes``, which are sorted; -1 for one that is not there."""
     if labels.dtype == classes.dtype or labels.dtype.kind not in "iuf":
         at = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
@@ -107,7 +105,7 @@ def find_labels(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]
     return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
 
 
-def text_array(labels: list[str], n_bytes: int) -> NDArray[Any]:
+def text_array(labels: list[str], n_bytes: int) -> Array:
     """Return text as an array of items of one width; refuse it where that is far above ``n_bytes``."""
     longest = max(map(len, labels), default=0)
     if 4 * longest * len(labels) > 16 * n_bytes + (1 << 20):
@@ -115,11 +113,11 @@ def text_array(labels: list[str], n_bytes: int) -> NDArray[Any]:
     return np.array(labels, dtype=str)
 
 
-def _sorted(classes: NDArray[Any], codes: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+def _sorted(classes: Array, codes: Array) -> tuple[Array, Codes]:
     return classes, codes.astype(np.int32, copy=False)
 
 
-def _whole_numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _whole_numbers(labels: Array) -> tuple[Array, Array]:
     if not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise ValueError(f"Input y contains NaN or infinity: row {row}.")
@@ -132,7 +130,7 @@ def _whole_numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.unique(labels, return_inverse=True)
 
 
-def _strings(labels: NDArray[Any], codes: Codes) -> tuple[NDArray[Any], Codes]:
+def _strings(labels: Array, codes: Codes) -> tuple[Array, Codes]:
     labels = np.ascontiguousarray(labels)
     if labels.dtype.itemsize == 0:
         return labels[:1], np.zeros(len(labels), dtype=np.int32)
@@ -140,7 +138,7 @@ def _strings(labels: NDArray[Any], codes: Codes) -> tuple[NDArray[Any], Codes]:
     return _in_order(labels[first], codes)
 
 
-def _objects(labels: NDArray[Any], codes: Codes) -> tuple[NDArray[Any], Codes]:
+def _objects(labels: Array, codes: Codes) -> tuple[Array, Codes]:
     try:
         seen = _native.encode_objects(labels, codes)
     except TypeError as error:
@@ -168,7 +166,7 @@ def _missing(value: object) -> bool:
         return True
 
 
-def _in_order(distinct: NDArray[Any], codes: Codes) -> tuple[NDArray[Any], Codes]:
+def _in_order(distinct: Array, codes: Codes) -> tuple[Array, Codes]:
     order = np.argsort(distinct, kind="stable")
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)

@@ -11,9 +11,8 @@ from .. import _native
 from .._rows.inputs import complain_of_sums
 from .._rows.labelled import Labelled
 from .._rows.matrix import Dense, Grouping, Matrix, Raw
+from .._system.types import Floats
 from .double_double import DoubleDouble
-
-Floats = NDArray[np.float64]
 
 # A feature is summed anew, measured from its lowest value, where that value exceeds the mean distance from
 # it by this factor: the plain sum then keeps fewer than 44 of 53 bits of what the weights are made from.

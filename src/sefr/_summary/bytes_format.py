@@ -19,12 +19,13 @@ bytes. The checksum finds damage, not forgery: sign or encrypt them where someon
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._rows.labels import text_array
+from .._system.types import Array, Fields
 
 if TYPE_CHECKING:
     from .summary import Summary
@@ -83,7 +84,7 @@ def packed(summary: Summary) -> bytes:
     return body + zlib.crc32(body).to_bytes(4, "little")
 
 
-def unpacked(data: bytes | bytearray | memoryview) -> dict[str, Any]:
+def unpacked(data: bytes | bytearray | memoryview) -> Fields:
     """Return the parts of a Summary; raise ``ValueError`` for anything but the whole bytes of one."""
     data = bytes(data)
     if len(data) < len(MAGIC) + 5 or not data.startswith(MAGIC):
@@ -100,7 +101,7 @@ def unpacked(data: bytes | bytearray | memoryview) -> dict[str, Any]:
     if flags & ~(TAILS | PRESENT | NAMES | COUNT_TAILS | PRESENT_TAILS):
         raise ValueError(f"the bytes of this Summary have unknown flags {flags}")
     cells = (n_classes, n_features)
-    parts: dict[str, Any] = {"classes": reader.labels(n_classes)}
+    parts: Fields = {"classes": reader.labels(n_classes)}
     parts["counts"] = reader.array((n_classes,))
     parts["sums"] = reader.array(cells)
     parts["tails"] = reader.array(cells) if flags & TAILS else None
@@ -136,7 +137,7 @@ def _packed_array(array: NDArray[np.float64]) -> bytes:
     raise AssertionError("float64 holds itself")
 
 
-def _packed_labels(classes: NDArray[Any]) -> bytes:
+def _packed_labels(classes: Array) -> bytes:
     kind = classes.dtype.kind
     if kind in "iufb":
         name = f"{kind}{classes.dtype.itemsize}"
@@ -182,14 +183,14 @@ class _Reader:
             raise ValueError(f"the bytes of this Summary hold numbers of unknown kind {index}")
         return KINDS[index]
 
-    def numbers(self, n: int, kind: str) -> NDArray[Any]:
+    def numbers(self, n: int, kind: str) -> Array:
         return np.frombuffer(self.take(n * int(kind[1:])), dtype="<" + kind)
 
     def array(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         n = shape[0] * shape[1] if len(shape) == 2 else shape[0]
         return self.numbers(n, self.kind(ARRAY_KINDS)).astype(np.float64).reshape(shape)
 
-    def labels(self, n: int) -> NDArray[Any]:
+    def labels(self, n: int) -> Array:
         kind = self.kind(KINDS)
         if kind in {"text", "text objects"}:
             return self.text_labels(n, as_objects=kind == "text objects")
@@ -200,7 +201,7 @@ class _Reader:
         values = self.numbers(n, kind)
         return values.astype(values.dtype.newbyteorder("="))
 
-    def text_labels(self, n: int, *, as_objects: bool) -> NDArray[Any]:
+    def text_labels(self, n: int, *, as_objects: bool) -> Array:
         texts = self.texts(n)
         return np.array(texts, dtype=object) if as_objects else text_array(texts, len(self.data))
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from .._system.types import Floats
 
 
 class DoubleDouble(NamedTuple):

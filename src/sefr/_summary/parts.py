@@ -6,13 +6,12 @@ would let one message decide every answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from .._system.types import Array, Floats, Settings
 
 # The rows that a Summary may stand for: far above any data, far below where float64 loses its way.
 MOST_ROWS = 2.0**100
@@ -22,8 +21,8 @@ PARTS = frozenset(["counts", "sums", "low", "high", "present", "tails", "count_t
 
 
 def checked_parts(
-    classes: Any, feature_names: Sequence[str] | None, parts: Mapping[str, Any]
-) -> tuple[NDArray[Any], dict[str, Floats]]:
+    classes: Any, feature_names: Sequence[str] | None, parts: Settings
+) -> tuple[Array, dict[str, Floats]]:
     """Return the labels and the parts as new arrays, without those that are None, or say what is wrong."""
     if unknown := set(parts) - PARTS:
         raise TypeError(f"a Summary has no part {min(unknown)!r}")

@@ -10,20 +10,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._rows.inputs import describe_feature, read_rows
 from .._rows.labelled import Labelled
 from .._rows.labels import are_alike, find_labels, union_of_labels
 from .._rows.matrix import every_run
 from .._system.threads import thread_count
+from .._system.types import Array, Fields, Floats, Rows
 from .accumulate import accumulate
 from .bytes_format import packed, unpacked
 from .double_double import DoubleDouble
 from .parts import checked_parts
 from .readers import READERS
-
-Floats = NDArray[np.float64]
 
 # The part of a count that rounding may leave over when rows are taken away.
 COUNT_SLACK = 1e-9
@@ -72,7 +71,7 @@ class Summary:
         *("present", "present_tails", "sums", "tails"),
     )
 
-    classes: NDArray[Any]
+    classes: Array
     counts: Floats
     count_tails: Floats | None
     sums: Floats
@@ -95,7 +94,13 @@ class Summary:
 
     @classmethod
     def of(
-        cls, X: Any, y: Any, sample_weight: Any = None, *, missing: str = "error", n_jobs: int | None = None
+        cls,
+        X: Rows,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        missing: str = "error",
+        n_jobs: int | None = None,
     ) -> Summary:
         """Summarise rows in one pass.
 
@@ -247,7 +252,7 @@ class Summary:
     @classmethod
     def from_doubles(
         cls,
-        classes: NDArray[Any],
+        classes: Array,
         counts: DoubleDouble,
         sums: DoubleDouble,
         present: DoubleDouble | None,
@@ -300,14 +305,14 @@ class Summary:
         """Number of rows, by weight."""
         return float(self.counts.sum())
 
-    def over(self, classes: NDArray[Any]) -> Summary:
+    def over(self, classes: Array) -> Summary:
         """Return this Summary with the classes given, a superset of its own."""
         if np.array_equal(classes, self.classes):
             return self
         at = find_labels(classes, self.classes)
         return self._each(classes, lambda part: _spread(part, at, len(classes)))
 
-    def within(self, classes: NDArray[Any]) -> Summary:
+    def within(self, classes: Array) -> Summary:
         """Return this Summary over exactly the classes given; another class is an error."""
         unknown = find_labels(classes, self.classes) < 0
         if unknown.any():
@@ -315,7 +320,7 @@ class Summary:
             raise ValueError(f"unknown class {label!r}: classes was given as {list(classes)}")
         return self.over(classes)
 
-    def relabelled(self, classes: NDArray[Any]) -> Summary:
+    def relabelled(self, classes: Array) -> Summary:
         """Return this Summary with other names for its classes, given in their present order."""
         order = np.argsort(classes, kind="stable")
         return self._each(classes[order], lambda part: part[order])
@@ -414,12 +419,12 @@ class Summary:
     def __repr__(self) -> str:
         return f"<Summary: {self.n_rows:g} rows, {self.n_features} features, {len(self.classes)} classes>"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         """Return plain parts, for pickle and for skops."""
         derived = {"n_features", "n_scores"}
         return {name: getattr(self, name) for name in self.__slots__ if name not in derived}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Fields) -> None:
         for name, value in state.items():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
@@ -454,7 +459,7 @@ class Summary:
             None,
         )
 
-    def _each(self, classes: NDArray[Any], change: Callable[[Floats], Floats]) -> Summary:
+    def _each(self, classes: Array, change: Callable[[Floats], Floats]) -> Summary:
         """Return a Summary of other classes, from these parts, each changed along its first axis."""
         present = self.double_present
         return self.from_doubles(

@@ -7,11 +7,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._summary.summary import Summary
-
-Floats = NDArray[np.float64]
+from .._system.types import Floats
 
 
 def class_weights(setting: Any, summary: Summary) -> Floats | None:

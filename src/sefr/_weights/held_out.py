@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows.labelled import Labelled, Table, spread_rows
-from .._rows.matrix import Matrix, Rows, every_run
+from .._rows.matrix import Matrix, every_run
 from .._summary.summary import Summary
+from .._system.types import Floats, Indices
 from .._system.value import Value
 from .hyperplanes import Hyperplanes, Scaling, leave_out_missing, per_class
 from .solve import means, solve, weights_and_midpoints
 
-Floats = NDArray[np.float64]
-
 MOST_ROWS = 1024
-# Rows whose scores are kept after one pass; the values that are read for it, and the multiplications: so
+# Indices whose scores are kept after one pass; the values that are read for it, and the multiplications: so
 # many, and a part of the values that the pass reads.
 SCORED_ROWS = 256
 FEWEST_SCORED = 64
@@ -113,7 +112,7 @@ def held_out_scores(
     return HeldOut(scores, coded.codes[some], weights, evidence, (summary, planes))
 
 
-def _sample(rows: Table, total: float, most: int, counts: Floats) -> tuple[Rows, Floats, Floats | None]:
+def _sample(rows: Table, total: float, most: int, counts: Floats) -> tuple[Indices, Floats, Floats | None]:
     """Return about ``most`` rows, evenly spread by weight, with their weights and their evidence."""
     n_rows = rows.matrix.shape[0]
     if max(total, n_rows) <= most:
@@ -122,7 +121,10 @@ def _sample(rows: Table, total: float, most: int, counts: Floats) -> tuple[Rows,
         some = np.flatnonzero(rows.weights)
         return some, rows.weights[some], None
     some, weights = spread_rows(n_rows, rows.weights, most), np.ones(most)
-    rare = (counts > 0) & (counts * len(counts) < RARE_PART * counts.sum())
+    bound = RARE_PART * counts.sum() / len(counts)
+    if counts.min() >= bound:
+        return some, weights, None
+    rare = (counts > 0) & (counts < bound)
     if not rare.any():
         return some, weights, None
     some = some[~rare[rows.codes[some]]]
@@ -153,7 +155,7 @@ def _share(n_rows: float, n_features: int, n_planes: int, *, sparse: bool) -> tu
 
 
 def _scores_by_some_features(
-    matrix: Matrix, some: Rows, step: int, summary: Summary, planes: Hyperplanes, epsilon: float
+    matrix: Matrix, some: Indices, step: int, summary: Summary, planes: Hyperplanes, epsilon: float
 ) -> Floats:
     scaling = Scaling(every_run(planes.scaling.low, step), every_run(planes.scaling.span, step))
     part = solve(summary.every_run(step), scaling, epsilon)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._rows.matrix import Matrix
+from .._system.types import Floats
 from .._system.value import Value
-
-Floats = NDArray[np.float64]
 
 # coef·x cancels against the intercept where values lie further from zero than this many spans; there the
 # score is taken from (x - low) / span itself. 2**8 spans cost 8 of 53 bits.
@@ -64,7 +64,7 @@ class Hyperplanes(Value):
         span, weights = self.scaling.span, self.weights
         with np.errstate(all="ignore"):
             coef = weights / span
-            if np.isfinite(coef).all():
+            if isfinite(coef.sum()):
                 return coef
             coef = np.divide(weights, span, out=np.zeros_like(weights), where=span > 0)
         return np.nan_to_num(coef, copy=False)

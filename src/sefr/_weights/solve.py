@@ -6,27 +6,26 @@ one-against-all is the total minus the class. Cost: O(m·K), whatever the number
 
 from __future__ import annotations
 
-from typing import Any
+from math import isfinite
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from .. import _native
 from .._rows.inputs import describe_feature
 from .._summary.accumulate import delicate
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
+from .._system.types import Floats, Scale
 from .hyperplanes import Hyperplanes, Scaling, planes_of
-
-Floats = NDArray[np.float64]
 
 # Products of two counts leave float64 beyond these.
 SMALL = 1e-100
 
 
-def scaling_of(summary: Summary, scale: Any) -> Scaling:
+def scaling_of(summary: Summary, scale: Scale) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
-    if not (summary.counts > 0).any():
+    if not summary.counts.any():
         raise ValueError("there are no rows to learn from")
     m = summary.n_features
     if scale is None:
@@ -37,7 +36,8 @@ def scaling_of(summary: Summary, scale: Any) -> Scaling:
     if isinstance(scale, str):
         with np.errstate(over="ignore"):
             span = summary.high - summary.low
-        if np.isfinite(span).all():
+            plain = isfinite(span.sum())
+        if plain:
             return Scaling(summary.low, span)
         seen = summary.high >= summary.low
         low = np.where(seen, summary.low, 0.0)
@@ -55,7 +55,7 @@ def scaling_of(summary: Summary, scale: Any) -> Scaling:
     return Scaling(low, span)
 
 
-def known_ranges(scale: Any, n_features: int) -> tuple[Floats, Floats]:
+def known_ranges(scale: tuple[ArrayLike, ArrayLike], n_features: int) -> tuple[Floats, Floats]:
     """Return low and high for every feature from a pair given for all of them or one by one."""
     try:
         low, high = (np.asarray(side, dtype=np.float64) for side in scale)
@@ -118,16 +118,8 @@ def _others(parts: DoubleDouble) -> DoubleDouble:
 
 def solve(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperplanes:
     """Return the hyperplanes that the rows behind a Summary define."""
-    if not SMALL < summary.counts.sum() < 1 / SMALL:  # all rows count the same part of what they did
-        summary = summary * 2.0 ** -float(np.clip(np.round(np.log2(summary.counts.sum())), -1000, 1000))
-    if summary.present is None:
-        weights, bias = np.empty((summary.n_scores, summary.n_features)), np.empty(summary.n_scores)
-        low, span = (np.ascontiguousarray(side) for side in (scaling.low, scaling.span))
-        if _native.solve(summary.sums, summary.counts, low, span, epsilon, weights, bias):
-            return Hyperplanes(scaling, weights, bias, None)
-    weights, midpoints = weights_and_midpoints(summary, scaling, epsilon)
-    bias = _unseen(summary.counts) - (weights * midpoints).sum(axis=1)
-    return planes_of(scaling, weights, bias)
+    weights, bias, _, careful = _solve(summary, scaling, epsilon, midpoints=False)
+    return planes_of(scaling, weights, bias) if careful else Hyperplanes(scaling, weights, bias, None)
 
 
 def weights_and_midpoints(summary: Summary, scaling: Scaling, epsilon: float) -> tuple[Floats, Floats]:
@@ -135,27 +127,31 @@ def weights_and_midpoints(summary: Summary, scaling: Scaling, epsilon: float) ->
 
     t_j = (a_j N- + b_j N+) / (N- + N+): eq. 9 split over the features, since tau+ = w·a and tau- = w·b.
     """
-    counts = summary.counts
-    total = counts.sum()
-    own = means(summary, scaling)
-    if len(counts) == 2:
-        others, own, n_own = own[:1], own[1:], counts[1:, None]
-    else:
-        others, n_own = means(summary, scaling, rest=True), counts[:, None]
-    # "own" is the side that a high score speaks for; the paper's multiclass sign is turned, see Hyperplanes.
-    divisor = own + others
-    divisor += epsilon
-    weights = own - others
-    if (divisor != 0).all():
-        weights /= divisor
-    else:
-        weights = np.divide(weights, divisor, out=np.zeros_like(weights), where=divisor != 0)
-    midpoints = (own * (total - n_own) + others * n_own) / total
-    undefined = np.isnan(weights) if summary.present is not None or not counts.all() else None
-    if undefined is not None and undefined.any():  # a class without a value says nothing about the feature
-        weights[undefined] = 0
-        midpoints[undefined] = 0
+    weights, _, midpoints, _ = _solve(summary, scaling, epsilon, midpoints=True)
     return weights, midpoints
+
+
+def _solve(
+    summary: Summary, scaling: Scaling, epsilon: float, *, midpoints: bool
+) -> tuple[Floats, Floats, Floats, bool]:
+    """Return weights, biases, midpoints (if asked for), and whether the means had to be taken with care."""
+    counts = summary.counts
+    if not SMALL < counts.sum() < 1 / SMALL:  # all rows count the same part of what they did
+        summary = summary * 2.0 ** -float(np.clip(np.round(np.log2(counts.sum())), -1000, 1000))
+        counts = summary.counts
+    shape = summary.n_scores, summary.n_features
+    weights, bias, middle = np.empty(shape), np.empty(shape[0]), np.empty(shape if midpoints else (0, 0))
+    if summary.present is None:
+        low, span = (np.ascontiguousarray(side) for side in (scaling.low, scaling.span))
+        wanted = middle if midpoints else None
+        if _native.solve(summary.sums, counts, low, span, epsilon, weights, bias, wanted):
+            return weights, bias, middle, False
+    own = means(summary, scaling)
+    # "own" is the side that a high score speaks for; the paper's multiclass sign is turned, see Hyperplanes.
+    rest = own[:1] if len(counts) == 2 else means(summary, scaling, rest=True)
+    middle = np.empty(shape)
+    _native.solve_means(own, counts, rest, epsilon, weights, bias, middle)
+    return weights, bias + _unseen(counts), middle, True
 
 
 def _unseen(counts: Floats) -> Floats | float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table as Grid
 from rich.text import Text
@@ -21,6 +21,9 @@ from . import options
 from .sample import Sampled
 from .screen import Screen, bar, grid, seconds, shown
 from .stored import fitted_recipe, read_model
+
+if TYPE_CHECKING:
+    from .._system.types import Fields, Settings
 
 MOST_SHOWN = 20
 MOST_CELLS = 1 << 24  # values of a comparison that are held in memory: 128 MB
@@ -100,7 +103,7 @@ def by_comparison(screen: Screen, asked: Asked, counts: list[int], plot: str | N
         raise SourceError(f"{table.readers[0].name}: there are no rows")
     labels = y if table.typed else _final(y)
     by_passes = {f"{n} passes" if n > 1 else "one pass": {"passes": n} for n in counts}
-    chosen: Mapping[str, Mapping[str, Any] | None] = by_passes or SETTINGS
+    chosen: Mapping[str, Settings | None] = by_passes or SETTINGS
     try:
         result = compare(X, labels, cv=asked.folds, settings=chosen, **params)
     except ValueError as error:
@@ -145,7 +148,7 @@ def _final(labels: Any) -> Any:
     return labels if values is None else np.array(values)[codes]
 
 
-def _as_json(row: Row) -> dict[str, Any]:
+def _as_json(row: Row) -> Fields:
     return {
         "name": row.name,
         "params": {name: value for name, value in row.params.items() if name in ("passes", "class_weight")},
@@ -225,7 +228,7 @@ def _show(screen: Screen, confusion: Confusion, how: str, row: Row | None = None
         screen.print(_confusion(report))
 
 
-def _confusion(report: dict[str, Any]) -> Grid:
+def _confusion(report: Fields) -> Grid:
     labels = [str(line["label"]) for line in report["classes"]]
     table = grid("true \\ given", title="confusion")
     for label in labels:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .._answers.report import MOST_RECORDS, explained, report
 from .._system.atomic_file import atomic_file
@@ -20,7 +20,8 @@ from .picture import gallery
 from .screen import MOST_PATH, Screen, bar, grid, shown
 from .stored import fitted_recipe, read_model
 
-Record = dict[str, Any]
+if TYPE_CHECKING:
+    from .._system.types import Fields
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def carry_out(screen: Screen, asked: Explanation, reading: options.Reading) -> N
     clf, recipe = read_model(asked.model)
     if asked.image:
         check_image(asked.image, clf.n_features_in_)
-    records: list[Record] = []
+    records: list[Fields] = []
     for path in asked.rows:
         records += _records(screen, (clf, recipe), path, reading, MOST_RECORDS - len(records))
     if asked.output:
@@ -63,7 +64,7 @@ def _records(
     path: str,
     reading: options.Reading,
     most: int,
-) -> list[Record]:
+) -> list[Fields]:
     """Return the first records of a file, explained; with the true label where the file has it."""
     clf, stored = model
     table = reading.open([path])
@@ -85,7 +86,7 @@ def _records(
     return explained(without_feature_names(clf), X, places=places, truths=truths, feature_names=names_of(clf))
 
 
-def _write(output: str, clf: SEFRClassifier, asked: Explanation, records: list[Record]) -> None:
+def _write(output: str, clf: SEFRClassifier, asked: Explanation, records: list[Fields]) -> None:
     if output.lower().endswith(".png"):
         save_picture(clf, output, image=asked.image, count=asked.count)
         return
@@ -109,7 +110,7 @@ def save_picture(clf: SEFRClassifier, output: str, *, image: tuple[int, int] | N
         display.figure_.savefig(file, format="png", dpi=160)
 
 
-def _show(screen: Screen, clf: SEFRClassifier, asked: Explanation, records: list[Record]) -> None:
+def _show(screen: Screen, clf: SEFRClassifier, asked: Explanation, records: list[Fields]) -> None:
     if asked.image:
         screen.pixels(gallery(effects(clf), subjects(clf), asked.image, screen.out))
     for line in [] if records else strongest_features(clf, asked.count):

@@ -8,9 +8,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from .._system.types import Fields
+
 
 FORMATS = ("csv", "tsv", "parquet", "arrow", "numpy", "arff", "libsvm")  # of sefr.files; a test compares
 Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ignore[misc]
@@ -200,7 +204,7 @@ class Settings:
     epsilon: float = 1e-7
     class_weight: ClassWeight = ClassWeight.none
 
-    def params(self, **more: Any) -> dict[str, Any]:
+    def params(self, **more: Any) -> Fields:
         """Return the parameters of the classifier; a wrong one is an error."""
         from ..classifier import SEFRClassifier
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
@@ -13,12 +12,15 @@ from .._system.colours import AGAINST, FOR, NEUTRAL, channels
 from .._system.text import visible
 from ..displays import depths
 
+if TYPE_CHECKING:
+    from .._system.types import Array
+
 POSITIVE, NEGATIVE, MIDDLE = (np.array(channels(colour)) for colour in (FOR, AGAINST, NEUTRAL))
 SHADES_FOR, SHADES_AGAINST = " ░▒▓█", " .:+*"  # where there are no colours
 KEY = "█ speaks for, * against"
 
 
-def picture(values: NDArray[Any], console: Console) -> list[Text]:
+def picture(values: Array, console: Console) -> list[Text]:
     """Return a 2-D array from -1 to 1 as lines of text: half blocks in colour, or shades without it."""
     if not _has_colours(console):
         return [Text("".join(_shade(value) * 2 for value in row)) for row in values]
@@ -33,7 +35,7 @@ def picture(values: NDArray[Any], console: Console) -> list[Text]:
     return lines
 
 
-def gallery(values: NDArray[Any], labels: list[Any], image: tuple[int, int], console: Console) -> list[Text]:
+def gallery(values: Array, labels: list[object], image: tuple[int, int], console: Console) -> list[Text]:
     """Return the pictures of all classes, as many as fit in a line; each in shares of its greatest pixel."""
     blocks = []
     for label, row in zip(labels, values, strict=True):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows.labels import Codes
 from ..files import ColumnRecipe, Dataset
 from ..files.dataset import Batch, LabelledBatch
+
+if TYPE_CHECKING:
+    from .._system.types import Array, Codes
 
 
 class Sampled(Dataset):
@@ -28,7 +30,7 @@ class Sampled(Dataset):
         self._random = np.random.default_rng(seed)
         self._draws = np.empty(0)
         self._rows: NDArray[np.float64] = np.empty((0, len(recipe.feature_names)))
-        self._labels: list[Any] = []
+        self._labels: list[object] = []
         self._is_complete = False
         self.seen = 0
 
@@ -40,11 +42,11 @@ class Sampled(Dataset):
             yield rows
         self._is_complete = True
 
-    def rows(self) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    def rows(self) -> tuple[NDArray[np.float64], Array]:
         """Return the rows and their labels, in the order of the table."""
         return self._rows, np.array(self._labels)
 
-    def _keep(self, batch: Batch, classes: NDArray[Any], codes: Codes) -> None:
+    def _keep(self, batch: Batch, classes: Array, codes: Codes) -> None:
         self.seen += len(batch)
         draws = self._random.random(len(batch))
         full = len(self._draws) >= self._most

@@ -9,9 +9,9 @@ from __future__ import annotations
 import errno
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
@@ -23,6 +23,9 @@ from .._system.colours import AGAINST_TERMINAL as AGAINST
 from .._system.colours import FOR_TERMINAL as FOR
 from .._system.text import MOST, json_text, visible, visible_lines
 from .streams import OutputError
+
+if TYPE_CHECKING:
+    from .._system.types import Settings
 
 MOST_PATH = 300
 
@@ -90,7 +93,7 @@ class Screen:
             with suppress(OSError):  # the exit code has to do
                 self.err.print(Text(visible(text), style="dim"))
 
-    def json(self, answer: Mapping[str, Any]) -> None:
+    def json(self, answer: Settings) -> None:
         """Answer a program."""
         if self.as_json:
             with output():

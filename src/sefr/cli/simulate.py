@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options
+
+if TYPE_CHECKING:
+    from .._system.types import Fields
 
 
 def simulate(
@@ -65,7 +68,7 @@ def simulate(
     screen.json({"model": model, "records": len(X), "left_out": passed, "agreement": agree, **_facts(run)})
 
 
-def _facts(run: Any) -> dict[str, Any]:
+def _facts(run: Any) -> Fields:
     """Return the figures that a run reports."""
     import dataclasses
 

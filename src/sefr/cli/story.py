@@ -8,7 +8,7 @@ import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from ..files.learning import learn, refine, without_feature_names
 from .explanation import save_picture
 from .picture import gallery
 from .screen import Screen, path_shown, seconds
+
+if TYPE_CHECKING:
+    from .._system.types import Array, Fields
 
 IMAGE = (8, 8)
 FOLDS = 10  # as ``sefr evaluate`` takes, so that both give the same numbers
@@ -97,14 +100,14 @@ def _timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def _digits() -> tuple[NDArray[np.uint8], NDArray[Any], list[str]]:
+def _digits() -> tuple[NDArray[np.uint8], Array, list[str]]:
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
     return X.astype(np.uint8), y, [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
 
 
-def _csv(X: NDArray[np.uint8], y: NDArray[Any], names: list[str]) -> bytes:
+def _csv(X: NDArray[np.uint8], y: Array, names: list[str]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*names, "digit"])
@@ -112,7 +115,7 @@ def _csv(X: NDArray[np.uint8], y: NDArray[Any], names: list[str]) -> bytes:
     return text.getvalue().encode()
 
 
-def _records(clf: SEFRClassifier, X: NDArray[np.uint8], y: NDArray[Any]) -> list[dict[str, Any]]:
+def _records(clf: SEFRClassifier, X: NDArray[np.uint8], y: Array) -> list[Fields]:
     """Return the first records of the file explained, right and wrong ones."""
     chosen = np.arange(40)
     places = [f"digits.csv, line {i + 2}" for i in chosen]

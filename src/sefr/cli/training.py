@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -25,6 +24,7 @@ from .screen import Screen, bar, grid, seconds, shown
 from .stored import whole
 
 if TYPE_CHECKING:
+    from .._system.types import Fields, Settings
     from ..comparison import Comparison
 
 POOR = 0.03  # macro F1 that another setting must bring on the sample to be worth a hint
@@ -105,7 +105,11 @@ def _sampled(screen: Screen, training: Training, table: Dataset, recipe: ColumnR
 
 
 def _learned(
-    screen: Screen, training: Training, table: Dataset | Sampled, recipe: ColumnRecipe, params: dict[str, Any]
+    screen: Screen,
+    training: Training,
+    table: Dataset | Sampled,
+    recipe: ColumnRecipe,
+    params: Fields,
 ) -> SEFRClassifier:
     """Learn the rows, with the settings that were asked for or that do best on the sample."""
     gatherer = Gatherer()
@@ -121,7 +125,7 @@ def _learned(
         return refine(table, recipe, SEFRClassifier(**params), summary, gatherer, tick)
 
 
-def _advice(sampled: Sampled, params: Mapping[str, Any]) -> Comparison | None:
+def _advice(sampled: Sampled, params: Settings) -> Comparison | None:
     """Compare the settings on a sample; None where it is too small to tell."""
     X, y = sampled.rows()
     if len(y) < FEWEST_SAMPLED:
@@ -150,7 +154,7 @@ def _hint(screen: Screen, training: Training, sampled: Sampled, path: str) -> st
     return command
 
 
-def _as_options(params: Mapping[str, Any]) -> dict[str, str]:
+def _as_options(params: Settings) -> dict[str, str]:
     """Return the options of the command that mean a setting of the comparison."""
     said = {}
     if params.get("passes", 1) != 1:
@@ -160,7 +164,7 @@ def _as_options(params: Mapping[str, Any]) -> dict[str, str]:
     return said
 
 
-def _chosen_settings(clf: SEFRClassifier) -> dict[str, Any]:
+def _chosen_settings(clf: SEFRClassifier) -> Fields:
     known = clf.get_params()
     return {name: known[name] for name in ("passes", "class_weight") if name in known}
 

@@ -6,13 +6,16 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from .csv_file import HEAD, LONGEST_FIELD, CsvReader, is_number
 from .reader import NUMBER, OTHER, TEXT, SourceError, checked_names
 from .source import LONGEST_LINE, Source, lines_of
+
+if TYPE_CHECKING:
+    pass
 
 # Possessive repetitions (*+) never go back, so that a match takes time in proportion to the line.
 QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""

@@ -173,7 +173,9 @@ class CsvReader(Reader):
         block = max(BLOCK, wide, 128 * len(self._names))
         yield from self._reader(pa.PythonFile(stream, "r"), types, list(types) or self._names[:1], block)
 
-    def _reader(self, source: Any, types: Mapping[str, pa.DataType], names: list[str], block: int) -> Any:
+    def _reader(
+        self, source: pa.NativeFile, types: Mapping[str, pa.DataType], names: list[str], block: int
+    ) -> Any:
         return arrow_csv.open_csv(
             source,
             read_options=arrow_csv.ReadOptions(column_names=self._names, block_size=block, use_threads=False),

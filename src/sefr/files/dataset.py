@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._rows.labelled import Labelled
-from .._rows.labels import Codes
 from .._rows.matrix import Columns, Sparse
 from .._summary.summary import Summary
+from .._system.types import Array, Codes
 from .label_column import as_label, coded
 from .reader import LABEL, NUMBER, OTHER, TEXT, Reader, SourceError, batch_rows
 from .recipe import ColumnRecipe
@@ -77,7 +77,7 @@ class LabelledBatch(NamedTuple):
 
     batch: Batch
     matrix: Columns | Sparse
-    classes: NDArray[Any]
+    classes: Array
     codes: Codes
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from .._rows.labels import Codes, encode
+from .._rows.labels import encode
 from .._summary.summary import Summary
+from .._system.types import Array, Codes
 from .reader import Reader, SourceError
 
 CANONICAL = re.compile(r"-?(0|[1-9][0-9]{0,17})")
@@ -66,7 +66,7 @@ def as_label(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         return column.cast(pa.float64(), safe=False)
 
 
-def coded(column: pa.ChunkedArray, name: str, where: Where, *, typed: bool) -> tuple[NDArray[Any], Codes]:
+def coded(column: pa.ChunkedArray, name: str, where: Where, *, typed: bool) -> tuple[Array, Codes]:
     """Return the sorted distinct labels of some rows and each row's position among them.
 
     ``where`` gives the place of a row. A row without a label and a fraction as a label are errors.
@@ -79,7 +79,7 @@ def coded(column: pa.ChunkedArray, name: str, where: Where, *, typed: bool) -> t
         distinct, codes = encode(exact.to_numpy())
         if len(distinct) > MOST_CLASSES:
             raise _too_many(len(distinct), name, where(0))
-        labels: NDArray[Any] = np.array(distinct.tolist())
+        labels: Array = np.array(distinct.tolist())
         return (labels, codes) if typed else _sorted_as_text(labels, codes)
     encoded = pa.chunked_array([exact.combine_chunks()]).dictionary_encode().chunk(0)
     codes = np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int32)
@@ -100,7 +100,7 @@ class SeenLabels:
         self.name = name
         self.first: dict[Any, tuple[Reader, int]] = {}
 
-    def add(self, classes: NDArray[Any], codes: Codes, origin: Origin, n_features: int) -> None:
+    def add(self, classes: Array, codes: Codes, origin: Origin, n_features: int) -> None:
         """Note the labels of some rows; too many different ones to be classes are an error."""
         # One sum per class and feature: 128 MB at most, 32 MB where there are more than 100 classes.
         few, many = (1 << 24) // max(1, n_features), (1 << 22) // max(1, n_features)
@@ -111,12 +111,12 @@ class SeenLabels:
                 if len(self.first) > most:
                     raise _too_many(len(self.first), self.name, self.place(label))
 
-    def place(self, label: Any) -> str:
+    def place(self, label: object) -> str:
         """Return where a label was seen first."""
         reader, record = self.first[label]
         return reader.place(record)
 
-    def final(self, summary: Summary, *, typed: bool) -> NDArray[Any]:
+    def final(self, summary: Summary, *, typed: bool) -> Array:
         """Return the labels of a Summary as what they turned out to be, in the same order."""
         labels = summary.classes.tolist()
         if len(labels) == 1:
@@ -133,7 +133,7 @@ class SeenLabels:
         return summary.classes if typed else np.array(values)
 
 
-def final_labels(labels: list[str]) -> list[Any] | None:
+def final_labels(labels: list[str]) -> list[str] | list[int] | list[bool] | None:
     """Return labels read as text as what they are: integers, booleans, text; None if they are fractions."""
     if all(CANONICAL.fullmatch(label) for label in labels):
         return [int(label) for label in labels]
@@ -157,9 +157,9 @@ class UnlikeLabelError(SourceError):
         self.code = code
 
 
-def like_the_model(classes: NDArray[Any], known: NDArray[Any], name: str, *, typed: bool) -> NDArray[Any]:
+def like_the_model(classes: Array, known: Array, name: str, *, typed: bool) -> Array:
     """Return labels of a file as labels of the kind that a model has, exactly; in the same order."""
-    values: list[Any] = []
+    values: list[object] = []
     for code, label in enumerate(classes.tolist()):
         value = _like(label, known.dtype, typed=typed)
         if value is None:
@@ -171,7 +171,7 @@ def like_the_model(classes: NDArray[Any], known: NDArray[Any], name: str, *, typ
     return np.array(values, dtype=None if known.dtype.kind in "UO" else known.dtype)
 
 
-def _like(label: Any, dtype: np.dtype[Any], *, typed: bool) -> Any:
+def _like(label: object, dtype: np.dtype[Any], *, typed: bool) -> Any:
     """Return a label as a value of another type; None if it is none of that type."""
     is_text = isinstance(label, str)
     if dtype.kind in "iuf":
@@ -186,7 +186,7 @@ def _like(label: Any, dtype: np.dtype[Any], *, typed: bool) -> Any:
     return label if is_text and dtype.kind in "UO" else None
 
 
-def _sorted_as_text(labels: NDArray[Any], codes: Codes) -> tuple[NDArray[Any], Codes]:
+def _sorted_as_text(labels: Array, codes: Codes) -> tuple[Array, Codes]:
     distinct, places = np.unique(labels.astype(str), return_inverse=True)
     return distinct, places.astype(np.int32)[codes]
 

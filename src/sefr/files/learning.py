@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from .._rows.batches import Gatherer
 from .._rows.labelled import Labelled
-from .._rows.labels import Codes
 from .._rows.matrix import Columns, Matrix, Sparse
 from .._summary.summary import Summary
+from .._system.types import Array, Codes, Fields
 from ..classifier import SEFRClassifier
 from .dataset import Batch, Dataset, LabelledBatch, refuse_bad_cell, summarise
 from .label_column import SeenLabels, UnlikeLabelError, like_the_model
@@ -30,7 +30,7 @@ def learn(
     recipe: ColumnRecipe,
     *,
     missing: str = "error",
-    known: NDArray[Any] | None = None,
+    known: Array | None = None,
     gatherer: Gatherer | None = None,
     tick: Tick = lambda rows: None,
 ) -> Summary:
@@ -64,7 +64,7 @@ def refine(
     """Make the further passes of ``clf.passes`` over rows that were learned; each reads the files again."""
     classes = summary.classes
 
-    def labelled(labels: NDArray[Any], codes: Codes, matrix: Matrix) -> Labelled:
+    def labelled(labels: Array, codes: Codes, matrix: Matrix) -> Labelled:
         like = like_the_model(labels, classes, _label(recipe), typed=dataset.typed)
         distinct, places = np.unique(like, return_inverse=True)
         return Labelled(matrix, distinct, places.astype(np.int32)[codes], None)
@@ -109,7 +109,7 @@ class FoldAssigner:
         self._n_folds = n_folds
         self._assigned: dict[Any, int] = {}
 
-    def assign(self, classes: NDArray[Any], codes: Codes) -> Codes:
+    def assign(self, classes: Array, codes: Codes) -> Codes:
         """Return the fold of each row."""
         order = np.argsort(codes, kind="stable")
         counts = np.bincount(codes, minlength=len(classes))
@@ -128,7 +128,7 @@ class Confusion:
     def __init__(self) -> None:
         self._cells: dict[tuple[Any, Any], int] = {}
 
-    def add(self, truth: NDArray[Any], answers: NDArray[Any]) -> None:
+    def add(self, truth: Array, answers: Array) -> None:
         """Count some rows."""
         true_values, true_codes = np.unique(truth, return_inverse=True)
         values, codes = np.unique(answers, return_inverse=True)
@@ -138,7 +138,7 @@ class Confusion:
             self._cells[key] = self._cells.get(key, 0) + int(counts[cell])
 
     @property
-    def labels(self) -> list[Any]:
+    def labels(self) -> list[object]:
         """All labels, sorted."""
         return sorted({label for pair in self._cells for label in pair})
 
@@ -150,7 +150,7 @@ class Confusion:
             counts[at[truth], at[answer]] = count
         return counts
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Fields:
         """Return accuracy, macro F1 and one line per class, computed as scikit-learn does."""
         counts = self.matrix()
         hits = np.diag(counts).astype(float)
@@ -168,24 +168,6 @@ class Confusion:
             ],
             "confusion": counts.tolist(),
         }
-
-
-def labelled_rows(
-    dataset: Dataset, recipe: ColumnRecipe, missing: str, tick: Tick
-) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Return all rows and their labels, in memory."""
-    rows, labels, cells = [], [], 0
-    for batch, matrix, classes, codes in _labelled(dataset, recipe, None):
-        if isinstance(matrix, Sparse):
-            cells += matrix.shape[0] * matrix.shape[1]
-            if cells > DENSE_CELLS:
-                raise SourceError(f"{batch.place(0)}: too many sparse rows to be held in memory as an array")
-        rows.append(checked_rows(batch, matrix, recipe, missing))
-        labels.append(classes[codes])
-        tick(len(batch))
-    if not rows:
-        raise SourceError(f"{dataset.readers[0].name}: there are no rows")
-    return np.concatenate(rows), np.concatenate(labels)
 
 
 def evaluate_model(
@@ -249,7 +231,7 @@ def _label(recipe: ColumnRecipe) -> str:
     return recipe.label
 
 
-def _labelled(dataset: Dataset, recipe: ColumnRecipe, known: NDArray[Any] | None) -> Iterator[LabelledBatch]:
+def _labelled(dataset: Dataset, recipe: ColumnRecipe, known: Array | None) -> Iterator[LabelledBatch]:
     """Yield labelled batches, the labels as text or, where a model's are known, like these."""
     for rows in dataset.labelled(recipe, _label(recipe)):
         if known is None:

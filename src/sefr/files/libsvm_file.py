@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from scipy.sparse import csr_array
 
+from .._system.types import Array
 from .label_column import integer_of
 from .reader import ENTRIES, NUMBER, TEXT, Reader, SourceError, batch_rows, check_width, first_line
 from .source import Source, lines_of
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 CHUNK = 1 << 20
 WIDE_CHUNK = 1 << 23
@@ -67,7 +72,7 @@ class LibsvmReader(Reader):
             else:
                 yield from self._dense(X, label, list(wanted))
 
-    def _dense(self, X: Any, label: pa.Array, names: list[str]) -> Iterator[pa.RecordBatch]:
+    def _dense(self, X: csr_array, label: pa.Array, names: list[str]) -> Iterator[pa.RecordBatch]:
         step = batch_rows(len(names))
         for start in range(0, len(label), step):
             part = X[start : start + step].tocsc()
@@ -94,7 +99,7 @@ class LibsvmReader(Reader):
             raise SourceError(f"{self.name}: no row has a value: is this libsvm text?")
         return first, last
 
-    def _chunks(self, size: int) -> Iterator[tuple[Any, list[str]]]:
+    def _chunks(self, size: int) -> Iterator[tuple[csr_array, list[str]]]:
         """Yield a CSR matrix and labels for about ``size`` bytes of whole lines."""
         line = 1
         with self.source.open() as stream:
@@ -104,7 +109,7 @@ class LibsvmReader(Reader):
                 line += len(lines)
                 self._read = stream.position
 
-    def _parsed(self, lines: list[bytes], first: int) -> tuple[Any, list[str]]:
+    def _parsed(self, lines: list[bytes], first: int) -> tuple[csr_array, list[str]]:
         from sklearn.datasets import load_svmlight_file  # here, because no other format needs it
 
         try:
@@ -133,7 +138,7 @@ def _label(line: bytes) -> str:
     return text if number is None else str(number)
 
 
-def _column(part: Any, column: int) -> Any:
+def _column(part: csc_array, column: int) -> Array:
     values = np.zeros(part.shape[0])
     if column < part.shape[1]:
         begin, end = part.indptr[column], part.indptr[column + 1]
@@ -141,7 +146,7 @@ def _column(part: Any, column: int) -> Any:
     return values
 
 
-def _entries(X: Any) -> pa.Array:
+def _entries(X: csr_array) -> pa.Array:
     """Return the rows of a CSR matrix as lists of entries."""
     entries = pa.StructArray.from_arrays(
         [pa.array(X.indices.astype(np.int32)), pa.array(X.data)], names=["index", "value"]

@@ -19,8 +19,8 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 
+from .._system.types import Array
 from .reader import (
     DAMAGE,
     NUMBER,
@@ -125,7 +125,7 @@ class NumpyReader(Reader):
         if info.compress_size > (self.size or 0) or info.file_size > ratio * info.compress_size + ratio:
             raise ValueError(f"{info.filename}: it claims more bytes than the file can hold")
 
-    def _blocks(self, array: _Array, step: int, files: ExitStack) -> Iterator[NDArray[Any]]:
+    def _blocks(self, array: _Array, step: int, files: ExitStack) -> Iterator[Array]:
         """Return the rows of an array, ``step`` at a time."""
         if self._zip is None:
             return array.mapped_blocks(self.source.path, step)
@@ -176,7 +176,9 @@ class NumpyReader(Reader):
 class _Array:
     """What the header of an npy file says."""
 
-    def __init__(self, member: str, header: tuple[tuple[int, ...], bool, np.dtype[Any]], offset: int) -> None:
+    def __init__(
+        self, member: str, header: tuple[tuple[int, ...], bool, np.dtype[np.generic]], offset: int
+    ) -> None:
         self.member = member
         self.shape, by_columns, self.dtype = header
         self.offset = offset
@@ -205,7 +207,7 @@ class _Array:
             raise ValueError(f"a row of {what} takes more than {MOST_ROW_BYTES >> 20} MB")
         return array
 
-    def mapped_blocks(self, path: str, step: int) -> Iterator[NDArray[Any]]:
+    def mapped_blocks(self, path: str, step: int) -> Iterator[Array]:
         """Yield blocks of rows of a file by itself; it is mapped for each, so that memory stays bounded."""
         for start in range(0, self.shape[0], step):
             whole = np.load(path, mmap_mode="r", max_header_size=LONGEST_HEADER)
@@ -214,7 +216,7 @@ class _Array:
             yield np.array(whole[start : start + step])
             del whole
 
-    def blocks(self, file: IO[bytes], step: int) -> Iterator[NDArray[Any]]:
+    def blocks(self, file: IO[bytes], step: int) -> Iterator[Array]:
         """Yield blocks of rows of a member of an npz."""
         file.read(self.offset)
         for start in range(0, self.shape[0], step):
@@ -225,7 +227,7 @@ class _Array:
             yield np.frombuffer(data, dtype=self.dtype).reshape(rows, *self.shape[1:])
 
 
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
     """Read a header; numpy's reader lets many kinds of error through for a damaged one."""
     version = npy.read_magic(file)
     try:
@@ -263,7 +265,7 @@ def _shown(shapes: dict[str, tuple[int, ...]]) -> str:
     return ", ".join(few) + (f" and {len(shapes) - 8} more" if len(shapes) > 8 else "")
 
 
-def _column(block: NDArray[Any], at: Place) -> pa.Array:
+def _column(block: Array, at: Place) -> pa.Array:
     values = block if at is None else block[at] if isinstance(at, str) else block[:, at]
     if values.dtype.kind == "S":
         values = values.astype("U")

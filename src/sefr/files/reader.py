@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -83,7 +82,7 @@ def kind_of(kind: pa.DataType) -> str:
     return OTHER
 
 
-def checked_names(names: list[Any], where: str) -> list[str]:
+def checked_names(names: Sequence[object], where: str) -> list[str]:
     """Return column names; a name that is empty or occurs twice is an error."""
     check_width(len(names), where)
     seen: dict[str, int] = {}

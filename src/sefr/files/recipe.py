@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._rows.matrix import Columns, Sparse
+from .._system.types import Array, Fields, Settings
 from .reader import ENTRIES, NUMBER, TEXT, SourceError
 
 # A column of a libsvm file.
@@ -41,7 +41,7 @@ class ColumnRecipe:
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def from_member(cls, member: Mapping[str, Any]) -> ColumnRecipe:
+    def from_member(cls, member: Settings) -> ColumnRecipe:
         """Read what ``member`` wrote; raise ``SourceError`` if it does not hold together."""
         try:
             label, columns, categories = member["label"], member["columns"], member["categories"]
@@ -54,7 +54,7 @@ class ColumnRecipe:
             raise SourceError("the model's table of columns does not hold together")
         return cls(label, tuple(columns), {name: tuple(values) for name, values in categories.items()})
 
-    def member(self) -> dict[str, Any]:
+    def member(self) -> Fields:
         """Return the recipe as JSON."""
         return {
             "label": self.label,
@@ -80,7 +80,7 @@ class ColumnRecipe:
         """Return the features of some rows, in place where they lie well; a missing value is NaN."""
         if ENTRIES in batch.schema.names:
             return _sparse(batch.column(ENTRIES), self.columns)
-        arrays: list[NDArray[Any]] = []
+        arrays: list[Array] = []
         pieces = batch.to_batches()
         columns = pieces[0].columns if len(pieces) == 1 else batch.columns
         numbers = dict(zip(batch.schema.names, columns, strict=True))
@@ -108,7 +108,7 @@ class ColumnRecipe:
         return found
 
 
-def _numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+def _numbers(column: pa.Array | pa.ChunkedArray) -> Array:
     """Return a column so that the same values give the same sums from every format.
 
     Narrow integers and booleans add up exactly as they are, float32 in the order of float64; anything else is
@@ -160,7 +160,7 @@ def _as_bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.uint8()) if not column.null_count else column.cast(pa.uint8()).cast(pa.float64())
 
 
-def _one_hot(column: pa.ChunkedArray, values: Sequence[str]) -> list[NDArray[Any]]:
+def _one_hot(column: pa.ChunkedArray, values: Sequence[str]) -> list[Array]:
     if not column.null_count:
         return [pc.equal(column, value).cast(pa.uint8()).to_numpy() for value in values]
     return [np.asarray(pc.equal(column, value).cast(pa.float64()).to_numpy()) for value in values]

@@ -10,11 +10,14 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from .reader import SourceError, first_line
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 CHUNK = 1 << 18
@@ -83,7 +86,7 @@ class _Counted(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
         n: int = self.raw.readinto(buffer)  # type: ignore[attr-defined]
         self.count += n
         return n

@@ -6,7 +6,7 @@ import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,12 @@ from sefr.paper import gisette_shape
 from sefr.paper.journal import Row
 from sefr.paper.methods import METHODS
 from sefr.paper.tables import Cell
+
+from .._system.types import Fields
+
+if TYPE_CHECKING:
+    pass
+
 
 # Inches. A figure is drawn twice: for a desk, and for a phone at its own width, so that no letter is shrunk.
 _WIDE = 9.2
@@ -128,7 +134,7 @@ def scalability(rows: Iterable[Row], narrow: bool = False) -> str:
         )
         for axis in axes:
             axis.grid(True, which="major")
-        place: dict[str, Any] = {"loc": "outside right center"}
+        place: Fields = {"loc": "outside right center"}
         if narrow:
             place = {"loc": "outside lower center", "ncols": 2}
         figure.legend(*axes[0].get_legend_handles_labels(), **place)
@@ -215,7 +221,7 @@ def _overview_panel(axis: Any, cells: dict[tuple[str, str], dict[str, Cell]], na
     axis.grid(True, which="major")
 
 
-def _legend_handles(cells: dict[tuple[str, str], dict[str, Cell]]) -> list[Any]:
+def _legend_handles(cells: dict[tuple[str, str], dict[str, Cell]]) -> list[object]:
     from matplotlib.lines import Line2D
 
     used = [method for method in METHODS if any(name == method for _, name in cells)]

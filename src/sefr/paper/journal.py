@@ -121,7 +121,7 @@ def _line(cells: list[str]) -> bytes:
     return buffer.getvalue().encode()
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sefr.paper.energy import Energy, Meter
 from sefr.paper.protocol import Split
+
+from .._system.types import Array, Estimator
 
 # A fit of a millisecond is repeated until the whole took this long, and the median is kept.
 _ENOUGH_SECONDS = 0.1
@@ -41,7 +41,7 @@ def one_core() -> Iterator[None]:
         yield
 
 
-def quality(truth: NDArray[Any], answer: Any) -> tuple[float, float]:
+def quality(truth: Array, answer: Array) -> tuple[float, float]:
     """Return accuracy and macro F1 in percent."""
     from sklearn.metrics import f1_score
 
@@ -49,7 +49,7 @@ def quality(truth: NDArray[Any], answer: Any) -> tuple[float, float]:
     return 100 * float(np.mean(answer == truth)), 100 * float(f1_score(truth, answer, average="macro"))
 
 
-def measure(make: Callable[[], Any], split: Split, meter: Meter) -> Measurement:
+def measure(make: Callable[[], Estimator], split: Split, meter: Meter) -> Measurement:
     """Train and predict, repeated where that is quick; quality is that of the last repetition."""
     fits: list[float] = []
     predictions: list[float] = []

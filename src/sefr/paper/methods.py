@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Self
 
+from .._system.types import Array, Estimator
+
 
 @dataclass(frozen=True)
 class Method:
@@ -20,7 +22,7 @@ class Method:
 
     name: str
     title: str
-    make: Callable[[int], Any]
+    make: Callable[[int], Estimator]
     packages: tuple[str, ...]
     paper: str
     quick: bool = True
@@ -34,14 +36,14 @@ class Method:
 class TwoPass:
     """The paper's equations in two passes, on data that is already in [0, 1]."""
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Array, y: Array) -> Self:
         """Train once for two classes, once a class for more."""
         from sefr import reference
 
         self.model_ = reference.fit(X, y, scale=None)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Array) -> Array:
         """Return the class of every record."""
         return self.model_.predict(X)
 

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse
-from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 
-FOLDS = 10
+from .._system.types import Array, Floats, Indices
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
+FOLDS = 10
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Data:
     """Records and labels as the methods see them, before scaling."""
 
     X: Floats
-    y: Rows
+    y: Indices
     note: str = ""
 
 
@@ -37,14 +34,14 @@ class Split:
     """One fold, scaled."""
 
     X_train: Floats
-    y_train: Rows
+    y_train: Indices
     X_test: Floats
-    y_test: Rows
+    y_test: Indices
 
 
-def prepare(X: Any, y: Any) -> Data:
+def prepare(X: Array | csr_array, y: Array) -> Data:
     """Return dense float64 records and labels 0..K-1."""
-    dense = X.toarray() if scipy.sparse.issparse(X) else X
+    dense = X if isinstance(X, np.ndarray) else X.toarray()
     return Data(np.ascontiguousarray(dense, dtype=np.float64), np.unique(y, return_inverse=True)[1])
 
 
@@ -53,12 +50,12 @@ def splitter(folds: int, seed: int) -> StratifiedKFold:
     return StratifiedKFold(folds, shuffle=True, random_state=seed)
 
 
-def splits(data: Data, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+def splits(data: Data, folds: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
     """Yield (training rows, test rows) fold by fold."""
     yield from splitter(folds, seed).split(data.X, data.y)
 
 
-def split(data: Data, train: Rows, test: Rows) -> Split:
+def split(data: Data, train: Indices, test: Indices) -> Split:
     """Return one fold with the scaling of its training rows."""
     scaler = MinMaxScaler().fit(data.X[train])
     return Split(scaler.transform(data.X[train]), data.y[train], scaler.transform(data.X[test]), data.y[test])

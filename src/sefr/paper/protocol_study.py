@@ -10,13 +10,14 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 
 from sefr.paper.journal import WHOLE, Key, Row
 from sefr.paper.measurement import quality
 from sefr.paper.protocol import Data, splitter
+
+from .._system.types import Array
 
 OURS = "ours"
 
@@ -79,7 +80,7 @@ def _splitter(key: Key) -> Any:
     return splitter(key.folds, key.seed)
 
 
-def _answer(variant: str, X: Any, y: Any, X_test: Any) -> NDArray[Any]:
+def _answer(variant: str, X: Array, y: Array, X_test: Array) -> Array:
     from sefr import SEFRClassifier
 
     model = SEFRClassifier(scale=None if variant in ("scaled_before", "not_scaled") else "minmax").fit(X, y)
@@ -90,7 +91,7 @@ def _answer(variant: str, X: Any, y: Any, X_test: Any) -> NDArray[Any]:
     return np.asarray(model.predict(X_test))
 
 
-def _by_gap(model: Any, X: Any, y: Any, X_test: Any) -> NDArray[Any]:
+def _by_gap(model: Any, X: Array, y: Array, X_test: Array) -> Array:
     """Answer with the lowest e_k / (tau_pos - tau_neg), e_k being the paper's score of classifier k."""
     trained = -model.decision_function(X)
     gaps = [

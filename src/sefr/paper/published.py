@@ -5,14 +5,15 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Any
+
+from .._system.types import Fields
 
 BINARY = ("gli_85", "smk_can_187", "basehock", "gisette", "sonar")
 MULTICLASS = ("cnae_9", "waveform_5000", "semeion")
 
 
 @cache
-def tables() -> dict[str, Any]:
+def tables() -> Fields:
     """Return all tables as in the file."""
     return tomllib.loads(files("sefr.paper").joinpath("published.toml").read_text())
 

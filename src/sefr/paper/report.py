@@ -21,6 +21,8 @@ from sefr.paper.protocol import prepare
 from sefr.paper.run import Outcome, write_text
 from sefr.paper.tables import CLOSE, busy, byte_cells, fold_cells, protocol_spreads, signed
 
+from .._system.types import Fields
+
 # How the paper's figures 1 and 2 and ours are called in the Markdown's folder.
 _FIGURES = "figures"
 
@@ -42,7 +44,7 @@ def write(outcome: Outcome) -> tuple[Path, Path]:
     return html, markdown
 
 
-def _context(outcome: Outcome) -> dict[str, Any]:
+def _context(outcome: Outcome) -> Fields:
     settings, rows = outcome.settings, list(outcome.journal)
     folds = settings.folds
     cells = fold_cells(rows, folds, settings.watts)

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sefr._system.atomic_file import atomic_file
 from sefr.paper import datasets as datasets
@@ -22,6 +21,8 @@ from sefr.paper.measurement import one_core
 from sefr.paper.methods import METHODS
 from sefr.paper.settings import Settings
 from sefr.paper.tasks import Bench, plan
+
+from .._system.types import Fields
 
 # After this long a quick run begins no further measurement, so that it ends within two minutes everywhere.
 QUICK_SECONDS = 80.0
@@ -44,7 +45,7 @@ class Outcome:
     missing: dict[str, str]
     not_installed: tuple[str, ...]
     left_out: int
-    circumstances: dict[str, Any]
+    circumstances: Fields
 
 
 Progress = Callable[[int, int, Key], None]
@@ -106,13 +107,13 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
-def _circumstances(settings: Settings, meter: Meter) -> dict[str, Any]:
+def _circumstances(settings: Settings, meter: Meter) -> Fields:
     """Return machine, versions and energy counter; those of the results file where there is one already."""
     path = settings.output / CIRCUMSTANCES
     now = fingerprint()
     if path.exists():
         try:
-            then: dict[str, Any] = json.loads(path.read_text())
+            then: Fields = json.loads(path.read_text())
         except ValueError as error:
             raise RunError(f"{path} is damaged ({error}); use --fresh or another --output") from error
         for kind, content in now.items():
@@ -123,7 +124,7 @@ def _circumstances(settings: Settings, meter: Meter) -> dict[str, Any]:
                     "Use --fresh to begin again, or another --output."
                 )
         return then
-    circumstances: dict[str, Any] = dict(now)
+    circumstances: Fields = dict(now)
     circumstances["energy"] = meter.kind
     circumstances["energy_reason"] = meter.reason
     circumstances["idle_watts"] = meter.calibrate()

@@ -6,13 +6,11 @@ copies X; a type that the kernels do not know (float16, another byte order) is c
 
 from .base import (
     KERNEL_TYPES,
-    Codes,
     Gradient,
     Grouping,
     LinearModel,
     Matrix,
     Raw,
-    Rows,
     Standardisation,
     WeightedRows,
     every_run,
@@ -23,7 +21,6 @@ from .sparse import Sparse
 
 __all__ = [
     "KERNEL_TYPES",
-    "Codes",
     "Columns",
     "Dense",
     "Gradient",
@@ -31,7 +28,6 @@ __all__ = [
     "LinearModel",
     "Matrix",
     "Raw",
-    "Rows",
     "Selected",
     "Sparse",
     "Stacked",

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _native
+from ..._system.types import Array, Codes, Floats, Indices
 
-Numbers = NDArray[Any]
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Rows = NDArray[np.int64]
+Numbers = Array
+
 Index = Numbers | slice
 
 KERNEL_TYPES = frozenset(
@@ -122,7 +121,9 @@ class Matrix:
         finite = self.summarise_kernel(*self.operands, codes, weights, n_classes, *out, n_threads)
         return Raw(sums, counts, low, high, present, finite)
 
-    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+    def scores(
+        self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1
+    ) -> Floats:
         """Return X @ coef.T + intercept in float64, for all rows or those listed."""
         raise NotImplementedError
 
@@ -137,7 +138,7 @@ class Matrix:
         return standard
 
     def blocks(
-        self, columns: Index = slice(None), rows: Rows | None = None
+        self, columns: Index = slice(None), rows: Indices | None = None
     ) -> Iterator[tuple[slice, Floats]]:
         """Yield all rows, or those listed, as float64 blocks of ``BLOCK_BYTES``, each with its place."""
         n_rows = self.shape[0] if rows is None else len(rows)
@@ -151,15 +152,15 @@ class Matrix:
         """Return some rows and columns as float64."""
         raise NotImplementedError
 
-    def take(self, rows: Rows) -> Matrix:
+    def take(self, rows: Indices) -> Matrix:
         """Return a copy of some rows, of the same number types."""
         raise NotImplementedError
 
-    def take_runs(self, rows: Rows, step: int) -> Matrix:
+    def take_runs(self, rows: Indices, step: int) -> Matrix:
         """Return a copy of some rows, of every ``step``-th run of columns."""
         raise NotImplementedError
 
-    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+    def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
         """Say for each of the rows but the first whether some columns are as in the one before."""
         raise NotImplementedError
 

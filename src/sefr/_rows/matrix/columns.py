@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _native
+from ..._system.types import Floats, Indices
 from .base import (
-    Floats,
     Gradient,
     Grouping,
     Index,
@@ -20,7 +20,6 @@ from .base import (
     Matrix,
     Numbers,
     Raw,
-    Rows,
     Standardisation,
     WeightedRows,
     every_run,
@@ -45,7 +44,9 @@ class Columns(Matrix):
         self.shape = (n_rows, len(columns))
         self.exact = all(is_exact(column.dtype) for column in columns)
 
-    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+    def scores(
+        self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1
+    ) -> Floats:
         out = np.empty((self.shape[0] if rows is None else len(rows), len(coef)))
         _native.scores(self.columns, coef, intercept, rows, out, n_threads)
         return out
@@ -75,13 +76,13 @@ class Columns(Matrix):
             block[:, j] = values[rows]
         return block
 
-    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+    def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
         return equal_neighbours(self.block(rows, columns))
 
-    def take(self, rows: Rows) -> Columns:
+    def take(self, rows: Indices) -> Columns:
         return Columns([column[rows] for column in self.columns], len(rows))
 
-    def take_runs(self, rows: Rows, step: int) -> Columns:
+    def take_runs(self, rows: Indices, step: int) -> Columns:
         some = every_run(np.arange(self.shape[1]), step)
         return Columns([self.columns[j][rows] for j in some], len(rows))
 
@@ -116,7 +117,9 @@ class Stacked(Matrix):
         )
         return functools.reduce(add, parts)
 
-    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+    def scores(
+        self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1
+    ) -> Floats:
         out = np.empty((self.shape[0] if rows is None else len(rows), len(coef)))
         for piece, place in self._places():
             if rows is None:
@@ -135,7 +138,7 @@ class Stacked(Matrix):
         return self.joined.as_used(standard)
 
     def blocks(
-        self, columns: Index = slice(None), rows: Rows | None = None
+        self, columns: Index = slice(None), rows: Indices | None = None
     ) -> Iterator[tuple[slice, Floats]]:
         if rows is not None:
             yield from super().blocks(columns, rows)
@@ -152,11 +155,11 @@ class Stacked(Matrix):
             block[here] = piece.block(at[here] - place.start, columns)
         return block
 
-    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+    def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
         return equal_neighbours(self.block(rows, columns))
 
-    def take(self, rows: Rows) -> Columns:
+    def take(self, rows: Indices) -> Columns:
         return self.joined.take(rows)
 
-    def take_runs(self, rows: Rows, step: int) -> Columns:
+    def take_runs(self, rows: Indices, step: int) -> Columns:
         return self.joined.take_runs(rows, step)

@@ -6,17 +6,16 @@ import functools
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from operator import add
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from ... import _native
+from ..._system.types import Floats, Indices
 from .base import (
     KERNEL_TYPES,
     RUN,
-    Floats,
     Gradient,
     Grouping,
     Index,
@@ -24,7 +23,6 @@ from .base import (
     Matrix,
     Numbers,
     Raw,
-    Rows,
     Standardisation,
     WeightedRows,
 )
@@ -54,7 +52,9 @@ class Dense(Matrix):
         )
         return functools.reduce(add, parts)
 
-    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+    def scores(
+        self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1
+    ) -> Floats:
         out = np.empty((self.shape[0] if rows is None else len(rows), len(coef)))
         if not self.known:
             for place, block in self.blocks(rows=rows):
@@ -66,7 +66,7 @@ class Dense(Matrix):
             out += intercept
         return out
 
-    def _multiply(self, coef: Floats, rows: Rows | None, out: Floats, n_threads: int) -> None:
+    def _multiply(self, coef: Floats, rows: Indices | None, out: Floats, n_threads: int) -> None:
         step = max(64, PRODUCT_BYTES // (8 * self.shape[1]))
         with blas_threads(n_threads):
             for start in range(0, len(out), step):
@@ -92,34 +92,36 @@ class Dense(Matrix):
             return np.asarray(self.array[rows][:, columns], dtype=np.float64)
         return np.asarray(self.array[np.ix_(rows, columns)], dtype=np.float64)
 
-    def take(self, rows: Rows) -> Dense:
+    def take(self, rows: Indices) -> Dense:
         return Dense(self.array[rows])
 
-    def take_runs(self, rows: Rows, step: int) -> Dense:
+    def take_runs(self, rows: Indices, step: int) -> Dense:
         runs = self.array[:, : self.shape[1] // RUN * RUN].reshape(self.shape[0], -1, RUN)
         return Dense(runs[rows, step // 2 :: step].reshape(len(rows), -1))
 
-    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+    def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
         return equal_neighbours(self.array[rows][:, columns])
 
 
 class Selected(Matrix):
     """Some rows of another matrix, in place."""
 
-    def __init__(self, matrix: Matrix, rows: Rows) -> None:
+    def __init__(self, matrix: Matrix, rows: Indices) -> None:
         self.matrix = matrix
         self.rows = rows
         self.shape = (len(rows), matrix.shape[1])
         self.exact = matrix.exact
         self.sparse = matrix.sparse
 
-    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+    def scores(
+        self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1
+    ) -> Floats:
         return self.matrix.scores(coef, intercept, self.rows if rows is None else self.rows[rows], n_threads)
 
     def block(self, rows: Index, columns: Index = slice(None)) -> Floats:
         return self.matrix.block(self.rows[rows], columns)
 
-    def take(self, rows: Rows) -> Matrix:
+    def take(self, rows: Indices) -> Matrix:
         return self.matrix.take(self.rows[rows])
 
 
@@ -132,12 +134,12 @@ def equal_neighbours(rows: Numbers) -> NDArray[np.bool_]:
     return np.asarray(alike.all(axis=1))
 
 
-def is_exact(dtype: np.dtype[Any]) -> bool:
+def is_exact(dtype: np.dtype[np.generic]) -> bool:
     """Say whether sums of such values do not round: see ``Matrix.exact``."""
     return dtype.kind in "iub" or dtype.itemsize <= 4
 
 
-def in_float32(dtype: np.dtype[Any]) -> bool:
+def in_float32(dtype: np.dtype[np.generic]) -> bool:
     """Say whether the gradient kernel moves and scales values of this type in float32."""
     return dtype == np.float32 or (dtype in KERNEL_TYPES and dtype.itemsize < 4)
 

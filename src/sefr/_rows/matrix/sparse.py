@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from ... import _native
+from ..._system.types import Floats, Indices
 from .base import (
-    Floats,
     Gradient,
     Index,
     LinearModel,
     Matrix,
-    Rows,
     Standardisation,
     WeightedRows,
 )
 from .dense import is_exact
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 # A centre of more than this many spreads takes more than 8 of the 53 bits of what is left without it.
 FAR = 2.0**8
@@ -31,20 +33,22 @@ class Sparse(Matrix):
 
     sparse = True
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: csr_matrix) -> None:
         self.matrix = matrix
         self.operands = (matrix.data, matrix.indices, matrix.indptr)
         self.summarise_kernel = _native.summarise_csr if matrix.format == "csr" else _native.summarise_csc
         self.shape = matrix.shape
         self.exact = is_exact(matrix.dtype)
-        self._centred: tuple[Standardisation, Any] | None = None
+        self._centred: tuple[Standardisation, csr_matrix] | None = None
 
     @cached_property
-    def by_rows(self) -> Any:
+    def by_rows(self) -> csr_matrix:
         """The matrix as CSR: converted once, where it is CSC, for all passes."""
         return self.matrix.tocsr()
 
-    def scores(self, coef: Floats, intercept: Floats, rows: Rows | None = None, n_threads: int = 1) -> Floats:
+    def scores(
+        self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1
+    ) -> Floats:
         x = self.matrix if rows is None else self.matrix[rows]
         return np.asarray(x @ coef.T) + intercept
 
@@ -71,7 +75,7 @@ class Sparse(Matrix):
         coef *= standard.scale
         return Gradient(loss, coef, intercept)
 
-    def without_far_columns(self, standard: Standardisation) -> tuple[Any, Floats]:
+    def without_far_columns(self, standard: Standardisation) -> tuple[csr_matrix, Floats]:
         """Return the matrix as CSR, its far columns centred, and the centres that are left to subtract.
 
         x * scale - centre * scale loses all that distinguishes the values of a column whose centre is far
@@ -86,7 +90,7 @@ class Sparse(Matrix):
         left[far] = 0
         return self._centred[1], left
 
-    def _centre(self, far: NDArray[np.intp], centre: Floats) -> Any:
+    def _centre(self, far: NDArray[np.intp], centre: Floats) -> csr_matrix:
         """Return the matrix as CSR in which some columns are moved and stored without a gap."""
         x = self.by_rows
         near = ~np.isin(x.indices, far)
@@ -106,10 +110,10 @@ class Sparse(Matrix):
     def block(self, rows: Index, columns: Index = slice(None)) -> Floats:
         return np.asarray(self.matrix[rows][:, columns].toarray(), dtype=np.float64)
 
-    def take(self, rows: Rows) -> Sparse:
+    def take(self, rows: Indices) -> Sparse:
         return Sparse(self.by_rows[rows])
 
-    def repeats(self, rows: Rows, columns: Index) -> NDArray[np.bool_]:
+    def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
         """Compare what is stored in all columns, whatever ``columns`` says."""
         x = self.by_rows[rows]
         lengths = np.diff(x.indptr)

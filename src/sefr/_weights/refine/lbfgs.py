@@ -18,8 +18,7 @@ from scipy.special import expit
 
 from ..._rows.labelled import Table
 from ..._rows.matrix import Gradient, LinearModel, Standardisation, WeightedRows
-
-Floats = NDArray[np.float64]
+from ..._system.types import Floats
 
 MEMORY = 10
 MEMORY_CELLS = 1 << 26

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from ..._rows.labelled import Table
 from ..._rows.matrix import blas_threads
 from ..._summary.summary import Summary
+from ..._system.types import Array, Floats
 from ..held_out import HeldOut, unseen_by_loss
 from ..hyperplanes import Hyperplanes, Scaling, planes_of
 from ..solve import means
 from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, minimise
 from .standardise import ClassMeans, Space, standardise
-
-Floats = NDArray[np.float64]
 
 # The score of a typical row is expected to have this variance before any row is seen: the ridge penalty.
 PRIOR_VARIANCE = 10.0
@@ -68,7 +67,7 @@ class Earlier(NamedTuple):
     """Refined weights of ``n_rows`` rows that are not among the training rows, and their classes."""
 
     refined: Refined
-    classes: NDArray[Any]
+    classes: Array
     n_rows: float
 
 

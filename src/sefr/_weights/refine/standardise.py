@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._rows.labelled import Table
 from ..._rows.matrix import Sparse, Standardisation
+from ..._system.types import Floats
 from ..hyperplanes import Hyperplanes, Scaling
 from .lbfgs import Sample
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 Blocks = Iterable[tuple[slice, Floats]]
 
 # So few values are kept standardised in float64, and the passes made over these.
@@ -197,7 +199,7 @@ def standardised(blocks: Blocks, standard: Standardisation, out: Floats) -> None
         out[rows] = x if isfinite(x.sum()) else np.nan_to_num(x, nan=0.0)
 
 
-def _sparse_standardised(matrix: Sparse, standard: Standardisation) -> tuple[Any, Floats]:
+def _sparse_standardised(matrix: Sparse, standard: Standardisation) -> tuple[csr_matrix, Floats]:
     """Return rows x * scale and what is to be subtracted from each, which is left to the products."""
     rows, left = matrix.without_far_columns(standard)
     rows = rows.astype(np.float64)  # a copy

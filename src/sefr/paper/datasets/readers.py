@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.io
 import scipy.sparse
 
-Rows = tuple[Any, npt.NDArray[Any]]
+from ..._system.types import Array
+
+Rows = tuple[Array | scipy.sparse.csr_matrix, Array]
 Reader = Callable[[Sequence[bytes]], Rows]
 
 

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 from platformdirs import user_cache_path
 
 from sefr._system.atomic_file import atomic_file
 from sefr.paper.datasets.catalogue import NAMES, Entry, entry
+
+from ..._system.types import Array, Fields
 
 _ROWS_PER_BLOCK = 256  # of float64: 10 MB for the widest dataset
 
@@ -33,8 +34,8 @@ class Dataset:
 
     name: str
     title: str
-    X: Any
-    y: npt.NDArray[Any]
+    X: Array
+    y: Array
     path: Path
 
 
@@ -80,7 +81,7 @@ def load(name: str, *, download: bool = True) -> Dataset:
     return _fetch(item)
 
 
-def digest(X: Any, y: npt.NDArray[Any]) -> str:
+def digest(X: Array, y: Array) -> str:
     """Return the sha256 of the values: X row by row as little-endian float64, then the rank of each label."""
     rows: Any = scipy.sparse.csr_matrix(X) if scipy.sparse.issparse(X) else np.asarray(X)
     state = hashlib.sha256(repr(tuple(map(int, rows.shape))).encode())
@@ -92,7 +93,7 @@ def digest(X: Any, y: npt.NDArray[Any]) -> str:
     return state.hexdigest()
 
 
-def verify(item: Entry, X: Any, y: npt.NDArray[Any], expected: str | None, origin: str) -> None:
+def verify(item: Entry, X: Array, y: Array, expected: str | None, origin: str) -> None:
     """Raise DatasetError unless shape, classes, values and (where known) digest are the catalogue's."""
     counts = tuple(sorted(np.unique(y, return_counts=True)[1].tolist()))
     values = X.data if scipy.sparse.issparse(X) else X
@@ -122,7 +123,7 @@ def _find(item: Entry) -> Path | None:
     return None
 
 
-def _read_folder(item: Entry, path: Path) -> tuple[Any, npt.NDArray[Any]]:
+def _read_folder(item: Entry, path: Path) -> tuple[Array | scipy.sparse.csr_matrix, Array]:
     if path.suffix == ".npz":
         return _read_npz(item, path)
     if path.suffix == ".zip":
@@ -130,7 +131,7 @@ def _read_folder(item: Entry, path: Path) -> tuple[Any, npt.NDArray[Any]]:
     return _read_originals(item, {file: (path / file).read_bytes() for file in item.files}, str(path))
 
 
-def _read_npz(item: Entry, path: Path) -> tuple[Any, npt.NDArray[Any]]:
+def _read_npz(item: Entry, path: Path) -> tuple[Array | scipy.sparse.csr_matrix, Array]:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
             parts = {key: content[key] for key in content.files}
@@ -149,7 +150,9 @@ def _read_npz(item: Entry, path: Path) -> tuple[Any, npt.NDArray[Any]]:
     return X, y
 
 
-def _read_originals(item: Entry, content: Mapping[str, bytes], origin: str) -> tuple[Any, npt.NDArray[Any]]:
+def _read_originals(
+    item: Entry, content: Mapping[str, bytes], origin: str
+) -> tuple[Array | scipy.sparse.csr_matrix, Array]:
     try:
         X, y = item.reader([content[file] for file in item.files])
     except Exception as error:  # Readers are parsers of foreign bytes: whatever they raise means "damaged".
@@ -189,9 +192,9 @@ def _fetch(item: Entry) -> Dataset:
     raise DatasetError(f"{item.title} could not be downloaded. {' '.join(problems)} {_where_to_put(item)}")
 
 
-def _write_npz(item: Entry, X: Any, y: npt.NDArray[Any], url: str, target: Path) -> Path:
-    parts: dict[str, Any] = {"y": y, "digest": np.array(digest(X, y)), "source": np.array(url)}
-    if scipy.sparse.issparse(X):
+def _write_npz(item: Entry, X: Array | scipy.sparse.csr_matrix, y: Array, url: str, target: Path) -> Path:
+    parts: Fields = {"y": y, "digest": np.array(digest(X, y)), "source": np.array(url)}
+    if not isinstance(X, np.ndarray):
         shape = np.array(X.shape)
         parts |= {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": shape}
     else:
