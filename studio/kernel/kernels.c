@@ -62,10 +62,14 @@ int studio_scores(ptrdiff_t n, ptrdiff_t m, const char *const *data, const uint8
     return (int)sefr_scores(&x, coef, intercept, k, NULL, n, out, 1);
 }
 
-/* learned: k, m, then the places of counts, sums, low and span. */
-EXPORT(solve) int studio_solve(const struct learned *from, double epsilon, double *weights, double *bias) {
-    const struct planes to = {weights, bias};
-    return sefr_solve(from, epsilon, &to);
+/* learned: k, m, then the places of counts, sums, low and span; planes: those of weights, bias and midpoints. */
+EXPORT(solve) int studio_solve(const struct learned *from, double epsilon, const struct planes *to) {
+    return sefr_solve(from, epsilon, to);
+}
+
+EXPORT(solve_means)
+void studio_solve_means(const struct learned *from, const double *rest, double epsilon, const struct planes *to) {
+    sefr_solve_means(from, rest, epsilon, to);
 }
 
 EXPORT(is_delicate) int studio_is_delicate(const struct learned *from) { return sefr_is_delicate(from); }

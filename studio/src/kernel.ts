@@ -12,7 +12,8 @@ interface Exports {
   summarise_columns(n: number, m: number, data: number, bytes: number, to: number): number;
   summarise_rows(n: number, m: number, data: number, to: number): number;
   scores(n: number, m: number, data: number, bytes: number, coef: number, intercept: number, k: number, out: number): number;
-  solve(from: number, epsilon: number, weights: number, bias: number): number;
+  solve(from: number, epsilon: number, to: number): number;
+  solve_means(from: number, rest: number, epsilon: number, to: number): void;
   is_delicate(from: number): number;
   solve_bytes(weightBits: number, model: number): number;
 }
@@ -84,16 +85,28 @@ export class Kernel {
   }
 
   /** Return equations 3 to 9 on sums; null where they need care. */
-  solve(learned: Learned, epsilon: number): { weights: Floats; bias: Floats } | null {
-    const k = learned.counts.length;
-    const m = learned.low.length;
-    const planes = k === 2 ? 1 : k;
+  solve(learned: Learned, epsilon: number): Solved | null {
+    return this.planes(learned, (call, to) => this.exports.solve(call.learned(learned), epsilon, to) !== 0);
+  }
+
+  /** Return equations 5 to 9 on means of each class and of the rest that were taken with care. */
+  solveMeans(own: Floats, rest: Floats, counts: Floats, epsilon: number): Solved {
+    const nothing = new Float64Array(own.length / counts.length);
+    const learned = { sums: own, counts, low: nothing, span: nothing };
+    return this.planes(learned, (call, to) => {
+      this.exports.solve_means(call.learned(learned), call.floats(rest), epsilon, to);
+      return true;
+    })!;
+  }
+
+  private planes({ counts, low }: Learned, run: (call: Call, to: number) => boolean): Solved | null {
+    const rows = counts.length === 2 ? 1 : counts.length;
+    const cells = rows * low.length;
     return this.call((call) => {
-      const from = call.learned(learned);
-      const weights = call.room(planes * m * 8);
-      const bias = call.room(planes * 8);
-      if (!this.exports.solve(from, epsilon, weights, bias)) return null;
-      return { weights: call.readFloats(weights, planes * m), bias: call.readFloats(bias, planes) };
+      const [weights, bias, midpoints] = [call.room(cells * 8), call.room(rows * 8), call.room(cells * 8)];
+      const to = call.words(Uint32Array.of(weights, bias, midpoints));
+      if (!run(call, to)) return null;
+      return { weights: call.readFloats(weights, cells), bias: call.readFloats(bias, rows), midpoints: call.readFloats(midpoints, cells) };
     });
   }
 
@@ -165,6 +178,13 @@ export interface Learned {
   counts: Floats;
   low: Floats;
   span: Floats;
+}
+
+/** Weights of scaled features (R x m), biases (R), and where each feature speaks for neither side (R x m). */
+export interface Solved {
+  weights: Floats;
+  bias: Floats;
+  midpoints: Floats;
 }
 
 /** Copies arguments into the memory of the module, one after the other. */

@@ -1,7 +1,7 @@
 /** From a Summary to weights: equations 3 to 9, scaling folded in. As src/sefr/_weights, to the bit. */
 
 import { add, type Doubles, multiply, negative, plain } from "./double_double";
-import type { Column, Floats, Kernel } from "./kernel";
+import type { Column, Floats, Kernel, Solved } from "./kernel";
 import { cellsOf, isDelicate, pairwise, reweighted, sumOfRows, type Summary } from "./summary";
 
 export interface Scaling {
@@ -59,18 +59,9 @@ export function solve<L>(kernel: Kernel, summary: Summary<L>, scaling: Scaling, 
   const weight = classWeights(balanced, summary);
   const weighted = weight ? reweighted(summary, weight) : summary;
   const counts = weighted.counts.head;
-  const planes = counts.length === 2 ? 1 : counts.length;
   const m = scaling.low.length;
-  const { weights: found, midpoints } = weightsAndMidpoints(weighted, scaling);
-  const solved = weighted.present
-    ? null
-    : kernel.solve({ sums: weighted.sums.head, counts, ...scaling }, EPSILON);
-  const weights = solved ? solved.weights : found;
-  const bias = solved ? solved.bias : new Float64Array(planes);
-  if (!solved) {
-    const products = weights.map((w, i) => w * midpoints[i]);
-    for (let r = 0; r < planes; r++) bias[r] = unseen(counts, r) - pairwise(products, r * m, m);
-  }
+  const solved = weighted.present ? null : kernel.solve({ sums: weighted.sums.head, counts, ...scaling }, EPSILON);
+  const { weights, bias, midpoints } = solved ?? solveWithCare(kernel, weighted, scaling);
   const coef = rawWeights(weights, scaling.span);
   const intercept = bias.map((b, r) => b - pairwise(coef.slice(r * m, (r + 1) * m).map((c, j) => c * scaling.low[j]), 0, m));
   return { scaling, weights, bias, coef, intercept, midpoints, far: solved ? null : farFeatures(scaling) };
@@ -135,24 +126,12 @@ export function means<L>(summary: Summary<L>, scaling: Scaling, rest = false): F
   });
 }
 
-function weightsAndMidpoints<L>(summary: Summary<L>, scaling: Scaling): { weights: Floats; midpoints: Floats } {
-  const m = scaling.low.length;
+function solveWithCare<L>(kernel: Kernel, summary: Summary<L>, scaling: Scaling): Solved {
   const counts = summary.counts.head;
-  const total = pairwise(counts, 0, counts.length);
-  const binary = counts.length === 2;
-  const all = means(summary, scaling);
-  const own = binary ? all.slice(m) : all;
-  const rest = binary ? all.slice(0, m) : means(summary, scaling, true);
-  const weights = new Float64Array(own.length);
-  const midpoints = new Float64Array(own.length);
-  for (let i = 0; i < own.length; i++) {
-    const n = counts[binary ? 1 : Math.floor(i / m)];
-    const divisor = own[i] + rest[i] + EPSILON;
-    weights[i] = divisor === 0 ? 0 : (own[i] - rest[i]) / divisor;
-    midpoints[i] = (own[i] * (total - n) + rest[i] * n) / total;
-    if (Number.isNaN(weights[i])) weights[i] = midpoints[i] = 0; // a class without a value says nothing
-  }
-  return { weights, midpoints };
+  const own = means(summary, scaling);
+  const rest = counts.length === 2 ? own.slice(0, scaling.low.length) : means(summary, scaling, true);
+  const solved = kernel.solveMeans(own, rest, counts, EPSILON);
+  return { ...solved, bias: solved.bias.map((bias, row) => bias + unseen(counts, row)) };
 }
 
 /** Return total minus each row of m values. */

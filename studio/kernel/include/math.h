@@ -5,5 +5,6 @@
 #define HUGE_VAL __builtin_huge_val()
 #define fabs(x) __builtin_fabs(x)
 #define isfinite(x) __builtin_isfinite(x)
+#define isnan(x) __builtin_isnan(x)
 
 #endif
