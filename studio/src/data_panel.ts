@@ -67,7 +67,10 @@ export class DataPanel {
     put(this.status,
       refusal && h("p", { class: "refusal", role: "alert" }, visible(refusal.message, 2000)),
       table && h("p", { class: "opened" }, h("strong", {}, visible(table.name)), ` ${counted(table.rows, "row")}, ${counted(table.columns.length, "column")}, read in ${table.milliseconds.toFixed(0)} ms`));
-    if (event === "opened") this.allColumns = false;
+    if (event === "opened") {
+      this.allColumns = false;
+      this.status.scrollIntoView({ block: "start" });
+    }
     if (event === "opened" || event === "training") this.showColumns();
   }
 

@@ -2,7 +2,7 @@
 
 import { h, put, visible } from "./dom";
 import type { Model } from "./model";
-import { drawnWeights, tint } from "./picture";
+import { drawn, tint } from "./picture";
 import type { Studio } from "./studio";
 
 const SIDE = 280;
@@ -25,6 +25,7 @@ export function drawPanel(studio: Studio, model: Model): HTMLElement {
   let values = new Float64Array(model.names.length);
   let cursor: [number, number] = [SIDE / 2, SIDE / 2];
   let down = false;
+  let keyboard = false;
 
   const paint = (): void => {
     context.clearRect(0, 0, SIDE, SIDE);
@@ -39,7 +40,7 @@ export function drawPanel(studio: Studio, model: Model): HTMLElement {
     }
     values = scanned(context, picture.rows, picture.columns, high, picture.at);
     follow();
-    if (document.activeElement === canvas) {
+    if (keyboard && document.activeElement === canvas) {
       context.strokeStyle = tint("--against");
       context.lineWidth = 2;
       context.strokeRect(cursor[0] - 7, cursor[1] - 7, 14, 14);
@@ -49,7 +50,7 @@ export function drawPanel(studio: Studio, model: Model): HTMLElement {
     const empty = !strokes.length;
     if (empty) put(answer, h("span", { class: "faint" }, "Draw one of ", model.labels.slice(0, 12).map((label) => visible(label, 8)).join(", ")));
     else put(answer, "This is ", h("strong", {}, visible(model.labels[model.answer(values)], 24)));
-    put(seen, !empty && drawnWeights(picture, values, "What the model sees"));
+    put(seen, !empty && drawn(picture, values, high, "What the model sees"));
     const changes = model.before.length;
     taught.textContent = changes ? `${changes} ${changes === 1 ? "change" : "changes"} since the file; last: ${visible(model.before[changes - 1].what)}` : "";
   };
@@ -59,6 +60,7 @@ export function drawPanel(studio: Studio, model: Model): HTMLElement {
   };
   canvas.addEventListener("pointerdown", (event) => {
     down = true;
+    keyboard = false;
     canvas.setPointerCapture(event.pointerId);
     strokes.push([point(event)]);
     paint();
@@ -83,9 +85,13 @@ export function drawPanel(studio: Studio, model: Model): HTMLElement {
       if (pen) strokes.at(-1)!.push(cursor);
     } else return;
     event.preventDefault();
+    keyboard = true;
     paint();
   });
-  canvas.addEventListener("focus", paint);
+  canvas.addEventListener("focus", () => {
+    keyboard = canvas.matches(":focus-visible");
+    paint();
+  });
   canvas.addEventListener("blur", () => {
     pen = false;
     paint();

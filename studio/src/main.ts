@@ -19,6 +19,7 @@ async function begin(): Promise<void> {
   studio.listen((event) => {
     if (event === "opening" || event === "opened" || event === "training" || event === "refused" || event === "trained") data.show(event);
     for (const id of LATER) byId(id).hidden = !studio.model && !(id === "train" && event === "training");
+    document.querySelectorAll<HTMLElement>("#steps li").forEach((step, i) => (step.hidden = i > 0 && byId(LATER[i - 1]).hidden));
     document.body.classList.toggle("busy", event === "opening" || event === "training");
     const { model } = studio;
     if (!model) return;
@@ -30,6 +31,7 @@ async function begin(): Promise<void> {
     else if (event === "trained") inTurn(panels(studio, model), () => studio.model === model);
   });
   data.show("opening");
+  document.querySelectorAll<HTMLElement>("#steps li").forEach((step, i) => (step.hidden = i > 0));
   const words = new URLSearchParams(location.hash.slice(1));
   if (words.has("label")) studio.want(words);
   const given = document.getElementById("given");
