@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from . import tables
 from .accuracy.sets import PAPER, SCIKIT_LEARN
 
 HERE = Path(__file__).parent
@@ -181,6 +182,7 @@ TABLES: dict[str, Callable[[], str]] = {
         streams,
         stream_memory,
         uno,
+        *tables.SHOWN,
     )
 }
 

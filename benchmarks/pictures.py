@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure
 from sefr import SEFRClassifier
 from sefr.displays import depths, effects
 
+from . import tables
 from .accuracy.sets import PAPER, SCIKIT_LEARN, load
 from .style import draw_both
 
@@ -254,6 +256,62 @@ def draw_growth() -> None:
     draw_both(DOCS / "speed_growth.png", (WIDE, 3.6), draw)
 
 
+def draw_tables_time() -> None:
+    """Draw mean macro F1 on the twelve tables against the time of a fit."""
+    _draw_tables(
+        "tables_time", lambda own: tables.typical(tables.column(own, "fit_s")), "CPU seconds of a fit"
+    )
+
+
+def draw_tables_bytes() -> None:
+    """Draw mean macro F1 on the twelve tables against the size of the model."""
+    _draw_tables("tables_bytes", lambda own: tables.typical(tables.column(own, "bytes")), "bytes of a model")
+
+
+def _draw_tables(name: str, of: Callable[[dict[str, tables.Line]], float], label: str) -> None:
+    found = tables.complete("accuracy/tables.csv")
+    points = {method: (of(own), float(np.mean(tables.column(own, "f1")))) for method, own in found.items()}
+
+    def draw(figure: Figure, colours: Colours) -> None:
+        axis = figure.subplots()
+        ours = [method for method in points if method.startswith("SEFR")]
+        for at, title in enumerate(("SEFR", "SEFR, 32 bins")):
+            own = [method for method in ours if ("bins" in method) == (at == 1)]
+            axis.plot(
+                *zip(*(points[method] for method in own), strict=True),
+                marker="o",
+                fillstyle=("none", "full")[at],
+                color=colours[0],
+                label=title,
+            )
+            for method in own:
+                passes = method.rsplit(", ", 1)[1]
+                axis.annotate(
+                    passes if passes == "1 pass" else passes.split()[0],
+                    points[method],
+                    xytext=(6, -11),
+                    textcoords="offset points",
+                    color=colours[0],
+                    fontsize=9,
+                )
+        for at, method in enumerate(method for method in points if method not in ours):
+            axis.plot(
+                *points[method],
+                marker="sD^vPX*"[at % 7],
+                color=colours[1 + at % 5],
+                linestyle="",
+                markersize=7,
+                label=method,
+            )
+        axis.set(xscale="log", xlabel=f"{label} (geometric mean)", ylabel="mean macro F1")
+        axis.set_title("Twelve tables")
+        axis.grid(visible=True)
+        axis.margins(0.12, 0.1)
+        figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+    draw_both(DOCS / f"{name}.png", (WIDE, 4.8), draw)
+
+
 DRAWN = (
     draw_semeion,
     draw_idea,
@@ -263,6 +321,8 @@ DRAWN = (
     draw_limit,
     draw_peers,
     draw_growth,
+    draw_tables_time,
+    draw_tables_bytes,
 )
 
 
