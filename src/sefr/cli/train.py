@@ -23,6 +23,7 @@ def train(
     epsilon: options.Epsilon = 1e-7,
     class_weight: options.Balance = options.ClassWeight.none,
     passes: options.Passes = 1,
+    bins: options.Bins = None,
     auto: Annotated[
         bool, typer.Option("--auto", help="Take the settings that do best on a sample of the rows.")
     ] = False,
@@ -50,19 +51,24 @@ def train(
       sefr train 'year/*.parquet' --label y --engine duckdb
 
       sefr train iris.csv --label species --passes 10
+
+      sefr train iris.csv --label species --bins 32 --passes 20
     """
     from .screen import Screen
     from .training import Training, carry_out
 
-    if engine is options.Engines.duckdb and (passes > 1 or auto):
-        raise typer.BadParameter("--engine duckdb adds up one pass: leave out --passes, --auto or --engine")
+    if engine is options.Engines.duckdb and (passes > 1 or auto or bins):
+        more = "--passes, --bins, --auto"
+        raise typer.BadParameter(f"--engine duckdb adds up one pass: leave out {more} or --engine")
+    if auto and bins:
+        raise typer.BadParameter("--auto chooses the bins: leave out --bins or --auto")
     if auto and passes > 1:
         raise typer.BadParameter("--auto chooses the passes: leave out --passes or --auto")
     training = Training(
         data,
         options.Reading(format, delimiter, no_header),
         options.Choice(label, features, drop, categories, drop_text, skip_unlabelled),
-        options.Settings(missing, scale, epsilon, class_weight),
+        options.Settings(missing, scale, epsilon, class_weight, bins),
         passes,
         auto,
     )
