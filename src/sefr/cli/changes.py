@@ -74,6 +74,7 @@ def _read_rows(screen: Screen, change: Change, reading: options.Reading) -> Summ
     clf, stored = read_model(change.model)
     table = reading.open(change.data, reread=True)
     table.skip_unlabelled = change.skip_unlabelled
+    table.coder = clf.summary_.coder
     recipe = fitted_recipe(table, clf, stored, change.label, screen)
     if recipe.categories:
         for batch in table.batches(recipe.wanted()):
