@@ -108,7 +108,9 @@ class Twin:
         result: NDArray[np.uint64] = scores[:, -1].astype(np.uint64) - scores[:, -2].astype(np.uint64)
         return result
 
-    def margin(self, X: Any, y: Any = None, *, accuracy: float | None = None, coverage: float | None = None) -> int:
+    def margin(
+        self, X: Any, y: Any = None, *, accuracy: float | None = None, coverage: float | None = None
+    ) -> int:
         """Choose the margin below which a board says "don't know".
 
         Give either ``accuracy``: the least margin with which the answers that remain are that accurate on
