@@ -145,6 +145,7 @@ def _context(q: Quantised, name: str) -> dict[str, Any]:
         "map": mapping,
         "maps": zip(*(column.tolist() for column in columns), strict=True),
         "m": m,
+        "turns": m // 2 if m % 2 == 0 else m,  # of the loop in assembly that maps integers
         "name": name,
         "NAME": name.upper(),
         "version": version("sefr-learn"),
