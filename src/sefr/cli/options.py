@@ -67,6 +67,15 @@ Drop = Annotated[str, typer.Option("--drop", help="Columns to leave out, a,b,c."
 DropText = Annotated[
     bool, typer.Option("--drop-text", help="Leave out every column of text or dates that is no category.")
 ]
+Once = Annotated[
+    str | None,
+    typer.Option(
+        "--once",
+        help="Name these rows (content: by their digest), so that they count once and a retry is safe.",
+        metavar="ID",
+        show_default=False,
+    ),
+]
 SkipUnlabelled = Annotated[
     bool, typer.Option("--skip-unlabelled", help="Leave out rows without a label; else they are an error.")
 ]

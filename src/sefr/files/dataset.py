@@ -5,6 +5,7 @@ So the sums are added in the same order whatever the format and however the rows
 
 from __future__ import annotations
 
+import hashlib
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -149,6 +150,11 @@ class Dataset:
     def position(self) -> int:
         """Bytes read so far."""
         return sum(reader.position for reader in self.readers)
+
+    def digest(self) -> str:
+        """Return a name for the content of the files, whatever they are called: "sha256:" and 64 digits."""
+        parts = b"".join(reader.source.digest() for reader in self.readers)
+        return f"sha256:{hashlib.sha256(parts).hexdigest()}"
 
     def label_name(self, label: str) -> str:
         """Return the column that a label given by name or, where there are no names, by position means."""
