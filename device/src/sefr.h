@@ -192,7 +192,8 @@ typedef enum {
                                state saved before is still there */
     SEFR_OTHER_MODEL = 10,  /* merge, restore: the state's id is not the model's */
     SEFR_UNKNOWN = 11,      /* classify: the margin is too small, or a value lies outside the range learned */
-    SEFR_BAD_SETTINGS = 12  /* reset: the model was laid out with other settings than the library was compiled with */
+    SEFR_BAD_SETTINGS = 12, /* reset: the model was laid out with other settings than the library was compiled with */
+    SEFR_DRIFTED = 13       /* sefr_drift_watch: the mean of the scores left its range */
 } sefr_status;
 
 /* Options of a model, or'ed together; set them before learning. Default 0.

@@ -208,7 +208,7 @@ def test_the_keyboard_alone_suffices(page):
 
 
 def longest_task(trace):
-    """Return the longest time, in ms of its processor, that one task kept the thread that readers wait for."""
+    """Return the longest that one task kept the thread that readers wait for, in ms of its processor."""
     events = json.loads(trace)["traceEvents"]
     main = {
         (event["pid"], event["tid"])

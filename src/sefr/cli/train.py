@@ -10,8 +10,10 @@ from . import options
 
 
 def train(
-    data: options.Data,
-    label: options.Label,
+    data: Annotated[
+        list[str] | None, typer.Argument(help=options.FILES, show_default=False, metavar="DATA...")
+    ] = None,
+    label: options.MaybeLabel = None,
     output: options.Out = None,
     features: options.Features = "",
     drop: options.Drop = "",
@@ -27,6 +29,15 @@ def train(
         bool, typer.Option("--auto", help="Take the settings that do best on a sample of the rows.")
     ] = False,
     engine: options.Engine = options.Engines.sefr,
+    from_query: Annotated[
+        str | None,
+        typer.Option(
+            "--from-query",
+            help="Instead of DATA: what the query of sefr sql gave, .csv, .tsv or .parquet.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
@@ -50,10 +61,27 @@ def train(
       sefr train 'year/*.parquet' --label y --engine duckdb
 
       sefr train iris.csv --label species --passes 10
+
+      sefr train --from-query summary.csv -o shop.sefr
     """
     from .screen import Screen
     from .training import Training, carry_out
 
+    screen = Screen(quiet=quiet, as_json=json, output=output)
+    settings = options.Settings(missing, scale, epsilon, class_weight)
+    if from_query is not None:
+        chosen = options.Choice("", features, drop, categories, drop_text, skip_unlabelled)
+        reading = options.Reading(format, delimiter, no_header)
+        if data or label or chosen != options.Choice("") or not reading.is_plain or passes > 1 or auto:
+            raise typer.BadParameter("--from-query takes no DATA and no option about rows: it has the sums")
+        from .queried import train_from_query
+
+        train_from_query(screen, from_query, output, settings)
+        return
+    if not data:
+        raise typer.BadParameter("which DATA? (or --from-query FILE)")
+    if label is None:
+        raise typer.BadParameter("which column is the label? (--label)")
     if engine is options.Engines.duckdb and (passes > 1 or auto):
         raise typer.BadParameter("--engine duckdb adds up one pass: leave out --passes, --auto or --engine")
     if auto and passes > 1:
@@ -62,9 +90,8 @@ def train(
         data,
         options.Reading(format, delimiter, no_header),
         options.Choice(label, features, drop, categories, drop_text, skip_unlabelled),
-        options.Settings(missing, scale, epsilon, class_weight),
+        settings,
         passes,
         auto,
     )
-    screen = Screen(quiet=quiet, as_json=json, output=output)
     carry_out(screen, training, options.output_path(output or "model.sefr"), engine)

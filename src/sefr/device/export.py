@@ -38,7 +38,14 @@ VALUE_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "floa
 
 
 def library() -> Path:
-    """Return the folder with the sources of the device library."""
+    """Return the folder with the sources of the device library.
+
+    Examples
+    --------
+    >>> from sefr.device import library
+    >>> (library() / "sefr.h").is_file()
+    True
+    """
     installed = Path(__file__).parent / "library"
     return installed if installed.exists() else Path(__file__).parents[3] / "device" / "src"
 
@@ -86,6 +93,16 @@ def export(
     window : (length, hop), default=None
         Only for "arduino": the model was trained on ``windows(signal, length, hop)``; the sketch samples the
         axes and makes the same features of them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sefr import SEFRClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import tempfile
+    >>> from sefr.device import export
+    >>> export(SEFRClassifier().fit(X, y), "c", tempfile.mkdtemp(), name="iris").name
+    'iris.h'
     """
     if target not in TARGETS:
         raise ValueError(f"target must be one of {list(TARGETS)}, not {target!r}")
