@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._system.types import Array, Floats
+from .cells import Cells, SparseCells, code_matrix
 from .labelled import Labelled, Table, run_starts, sample_size
 from .matrix import Dense, Matrix, Sparse, Standardisation
 
@@ -96,11 +97,20 @@ class Gatherer:
         often = _ticks(ends, weights, self.step) if self.step else np.ones(len(codes), dtype=np.int64)
         places = np.repeat(np.arange(len(codes)), np.where(codes >= 0, often, 0))
         weight = None if self.step else weights[places]
-        if isinstance(tables[0].matrix, Sparse):
-            rows = sparse.vstack([table.matrix.by_rows for table in tables], format="csr")[places]  # type: ignore[attr-defined]
-            return Table(Sparse(rows), codes[places], weight)
-        dense = np.concatenate([block for table in tables for _, block in table.matrix.blocks()])[places]
-        return Table(Gathered(dense, self.like or tables[0].matrix), codes[places], weight)
+        return Table(self._gathered([table.matrix for table in tables], places), codes[places], weight)
+
+    def _gathered(self, parts: list[Matrix], places: NDArray[np.int64]) -> Matrix:
+        """Return rows of several matrices, one below the other; in cells if they are."""
+        first = parts[0]
+        if isinstance(first, Cells | SparseCells):
+            raw = [part.matrix for part in parts if isinstance(part, Cells | SparseCells)]
+            return code_matrix(self._gathered(raw, places), first.coder)
+        if isinstance(first, Sparse):
+            return Sparse(
+                sparse.vstack([p.by_rows for p in parts if isinstance(p, Sparse)], format="csr")[places]
+            )
+        dense = np.concatenate([block for part in parts for _, block in part.blocks()])[places]
+        return Gathered(dense, self.like or first)
 
 
 class _Kept(NamedTuple):
