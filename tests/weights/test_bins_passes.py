@@ -189,7 +189,7 @@ def test_threads_change_no_bit_of_the_passes(rng):
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_the_sample_of_batches_is_in_cells(rng, form):
-    """It was written out as columns once, and the search over steps became one over columns: 6 points lost."""
+    """It was written out as columns once, and the search over steps was one over columns: 6 points lost."""
     X, y = rows(rng, n=300, k=1)
     coder = SEFRClassifier(bins=8).fit(X, y).summary_.coder
     gatherer = Gatherer()
