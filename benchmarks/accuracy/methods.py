@@ -57,6 +57,3 @@ def boosters() -> dict[str, Callable[[], Any]]:
     except ImportError:
         pass
     return found
-
-
-SLOW = {"LightGBM", "XGBoost", "CatBoost", "linearboost", "SVC linear"}

@@ -22,10 +22,6 @@ from collections import deque
 from itertools import chain, islice
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import river
 from river import drift, linear_model, naive_bayes, preprocessing, tree
 from river.datasets import synth
@@ -44,7 +40,6 @@ MODELS = {
     "LogisticRegression": lambda: preprocessing.StandardScaler() | linear_model.LogisticRegression(),
     "HoeffdingTree": lambda: tree.HoeffdingTreeClassifier(),
 }
-COLOURS = dict(zip(MODELS, ["#0072B2", "#56B4E9", "#009E73", "#D55E00", "#CC79A7", "#999999"], strict=True))
 
 
 def sea(rows: int) -> list:
@@ -143,48 +138,8 @@ def rolling(right: list[bool]) -> list[float]:
     return course
 
 
-def picture(results: dict, path: Path) -> None:
-    """Draw accuracy over time, a stream each, and the rates beside them."""
-    figure, axes = plt.subplots(2, 2, figsize=(12, 8.5), layout="constrained")
-    for axis, (stream, models) in zip(axes.flat, results.items(), strict=False):
-        for model, result in models.items():
-            at = [(i + 1) * WINDOW // 5 for i in range(len(result["course"]))]
-            axis.plot(
-                at, result["course"], label=f"{model} {result['accuracy']:.3f}", color=COLOURS[model], lw=1.3
-            )
-        lowest = min(min(r["course"][5:]) for r in models.values())
-        axis.set(
-            title=stream,
-            xlabel="rows",
-            ylabel=f"accuracy of the last {WINDOW} rows",
-            ylim=(lowest - 0.02, None),
-        )
-        axis.legend(
-            fontsize=7,
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.14),
-            ncols=3,
-            frameon=False,
-            title="accuracy of all rows",
-            title_fontsize=7,
-        )
-        axis.grid(alpha=0.3)
-    axis = axes.flat[3]
-    width = 0.8 / len(MODELS)
-    for i, model in enumerate(MODELS):
-        rates = [results[stream][model]["rows_per_cpu_second"] for stream in results]
-        places = [k + i * width for k in range(len(results))]
-        axis.bar(places, rates, width, label=model, color=COLOURS[model])
-    axis.set_yscale("log")
-    axis.set_xticks([k + 0.4 - width / 2 for k in range(len(results))], list(results))
-    axis.set(title="predict and learn, one thread", ylabel="rows per CPU second")
-    axis.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=3, frameon=False)
-    axis.grid(alpha=0.3, axis="y")
-    figure.savefig(path, dpi=110)
-
-
 def main() -> None:
-    """Measure, and write results.json and results.png beside this file."""
+    """Measure, and write results.json beside this file; ``make pictures`` draws it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=2)
@@ -192,7 +147,6 @@ def main() -> None:
     results = measured(options.rows, options.rounds)
     about = {"sefr": sefr.__version__, "river": river.__version__, "python": platform.python_version()}
     (HERE / "results.json").write_text(json.dumps({"about": about, "streams": results}, indent=1) + "\n")
-    picture(results, HERE / "results.png")
     for stream, models in results.items():
         print(stream)
         for model, result in models.items():

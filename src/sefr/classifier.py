@@ -46,7 +46,7 @@ class SEFRClassifier(Answers):
     epsilon : float, default=1e-7
         Keeps eq. 5 of the paper from dividing by zero.
     missing : {"error", "ignore"}, default="error"
-        What NaN means: an error, or a value that votes for no class.
+        What NaN means: an error, or a value that is left out of sums and scores.
     class_weight : None, "balanced" or dict, default=None
         How often the rows of each class count: None as they come (the paper), "balanced" as if all classes
         had the same number of rows, or ``{label: weight}``, 1 for a label that is not named. It is applied
@@ -60,9 +60,9 @@ class SEFRClassifier(Answers):
     n_jobs : int, default=None
         Threads for training and prediction; None is one, -1 all. Results are the same to the bit.
     passes : int, default=1
-        The dial between energy and accuracy: how often training may read the rows. 1 is the paper. With more,
-        each further pass weighs the rows by how wrong the model still is about them; about 10 reach the
-        accuracy of a linear SVM. The model stays linear. Training stops early when a pass no longer helps.
+        How often training may read the rows: more passes, more accuracy, more time. 1 is the paper. Each
+        further pass weighs the rows by how wrong the model still is about them; about 10 reach the accuracy
+        of a linear SVM. The model stays linear. Training stops early when a pass no longer helps.
     verbose : int, default=0
         1 shows the passes as they are made.
 

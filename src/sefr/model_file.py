@@ -1,8 +1,8 @@
 """The ``.sefr`` file: a model as JSON with a schema version and a checksum. Reading it executes nothing.
 
-The Summary and the settings are the model; the weights are solved again when it is read. docs/model_file.md
-has the format. A member that this version does not know is refused rather than left out, since the answers
-might depend on it.
+The Summary and the settings are the model; the weights are solved again when it is read.
+docs/reference/model_file.md has the format. A member that this version does not know is refused rather than
+left out, since the answers might depend on it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ._answers.fitted import Fitted
 from ._answers.probabilities import Calibration, TemperatureScaling
 from ._rows.cells.plain import coder_of, parts_of, plain_coder, plain_parts
 from ._rows.labels import text_array
+from ._summary.private import noise_of, with_noise
 from ._summary.summary import Summary
 from ._system.atomic_file import atomic_file
 from ._system.types import Array, Fields, Floats, Settings
@@ -67,6 +68,16 @@ def save(clf: SEFRClassifier, path: str | os.PathLike[str]) -> None:
         A trained model.
     path : path
         The file, by custom ``*.sefr``. An old one is replaced when the new one is whole.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr import SEFRClassifier, load, save
+    >>> path = Path(tempfile.mkdtemp()) / "rain.sefr"
+    >>> save(SEFRClassifier().fit([[1, 8], [3, 6], [2, 7]], ["dry", "wet", "dry"]), path)
+    >>> load(path).predict([[3, 6]])
+    array(['wet'], dtype='<U3')
     """
     content = dump(clf)
     with atomic_file(path) as file:
@@ -90,6 +101,16 @@ def load(path: str | os.PathLike[str]) -> SEFRClassifier:
     ------
     ModelFileError
         If the file is no model, was changed or cut since it was written, or is from a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr import SEFRClassifier, load, save
+    >>> path = Path(tempfile.mkdtemp()) / "rain.sefr"
+    >>> save(SEFRClassifier().fit([[1, 8], [3, 6], [2, 7]], ["dry", "wet", "dry"]), path)
+    >>> load(path).summary_
+    <Summary: 3 rows, 2 features, 2 classes>
     """
     with open(path, "rb") as file:
         opening = file.read(len(OPENING))
@@ -145,7 +166,7 @@ def dump(clf: SEFRClassifier) -> bytes:
             summary.n_features if summary.feature_names is None else list(summary.feature_names)
         ),
         "bins": _line(None if summary.coder is None else plain_coder(summary.coder)),
-        "summary": _object_text({name: _summary_part(summary, name) for name in SUMMARY_MEMBERS}),
+        "summary": _summary_text(summary),
         "refined": "null" if fitted.refined is None else _object_text(_refined_parts(fitted.refined)),
         "calibration": _calibration_text(fitted.probability_scaling),
         "columns": _line(None if fitted.columns is None else dict(fitted.columns)),
@@ -331,6 +352,12 @@ def _object_text(parts: Mapping[str, Floats | None]) -> str:
     return "{\n" + ",\n".join(f'    "{name}": {_numbers(part)}' for name, part in parts.items()) + "\n  }"
 
 
+def _summary_text(summary: Summary) -> str:
+    text = _object_text({name: _summary_part(summary, name) for name in SUMMARY_MEMBERS})
+    noise = noise_of(summary)
+    return text if noise is None else f'{text[:-4]},\n    "noise": {_line(noise)}\n  }}'
+
+
 def _refined_parts(refined: Refined) -> dict[str, Floats]:
     """Return what further passes found: weights and biases of scaled features, and how it went."""
     return {
@@ -399,7 +426,9 @@ def _numbers(array: Floats | None) -> str:
 
 
 def _summary(members: Settings, n_bytes: int) -> Summary:
-    parts = _check_members(members["summary"], SUMMARY_MEMBERS, "the summary")
+    parts = dict(_object(members["summary"], "the summary"))
+    noise = parts.pop("noise", None)
+    parts = _check_members(parts, SUMMARY_MEMBERS, "the summary")
     classes = _classes(members["classes"], n_bytes)
     features = members["features"]
     names = features if isinstance(features, list) else None
@@ -412,11 +441,12 @@ def _summary(members: Settings, n_bytes: int) -> Summary:
     shape = (len(classes), n_features if coder is None else coder.n_cells)
     shapes = {"counts": shape[:1], "count_tails": shape[:1], "low": shape[1:], "high": shape[1:]}
     unseen = {"low": np.inf, "high": -np.inf}
-    arrays: dict[str, Any] = {
+    arrays: Fields = {
         name: None if part is None else _array(part, name, shapes.get(name, shape), unseen.get(name))
         for name, part in parts.items()
     }
-    return Summary.from_parts(classes=classes, feature_names=names, coder=coder, **arrays)
+    summary = Summary.from_parts(classes=classes, feature_names=names, coder=coder, **arrays)
+    return with_noise(summary, noise)
 
 
 def _summary_part(summary: Summary, name: str) -> Floats | None:

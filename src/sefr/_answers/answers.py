@@ -14,6 +14,7 @@ from .._rows.cells.coder import copies_of_parts
 from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
 from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
+from .._summary.drift import USUAL, Drift, Thresholds, drift
 from .._summary.summary import Summary
 from .._system.threads import thread_count
 from .._system.types import Array, Floats, Rows
@@ -147,6 +148,29 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample = HeldOut(scores, codes, np.ones(len(codes)) if weights is None else weights)
         self._fitted = fitted.with_calibration(Calibration(prior=fit_scaling(sample)))
         return self
+
+    def drift(self, X: Rows, thresholds: Thresholds = USUAL) -> Drift:
+        """Compare rows without labels with those that were learned; ``drift(X).warn()`` warns of a change.
+
+        The features alone are compared: means, missing values and ranges. A change tells that the rows are
+        others, not that the answers are wrong; ``Summary.compare`` compares rows with labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n, m)
+            A batch of rows.
+        thresholds : Thresholds
+            From :mod:`sefr._summary.drift`: how much may change.
+
+        Returns
+        -------
+        drift : Drift
+            True in an ``if`` where a change exceeds its threshold; ``findings`` are sentences.
+        """
+        fitted, matrix = self.fitted_, self._matrix(X)
+        rows = labelled(matrix, np.zeros(matrix.shape[0], dtype=np.int8))
+        found = Summary.of_rows(rows, fitted.summary.feature_names, missing=self.missing)
+        return drift(fitted.summary, found, thresholds, labelled=False)
 
     def contributions(self, X: Rows) -> Floats:
         """Split every score over the features, exactly: the parts of a row add up to its score.

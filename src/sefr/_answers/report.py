@@ -5,14 +5,11 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
-from importlib import resources
 
-import jinja2
 import numpy as np
 from numpy.typing import NDArray
 
 from .._system.colours import AGAINST, AGAINST_DARK, FOR, FOR_DARK, NEUTRAL, NEUTRAL_DARK, channels
-from .._system.text import visible
 from .._system.types import Array, Fields
 from ..classifier import SEFRClassifier
 from ..displays import (
@@ -26,6 +23,7 @@ from ..displays import (
     strongest_features,
     subjects,
 )
+from .page import environment, template
 
 MOST_FEATURES = 2_000
 MOST_RECORDS = 200
@@ -64,11 +62,6 @@ def report(
     shown = strongest(np.abs(found).max(axis=0), MOST_FEATURES)
     widest = np.maximum(np.abs(found).max(axis=1), 1e-300)
     drawn = _drawn_curves(clf, shown)
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["signed"] = lambda value: f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
-    environment.finalize = _harmless
     features = [
         {
             "name": names[j],
@@ -81,19 +74,23 @@ def report(
         }
         for j in shown
     ]
-    return environment.get_template("report.html.jinja").render(
-        title=title,
-        clf=clf,
-        summary=clf.summary_,
-        labels=clf.classes_.tolist(),
-        cards=_cards(clf, image, found, names),
-        subjects=subjects(clf),
-        features=features,
-        n_hidden=len(names) - len(shown),
-        records=records,
-        themes=THEMES,
-        script=_template("report.js"),
-        style=_template("report.css"),
+    return (
+        environment()
+        .get_template("report.html.jinja")
+        .render(
+            title=title,
+            clf=clf,
+            summary=clf.summary_,
+            labels=clf.classes_.tolist(),
+            cards=_cards(clf, image, found, names),
+            subjects=subjects(clf),
+            features=features,
+            n_hidden=len(names) - len(shown),
+            records=records,
+            themes=THEMES,
+            script=template("report.js"),
+            style=template("report.css"),
+        )
     )
 
 
@@ -121,11 +118,6 @@ def _drawn_curves(clf: SEFRClassifier, shown: Array) -> dict[tuple[int, int], li
                 for b, (effect, rows) in enumerate(zip(own, curve.rows.tolist(), strict=True))
             ]
     return drawn
-
-
-def _harmless(value: object) -> object:
-    """Make foreign text visible before Jinja escapes it; markup of the page's own stays as it is."""
-    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def explained(
@@ -197,7 +189,3 @@ def _picture(deep: NDArray[np.float64], colours: tuple[str, str, str]) -> str:
     file = io.BytesIO()
     imsave(file, pixels.round().astype(np.uint8), format="png")
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
-
-
-def _template(name: str) -> str:
-    return (resources.files("sefr._answers") / "templates" / name).read_text(encoding="utf-8")

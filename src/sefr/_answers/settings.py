@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 
 from .._rows.cells.coder import check_bins
+from .._system.types import Settings
 
 
-def check_settings(settings: Mapping[str, Any]) -> None:
+def check_settings(settings: Settings) -> None:
     """Raise an error that names the first setting that has no meaning."""
     scale, epsilon, missing = settings["scale"], settings["epsilon"], settings["missing"]
     passes, n_jobs, verbose = settings["passes"], settings["n_jobs"], settings["verbose"]

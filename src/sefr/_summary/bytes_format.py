@@ -4,7 +4,7 @@ Little-endian throughout::
 
     8   "SEFRsum" and the version, 1
     .   K, then m: counts of classes and features (LEB128)
-    1   flags: 1 tails, 2 present, 4 feature names, 8 count tails, 16 present tails, 32 cells
+    1   flags: 1 tails, 2 present, 4 feature names, 8 count tails, 16 present tails, 32 cells, 128 noise
     .   classes: a kind, then numbers of that kind, or K strings (LEB128 length, bytes)
     .   with cells: 1 where missing values have cells, else 0; the number of edges of each feature; the edges
         (a kind, then numbers); how many features have categories; for each its number, how many it has, and
@@ -12,6 +12,7 @@ Little-endian throughout::
     .   counts (K), sums (K·m), tails (K·m), present (K·m), low (m), high (m), count tails (K), present tails
         (K·m): each a kind, then the numbers; those without a flag are always there
     .   feature names: m strings
+    .   noise: a string, JSON, of a private Summary: see ``sefr/_summary/private.py``
     4   CRC-32 of everything before it
 
 A kind is one byte, an index into ``KINDS``. Each array takes the smallest kind that holds every value
@@ -21,6 +22,7 @@ bytes. The checksum finds damage, not forgery: sign or encrypt them where someon
 
 from __future__ import annotations
 
+import json
 import zlib
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"SEFRsum"
 VERSION = 1
-TAILS, PRESENT, NAMES, COUNT_TAILS, PRESENT_TAILS, CELLS = 1, 2, 4, 8, 16, 32
+TAILS, PRESENT, NAMES, COUNT_TAILS, PRESENT_TAILS, CELLS, NOISE = 1, 2, 4, 8, 16, 32, 128
 
 # Positions are part of the format: append only.
 KINDS = [
@@ -64,7 +66,9 @@ ARRAY_KINDS = KINDS[:8]
 
 def packed(summary: Summary) -> bytes:
     """Return the Summary as bytes."""
-    names = summary.feature_names
+    from .private import noise_of
+
+    names, noise = summary.feature_names, noise_of(summary)
     flags = (
         TAILS * (summary.tails is not None)
         | PRESENT * (summary.present is not None)
@@ -72,6 +76,7 @@ def packed(summary: Summary) -> bytes:
         | COUNT_TAILS * (summary.count_tails is not None)
         | PRESENT_TAILS * (summary.present_tails is not None)
         | CELLS * (summary.coder is not None)
+        | NOISE * (noise is not None)
     )
     parts = [
         MAGIC,
@@ -90,6 +95,7 @@ def packed(summary: Summary) -> bytes:
     )
     parts += [_packed_array(array) for array in arrays if array is not None]
     parts += [_packed_string(name.encode()) for name in names or ()]
+    parts += [] if noise is None else [_packed_string(json.dumps(noise, sort_keys=True).encode())]
     body = b"".join(parts)
     return body + zlib.crc32(body).to_bytes(4, "little")
 
@@ -108,7 +114,7 @@ def unpacked(data: bytes | bytearray | memoryview) -> Fields:
     reader = _Reader(data[len(MAGIC) + 1 : -4])
     n_classes, n_features = reader.length(), reader.length()
     flags = reader.take(1)[0]
-    if flags & ~(TAILS | PRESENT | NAMES | COUNT_TAILS | PRESENT_TAILS | CELLS):
+    if flags & ~(TAILS | PRESENT | NAMES | COUNT_TAILS | PRESENT_TAILS | CELLS | NOISE):
         raise ValueError(f"the bytes of this Summary have unknown flags {flags}")
     parts: Fields = {"classes": reader.labels(n_classes)}
     coder = reader.coder(n_features) if flags & CELLS else None
@@ -123,6 +129,7 @@ def unpacked(data: bytes | bytearray | memoryview) -> Fields:
     parts["count_tails"] = reader.array((n_classes,)) if flags & COUNT_TAILS else None
     parts["present_tails"] = reader.array(cells) if flags & PRESENT_TAILS else None
     parts["feature_names"] = reader.texts(n_features) if flags & NAMES else None
+    parts["noise"] = reader.json() if flags & NOISE else None
     reader.end()
     return parts
 
@@ -255,6 +262,12 @@ class _Reader:
             return [raw.decode() for raw in self.strings(n)]
         except UnicodeDecodeError:
             raise ValueError("the bytes of this Summary hold a name that is not UTF-8") from None
+
+    def json(self) -> object:
+        try:
+            return json.loads(self.take(self.length()).decode())
+        except (UnicodeDecodeError, ValueError, RecursionError):
+            raise ValueError("the bytes of this Summary hold a damaged mark of noise") from None
 
     def end(self) -> None:
         if self.at != len(self.data):

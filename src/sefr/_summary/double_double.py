@@ -87,3 +87,15 @@ def _halves(a: Floats) -> tuple[Floats, Floats]:
     shifted = a * 134217729.0  # 2**27 + 1
     high = shifted - (shifted - a)
     return high, a - high
+
+
+def full(part: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return a part as an array of its own of the whole shape."""
+    return np.array(np.broadcast_to(part, shape))
+
+
+def spread(part: Floats, at: NDArray[np.intp], n_classes: int) -> Floats:
+    """Return a part with its rows at the places given, and zeros elsewhere."""
+    wide = np.zeros((n_classes, *part.shape[1:]))
+    wide[at] = part
+    return wide

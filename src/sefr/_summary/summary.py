@@ -7,10 +7,10 @@ It is never larger than that, whatever the number of rows, and it holds no row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .._rows.cells import Coder, Cut
 from .._rows.inputs import describe_feature, read_rows
@@ -21,9 +21,13 @@ from .._system.types import Array, Bins, Fields, Floats, Rows
 from .accumulate import accumulate
 from .alignment import aligned, checked_cells
 from .bytes_format import packed, unpacked
-from .double_double import DoubleDouble
+from .double_double import DoubleDouble, full, spread
+from .drift import USUAL, Drift, Thresholds, drift
 from .parts import checked_parts
 from .readers import READERS
+
+if TYPE_CHECKING:
+    from .private import PrivateSummary
 
 # The part of a count that rounding may leave over when rows are taken away.
 COUNT_SLACK = 1e-9
@@ -258,7 +262,9 @@ class Summary:
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Summary:
         """Read what ``to_bytes`` wrote; anything else, also in part or damaged, raises ``ValueError``."""
-        return cls.from_parts(**unpacked(data))
+        from .private import summary_of
+
+        return summary_of(**unpacked(data))
 
     def to_bytes(self) -> bytes:
         """Return this Summary as bytes, versioned and checksummed: see ``sefr/_summary/bytes_format.py``.
@@ -268,6 +274,16 @@ class Summary:
         (38, True)
         """
         return packed(self)
+
+    def compare(self, other: Summary, thresholds: Thresholds = USUAL) -> Drift:
+        """Return what has changed from these rows to those of ``other``, and whether it is drift."""
+        return drift(*aligned(self, other, "compare"), thresholds)
+
+    def private(self, epsilon: float, delta: float, ranges: Any, rows_per_person: int = 1) -> PrivateSummary:
+        """Return a noisy copy that may be published: see :func:`sefr._summary.private.release`."""
+        from .private import release
+
+        return release(self, epsilon, delta, ranges, rows_per_person)
 
     @classmethod
     def from_doubles(
@@ -332,7 +348,7 @@ class Summary:
         if np.array_equal(classes, self.classes):
             return self
         at = find_labels(classes, self.classes)
-        return self._each(classes, lambda part: _spread(part, at, len(classes)))
+        return self._each(classes, lambda part: spread(part, at, len(classes)))
 
     def within(self, classes: Array) -> Summary:
         """Return this Summary over exactly the classes given; another class is an error."""
@@ -369,7 +385,7 @@ class Summary:
         a, b = aligned(self, other, "add")
         present = None
         if a.present is not None or b.present is not None:
-            present = (a.cells + b.cells).each(lambda part: _full(part, a.sums.shape))
+            present = (a.cells + b.cells).each(lambda part: full(part, a.sums.shape))
         return self.from_doubles(
             a.classes,
             a.double_counts + b.double_counts,
@@ -397,13 +413,11 @@ class Summary:
         present = None
         gone = (counts.head == 0)[:, None]
         if a.present is not None or b.present is not None:
-            present = (a.cells - b.cells).each(lambda part: _full(part, a.sums.shape))
+            present = (a.cells - b.cells).each(lambda part: full(part, a.sums.shape))
             if (present.head < -slack[:, None]).any():
                 k, j = np.argwhere(present.head < -slack[:, None])[0]
-                raise ValueError(
-                    f"cannot take away more values of {self._name(j)}, class {a.classes[k]}, "
-                    "than were learned"
-                )
+                what = f"{describe_feature(int(j), self.feature_names)}, class {a.classes[k]}"
+                raise ValueError(f"cannot take away more values of {what}, than were learned")
             present = present.zero_where(present.head <= slack[:, None])
             gone = present.head == 0
         sums = (a.double_sums - b.double_sums).zero_where(np.broadcast_to(gone, a.sums.shape))
@@ -461,9 +475,6 @@ class Summary:
         object.__setattr__(self, "n_features", n_features)
         object.__setattr__(self, "n_scores", 1 if len(self.classes) == 2 else len(self.classes))
 
-    def _name(self, feature: int) -> str:
-        return describe_feature(feature, self.feature_names)
-
     def without_empty_classes(self) -> Summary:
         """Return this Summary without the classes that have no rows."""
         seen = np.flatnonzero(self.counts > 0)
@@ -484,13 +495,3 @@ class Summary:
             self.feature_names,
             self.coder,
         )
-
-
-def _full(part: Floats, shape: tuple[int, ...]) -> Floats:
-    return np.array(np.broadcast_to(part, shape))
-
-
-def _spread(part: Floats, at: NDArray[np.intp], n_classes: int) -> Floats:
-    wide = np.zeros((n_classes, *part.shape[1:]))
-    wide[at] = part
-    return wide

@@ -31,9 +31,11 @@ COMMANDS = (
     "update",
     "merge",
     "forget",
+    "drift",
     "explain",
     "export",
     "simulate",
+    "studio",
     "sql",
     "paper",
     "demo",
@@ -44,12 +46,15 @@ EXTRAS = {
     "onnx": "onnx",
     "serial": "board",
     "psycopg": "postgresql",
+    "sqlglot": "sql",
     "catboost": "paper",
     "lightgbm": "paper",
     "pooch": "paper",
     "xgboost": "paper",
 }
-EPILOG = "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. NO_COLOR=1 turns colours off."
+EPILOG = (
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 drift, 130 interrupted. NO_COLOR=1 turns colours off."
+)
 
 app = typer.Typer(
     name="sefr",

@@ -67,6 +67,15 @@ Drop = Annotated[str, typer.Option("--drop", help="Columns to leave out, a,b,c."
 DropText = Annotated[
     bool, typer.Option("--drop-text", help="Leave out every column of text or dates that is no category.")
 ]
+Once = Annotated[
+    str | None,
+    typer.Option(
+        "--once",
+        help="Name these rows (content: by their digest), so that they count once and a retry is safe.",
+        metavar="ID",
+        show_default=False,
+    ),
+]
 SkipUnlabelled = Annotated[
     bool, typer.Option("--skip-unlabelled", help="Leave out rows without a label; else they are an error.")
 ]
@@ -91,7 +100,7 @@ NoHeader = Annotated[
     typer.Option("--no-header", help="CSV without names: columns are x0, x1, ...; --label -1 is the last."),
 ]
 MissingValues = Annotated[
-    Missing, typer.Option("--missing", help="An empty cell: an error, or a value that votes for no class.")
+    Missing, typer.Option("--missing", help="An empty cell: an error, or left out of sums and scores.")
 ]
 Scale = Annotated[
     str,

@@ -25,6 +25,9 @@ def predict(
     keep: Annotated[
         str, typer.Option(help="Columns to copy from DATA, a,b,c or all.", metavar="COLUMNS")
     ] = "",
+    check: Annotated[
+        bool, typer.Option("--check", help="Warn where the rows differ from those learned: see sefr drift.")
+    ] = False,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
@@ -44,6 +47,8 @@ def predict(
       sefr predict iris.sefr new.csv --probabilities
 
       sefr predict iris.sefr new.parquet -o out.parquet --scores --keep id
+
+      sefr predict iris.sefr new.csv --check -o out.csv
     """
     from .predictions import Wanted, write_predictions
     from .screen import Screen
@@ -56,7 +61,8 @@ def predict(
     if output is not None:
         output = options.output_path(output)
     reading = options.Reading(format, delimiter, no_header)
-    rows = write_predictions(screen, model, reading.open(data), output, Wanted(scores, probabilities, keep))
+    wanted = Wanted(scores, probabilities, keep, check)
+    rows = write_predictions(screen, model, reading.open(data), output, wanted)
     if output:
         screen.note(f"{output}: {rows:,} rows")
     screen.json({"output": output, "rows": rows})

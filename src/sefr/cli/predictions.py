@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
+from .._rows.inputs import labelled
 from .._rows.matrix import Matrix
+from .._summary.drift import drift
+from .._summary.summary import Summary
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
 from ..files import Dataset, SourceError
@@ -33,6 +36,7 @@ class Wanted:
     scores: bool
     probabilities: bool
     keep: str
+    check: bool = False
 
 
 def write_predictions(screen: Screen, model: str, table: Dataset, path: str | None, wanted: Wanted) -> int:
@@ -47,16 +51,27 @@ def write_predictions(screen: Screen, model: str, table: Dataset, path: str | No
     }
     scorer, rows = without_feature_names(clf), 0
     strange: dict[str, str] = {}
+    seen: Summary | None = None
     with screen.progress(table, "predicting") as tick, _writer(path) as write:
         for batch in table.batches(columns):
             X = checked(batch, recipe.matrix(batch.rows), recipe, clf.missing)
             strange = recipe.unknown_categories(batch.rows) | strange
             write(_answers(scorer, X, batch.select(kept), wanted))
+            if wanted.check:
+                seen = _summary_of(X, clf.missing) + (seen or 0)
             rows += len(batch)
             tick(len(batch))
     for name, value in strange.items():
         screen.note(f"column {name!r} has values that the model has not seen, such as {value!r}: no category")
+    if seen is not None:
+        for said in drift(clf.summary_, seen, labelled=False).findings:
+            screen.note(f"warning: {said}")
     return rows
+
+
+def _summary_of(X: Matrix, missing: str) -> Summary:
+    """Return the Summary of rows without labels."""
+    return Summary.of_rows(labelled(X, np.zeros(X.shape[0], dtype=np.int8)), missing=missing)
 
 
 def _as_kept(kind: str) -> str:

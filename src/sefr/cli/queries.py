@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import typer
 from .. import model_file
 from ..engines.catalogue import Catalogue, catalogue_of
 from ..engines.columns import chosen
+from ..engines.maintained import maintenance_sql
 from ..engines.scoring import SCORED, Plan, Scoring
 from ..engines.sql import Query
 from ..files.recipe import ColumnRecipe
@@ -45,8 +47,13 @@ class Wanted(NamedTuple):
     group_by: str | None
 
 
-def training(asked: Asked, wanted: Wanted, near: dict[str, float]) -> str:
-    """Return the query whose result is a Summary."""
+def macros(which: str) -> str:
+    """Return a file of macros: for DuckDB, or for dbt."""
+    return (resources.files("sefr.engines") / f"{which}.sql").read_text(encoding="utf-8")
+
+
+def training(asked: Asked, wanted: Wanted, near: dict[str, float], *, maintain: bool = False) -> str:
+    """Return the query whose result is a Summary, or the triggers that maintain that."""
     found, table, dialect = asked.looked_up()
     names, booleans = wanted.features, []
     if found is not None:
@@ -56,7 +63,11 @@ def training(asked: Asked, wanted: Wanted, near: dict[str, float]) -> str:
     elif wanted.dropped:
         raise typer.BadParameter("--drop needs --database or --features: the query does not know the columns")
     query = Query(table, wanted.label, names or None, wanted.weight, booleans, near, wanted.group_by)
-    return query.sql(dialect)
+    if not maintain:
+        return query.sql(dialect)
+    if dialect != "postgresql":
+        raise typer.BadParameter(f"--maintain speaks postgresql, not {dialect}")
+    return maintenance_sql(query)
 
 
 def scoring(asked: Asked, model: str, *, probabilities: bool, explain: int) -> str:

@@ -10,6 +10,13 @@ import typer
 from . import options
 
 
+class Macros(StrEnum):
+    """Whose macros."""
+
+    duckdb = "duckdb"
+    dbt = "dbt"
+
+
 class Dialect(StrEnum):
     """Whose SQL."""
 
@@ -17,12 +24,20 @@ class Dialect(StrEnum):
     postgresql = "postgresql"
     sqlite = "sqlite"
     ansi = "ansi"
+    bigquery = "bigquery"
+    clickhouse = "clickhouse"
+    databricks = "databricks"
+    mysql = "mysql"
+    redshift = "redshift"
+    snowflake = "snowflake"
+    spark = "spark"
+    trino = "trino"
 
 
 def sql(
     table: Annotated[
         str, typer.Option("--table", "-t", help="The table, or a file that DuckDB reads.", metavar="TABLE")
-    ],
+    ] = "",
     label: Annotated[
         str | None,
         typer.Option("--label", "-l", help="The column of labels.", metavar="COLUMN", show_default=False),
@@ -63,6 +78,14 @@ def sql(
             "--origin", help="NAME=NUMBER near the values of a column far from zero.", show_default=False
         ),
     ] = None,
+    maintain: Annotated[
+        bool,
+        typer.Option("--maintain", help="Print triggers that keep the Summary in a table (postgresql)."),
+    ] = False,
+    macros: Annotated[
+        Macros | None,
+        typer.Option("--macros", help="Print macros that train and score, and stop.", show_default=False),
+    ] = None,
     predict: Annotated[
         str | None,
         typer.Option(
@@ -81,23 +104,33 @@ def sql(
 ) -> None:
     """Print the query whose result is a model's Summary, or with --predict what a model says of each row.
 
-    Summary.of_query reads the Summary. With --features, --database or a file as --table the columns are named
-    in the query, which makes it several times faster than one that finds them out.
+    sefr train --from-query and Summary.of_query read the Summary. With --features, --database or a file as
+    --table the columns are named in the query: several times faster than one that finds them out.
 
     For example:
 
       sefr sql --label y --table t --database shop.db | sqlite3 -header -csv shop.db > summary.csv
 
+      sefr train --from-query summary.csv -o shop.sefr
+
       sefr sql --label species --table iris.parquet | duckdb -csv > summary.csv
+
+      sefr sql --label y --table t --database postgresql:///shop --maintain | psql shop
+
+      sefr sql --macros duckdb > sefr.sql
 
       sefr sql --predict model.sefr --table t --dialect postgresql --probabilities --explain 3 | psql shop
     """
     from . import queries
     from .screen import binary_output, output
 
+    if macros is None and not table:
+        raise typer.BadParameter("which table? (--table)")
     asked = queries.Asked(table, database, None if dialect is None else dialect.value)
-    if predict is not None:
-        if label or features or drop or weight or group_by or origin:
+    if macros is not None:
+        text = queries.macros(macros.value)
+    elif predict is not None:
+        if maintain or label or features or drop or weight or group_by or origin:
             raise typer.BadParameter(
                 "--predict takes no --label, --features, --drop, --weight, --group-by, --origin"
             )
@@ -108,7 +141,7 @@ def sql(
         raise typer.BadParameter("which column is the label? (--label)")
     else:
         columns = queries.Wanted(label, options.names(features), options.names(drop), weight, group_by)
-        text = queries.training(asked, columns, queries.origins(origin or []))
+        text = queries.training(asked, columns, queries.origins(origin or []), maintain=maintain)
     with output():
         out = binary_output()
         out.write(text.encode())

@@ -10,8 +10,10 @@ from . import options
 
 
 def train(
-    data: options.Data,
-    label: options.Label,
+    data: Annotated[
+        list[str] | None, typer.Argument(help=options.FILES, show_default=False, metavar="DATA...")
+    ] = None,
+    label: options.MaybeLabel = None,
     output: options.Out = None,
     features: options.Features = "",
     drop: options.Drop = "",
@@ -28,6 +30,15 @@ def train(
         bool, typer.Option("--auto", help="Take the settings that do best on a sample of the rows.")
     ] = False,
     engine: options.Engine = options.Engines.sefr,
+    from_query: Annotated[
+        str | None,
+        typer.Option(
+            "--from-query",
+            help="Instead of DATA: what the query of sefr sql gave, .csv, .tsv or .parquet.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
@@ -52,11 +63,29 @@ def train(
 
       sefr train iris.csv --label species --passes 10
 
+      sefr train --from-query summary.csv -o shop.sefr
+
       sefr train iris.csv --label species --bins 32 --passes 20
     """
     from .screen import Screen
     from .training import Training, carry_out
 
+    screen = Screen(quiet=quiet, as_json=json, output=output)
+    settings = options.Settings(missing, scale, epsilon, class_weight, bins)
+    if from_query is not None:
+        chosen = options.Choice("", features, drop, categories, drop_text, skip_unlabelled)
+        reading = options.Reading(format, delimiter, no_header)
+        asked = data or label or chosen != options.Choice("") or not reading.is_plain
+        if asked or passes > 1 or auto or bins:
+            raise typer.BadParameter("--from-query takes no DATA and no option about rows: it has the sums")
+        from .queried import train_from_query
+
+        train_from_query(screen, from_query, output, settings)
+        return
+    if not data:
+        raise typer.BadParameter("which DATA? (or --from-query FILE)")
+    if label is None:
+        raise typer.BadParameter("which column is the label? (--label)")
     if engine is options.Engines.duckdb and (passes > 1 or auto or bins):
         more = "--passes, --bins, --auto"
         raise typer.BadParameter(f"--engine duckdb adds up one pass: leave out {more} or --engine")
@@ -68,9 +97,8 @@ def train(
         data,
         options.Reading(format, delimiter, no_header),
         options.Choice(label, features, drop, categories, drop_text, skip_unlabelled),
-        options.Settings(missing, scale, epsilon, class_weight, bins),
+        settings,
         passes,
         auto,
     )
-    screen = Screen(quiet=quiet, as_json=json, output=output)
     carry_out(screen, training, options.output_path(output or "model.sefr"), engine)

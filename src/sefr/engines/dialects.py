@@ -344,6 +344,15 @@ FROM (
 {order};"""
 
 
+def carried(query: str, dialect: str) -> str:
+    """Return an ansi query in the words of another database."""
+    import sqlglot
+
+    return str(sqlglot.transpile(query, write=dialect, pretty=True)[0]) + ";"
+
+
+# Whose SQL sqlglot makes of ``ansi``.
+CARRIED = ("bigquery", "clickhouse", "databricks", "mysql", "redshift", "snowflake", "spark", "trino")
 WRITERS: dict[str, Callable[[Query], str]] = {
     "duckdb": duckdb,
     "postgresql": postgresql,

@@ -27,7 +27,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     """The SEFR classifier for streams.
 
     Exact: after any number of rows it equals a ``SEFRClassifier`` fitted on all of them. A feature that a row
-    lacks, or that is None or NaN, votes for no class.
+    lacks, or that is None or NaN, contributes nothing to a score.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
 from .aggregates import Table, distinct_labels
 from .columns import Columns
-from .dialects import DIALECTS, FIELDS, WRITERS, quoted
+from .dialects import CARRIED, DIALECTS, FIELDS, WRITERS, ansi, carried, quoted
 from .error import EngineError, spoken_by
 
 
@@ -50,15 +50,15 @@ class Query:
     group: str | None = None
 
     def sql(self, dialect: str = "duckdb") -> str:
-        """Return the query in a dialect: duckdb, postgresql, sqlite or ansi."""
-        if dialect not in DIALECTS:
-            raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}, not {dialect!r}")
+        """Return the query in a dialect: duckdb, postgresql, sqlite, ansi, or one that sqlglot writes."""
+        if dialect not in (*DIALECTS, *CARRIED):
+            raise ValueError(f"dialect must be one of {', '.join((*DIALECTS, *CARRIED))}, not {dialect!r}")
         names = [self.label, *(self.features or []), *(n for n in (self.weight, self.group) if n is not None)]
         if len(set(names)) < len(names):
             raise ValueError(f"a column is named twice among label, weight and features: {names}")
         if self.features is not None and not self.features:
             raise ValueError("there are no features to add up")
-        return WRITERS[dialect](self) + "\n"
+        return (WRITERS[dialect](self) if dialect in DIALECTS else carried(ansi(self), dialect)) + "\n"
 
     @property
     def source(self) -> str:

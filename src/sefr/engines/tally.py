@@ -1,8 +1,8 @@
 """A Summary that grows a row at a time: plain Python numbers, no array per row, features by name.
 
-A row is a dict. A feature that a row lacks is a missing value: it votes for no class and enters no sum, so
-features may appear and vanish. Each feature is added up as distances from its first value, so that a
-timestamp keeps its bits however long the stream is.
+A row is a dict. A feature that a row lacks is a missing value: it enters no sum and contributes
+nothing to a score, so features may appear and vanish. Each feature is added up as distances from its
+first value, so that a timestamp keeps its bits however long the stream is.
 """
 
 from __future__ import annotations

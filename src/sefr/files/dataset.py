@@ -5,6 +5,7 @@ So the sums are added in the same order whatever the format and however the rows
 
 from __future__ import annotations
 
+import hashlib
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +29,19 @@ MOST_LISTED = 50
 
 
 class Batch:
-    """Some rows, one after the other: their columns, and where each came from."""
+    r"""Some rows, one after the other: their columns, and where each came from.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr.files import open_dataset
+    >>> path = Path(tempfile.mkdtemp()) / "rain.csv"
+    >>> _ = path.write_text("humidity,rain\n8,no\n9,yes\n")
+    >>> dataset = open_dataset([str(path)])
+    >>> [len(batch) for batch in dataset.batches(dataset.columns)]
+    [2]
+    """
 
     def __init__(
         self, rows: pa.Table, origins: list[tuple[int, Reader, int]], kept: NDArray[np.intp] | None = None
@@ -83,9 +96,20 @@ class LabelledBatch(NamedTuple):
 
 
 class Dataset:
-    """Files read as one. Every file must have the columns that are asked for; their order is free.
+    r"""Files read as one. Every file must have the columns that are asked for; their order is free.
 
     With ``skip_unlabelled``, rows without a label are left out; else they are an error.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr.files import open_dataset
+    >>> path = Path(tempfile.mkdtemp()) / "rain.csv"
+    >>> _ = path.write_text("humidity,pressure,rain\n8,1,no\n9,3,yes\n")
+    >>> dataset = open_dataset([str(path)])
+    >>> dataset.recipe("rain").columns
+    ('humidity', 'pressure')
     """
 
     def __init__(self, readers: Sequence[Reader]) -> None:
@@ -126,6 +150,11 @@ class Dataset:
     def position(self) -> int:
         """Bytes read so far."""
         return sum(reader.position for reader in self.readers)
+
+    def digest(self) -> str:
+        """Return a name for the content of the files, whatever they are called: "sha256:" and 64 digits."""
+        parts = b"".join(reader.source.digest() for reader in self.readers)
+        return f"sha256:{hashlib.sha256(parts).hexdigest()}"
 
     def label_name(self, label: str) -> str:
         """Return the column that a label given by name or, where there are no names, by position means."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from .source import Source
 
 NUMBER, TEXT, OTHER = "number", "text", "other"
 LABEL = "label"  # asked of a column of labels: as exact as the format has it
@@ -28,20 +32,43 @@ MOST_COLUMNS = 1 << 20
 
 
 class SourceError(ValueError):
-    """Data that cannot be read, with the place: ``data.csv, line 17: expected 5 columns, found 4``."""
+    """Data that cannot be read, with the place: ``data.csv, line 17: expected 5 columns, found 4``.
+
+    Examples
+    --------
+    >>> from sefr.files import SourceError, open_dataset
+    >>> try:
+    ...     open_dataset(["nowhere.csv"])
+    ... except SourceError as error:
+    ...     print(error)
+    nowhere.csv: ...
+    """
 
 
 class Reader(ABC):
-    """One file.
+    r"""One file.
 
-    ``name`` is what messages call it. ``columns`` has the name of every column and what it holds:
+    ``name`` is what messages call it, ``source`` where its bytes come from. ``columns`` has the name of every
+    column and what it holds:
     ``NUMBER`` (integers, floats, booleans), ``TEXT``, or ``OTHER`` (dates, lists), which no model can use.
     ``typed`` says that the format itself tells "1" from 1; where it does not, labels of digits are integers.
     ``size`` is the number of bytes, if known, and ``position`` how many of them have been read. The rows of a
     ``sparse`` file come as one column, ``ENTRIES``, and that of the label.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr.files import open_dataset
+    >>> path = Path(tempfile.mkdtemp()) / "rain.csv"
+    >>> _ = path.write_text("humidity,rain\n8,no\n9,yes\n")
+    >>> reader = open_dataset([str(path)]).readers[0]
+    >>> reader.columns, reader.typed
+    ({'humidity': 'number', 'rain': 'text'}, False)
     """
 
     name: str
+    source: Source
     columns: dict[str, str]
     typed: bool = True
     sparse: bool = False

@@ -8,6 +8,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._system.types import Rows
+
 # A cell per category, one for all others and one for missing values have numbers below 256.
 MOST_CATEGORIES = 254
 
@@ -32,7 +34,7 @@ def is_categorical(dtype: Any) -> bool:
     return dtype in (nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
 
 
-def categories_of(X: Any) -> dict[int, Categories]:
+def categories_of(X: Rows) -> dict[int, Categories]:
     """Return the categories of each column of a frame that has some, by its number.
 
     Those that a pandas or Polars type declares, else those that occur, sorted. Of more than

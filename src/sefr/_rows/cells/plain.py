@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._system.types import Fields
 from .categories import Categories
 from .coder import Coder, given_coder
 
@@ -46,7 +47,7 @@ def _part(entry: Any, feature: int) -> Any:
     return np.array(entry, dtype=np.float64)
 
 
-def plain_coder(coder: Coder) -> dict[str, Any]:
+def plain_coder(coder: Coder) -> Fields:
     """Return a coder as a dictionary."""
     return {"missing": coder.missing, "edges": plain_parts(coder.parts)}
 

@@ -28,7 +28,7 @@ from .thermometer import CellSample, StepSpace, step_space
 # The score of a typical row is expected to have this variance before any row is seen: the ridge penalty.
 PRIOR_VARIANCE = 10.0
 # A row of a class weighs share**-0.5: halfway between every row and every class counting the same. Macro F1
-# is best there: with 0 rare classes are given up, with 1 they are overrated (docs/passes.md has the figures).
+# is best there: with 0 rare classes are given up, with 1 they are overrated (docs/guide/passes.md).
 RARITY = 0.5
 # Mean of p (1 - p) when a model fits well: the curvature of the loss, by which earlier rows hold on to their
 # weights.

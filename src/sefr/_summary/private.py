@@ -1,0 +1,317 @@
+"""Private Summaries: one release with noise, after which no single person's rows can be told from it.
+
+The promise is (epsilon, delta) differential privacy under adding or removing all rows of one person: whoever
+sees the release learns almost the same whether that person was among the rows or not. It holds where the
+ranges, the classes and the features were chosen without looking at the rows, no row counts more than once,
+and each person has at most ``rows_per_person`` of them. It says nothing of a second release of the same rows:
+their epsilons add up.
+
+A row adds 1 to one count and, measured from the middle of its range, at most half a range to each sum of its
+class. All of these are one vector of integers, and the discrete Gaussian mechanism of OpenDP adds noise to it
+once; nothing else is taken from the rows. What follows (no negative count, sums within count * range) is
+arithmetic on what was released and costs nothing.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._system.value import Value
+from .double_double import DoubleDouble
+from .summary import Summary
+
+Floats = NDArray[np.float64]
+
+# Integer steps per range. A sum is rounded to one of them, and floats may have lost one more by then: less
+# than that where a class has at most MOST_ROWS rows (half a range times 2**-53 each).
+STEPS = 1 << 16
+ROUNDING = 2
+MOST_ROWS = 1 << 36
+# The noise of a count beside that of a sum: a count enters every feature's mean.
+COUNT_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Release(Value):
+    """What one release has spent, and on what.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        What was promised.
+    rows_per_person : int
+        How many rows of one person it covers.
+    count_noise, sum_noise : float
+        Standard deviations of the noise: of a count, in rows; of a sum, in ranges of its feature.
+    mechanism : str
+        How the noise was drawn.
+    id : str
+        Random; by it a release is known again in a sum of Summaries.
+    """
+
+    epsilon: float
+    delta: float
+    rows_per_person: int
+    count_noise: float
+    sum_noise: float
+    mechanism: str
+    id: str
+
+
+def release(
+    summary: Summary, epsilon: float, delta: float, ranges: Any, rows_per_person: int = 1
+) -> PrivateSummary:
+    """Return a noisy copy of a Summary that may be published.
+
+    Parameters
+    ----------
+    summary : Summary
+        Of rows that count once each and lack no value.
+    epsilon, delta : float
+        The promise: small is private. Epsilon is usually from 0.1 to 10, delta well below one in the number
+        of people.
+    ranges : (low, high)
+        Numbers, or one per feature, known without looking at the rows. A Summary with values outside is
+        refused: clip the rows first.
+    rows_per_person : int, default=1
+        The most rows that belong to one person.
+    """
+    low, high = _checked(summary, epsilon, delta, ranges, rows_per_person)
+    from opendp import prelude as dp
+
+    dp.enable_features("contrib")
+    n_features, span = summary.n_features, high - low
+    weight = max(1, round(COUNT_SHARE * STEPS / 2 * sqrt(n_features)))
+    middle = summary.double_counts.head[:, None] * ((low + high) / 2)
+    steps = np.rint((summary.sums - middle) / span * STEPS)
+    exact = np.concatenate([np.rint(summary.counts) * weight, steps.ravel()])
+    reach = rows_per_person * STEPS / 2 + ROUNDING
+    distance = sqrt((rows_per_person * weight) ** 2 + n_features * reach**2)
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
+
+    def mechanism(scale: float) -> Any:
+        noise = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale))
+        return dp.c.make_fix_delta(noise, delta)
+
+    # rho of zCDP, from both sides: rho + 2 sqrt(rho ln(1 / delta)) always suffices (Bun and Steinke, 2016).
+    log = -np.log(delta)
+    enough, not_enough = (sqrt(log + epsilon) - sqrt(log)) ** 2, 4 * epsilon + 10
+    bounds = (distance / sqrt(2 * not_enough), 1.01 * distance / sqrt(2 * enough))
+    scale = dp.binary_search_param(mechanism, d_in=distance, d_out=(epsilon, delta), bounds=bounds)
+    noisy = np.array(mechanism(scale)([int(value) for value in exact]), dtype=np.float64)
+    counts = np.maximum(noisy[: len(summary.classes)] / weight, 1.0)
+    centred = noisy[len(summary.classes) :].reshape(summary.sums.shape) / STEPS
+    sums = np.clip(centred, -counts[:, None] / 2, counts[:, None] / 2) * span
+    spent = Release(
+        float(epsilon),
+        float(delta),
+        int(rows_per_person),
+        float(scale / weight),
+        float(scale / STEPS),
+        "discrete Gaussian, OpenDP",
+        secrets.token_hex(8),
+    )
+    plain = Summary.from_doubles(
+        summary.classes.copy(),
+        DoubleDouble(counts),
+        DoubleDouble(sums + counts[:, None] * ((low + high) / 2)),
+        None,
+        low.copy(),
+        high.copy(),
+        summary.feature_names,
+    )
+    return marked(plain, (spent,))
+
+
+def _checked(
+    summary: Summary, epsilon: float, delta: float, ranges: Any, rows_per_person: int
+) -> tuple[Floats, Floats]:
+    """Return the ranges, one per feature; say what cannot be released."""
+    if isinstance(summary, PrivateSummary):
+        raise ValueError("this Summary is noisy already: release the rows, or publish it as it is")
+    if not isinstance(epsilon, int | float) or not 1e-6 <= epsilon <= 100:
+        raise ValueError(
+            f"epsilon must be a number from 1e-6 to 100, above which it promises nothing, not {epsilon!r}"
+        )
+    if not isinstance(delta, int | float) or not 1e-50 <= delta <= 0.01:
+        raise ValueError(f"delta must be a number from 1e-50 to 0.01, not {delta!r}")
+    if not isinstance(rows_per_person, int) or isinstance(rows_per_person, bool) or rows_per_person < 1:
+        raise ValueError(f"rows_per_person must be a whole number from 1 up, not {rows_per_person!r}")
+    try:
+        low, high = (
+            np.array(np.broadcast_to(np.asarray(side, dtype=np.float64), summary.low.shape))
+            for side in ranges
+        )
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"ranges must be a pair (low, high) of numbers or of one value per feature ({summary.n_features})"
+        ) from None
+    if not (np.isfinite(low) & np.isfinite(high) & (low < high) & np.isfinite(high - low)).all():
+        j = int(np.argmin(np.isfinite(low) & np.isfinite(high) & (low < high)))
+        raise ValueError(f"ranges must be finite, low below high: column {j} has {low[j]:g} and {high[j]:g}")
+    if summary.present is not None and (summary.present != summary.counts[:, None]).any():
+        raise ValueError("a private Summary needs every value: fill in the missing ones first")
+    if (summary.counts != np.rint(summary.counts)).any():
+        raise ValueError("a private Summary needs rows that count once each, without weights or decay")
+    if (summary.counts > MOST_ROWS).any():
+        raise ValueError(f"a private Summary takes at most {MOST_ROWS:,} rows per class")
+    outside = (summary.low < low) | (summary.high > high)
+    if outside.any():
+        j = int(np.argmax(outside))
+        raise ValueError(
+            f"column {j} has values from {summary.low[j]:g} to {summary.high[j]:g}, outside the range from "
+            f"{low[j]:g} to {high[j]:g}: clip the rows before they are summarised"
+        )
+    return low, high
+
+
+class PrivateSummary(Summary):
+    """A Summary with noise in it: it adds and multiplies, but is never taken away from exact rows.
+
+    Attributes
+    ----------
+    releases : tuple of Release
+        Whose noise it holds, each once.
+    mixed : bool
+        Whether exact rows were added to it. Then it must not be published.
+    """
+
+    __slots__ = ("mixed", "releases")
+
+    releases: tuple[Release, ...]
+    mixed: bool
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """What the releases have spent: on one person's rows if all are the same, and if no two are.
+
+        ``same_rows`` epsilon and delta add up; where the releases are of different people the largest counts.
+        """
+        epsilons, deltas = ([getattr(one, name) for one in self.releases] for name in ("epsilon", "delta"))
+        return {
+            "epsilon_same_rows": sum(epsilons),
+            "delta_same_rows": sum(deltas),
+            "epsilon_other_people": max(epsilons),
+            "delta_other_people": max(deltas),
+        }
+
+    def __add__(self, other: object) -> Summary:
+        if not isinstance(other, Summary):
+            return super().__add__(other)
+        theirs = other.releases if isinstance(other, PrivateSummary) else ()
+        if twice := {one.id for one in self.releases} & {one.id for one in theirs}:
+            raise ValueError(f"the release {min(twice)} would be added twice")
+        mixed = self.mixed or not isinstance(other, PrivateSummary) or other.mixed
+        return marked(_plain(self) + _plain(other), (*self.releases, *theirs), mixed=mixed)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> Summary:
+        if not isinstance(other, Summary):
+            return NotImplemented
+        gone = {one.id for one in other.releases} if isinstance(other, PrivateSummary) else set()
+        known = {one.id for one in self.releases}
+        if not gone or not gone <= known or (isinstance(other, PrivateSummary) and other.mixed):
+            raise ValueError(
+                "cannot take this away from a private Summary: only a release that was added to it can be, "
+                "as its noise is known; other rows need a release without them"
+            )
+        left = tuple(one for one in self.releases if one.id not in gone)
+        rest = _plain(self) - _plain(other)
+        return marked(rest, left, mixed=self.mixed) if left else rest
+
+    def __rsub__(self, other: object) -> Summary:
+        if not isinstance(other, Summary):
+            return NotImplemented
+        raise ValueError(
+            "cannot take a private Summary away from exact rows: its noise would stay behind, and the "
+            "difference would tell of the rows"
+        )
+
+    def reweighted(self, weights: Floats) -> Summary:
+        """Return this Summary with the rows of each class counting ``weights`` (K,) times."""
+        return marked(_plain(self).reweighted(weights), self.releases, mixed=self.mixed)
+
+    def _each(self, classes: NDArray[Any], change: Any) -> Summary:
+        return marked(_plain(self)._each(classes, change), self.releases, mixed=self.mixed)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, PrivateSummary) and (other.releases, other.mixed) != (self.releases, self.mixed):
+            return False
+        return super().__eq__(other)
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("<Summary:", f"<PrivateSummary of {len(self.releases)} releases:")
+
+    def __getstate__(self) -> dict[str, Any]:
+        derived = {"n_features", "n_scores"}
+        names = (*Summary.__slots__, *self.__slots__)
+        return {name: getattr(self, name) for name in names if name not in derived}
+
+
+def marked(summary: Summary, releases: Sequence[Release], *, mixed: bool = False) -> PrivateSummary:
+    """Return the same Summary, known to hold the noise of these releases."""
+    new = object.__new__(PrivateSummary)
+    for name in Summary.__slots__:
+        object.__setattr__(new, name, getattr(summary, name))
+    object.__setattr__(new, "releases", tuple(releases))
+    object.__setattr__(new, "mixed", mixed)
+    return new
+
+
+def noise_of(summary: Summary) -> dict[str, Any] | None:
+    """Return the mark of a noisy Summary as plain values; None where it has none."""
+    if not isinstance(summary, PrivateSummary):
+        return None
+    return {"mixed": summary.mixed, "releases": [one.__getstate__() for one in summary.releases]}
+
+
+def summary_of(*, noise: object = None, **parts: Any) -> Summary:
+    """Return the Summary of parts that came from elsewhere, marked by what came with them."""
+    return with_noise(Summary.from_parts(**parts), noise)
+
+
+def with_noise(summary: Summary, noise: object) -> Summary:
+    """Return a Summary marked by what ``noise_of`` returned; anything else is a ``ValueError``."""
+    if noise is None:
+        return summary
+    try:
+        if not isinstance(noise, Mapping) or not isinstance(noise["mixed"], bool):
+            raise TypeError
+        releases = tuple(_release(one) for one in noise["releases"])
+    except (KeyError, TypeError, ValueError):
+        raise ValueError("the mark of a noisy Summary is damaged") from None
+    if not releases or len({one.id for one in releases}) < len(releases):
+        raise ValueError("the mark of a noisy Summary names no release, or one twice")
+    return marked(summary, releases, mixed=noise["mixed"])
+
+
+def _release(fields: Mapping[str, Any]) -> Release:
+    made = Release(**fields)
+    numbers: Iterable[Any] = (made.epsilon, made.delta, made.count_noise, made.sum_noise)
+    if not all(isinstance(number, int | float) and isfinite(number) and number >= 0 for number in numbers):
+        raise ValueError
+    if not isinstance(made.rows_per_person, int) or not all(
+        isinstance(t, str) for t in (made.mechanism, made.id)
+    ):
+        raise TypeError
+    return made
+
+
+def _plain(summary: Summary) -> Summary:
+    """Return the Summary without its mark, for arithmetic."""
+    if not isinstance(summary, PrivateSummary):
+        return summary
+    new = object.__new__(Summary)
+    for name in Summary.__slots__:
+        object.__setattr__(new, name, getattr(summary, name))
+    return new

@@ -1,0 +1,58 @@
+"""Two models compared: on the screen, as JSON, as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .._summary.drift import Drift, Thresholds
+from .._system.atomic_file import atomic_file
+from .screen import Screen, bar, grid, shown
+from .stored import read_model
+
+MOST_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """What ``sefr drift`` is asked."""
+
+    before: str
+    after: str
+    thresholds: Mapping[str, float]
+    output: str | None
+
+
+def carry_out(screen: Screen, asked: Comparing) -> bool:
+    """Compare two models; return whether anything has drifted."""
+    limits = Thresholds(**asked.thresholds)
+    before, after = (read_model(path)[0].summary_ for path in (asked.before, asked.after))
+    try:
+        found = before.compare(after, limits)
+    except ValueError as error:
+        raise ValueError(f"{asked.before} and {asked.after}: {error}") from None
+    if asked.output:
+        from .._answers.drift_page import drift_page  # Jinja2, only where it is used
+
+        with atomic_file(asked.output) as file:
+            file.write(drift_page(found, before=asked.before, after=asked.after).encode())
+    _show(screen, found, asked)
+    screen.json({"before": asked.before, "after": asked.after, **found.to_dict(), "page": asked.output})
+    return bool(found)
+
+
+def _show(screen: Screen, found: Drift, asked: Comparing) -> None:
+    for said in found.findings[:MOST_SHOWN]:
+        screen.line(said)
+    if len(found.findings) > MOST_SHOWN:
+        screen.line(f"and {len(found.findings) - MOST_SHOWN} more; --json or -o drift.html has all")
+    if not found:
+        rows = f"{found.rows_before:,.0f} to {found.rows_after:,.0f} rows"
+        screen.line(f"no drift from {asked.before} to {asked.after} ({rows})")
+    table = grid("feature", "mean moved", "before", "after", "", right=["mean moved", "before", "after"])
+    for item in sorted(found.features, key=lambda item: -abs(item.shift))[:MOST_SHOWN]:
+        means = ["none" if mean is None else f"{mean:.5g}" for mean in (item.mean_before, item.mean_after)]
+        table.add_row(shown(item.feature), f"{item.shift:+.3f}", *means, bar(item.shift))
+    screen.print(table)
+    if asked.output:
+        screen.note(f"{asked.output}: written")

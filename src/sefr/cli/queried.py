@@ -1,0 +1,119 @@
+"""Models from the result of a query that ``sefr sql`` printed: one, or one per group."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import typer
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
+
+from .. import model_file
+from .._summary.summary import Summary
+from .._system.lock import locked
+from ..classifier import SEFRClassifier
+from ..engines.error import EngineError
+from ..engines.sql import summaries_of_result
+from ..files import SourceError
+from . import options
+from .screen import Screen
+from .stored import whole
+from .training import show_strongest
+
+PLACE = "{}"  # where the group's name goes in the output's
+MOST_NAME = 80
+
+
+def train_from_query(screen: Screen, source: str, output: str | None, settings: options.Settings) -> None:
+    """Write the model, or the models, that the result of a query stands for."""
+    table = _read(source)
+    params = settings.params()
+    if "model" not in table.column_names:
+        with _naming(source, screen):
+            summary = Summary.of_query(table, missing=params["missing"])
+        path = options.output_path(output or "model.sefr")
+        _write(screen, SEFRClassifier.from_summary(summary, **params), path)
+        return
+    pattern = output or f"model-{PLACE}.sefr"
+    if pattern.count(PLACE) != 1:
+        raise typer.BadParameter(
+            f"the result has a model per group: --output needs {PLACE} where its name goes"
+        )
+    with _naming(source, screen):
+        found = summaries_of_result(table, missing=params["missing"])
+    paths = {group: pattern.replace(PLACE, _file_name(group)) for group in found}
+    if len(set(paths.values())) < len(paths):
+        raise SourceError(f"{source}: two groups would be written to the same file")
+    made = {}
+    for group, summary in found.items():
+        try:
+            made[group] = SEFRClassifier.from_summary(summary, **params)
+        except ValueError as error:
+            raise SourceError(f"{source}: model {group!r}: {error}") from None
+    for group, clf in made.items():
+        _write(screen, clf, options.output_path(paths[group]))
+
+
+def _write(screen: Screen, clf: SEFRClassifier, path: str) -> None:
+    with locked(path, lambda: screen.note(f"waiting for another process that changes {path}")):
+        model_file.save(clf, path)
+    summary = clf.summary_
+    rows = f"{summary.n_rows:,.0f} rows, {len(clf.classes_)} classes, {clf.n_features_in_:,} features"
+    screen.line(f"{path}: {rows}")
+    show_strongest(screen, clf)
+    screen.json(
+        {
+            "model": path,
+            "rows": whole(summary.n_rows),
+            "features": clf.n_features_in_,
+            "classes": [
+                {"label": label, "rows": whole(n)}
+                for label, n in zip(clf.classes_.tolist(), summary.counts.tolist(), strict=True)
+            ],
+        }
+    )
+
+
+def _read(source: str) -> pa.Table:
+    """Return the result of a query, as a database wrote it to a file."""
+    if source.lower().endswith(".parquet"):
+        reader: Any = parquet.read_table
+    else:
+        delimiter = "\t" if source.lower().endswith(".tsv") else ","
+        reader = lambda path: arrow_csv.read_csv(  # noqa: E731
+            path, parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        )
+    try:
+        with open(source, "rb") as file:
+            return reader(file)
+    except pa.ArrowException as error:
+        raise SourceError(f"{source}: {error}") from None
+
+
+@contextmanager
+def _naming(source: str, screen: Screen) -> Iterator[None]:
+    """Put the file's name before what is wrong with it; warnings become notes."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            yield
+        except EngineError as error:
+            raise SourceError(f"{source}: {error}") from None
+    for one in said:
+        screen.note(f"{source}: {one.message}")
+
+
+def _file_name(group: Any) -> str:
+    """Return a group's name as a part of a file's name: letters, digits, - and _ only.
+
+    Examples
+    --------
+    >>> _file_name("a/../b c"), _file_name(3)
+    ('a____b_c', '3')
+    """
+    text = "".join(char if char.isalnum() or char in "-_" else "_" for char in str(group))
+    return text[:MOST_NAME] or "_"
