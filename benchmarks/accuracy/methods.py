@@ -25,12 +25,11 @@ def methods() -> dict[str, Callable[[], Any]]:
     found["SVC linear"] = lambda: make_pipeline(MinMaxScaler(), SVC(kernel="linear"))
     found["LogisticRegression"] = lambda: make_pipeline(MinMaxScaler(), LogisticRegression(max_iter=1000))
     found["GaussianNB"] = lambda: make_pipeline(MinMaxScaler(), GaussianNB())
-    found |= boosters()
+    found |= _boosters()
     return found
 
 
-def boosters() -> dict[str, Callable[[], Any]]:
-    """Return a maker for every library of gradient boosting that is installed."""
+def _boosters() -> dict[str, Callable[[], Any]]:
     found: dict[str, Callable[[], Any]] = {}
     try:
         from lightgbm import LGBMClassifier
