@@ -90,6 +90,7 @@ def _read_rows(screen: Screen, change: Change, table: Dataset) -> Summary:
     """Return the Summary of rows that belong to a model."""
     clf, stored = read_model(change.model)
     table.skip_unlabelled = change.skip_unlabelled
+    table.coder = clf.summary_.coder
     recipe = fitted_recipe(table, clf, stored, change.label, screen)
     if recipe.categories:
         for batch in table.batches(recipe.wanted()):
