@@ -26,7 +26,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help demo studio test test-quick test-oldest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
-.PHONY: bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools studio-tools
+.PHONY: torture bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools studio-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -106,8 +106,15 @@ bench-private: ## accuracy against epsilon beside diffprivlib, into benchmarks/a
 	build/private/bin/pip install "scikit-learn<1.7" diffprivlib ".[private]"
 	build/private/bin/python benchmarks/accuracy/private.py ../shared/datasets
 
-bench-device: $(READY) device-tools ## Tables 4 and 5 of the paper on a simulated Uno
+bench-device: $(TEST_READY) device-tools ## learning on simulated boards beside other methods; Tables 4 and 5 of the paper (20 minutes)
+	$(BIN)/pip install "$(NAME)[bench]"
+	$(BIN)/pip install --no-deps --target build/aeon aeon
 	$(BIN)/python -m benchmarks.device
+	$(BIN)/python -m benchmarks.device.figures
+	PYTHONPATH=build/aeon $(BIN)/python -m benchmarks.device.motions
+	PYTHONPATH=build/aeon $(BIN)/python -m benchmarks.device.learning
+	$(BIN)/python -m benchmarks.device.draw
+	$(BIN)/python -m benchmarks.device.documents
 
 bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second beside river's; the memory of 10 million rows
 	$(BIN)/python benchmarks/streams/prequential.py
@@ -115,6 +122,10 @@ bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second b
 
 bench-scale: $(TEST_READY) engine-tools ## the rates that docs/guide/scale.md is worked out from
 	$(BIN)/python benchmarks/scale/rates.py
+
+MINUTES ?= 60
+torture: $(TEST_READY) kernel-tools engine-tools ## try to break it, an hour (MINUTES=60 SEED=): figures into tests/torture/results.json
+	cd tests && ../$(BIN)/python -m torture --minutes $(MINUTES) $(addprefix --seed ,$(SEED))
 
 test-oldest: $(TEST_READY) ## run the core's tests with the oldest versions that pyproject.toml allows
 	.ci/test-oldest

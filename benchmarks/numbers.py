@@ -25,7 +25,7 @@ BLOCK = re.compile(r"(<!-- numbers: ([a-z_]+) -->\n).*?(<!-- end of numbers -->)
 
 def documents() -> list[Path]:
     """Return every document that may hold figures."""
-    return [ROOT / "README.md", ROOT / "paper" / "paper.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [ROOT / "README.md", ROOT / "joss" / "paper.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def filled(text: str) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 from sefr import SEFRClassifier
 from sefr.device import BOARDS, BuildError, Twin, library
 
+from . import run as machine
 from .methods import BOARDS as BENCHED
 from .methods import METHODS
 from .sets import SETS
@@ -33,7 +34,8 @@ def data_header(split):
     rows = ",\n".join("{" + ",".join(map(str, row)) + "}" for row in split.X.tolist())
     labels = ",".join(map(str, split.y.tolist()))
     return (
-        f"#define ROWS {len(split.X)}\n#define FEATURES {split.X.shape[1]}\n#define CLASSES {split.y.max() + 1}\n"
+        f"#define ROWS {len(split.X)}\n#define FEATURES {split.X.shape[1]}\n"
+        f"#define CLASSES {split.y.max() + 1}\n"
         f"static const uint8_t rows[ROWS][FEATURES] FLASH __attribute__((unused)) = {{{rows}}};\n"
         f"static const uint8_t labels[ROWS] FLASH __attribute__((unused)) = {{{labels}}};\n"
     )
@@ -48,21 +50,22 @@ def emlearn_headers():
 
 
 def build(board, method, split, folder):
-    """Build the program of a method; code of others keeps its warnings to itself."""
+    """Build the program of a method; return it, its layout, and what a computer fitted for it."""
     (folder / "data.h").write_text(data_header(split))
-    for name, text in (method.writes(split.X, split.y) if method.writes else {}).items():
+    fitted, files = method.writes(split.X, split.y) if method.writes else (None, {})
+    for name, text in files.items():
         (folder / name).write_text(text)
     layouts, sources = ["SEFR_MODEL"], [LEARNERS / method.program]
     if method.program == "sefr.c":
         layouts.append("SEFR_LEAN_MODEL")
         sources += [library() / "sefr.c", *([library() / "sefr_avr.S"] if board.name == "uno" else [])]
-    if method.writes:
+    if method.writes:  # code of others keeps its warnings to itself
         board = dataclasses.replace(board, language=("-w", "-fno-exceptions"))
     for layout in layouts:  # the layout with stored weights where it fits
         try:
             defines = [*method.defines, f"SEFR_LAYOUT={layout}"]
             includes = [folder, LEARNERS, library(), emlearn_headers()]
-            return board.build(sources, folder, defines=defines, includes=includes), layout
+            return board.build(sources, folder, defines=defines, includes=includes), layout, fitted
         except BuildError:
             if layout == layouts[-1]:
                 raise
@@ -82,7 +85,7 @@ def empty_flash(board, features):
 def measure(board, method, split):
     """Return the answers, what training and classifying took, flash and SRAM, and a note."""
     with tempfile.TemporaryDirectory(prefix="sefr-bench-") as folder:
-        image, layout = build(board, method, split, Path(folder))
+        image, layout, fitted = build(board, method, split, Path(folder))
         data = len(split.X_test).to_bytes(2, "little") + split.X_test.tobytes()
         run = board.run(image, data)
     flash = image.flash - empty_flash(board.name, split.X.shape[1])
@@ -92,8 +95,10 @@ def measure(board, method, split):
         raise BuildError("the program does not fit the board")
     spent = np.diff(run.marks)
     spent = spent - spent[0]
-    note = "weights computed at each answer" if layout == "SEFR_LEAN_MODEL" else ""
     answers = np.frombuffer(run.output, np.uint8)
+    note = "weights computed at each answer" if layout == "SEFR_LEAN_MODEL" else ""
+    if fitted is not None and np.mean(fitted.predict(split.X_test) == answers) < 0.5:
+        note = "the code answers another class than the model"
     return answers, spent[1] if method.learns else None, spent[3::2].mean(), flash, run.sram, note
 
 
@@ -142,6 +147,7 @@ def main():
         writer = csv.DictWriter(file, NAMES)
         writer.writeheader()
         writer.writerows(rows)
+    machine.note("learning")
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 @dataclass(frozen=True)
 class Method:
-    """A program of ``learners``; ``writes`` turns rows and labels into files that a computer made for it."""
+    """A program of ``learners``; ``writes`` fits a model on a computer and makes files of it."""
 
     program: str
     learns: bool = True
     defines: tuple[str, ...] = ()
-    writes: Callable[[np.ndarray, np.ndarray], dict[str, str]] | None = None
+    writes: Callable[[np.ndarray, np.ndarray], tuple[object, dict[str, str]]] | None = None
 
 
 def _fitted(estimator, X, y):
@@ -39,8 +39,9 @@ def _emlearn_trees(make):
     def write(X, y):
         import emlearn
 
-        model = emlearn.convert(_fitted(make(), X, y), method="inline", dtype="uint8_t")
-        return {"model.h": model.save(name="model", format="c", inference=["inline"])}
+        fitted = _fitted(make(), X, y)
+        code = emlearn.convert(fitted, method="inline", dtype="uint8_t")
+        return fitted, {"model.h": code.save(name="model", format="c", inference=["inline"])}
 
     return write
 
@@ -49,8 +50,9 @@ def _micromlgen(make):
     def write(X, y):
         import micromlgen
 
-        code = micromlgen.port(_fitted(make(), X.astype(float), y), classname="Written")
-        return {"model.h": code, "cstdarg": "#include <stdarg.h>\n"}
+        fitted = _fitted(make(), X.astype(float), y)
+        code = micromlgen.port(fitted, classname="Written")
+        return fitted, {"model.h": code, "cstdarg": "#include <stdarg.h>\n"}
 
     return write
 

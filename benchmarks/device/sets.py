@@ -30,7 +30,7 @@ def uno_sample():
 
 
 def gisette():
-    """Six times 100 of the 120 rows to train and the other 20 to test, 100 features: each row is tested once."""
+    """Six times 100 of the 120 rows to train and the other 20 to test: each row is tested once."""
     X, y = uno_sample()
     for fold in range(6):
         test = np.arange(len(y)) // 20 == fold
@@ -54,7 +54,8 @@ def motions():
     ]
     classes, y = np.unique(names, return_inverse=True)
     y_test = np.searchsorted(classes, names_test)
-    yield Split(as_bytes[0], y.astype(np.uint8), as_bytes[1], y_test.astype(np.uint8))
+    order = np.random.default_rng(0).permutation(len(y))  # as a perceptron wants them; to sums it is all one
+    yield Split(as_bytes[0][order], y[order].astype(np.uint8), as_bytes[1], y_test.astype(np.uint8))
 
 
 SETS = {"Uno sample": gisette, "digits": digits, "motions": motions}

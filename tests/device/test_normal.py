@@ -90,7 +90,7 @@ def kinds(rng, n, features):
 @pytest.mark.parametrize(("features", "half_life"), [(1, 128), (6, 128), (6, 1), (13, 5)])
 @needs_tools
 def test_boards_equal_the_host(board, features, half_life, rng):
-    """Means, scales, scores, answers and the threshold, also where sums were halved and at the largest count."""
+    """Means, scales, scores, answers, threshold, also where sums were halved and at the largest count."""
     talk = Talk(features, half_life)
     talk.say("s", NOT_READY)
     talk.say("c", NOT_READY, data=bytes(features))
@@ -124,7 +124,7 @@ def test_any_bytes_may_be_commands(rng):
 
 
 def test_what_is_not_normal_is_flagged(rng):
-    """Digits of one kind are learned; others are flagged, and about as many false alarms come as were chosen."""
+    """Digits of one kind are learned; others are flagged, with about the false alarms that were chosen."""
     X, y = load_digits(return_X_y=True)
     X = (X * 15).astype(int)
     zeros, others = X[y == 0], X[y != 0]

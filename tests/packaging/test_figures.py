@@ -55,7 +55,7 @@ def test_the_readme_types_no_measurement_by_hand() -> None:
 
 def test_where_linear_svc_is_shown_logistic_regression_is_too() -> None:
     for page in numbers.documents():
-        if page.exists():
+        if page.exists() and page.name != "paper.md":  # which SVM the paper has used
             tables = re.findall(r"(?:^\|.*\n)+", page.read_text(), flags=re.MULTILINE)
             assert [t for t in tables if "LinearSVC" in t and "LogisticRegression" not in t] == [], page
 

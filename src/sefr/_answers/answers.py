@@ -279,10 +279,9 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fitted = self._fitted
         if type(X) is not np.ndarray or fitted.names is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
-        width = matrix.shape[1] if matrix.coder is None else matrix.coder.n_features
-        if width != fitted.summary.n_features:
+        if matrix.n_features != fitted.summary.n_features:
             raise ValueError(
-                f"X has {width} features, but {type(self).__name__} is expecting "
+                f"X has {matrix.n_features} features, but {type(self).__name__} is expecting "
                 f"{fitted.summary.n_features} features as input."
             )
 

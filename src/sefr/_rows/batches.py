@@ -53,7 +53,8 @@ class Gatherer:
     A row of weight 2 is kept like a row that comes twice in a row.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most  # rows; None: twice those that choose the steps
         self.step = 0.0  # 0 as long as every row is kept
         self.weight = 0.0
         self.like: Matrix | None = None
@@ -64,7 +65,7 @@ class Gatherer:
         self.like = self.like or rows.matrix
         weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
         live = np.flatnonzero(weights)
-        most = 2 * sample_size(len(rows.classes), rows.matrix.shape[1])
+        most = self.most or 2 * sample_size(len(rows.classes), rows.matrix.shape[1])
         starts = None
         if not self.step:
             left = most - sum(len(kept.weights) for kept in self._kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from .._system.types import Array, Floats, Rows
 from .cells import Categories, Coder, Cut, code_matrix, learn_coder
+from .cells.batches import learn_coder_of_batches
 from .cells.categories import categories_of, category_codes
 from .labelled import Labelled
 from .labels import encode
@@ -144,6 +145,19 @@ def read_rows(
     rows = labelled(matrix_of(X, categories), y, sample_weight)
     coder = learn_coder(rows, cut, categories)
     return rows._replace(matrix=code_matrix(rows.matrix, coder)), feature_names_of(X)
+
+
+def coder_of_batches(batches: Iterable[tuple[Any, Any, Any]], cut: Cut | None) -> Coder | None:
+    """Return where the features of batches (X, y, sample_weight) are cut; None if they are not to be."""
+    if cut is None:
+        return None
+
+    def read() -> Iterator[tuple[Labelled, dict[int, Categories]]]:
+        for X, y, sample_weight in batches:
+            categories = categories_of(X)
+            yield labelled(matrix_of(X, categories), y, sample_weight), categories
+
+    return learn_coder_of_batches(read(), cut)
 
 
 def matrix_of(X: Rows, categories: Mapping[int, Categories] | None = None) -> Matrix:

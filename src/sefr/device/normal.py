@@ -15,7 +15,7 @@ from .names import identifier
 
 MOST = 256  # SEFR_NORMAL_RECORDS
 ON_A_LINE = 20
-HEADER = """/* What is normal, learned from {count} records of {m} bytes; flagged above a score of {threshold}.
+HEADER = """/* What is normal, learned from {count} records of {m} bytes; flagged above {threshold}.
  * sefr_normal_check(&{name}_model, record) says SEFR_UNKNOWN where a record is not; learning can go on. */
 #ifndef {guard}_SEFR_NORMAL_H
 #define {guard}_SEFR_NORMAL_H

@@ -108,7 +108,9 @@ class Twin:
         result: NDArray[np.uint64] = scores[:, -1].astype(np.uint64) - scores[:, -2].astype(np.uint64)
         return result
 
-    def margin(self, X: Any, y: Any = None, *, accuracy: float | None = None, coverage: float | None = None) -> int:
+    def margin(
+        self, X: Any, y: Any = None, *, accuracy: float | None = None, coverage: float | None = None
+    ) -> int:
         """Choose the margin below which a board says "don't know".
 
         Give either ``accuracy``: the least margin with which the answers that remain are that accurate on
@@ -125,14 +127,15 @@ class Twin:
             if not 0 < coverage <= 1:
                 raise ValueError(f"coverage must be above 0 and at most 1, not {coverage!r}")
             return int(leads[order[int(len(leads) * (1 - coverage) + 1e-9)]])
+        wanted = float(accuracy or 0)
         right = (self.predict(X) == np.asarray(y))[order]
         remaining = np.cumsum(right[::-1])[::-1] / np.arange(len(right), 0, -1)
         first = np.r_[True, np.diff(leads[order]) > 0]  # equal leads are answered together or not at all
-        found = np.flatnonzero((remaining >= accuracy) & first)
+        found = np.flatnonzero((remaining >= wanted) & first)
         if len(found) == 0:
             raise ValueError(
-                f"no margin reaches an accuracy of {accuracy:g}: the clearest {int(np.sum(leads == leads.max()))} "
-                f"answers have {remaining[first][-1]:.4f}"
+                f"no margin reaches an accuracy of {wanted:g}: the clearest answers have "
+                f" {remaining[first][-1]:.4f}"
             )
         return 0 if found[0] == 0 else int(leads[order[found[0]]])
 
