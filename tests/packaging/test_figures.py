@@ -1,6 +1,7 @@
 """Figures in the documents are those of the files that the benchmarks wrote."""
 
 import csv
+import json
 import re
 from pathlib import Path
 
@@ -38,3 +39,24 @@ def test_accuracy_against_epsilon():
             line = f"| {first} | {method} | {' | '.join(own)} |"
             assert len(own) == 5
             assert line in text, line
+
+
+def test_streams():
+    found = json.loads((ROOT / "benchmarks/streams/results.json").read_text())
+    text = (ROOT / "docs/engines.md").read_text()
+    streams = found["streams"].values()
+    for model in ("SEFR", "SEFR, half-life 1,000", "SEFR, ADWIN", "SEFR, correct", "LogisticRegression"):
+        cells = []
+        for stream in streams:
+            own = stream.get(model) or stream[f"{model}, one against the rest"]
+            cells += [f"{own['accuracy']:.3f}", f"{round(own['rows_per_cpu_second'], -2):,}"]
+        assert f"| {model} | {' | '.join(cells)} |" in text
+    peers = [s.get("LogisticRegression") or s["LogisticRegression, one against the rest"] for s in streams]
+    ours = [stream["SEFR, correct"] for stream in streams]
+    pairs = list(zip(ours, peers, strict=True))
+    gains = [100 * (a["accuracy"] - b["accuracy"]) for a, b in pairs]
+    ratios = [a["rows_per_cpu_second"] / b["rows_per_cpu_second"] for a, b in pairs]
+    plain = " ".join(text.split())
+    assert f"differs by {min(gains):+.1f} to {max(gains):+.1f} points" in plain
+    assert f"its speed is {min(ratios):.1f} to {max(ratios):.1f} times as high" in plain
+    assert f"takes {found['small_batches']['learn_many_over_learn_one']:.2f} of the CPU time" in plain
