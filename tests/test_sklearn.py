@@ -23,6 +23,9 @@ from sefr import SEFRClassifier
         SEFRClassifier(scale=(-1e6, 1e6)),
         SEFRClassifier(n_jobs=2),
         SEFRClassifier(passes=3),
+        SEFRClassifier(bins=32),
+        SEFRClassifier(bins=32, missing="ignore"),
+        SEFRClassifier(bins=32, passes=5),
         SEFRClassifier(passes=3, missing="ignore", scale=(-1e6, 1e6)),
     ],
     # class_weight moves the threshold of eq. 9 between the class means, never beyond them, so no weight

@@ -1,8 +1,9 @@
-"""Measure macro F1 (10-fold, stratified, shuffled, seed 0) and fit time; write results, pictures and a table.
+"""Measure macro F1 (10-fold, stratified, shuffled, seed 0) and fit time, into results.json.
 
-    python -m benchmarks.accuracy [--quick] [--out FOLDER] [--budget SECONDS]
+    python -m benchmarks.accuracy [--only METHOD ...] [--out FOLDER] [--budget SECONDS]
 
 A slow method stops after the first fold that passes its budget for a set; its row says how many folds it had.
+``--only`` measures some methods and keeps the others' results that are there. ``make pictures`` draws them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import json
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,9 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from .draw import draw_frontier, draw_reliability
-from .methods import SLOW, methods
-from .reliability import reliability
+from ..machine import commit, machine
+from .methods import methods
+from .reliability import write as write_reliability
 from .sets import PAPER, SCIKIT_LEARN, load
 
 
@@ -43,38 +45,38 @@ def measure(make: Any, X: Any, y: Any, budget: float) -> dict[str, float]:
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="without the slow methods")
+    parser.add_argument("--only", nargs="+", default=list(methods()), help="which methods to measure")
     parser.add_argument("--budget", type=float, default=60.0, help="seconds a method may spend on a set")
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/accuracy/results"))
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent)
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
     warnings.filterwarnings("ignore")
-    results: dict[str, dict[str, dict[str, float]]] = {}
+    path = options.out / "results.json"
+    found = json.loads(path.read_text())["methods"] if path.exists() else {}
+    for method in options.only:
+        found[method] = {"commit": commit(), "sets": dict(_measured(method, options.budget))}
+        order = [name for name in methods() if name in found]
+        results = {"machine": machine(), "methods": {name: found[name] for name in order}}
+        path.write_text(json.dumps(results, indent=1) + "\n")  # now: the next method may take an hour
+    write_reliability(options.out)
+    print(table(found))
+
+
+def _measured(method: str, budget: float) -> Iterator[tuple[str, dict[str, float]]]:
+    make = methods()[method]
     for name in (*PAPER, *SCIKIT_LEARN):
         X, y = load(name)
-        for method, make in methods().items():
-            if options.quick and method in SLOW:
-                continue
-            if method == "linearboost" and len(np.unique(y)) > 2:  # it knows two classes only
-                continue
-            line = measure(make, X, y, options.budget)
-            results.setdefault(method, {})[name] = line
-            print(f"{name:14} {method:20} {line['f1']:6.2f} {1e3 * line['seconds']:10.1f} ms", flush=True)
-    (options.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-    draw_frontier(results, options.out / "frontier.png")
-    curves = {
-        name: reliability(*load(name))
-        for name in ("sonar", "waveform_5000", "semeion", "digits", "breast_cancer")
-    }
-    (options.out / "reliability.json").write_text(json.dumps(curves, indent=1) + "\n")
-    draw_reliability(curves, options.out / "reliability.png")
-    print(table(results))
+        if method == "linearboost" and len(np.unique(y)) > 2:  # it knows two classes only
+            continue
+        line = measure(make, X, y, budget)
+        print(f"{name:14} {method:20} {line['f1']:6.2f} {1e3 * line['seconds']:10.1f} ms", flush=True)
+        yield name, line
 
 
 def table(results: dict[str, Any]) -> str:
     """Return the means by group as Markdown."""
     lines = ["| method | paper's five | scikit-learn's four | median fit |", "|---|---|---|---|"]
-    for method, by_set in results.items():
+    for method, entry in results.items():
+        by_set = entry["sets"]
         cells = []
         for group in (PAPER, SCIKIT_LEARN):
             have = [by_set[name]["f1"] for name in group if name in by_set]

@@ -56,6 +56,3 @@ def _boosters() -> dict[str, Callable[[], Any]]:
     except ImportError:
         pass
     return found
-
-
-SLOW = {"LightGBM", "XGBoost", "CatBoost", "linearboost", "SVC linear"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from sefr import SEFRClassifier
 
+from .sets import load
+
+SETS = ("sonar", "waveform_5000", "semeion", "digits")
 EDGES = np.linspace(0, 1, 11)
 
 
@@ -34,3 +39,13 @@ def reliability(X: Any, y: Any, passes: tuple[int, ...] = (1, 3, 10)) -> dict[st
             "curve": curve,
         }
     return found
+
+
+def write(folder: Path) -> None:
+    """Measure four sets and write reliability.json."""
+    curves = {name: reliability(*load(name)) for name in SETS}
+    (folder / "reliability.json").write_text(json.dumps(curves, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    write(Path(__file__).parent)

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.host``: measure everything, show progress, write CSV, Markdown and pictures."""
+"""``python -m benchmarks.host``: measure everything, show progress, write CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", choices=SECTIONS, default=list(SECTIONS), help="which sections to run"
     )
-    parser.add_argument(
-        "--out", type=Path, default=Path(__file__).with_name("results"), help="folder for the results"
-    )
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="folder for the results")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
@@ -31,8 +29,6 @@ def main() -> None:
             print(f"{time.perf_counter() - start:6.0f} s  {_line(row)}", flush=True)
     report.write_csv(rows, options.out / "results.csv")
     (options.out / "results.md").write_text(report.markdown(rows))
-    for path in report.draw(rows, options.out):
-        print(f"wrote {path}")
     print(f"wrote {options.out / 'results.csv'} and results.md")
 
 

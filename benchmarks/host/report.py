@@ -1,36 +1,15 @@
-"""What was measured, as CSV, as Markdown for the README and as pictures."""
+"""What was measured, as CSV and as Markdown; ``make pictures`` draws it."""
 
 from __future__ import annotations
 
 import csv
-import os
-import platform
-import subprocess
 from pathlib import Path
 from typing import Any
 
+from ..machine import commit, machine
 from .growth import slopes
 
 Rows = list[dict[str, Any]]
-INK, GREY, GOOD = "#1f2933", "#9aa5b1", "#0b7285"
-
-
-def machine() -> str:
-    """Return the processor and its number of cores, in a few words."""
-    name = platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                name = line.split(":", 1)[1].strip()
-                break
-    return f"{name}, {os.cpu_count()} cores"
-
-
-def commit() -> str:
-    """Return the commit that was measured."""
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"
 
 
 def write_csv(rows: Rows, path: Path) -> None:
@@ -46,7 +25,7 @@ def write_csv(rows: Rows, path: Path) -> None:
 
 def markdown(rows: Rows) -> str:
     """Return the tables for the README."""
-    parts = [f"Measured on: {machine()}. 1.00 is the time merely to read the same bytes.\n"]
+    parts = [f"Measured on: {machine()}. Shares of the speed of reading the same bytes.\n"]
     heads = [
         "shape",
         "type",
@@ -104,102 +83,3 @@ def _times(peer: dict[str, Any]) -> str:
 
 def _of(rows: Rows, section: str) -> Rows:
     return [row for row in rows if row["section"] == section]
-
-
-def draw(rows: Rows, folder: Path) -> list[Path]:
-    """Draw what was measured; return the files."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update(
-        {
-            "font.size": 10,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.edgecolor": GREY,
-            "text.color": INK,
-            "axes.labelcolor": INK,
-            "xtick.color": INK,
-            "ytick.color": INK,
-        }
-    )
-    done = []
-    for name, function in (("peers", _draw_peers), ("limit", _draw_limit), ("growth", _draw_growth)):
-        figure = function(plt, rows)
-        if figure is not None:
-            path = folder / f"{name}.png"
-            figure.savefig(path, dpi=150, bbox_inches="tight", facecolor="white")
-            plt.close(figure)
-            done.append(path)
-    return done
-
-
-def _draw_peers(plt: Any, rows: Rows) -> Any:
-    peers = _of(rows, "peers")
-    if not peers:
-        return None
-    shape = peers[0]["shape"]
-    bars = [(r["times_ours"], r["name"], _times(r)) for r in peers if r["shape"] == shape]
-    bars = [*sorted(bars, reverse=True), (1.0, "SEFR", "1")]
-    figure, axes = plt.subplots(figsize=(7, 0.34 * len(bars) + 1))
-    colours = [GOOD if name == "SEFR" else GREY for _, name, _ in bars]
-    axes.barh([name for _, name, _ in bars], [value for value, _, _ in bars], color=colours, height=0.7)
-    for at, (value, _, text) in enumerate(bars):
-        axes.text(value * 1.12, at, text, va="center", fontsize=9)
-    axes.set_xscale("log")
-    axes.set_xlim(0.5, max(value for value, _, _ in bars) * 20)
-    axes.set_xlabel("time of a fit, times SEFR's (log scale)")
-    axes.set_title(f"Training on {shape} float32, one thread", loc="left", fontweight="bold")
-    axes.tick_params(axis="y", length=0)
-    return figure
-
-
-def _draw_limit(plt: Any, rows: Rows) -> Any:
-    found = [
-        r for r in _of(rows, "shapes") if r["threads"] == 1 and r["classes"] <= 10 and r["shape"] != "1000x10"
-    ]
-    if not found:
-        return None
-    shapes = list(dict.fromkeys(r["shape"] for r in found))
-    kinds = list(dict.fromkeys((r["type"], r["classes"]) for r in found))
-    figure, axes = plt.subplots(figsize=(8, 4))
-    palette = {"float32": "#0b7285", "float64": "#5f3dc4", "uint8": "#e8590c"}
-    width = 0.8 / len(kinds)
-    for i, (kind, k) in enumerate(kinds):
-        values = [
-            next((r["kernel"] for r in found if (r["shape"], r["type"], r["classes"]) == (s, kind, k)), 0)
-            for s in shapes
-        ]
-        places = [at + (i - (len(kinds) - 1) / 2) * width for at in range(len(shapes))]
-        axes.bar(
-            places,
-            values,
-            width * 0.9,
-            color=palette[kind],
-            alpha=1 if k == 2 else 0.55,
-            label=f"{kind}, {k} classes",
-        )
-    axes.axhline(1, color=INK, linewidth=1)
-    axes.text(len(shapes) - 0.45, 1.01, "read limit", ha="right", va="bottom", fontsize=9)
-    axes.set_xticks(range(len(shapes)), [s.replace("x", " x ") for s in shapes])
-    axes.set_ylabel("speed of the training pass / read limit")
-    axes.set_title("Training costs little more than reading the data", loc="left", fontweight="bold")
-    axes.legend(frameon=False, ncols=3, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.1))
-    return figure
-
-
-def _draw_growth(plt: Any, rows: Rows) -> Any:
-    found = slopes(rows)
-    if not found:
-        return None
-    figure, panels = plt.subplots(1, len(found), figsize=(9, 3), sharey=True)
-    for axes, (name, slope) in zip(panels, found.items(), strict=True):
-        points = [(r["at"], r["fit_ms"]) for r in rows if r.get("sweep") == name]
-        axes.loglog(*zip(*points, strict=True), "o-", color=GOOD, linewidth=2)
-        axes.set_title(f"{name}: slope {slope:.2f}", loc="left", fontweight="bold", fontsize=10)
-        axes.set_xlabel(name)
-        axes.grid(color=GREY, alpha=0.3)
-    panels[0].set_ylabel("fit, ms")
-    return figure

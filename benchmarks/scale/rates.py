@@ -1,4 +1,4 @@
-"""The rates that docs/scale.md is worked out from: cells a CPU second, bytes, Summaries a CPU second.
+"""The rates that docs/guide/scale.md is worked out from: cells a CPU second, bytes, Summaries a CPU second.
 
     python benchmarks/scale/rates.py [--rows 40000] [--features 1000]
 

@@ -22,13 +22,10 @@ from collections import deque
 from itertools import chain, islice
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import pandas as pd
 import river
 from river import datasets, drift, linear_model, multiclass, naive_bayes, preprocessing, tree
+from river.compose import Pipeline
 from river.datasets import synth
 
 import sefr
@@ -44,14 +41,14 @@ MODELS = {
     "SEFR, correct": lambda: SEFRStream(correct=True),
     "GaussianNB": lambda: naive_bayes.GaussianNB(),
     "LogisticRegression": lambda: preprocessing.StandardScaler() | linear_model.LogisticRegression(),
-    "LogisticRegression, one against the rest": lambda: (
-        preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
-    ),
     "HoeffdingTree": lambda: tree.HoeffdingTreeClassifier(),
 }
-OF_TWO, OF_MANY = "LogisticRegression", "LogisticRegression, one against the rest"
-PAINTS = ["#0072B2", "#56B4E9", "#009E73", "#000000", "#D55E00", "#CC79A7", "#CC79A7", "#999999"]
-COLOURS = dict(zip(MODELS, PAINTS, strict=True))
+
+
+def one_against_the_rest() -> Pipeline:
+    """Return river's logistic regression for more than two classes."""
+    regression = multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
+    return preprocessing.StandardScaler() | regression
 
 
 def sea(rows: int) -> list:
@@ -152,11 +149,9 @@ def measured(rows: int, rounds: int) -> dict:
     results = {}
     for name, make in STREAMS.items():
         data = make(rows)
-        models = {
-            model: build
-            for model, build in MODELS.items()
-            if model != (OF_TWO if len({y for _, y in data}) > 2 else OF_MANY)
-        }
+        models = dict(MODELS)
+        if len({y for _, y in data}) > 2:
+            models["LogisticRegression"] = one_against_the_rest
         course, seconds = {}, {model: [] for model in models}
         for turn in range(rounds):
             for model, build in models.items():
@@ -190,63 +185,17 @@ def rolling(right: list[bool]) -> list[float]:
     return course
 
 
-def picture(results: dict, path: Path) -> None:
-    """Draw accuracy over time, a stream each, and the rates beside them."""
-    figure, axes = plt.subplots(2, 3, figsize=(17, 8.5), layout="constrained")
-    for axis, (stream, models) in zip(axes.flat, results.items(), strict=False):
-        for model, result in models.items():
-            at = [(i + 1) * WINDOW // 5 for i in range(len(result["course"]))]
-            axis.plot(
-                at, result["course"], label=f"{model} {result['accuracy']:.3f}", color=COLOURS[model], lw=1.3
-            )
-        lowest = min(min(r["course"][5:]) for r in models.values())
-        axis.set(
-            title=stream,
-            xlabel="rows",
-            ylabel=f"accuracy of the last {WINDOW} rows",
-            ylim=(lowest - 0.02, None),
-        )
-        axis.legend(
-            fontsize=7,
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.14),
-            ncols=3,
-            frameon=False,
-            title="accuracy of all rows",
-            title_fontsize=7,
-        )
-        axis.grid(alpha=0.3)
-    axis = axes.flat[4]
-    axes.flat[5].set_axis_off()
-    width = 0.8 / len(MODELS)
-    for i, model in enumerate(MODELS):
-        own = [k for k, stream in enumerate(results) if model in results[stream]]
-        rates = [results[list(results)[k]][model]["rows_per_cpu_second"] for k in own]
-        places = [k + i * width for k in own]
-        axis.bar(places, rates, width, label=model, color=COLOURS[model])
-    axis.set_yscale("log")
-    axis.set_xticks([k + 0.4 - width / 2 for k in range(len(results))], list(results))
-    axis.set(title="predict and learn, one thread", ylabel="rows per CPU second")
-    axis.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=3, frameon=False)
-    axis.grid(alpha=0.3, axis="y")
-    figure.savefig(path, dpi=110)
-
-
 def main() -> None:
-    """Measure, and write results.json and results.png beside this file."""
+    """Measure, and write results.json beside this file; ``make pictures`` draws it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
     results = measured(options.rows, options.rounds)
     about = {"sefr": sefr.__version__, "river": river.__version__, "python": platform.python_version()}
-    found = {
-        "about": about,
-        "streams": results,
-        "small_batches": small_batches(options.rows, options.rounds + 1),
-    }
+    batches = small_batches(options.rows, options.rounds + 1)
+    found = {"about": about, "streams": results, "small_batches": batches}
     (HERE / "results.json").write_text(json.dumps(found, indent=1) + "\n")
-    picture(results, HERE / "results.png")
     for stream, models in results.items():
         print(stream)
         for model, result in models.items():

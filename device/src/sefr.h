@@ -72,6 +72,33 @@
 #ifndef SEFR_SUM_BITS
 #define SEFR_SUM_BITS 16
 #endif
+/* SEFR_BINS: 0, 8 or 16. Cuts every feature into so many bins by the top bits of its byte; a model then counts the records
+ *   of each class, feature and bin (a cell), and a score is the sum of one weight per feature. Curves instead of lines,
+ *   still a sum: counts add and are taken back exactly. The definition above holds with a column of 0 and 1 for each cell
+ *   in place of each feature; SEFR_SUM_BITS is 8, and a class is halved at 254 records.
+ *   Cost: SEFR_BINS bytes per class and feature for the counts and as many weights; no ranges, no lean models, no
+ *   sefr_correct. Learning and classifying take no product. Default 0. */
+#ifndef SEFR_BINS
+#define SEFR_BINS 0
+#endif
+#if SEFR_BINS
+#if SEFR_BINS != 8 && SEFR_BINS != 16
+#error "SEFR_BINS must be 0, 8 or 16"
+#endif
+#undef SEFR_SUM_BITS
+#define SEFR_SUM_BITS 8
+#undef SEFR_NO_RANGES
+#define SEFR_NO_RANGES 1
+#undef SEFR_NO_LEAN
+#define SEFR_NO_LEAN 1
+#undef SEFR_NO_SPARSE
+#define SEFR_NO_SPARSE 1
+#undef SEFR_NO_CORRECT
+#define SEFR_NO_CORRECT 1
+#define SEFR_COLUMNS(features) ((uint32_t)(features) * SEFR_BINS)
+#else
+#define SEFR_COLUMNS(features) ((uint32_t)(features))
+#endif
 /* SEFR_RAM_BYTES: RAM of the board in bytes; SEFR_MODEL does not compile when the model and SEFR_STACK_BYTES do
  *   not fit. Cost: none at run time. Default: on AVR the chip's own; elsewhere unchecked. */
 #ifndef SEFR_RAM_BYTES
@@ -130,7 +157,13 @@ typedef uint64_t sefr_margin;
  * The one exception is the lowest number of the type, for a class that never wins (its weights are 0). */
 #define SEFR_MAX_BIAS ((sefr_score)1 << (sizeof(sefr_score) * 8 - 2))
 
-#if SEFR_SUM_BITS == 16
+#if SEFR_SUM_BITS == 8
+typedef uint8_t sefr_sum; /* the count of a cell, at most that of its class */
+typedef uint16_t sefr_count;
+/* Per class, an even number below 2^8. */
+#define SEFR_MAX_RECORDS 254U
+#define SEFR_MAX_CLASSES_ 43
+#elif SEFR_SUM_BITS == 16
 typedef uint16_t sefr_sum;
 typedef uint16_t sefr_count;
 /* Per class: 256 * 255 = 65,280 < 2^16. */
@@ -144,7 +177,7 @@ typedef uint32_t sefr_count;
 #define SEFR_MAX_RECORDS 16777216UL
 #define SEFR_MAX_CLASSES_ 254
 #else
-#error "SEFR_SUM_BITS must be 16 or 32"
+#error "SEFR_SUM_BITS must be 16 or 32 (8 comes with SEFR_BINS)"
 #endif
 #ifdef SEFR_TWO_CLASSES
 #define SEFR_MAX_CLASSES 2
@@ -168,8 +201,13 @@ typedef uint32_t sefr_count;
 #else
 #define SEFR_UNKNOWN_SETTING_ 128
 #endif
+#if SEFR_BINS
+#define SEFR_SUM_SETTING_ (SEFR_BINS == 8 ? 4 : 12)
+#else
+#define SEFR_SUM_SETTING_ (SEFR_SUM_BITS / 8 << 2)
+#endif
 #define SEFR_SETTINGS                                                                                               \
-    (SEFR_WEIGHT_BITS / 8 | SEFR_SUM_BITS / 8 << 2 | SEFR_RANGES_SETTING_ | SEFR_STATE_SETTING_ | SEFR_UNKNOWN_SETTING_)
+    (SEFR_WEIGHT_BITS / 8 | SEFR_SUM_SETTING_ | SEFR_RANGES_SETTING_ | SEFR_STATE_SETTING_ | SEFR_UNKNOWN_SETTING_)
 
 /* A number of features or a place among them; 16 bits wide on AVR. */
 typedef unsigned int sefr_index;
@@ -192,7 +230,8 @@ typedef enum {
                                state saved before is still there */
     SEFR_OTHER_MODEL = 10,  /* merge, restore: the state's id is not the model's */
     SEFR_UNKNOWN = 11,      /* classify: the margin is too small, or a value lies outside the range learned */
-    SEFR_BAD_SETTINGS = 12  /* reset: the model was laid out with other settings than the library was compiled with */
+    SEFR_BAD_SETTINGS = 12, /* reset: the model was laid out with other settings than the library was compiled with */
+    SEFR_DRIFTED = 13       /* sefr_drift_watch: the mean of the scores left its range */
 } sefr_status;
 
 /* Options of a model, or'ed together; set them before learning. Default 0.
@@ -206,7 +245,7 @@ enum { SEFR_SPARSE = 1, SEFR_BALANCED = 2, SEFR_KEEP_WEIGHTS = 4, SEFR_CHECK_RAN
 
 /* A model that learns. Use SEFR_MODEL or SEFR_LEAN_MODEL to lay it out; all arrays belong to the caller. */
 typedef struct {
-    sefr_index features;
+    sefr_index features;  /* with SEFR_BINS, cells: SEFR_BINS times the bytes of a record */
     uint8_t classes;
     uint8_t options;      /* see above */
     uint8_t solved;       /* set by sefr_solve */
@@ -232,7 +271,7 @@ typedef struct {
 
 /* A model that only classifies; weights and bias in flash (SEFR_FLASH). */
 typedef struct {
-    sefr_index features;
+    sefr_index features; /* with SEFR_BINS, cells */
     uint8_t classes;
     const sefr_weight *weights;
     const sefr_score *bias; /* |bias| <= SEFR_MAX_BIAS */
@@ -251,17 +290,17 @@ typedef struct {
 #define SEFR_ROWS(classes) ((classes) == 2 ? 1U : (unsigned)(classes))
 /* Bytes of RAM of the arrays and the structure. */
 #define SEFR_LEAN_BYTES(features, classes)                                                                          \
-    ((uint32_t)(features) * (classes) * sizeof(sefr_sum) + (uint32_t)(classes) * sizeof(sefr_count) +               \
+    (SEFR_COLUMNS(features) * (classes) * sizeof(sefr_sum) + (uint32_t)(classes) * sizeof(sefr_count) +               \
      SEFR_ROWS(classes) * sizeof(sefr_score) + sizeof(sefr_model))
 #define SEFR_MODEL_BYTES(features, classes)                                                                         \
-    (SEFR_LEAN_BYTES(features, classes) + (uint32_t)(features) * SEFR_ROWS(classes) * sizeof(sefr_weight))
+    (SEFR_LEAN_BYTES(features, classes) + SEFR_COLUMNS(features) * SEFR_ROWS(classes) * sizeof(sefr_weight))
 #define SEFR_RANGE_BYTES(features) (2UL * (features))
 
 #define SEFR_FITS(bytes, features, classes)                                                                         \
-    ((bytes) + SEFR_STACK_BYTES <= SEFR_RAM_BYTES && (features) >= 1 && (features) <= SEFR_MAX_FEATURES &&          \
+    ((bytes) + SEFR_STACK_BYTES <= SEFR_RAM_BYTES && (features) >= 1 && SEFR_COLUMNS(features) <= SEFR_MAX_FEATURES && \
      (classes) >= 2 && (classes) <= SEFR_MAX_CLASSES)
 #define SEFR_ARRAYS_(name, features, classes)                                                                       \
-    static sefr_sum name##_sums[(uint32_t)(features) * (classes)];                                                  \
+    static sefr_sum name##_sums[SEFR_COLUMNS(features) * (classes)];                                                \
     static sefr_count name##_counts[classes];                                                                       \
     static sefr_score name##_bias[SEFR_ROWS(classes)];
 #ifdef SEFR_NO_RANGES
@@ -280,7 +319,7 @@ typedef struct {
 #define SEFR_ID_ 0,
 #endif
 #define SEFR_STRUCTURE_(name, features, classes, weights, ranges)                                                   \
-    static sefr_model name = {features,    classes,       0,       0,           0, SEFR_SETTINGS, SEFR_MAX_RECORDS / 2, \
+    static sefr_model name = {SEFR_COLUMNS(features), classes,       0,       0,           0, SEFR_SETTINGS, SEFR_MAX_RECORDS / 2, \
                               name##_sums, name##_counts, weights, name##_bias, SEFR_RANGES_(ranges) SEFR_MARGIN_       \
                                                                                     SEFR_ID_};
 /* Lays out a model at file scope: SEFR_MODEL(name, features, classes). "size of array ..._does_not_fit is
@@ -289,7 +328,7 @@ typedef struct {
 #define SEFR_MODEL(name, features, classes)                                                                         \
     typedef char name##_does_not_fit[SEFR_FITS(SEFR_MODEL_BYTES(features, classes), features, classes) ? 1 : -1];   \
     SEFR_ARRAYS_(name, features, classes)                                                                           \
-    static sefr_weight name##_weights[(uint32_t)(features) * SEFR_ROWS(classes)];                                   \
+    static sefr_weight name##_weights[SEFR_COLUMNS(features) * SEFR_ROWS(classes)];                                 \
     SEFR_STRUCTURE_(name, features, classes, name##_weights, 0)
 #ifndef SEFR_NO_RANGES
 /* The same with learned ranges: SEFR_RANGE_BYTES(features) more RAM. */
@@ -299,7 +338,7 @@ typedef struct {
                                          ? 1                                                                        \
                                          : -1];                                                                     \
     SEFR_ARRAYS_(name, features, classes)                                                                           \
-    static sefr_weight name##_weights[(uint32_t)(features) * SEFR_ROWS(classes)];                                   \
+    static sefr_weight name##_weights[SEFR_COLUMNS(features) * SEFR_ROWS(classes)];                                 \
     static uint8_t name##_ranges[2UL * (features)];                                                                 \
     SEFR_STRUCTURE_(name, features, classes, name##_weights, name##_ranges)
 #endif

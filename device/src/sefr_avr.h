@@ -12,6 +12,9 @@
 extern "C" {
 #endif
 
+/* Sets n bytes to 0. */
+void sefr_avr_clear(void *bytes, uint16_t n);
+
 /* sums[j] += record[j] for features >= 1; returns 0 (SEFR_OK). _sparse skips zeros, _P reads the record from flash. */
 uint16_t sefr_avr_add(uint16_t *sums, const uint8_t *record, uint16_t features);
 uint16_t sefr_avr_add_P(uint16_t *sums, const uint8_t *record, uint16_t features);
@@ -21,6 +24,9 @@ uint16_t sefr_avr_add_sparse_P(uint16_t *sums, const uint8_t *record, uint16_t f
 /* Writes the flash addresses of the rows with this label to list; returns how many. n >= 1 rows. */
 uint8_t sefr_avr_pick_P(uint16_t *list, const uint8_t *rows, uint16_t stride, const uint8_t *labels, uint8_t label,
                         uint8_t n);
+/* The same for two classes at once: the rows of label 0 stand first in list, those of label 1 after them. Returns how many
+ * the former are; 255 where a label is neither. n is 1 to 254. */
+uint8_t sefr_avr_split_P(uint16_t *list, const uint8_t *rows, uint16_t stride, const uint8_t *labels, uint8_t n);
 /* sums[j] += the bytes at list[i] + offset + j over n >= 1 rows, held in registers: of 12 * blocks features (with
  * offset + 12 * blocks <= 255), of 4, of 1. */
 void sefr_avr_batch12_P(uint16_t *sums, const uint16_t *list, uint8_t offset, uint8_t n, uint8_t blocks);
@@ -34,6 +40,9 @@ int32_t sefr_avr_dot_W(const int8_t *weights, const uint8_t *record, uint8_t n);
 
 /* All of sefr_classify_fixed for a binary model of int8 weights and 1 to 129 features; returns 0 (SEFR_OK). */
 uint16_t sefr_avr_classify_W(const void *model, const uint8_t *record, uint8_t *label, uint16_t features);
+
+/* dividend / divisor, for a divisor above 0. */
+uint32_t sefr_avr_divide(uint32_t dividend, uint8_t divisor);
 
 /* The binary weights of n features from their sums, and totals[c] = sum of weight * sum, negative first.
  * Needs 510 * n_negative * n_positive < 2^23, so that a remainder and its double stay within 24 bits. */

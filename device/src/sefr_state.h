@@ -1,9 +1,9 @@
 /* States: what a model learned, as bytes on a line or in a memory. Part of sefr.h, which includes it.
  *
  * A state holds all that a model learned, little endian:
- *   0  'S' 'E' 'F' 'R'      4  version (2)     5  bits of a sum (16, 32)   6  classes
- *   7  flags: 1 with ranges, 2 with int8 weights, 4 with int16 weights
- *   8  features, uint32    12  sequence number, uint32                    16  id of the model, uint32
+ *   0  'S' 'E' 'F' 'R'      4  version (2)     5  bits of a sum (8, 16, 32)   6  classes
+ *   7  flags: 1 with ranges, 2 with int8 weights, 4 with int16 weights, 8 with 8 bins, 16 with 16 bins
+ *   8  features (cells with bins), uint32    12  sequence number, uint32                    16  id of the model, uint32
  *  20  counts, uint32 each, then sums (class by class), then low and high of each feature (with ranges), then weights and
  *   bias (int32 or int64; with weights), then the CRC-32 (IEEE 802.3, as zlib's) of all before it, uint32.
  * Without weights: solve again after restore. Version 1 had no id and no weights. */
@@ -12,11 +12,11 @@
 
 #define SEFR_STATE_VERSION 2
 #define SEFR_STATE_BYTES(features, classes, with_ranges)                                                            \
-    ((uint32_t)(24U + 4U * (uint32_t)(classes) + (uint32_t)(features) * (classes) * sizeof(sefr_sum) +              \
+    ((uint32_t)(24U + 4U * (uint32_t)(classes) + SEFR_COLUMNS(features) * (classes) * sizeof(sefr_sum) +              \
                 ((with_ranges) ? 2U * (uint32_t)(features) : 0U)))
 /* What SEFR_KEEP_WEIGHTS adds. */
 #define SEFR_WEIGHT_BYTES(features, classes)                                                                        \
-    ((uint32_t)(SEFR_ROWS(classes) * ((uint32_t)(features) * sizeof(sefr_weight) + sizeof(sefr_score))))
+    ((uint32_t)(SEFR_ROWS(classes) * (SEFR_COLUMNS(features) * sizeof(sefr_weight) + sizeof(sefr_score))))
 
 /* Where states are kept, in the way of littlefs. All calls return 0 when done. Addresses run from 0 to
  * blocks * block_bytes - 1. */

@@ -76,7 +76,18 @@ static inline bool read_line(const struct sparse *x, ptrdiff_t i, int64_t *begin
     return *begin >= 0 && *begin <= *end && *end <= x->n_entries;
 }
 
-enum outcome { FINITE, NOT_FINITE, BAD_CODE, BAD_INDEX, BAD_POINTER, BAD_ROW, NO_MEMORY };
+enum outcome {
+    FINITE,
+    NOT_FINITE,
+    BAD_CODE,
+    BAD_INDEX,
+    BAD_POINTER,
+    BAD_ROW,
+    BAD_STARTS,
+    BAD_EDGE,
+    BAD_CELL,
+    NO_MEMORY
+};
 
 enum outcome sefr_summarise(const struct table *x, const struct grouping *by, const struct totals *out, int n_threads);
 enum outcome sefr_summarise_csr(const struct sparse *x, const struct grouping *by, const struct totals *out,

@@ -261,6 +261,10 @@ PyObject *sefr_refuse(enum outcome outcome, int32_t n_groups) {
     case BAD_INDEX: return PyErr_Format(PyExc_ValueError, "indices: an index is outside the matrix");
     case BAD_POINTER: return PyErr_Format(PyExc_ValueError, "indptr: not ascending from 0 to the number of entries");
     case BAD_ROW: return PyErr_Format(PyExc_ValueError, "rows: a row is outside the matrix");
+    case BAD_STARTS:
+        return PyErr_Format(PyExc_ValueError, "starts: not rising from 0 to the number of edges, or above 256 cells");
+    case BAD_EDGE: return PyErr_Format(PyExc_ValueError, "edges: not finite and rising within a feature");
+    case BAD_CELL: return PyErr_Format(PyExc_ValueError, "cells: a cell is outside its feature");
     default: return PyErr_NoMemory();
     }
 }

@@ -133,6 +133,83 @@ def gradient_csr(
 ) -> float:
     """Do the same for a CSR matrix and a model of its values as they are; ``fill`` (m,) stands in for NaN."""
 
+def find_edges(values: Buffer, most: int, edges: Buffer, starts: Buffer) -> None:
+    """Write where features are cut into at most ``most`` cells, 2 to 256.
+
+    ``values``: float64 (m, n), each row rising, NaN at its end. ``edges``: float64 (m * (most - 1),), those
+    of one feature after the other; ``starts``: int64 (m + 1,), where each begins. With at most ``most``
+    distinct values, all but the lowest are edges; else the quantiles k / most that are above the lowest.
+    """
+
+def code_cells(
+    X: Buffer | Sequence[Buffer],
+    edges: Buffer | None,
+    starts: Buffer,
+    missing: bool,
+    cells: Buffer,
+    n_threads: int,
+) -> bool:
+    """Write the cell of every value within its feature; False where a value has none: its cell is 0.
+
+    ``X`` as in ``summarise``. ``edges``: float64, those of feature j from starts[j] to starts[j + 1], finite
+    and rising; None: X has cells already, in uint8. ``starts``: int64 (m + 1,), from 0. A cell is the count
+    of edges at or below the value. With ``missing``, the last cell of each feature is that of NaN; infinity,
+    and NaN without it, have none. ``cells``: uint8 (n, m).
+    """
+
+def count_cells(
+    X: Buffer | Sequence[Buffer],
+    edges: Buffer | None,
+    starts: Buffer,
+    missing: bool,
+    codes: Buffer,
+    weights: Buffer | None,
+    sums: Buffer,
+    counts: Buffer,
+    n_threads: int,
+) -> bool:
+    """Count rows per group and cell; False, and nothing of use, where a value of a row that counts has none.
+
+    ``X`` to ``missing`` as in ``code_cells``; ``codes`` and ``weights`` as in ``summarise``. ``sums``:
+    float64 (groups, C) with C cells of all features, those of feature j from starts[j] + j on, or starts[j] +
+    2 j with ``missing``. ``counts``: float64 (groups,).
+    """
+
+def cell_scores(
+    X: Buffer | Sequence[Buffer],
+    edges: Buffer | None,
+    starts: Buffer,
+    missing: bool,
+    table: Buffer,
+    intercept: Buffer,
+    rows: Buffer | None,
+    out: Buffer,
+    n_threads: int,
+) -> None:
+    """Write intercept + the sum over the features of the table's entry of the cell; NaN where one has none.
+
+    ``X`` to ``missing`` as in ``code_cells``. ``table``: float64 (k, C), ``intercept``: float64 (k,).
+    ``rows`` and ``out`` as in ``scores``.
+    """
+
+def gradient_cells(
+    cells: Buffer,
+    starts: Buffer,
+    missing: bool,
+    codes: Buffer,
+    weights: Buffer | None,
+    class_weights: Buffer,
+    table: Buffer,
+    intercept: Buffer,
+    table_gradient: Buffer,
+    intercept_gradient: Buffer,
+    n_threads: int,
+) -> float:
+    """Return the loss of a table of cells, and write its derivatives: see ``gradient``.
+
+    ``cells``: uint8 (n, m), what ``code_cells`` writes. ``table`` and ``table_gradient``: float64 (R, C).
+    """
+
 def solve(
     sums: Buffer,
     counts: Buffer,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self, cast
 
 import numpy as np
@@ -14,15 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from ._answers.answers import Answers
 from ._answers.fitted import NOTHING, Fitted
 from ._answers.probabilities import Calibration
+from ._answers.settings import check_settings
 from ._rows.batches import Gatherer, restartable, unpack_batch
-from ._rows.inputs import feature_names_in, read_rows, refuse_one_class
+from ._rows.cells import Coder, Cut
+from ._rows.inputs import arrow_table, coder_of_batches, feature_names_in, read_rows, refuse_one_class
 from ._rows.labelled import Labelled, Table, sample_of
 from ._rows.labels import encode, find_labels
 from ._summary.readers import READERS
 from ._summary.summary import Summary
 from ._system.progress import Progress
 from ._system.threads import thread_count
-from ._system.types import Array, ClassWeight, Names, Rows, Scale, Weights
+from ._system.types import Array, Bins, ClassWeight, Names, Rows, Scale, Weights
 from ._weights.class_weight import class_weights
 from ._weights.refine.lbfgs import Limits
 from ._weights.refine.refine import Earlier, Refined, TrainingRows, refine
@@ -44,18 +46,23 @@ class SEFRClassifier(Answers):
     epsilon : float, default=1e-7
         Keeps eq. 5 of the paper from dividing by zero.
     missing : {"error", "ignore"}, default="error"
-        What NaN means: an error, or a value that votes for no class.
+        What NaN means: an error, or a value that is left out of sums and scores.
     class_weight : None, "balanced" or dict, default=None
         How often the rows of each class count: None as they come (the paper), "balanced" as if all classes
         had the same number of rows, or ``{label: weight}``, 1 for a label that is not named. It is applied
         where the Summary is solved, so it costs nothing and ``from_summary`` can change it. It moves the
         threshold between the class means (eq. 9), never beyond them.
+    bins : None, int or list, default=None
+        Cut features into bins, so that the effect of each may be any curve. A number, 2 to 256, such as 32,
+        is the most bins of a feature: of equal width where ``scale`` gives known ranges, so that any two
+        models add, else at quantiles of the rows first learned. A list has the edges of every feature:
+        ``edges_`` of another model. Categories have a bin each, and ``missing="ignore"`` values one.
     n_jobs : int, default=None
         Threads for training and prediction; None is one, -1 all. Results are the same to the bit.
     passes : int, default=1
-        The dial between energy and accuracy: how often training may read the rows. 1 is the paper. With more,
-        each further pass weighs the rows by how wrong the model still is about them; about 10 reach the
-        accuracy of a linear SVM. The model stays linear. Training stops early when a pass no longer helps.
+        How often training may read the rows: more passes, more accuracy, more time. 1 is the paper. Each
+        further pass weighs the rows by how wrong the model still is about them; about 10 reach the accuracy
+        of a linear SVM. The model stays linear. Training stops early when a pass no longer helps.
     verbose : int, default=0
         1 shows the passes as they are made.
 
@@ -63,6 +70,9 @@ class SEFRClassifier(Answers):
     ----------
     classes_ : ndarray of shape (K,)
         The labels, sorted. With two, a positive score is ``classes_[1]``, and exactly 0 is ``classes_[0]``.
+    edges_, curves_ : list
+        With ``bins``: where each feature is cut, and its effect over its bins. ``coef_``, ``intercept_`` and
+        ``feature_scores_`` are then not there.
     coef_, intercept_ : ndarray of shape (1, m) and (1,), or (K, m) and (K,) for more than two classes
         Weights for the features as they come, scaling folded in. The higher score is the class.
     feature_scores_ : ndarray of shape (1, m) or (K, m)
@@ -107,6 +117,7 @@ class SEFRClassifier(Answers):
         epsilon: float = 1e-7,
         missing: str = "error",
         class_weight: ClassWeight = None,
+        bins: Bins = None,
         n_jobs: int | None = None,
         passes: int = 1,
         verbose: int = 0,
@@ -115,6 +126,7 @@ class SEFRClassifier(Answers):
         self.epsilon = epsilon
         self.missing = missing
         self.class_weight = class_weight
+        self.bins = bins
         self.n_jobs = n_jobs
         self.passes = passes
         self.verbose = verbose
@@ -136,7 +148,7 @@ class SEFRClassifier(Answers):
         self : SEFRClassifier
             The trained model.
         """
-        summary, rows = self._summarise(X, y, sample_weight)
+        summary, rows = self._summarise(X := arrow_table(X), y, sample_weight)
         if len(summary.classes) < 2:
             refuse_one_class(summary.classes, "y", "; partial_fit with classes=[...] can start from one")
         self._fitted = self._learned(summary, rows, feature_names_in(X))
@@ -149,7 +161,8 @@ class SEFRClassifier(Answers):
         ----------
         batches : callable or collection
             Yields ``(X, y)`` or ``(X, y, sample_weight)``, as for ``fit``. It is started anew for every pass
-            and must bring the same rows in the same order: a function that opens a file, a list.
+            and must bring the same rows in the same order: a function that opens a file, a list. With
+            ``bins``, once more before, unless the edges are given or follow from known ranges.
 
         Returns
         -------
@@ -159,11 +172,11 @@ class SEFRClassifier(Answers):
         """
         self.check_params()
         start, gatherer = restartable(batches), Gatherer()
-        total: Summary | None = None
-        names = None
+        unpacked = (unpack_batch(batch, number) for number, batch in enumerate(start()))
+        total, names, coder = None, None, coder_of_batches(unpacked, self._cut)
         for number, batch in enumerate(start()):
-            summary, rows = self._summarise(*unpack_batch(batch, number))
-            names = feature_names_in(batch[0]) if total is None else names
+            summary, rows = self._summarise(*(parts := unpack_batch(batch, number)), coder)
+            names = feature_names_in(parts[0]) if total is None else names
             total = summary if total is None else total + summary
             gatherer.add(rows)
         if total is None:
@@ -172,7 +185,7 @@ class SEFRClassifier(Answers):
 
         def labelled_batches() -> Iterator[Labelled]:
             for number, batch in enumerate(start()):
-                yield self._read(*unpack_batch(batch, number))[0]
+                yield self._read(*unpack_batch(batch, number), coder)[0]
 
         return self.fit_from(total, labelled_batches, gatherer.sample(total.classes), names)
 
@@ -221,6 +234,8 @@ class SEFRClassifier(Answers):
             The trained model, unchanged if an error was raised.
         """
         self.check_params()
+        if self.bins is not None:
+            raise ValueError("fit_frame does not cut bins yet: use fit with rows here, or fit_batches")
         if self.passes > 1:  # the engine makes the passes, and calls fit_from
             return cast(Self, READERS["passes"](self, frame, label, features, weight))
         summary = Summary.of_frame(frame, label, features, weight, missing=self.missing)
@@ -250,14 +265,13 @@ class SEFRClassifier(Answers):
             The model, unchanged if an error was raised.
         """
         before = self._fitted if self.__sklearn_is_fitted__() else None
-        summary, rows = self._summarise(X, y, sample_weight, known=before is not None)
+        summary, rows = self._summarise(X := arrow_table(X), y, sample_weight, before)
         closed = before is not None and before.closed
         if classes is not None:
             known = encode(classes)[0]
             if closed and not np.array_equal(known, self.classes_):
-                raise ValueError(
-                    f"classes={list(known)} differ from those of an earlier call: {list(self.classes_)}"
-                )
+                earlier = list(self.classes_)
+                raise ValueError(f"classes={list(known)} differ from those of an earlier call: {earlier}")
             summary = summary.within(known)
         elif closed:
             summary = summary.within(self.classes_)
@@ -265,10 +279,8 @@ class SEFRClassifier(Answers):
         if classes is not None:
             total = total.within(known)
         if len(total.classes) < 2:
-            raise ValueError(
-                f"the first rows have one class only, {total.classes[0]!r}; "
-                "name all labels with classes=[...]"
-            )
+            only = f"the first rows have one class only, {total.classes[0]!r}"
+            raise ValueError(f"{only}; name all labels with classes=[...]")
         names = feature_names_in(X) if before is None else before.names
         fitted = self._learned(total, rows, names, before)
         self._fitted = replace(fitted, closed=closed or classes is not None)
@@ -384,43 +396,37 @@ class SEFRClassifier(Answers):
 
     def check_params(self) -> None:
         """Raise an error that names the first setting that has no meaning."""
-        if isinstance(self.scale, str) and self.scale != "minmax":
-            raise ValueError(f"scale must be 'minmax', None or a pair (low, high), not {self.scale!r}")
-        if not isinstance(self.epsilon, Real) or not 0 <= self.epsilon < np.inf:
-            raise ValueError(f"epsilon must be a number from 0 up, not {self.epsilon!r}")
-        if self.missing not in ("error", "ignore"):
-            raise ValueError(f"missing must be 'error' or 'ignore', not {self.missing!r}")
-        if not isinstance(self.passes, Integral) or isinstance(self.passes, bool) or self.passes < 1:
-            raise ValueError(f"passes must be a whole number from 1 up, not {self.passes!r}")
-        if self.n_jobs is not None and not isinstance(self.n_jobs, Integral):
-            raise ValueError(f"n_jobs must be None or an integer, not {self.n_jobs!r}")
-        if not isinstance(self.verbose, Integral):
-            raise ValueError(f"verbose must be a whole number, not {self.verbose!r}")
+        check_settings(self.get_params(deep=False))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "ignore"
-        tags.input_tags.positive_only = self.scale is None
+        tags.input_tags.positive_only = self.scale is None and self.bins is None
         return tags
 
     def _summarise(
-        self, X: Rows, y: ArrayLike, sample_weight: Weights, *, known: bool = False
+        self, X: Rows, y: ArrayLike, sample_weight: Weights, by: Fitted | Coder | None = None
     ) -> tuple[Summary, Labelled]:
-        """Return the Summary of rows, and the rows; ``known``: their features must be those learned."""
+        """Return the Summary of rows, and the rows; of the features, and cut, as what was learned."""
         self.check_params()
-        rows, names = self._read(X, y, sample_weight)
-        if known:
+        rows, names = self._read(X, y, sample_weight, by.summary.coder if isinstance(by, Fitted) else by)
+        if isinstance(by, Fitted):
             self._check_features(X, rows.matrix)
-        n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
-        return Summary.of_rows(rows, names, missing=self.missing, n_threads=n_threads), rows
+        return Summary.of_rows(rows, names, missing=self.missing, n_threads=thread_count(self.n_jobs)), rows
 
-    def _read(self, X: Rows, y: ArrayLike, sample_weight: Weights) -> tuple[Labelled, Names]:
+    def _read(
+        self, X: Rows, y: ArrayLike, sample_weight: Weights, coder: Coder | None = None
+    ) -> tuple[Labelled, Names]:
+        """Return labelled rows and their features' names; cut by ``coder``, or as the settings say."""
         if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
-            )
-        return read_rows(X, y, sample_weight)
+            name = type(self).__name__
+            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+        return read_rows(X, y, sample_weight, coder or self._cut)
+
+    @property
+    def _cut(self) -> Cut | None:
+        return Cut.of(self.bins, self.scale, self.missing)
 
     def _both(
         self, verb: str, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None
@@ -438,7 +444,7 @@ class SEFRClassifier(Answers):
                 f"{verb} takes another SEFRClassifier, a Summary, or rows with their labels, "
                 f"not {type(other).__name__}"
             )
-        return fitted, self._summarise(other, y, sample_weight, known=True)[0]
+        return fitted, self._summarise(arrow_table(other), y, sample_weight, fitted)[0]
 
     def _refuse_without_rows(self, verb: str) -> None:
         if self.fitted_.refined is not None or self.passes > 1:
@@ -455,18 +461,12 @@ class SEFRClassifier(Answers):
         calibration: Calibration | None = None,
     ) -> Fitted:
         """Return what follows from a Summary under the settings of this model."""
-        return Fitted(
-            summary,
-            scaling_of(summary, self.scale),
-            float(self.epsilon),
-            None if self.class_weight is None else class_weights(self.class_weight, summary),
-            None,
-            calibration or NOTHING,
-            before is not None and before.closed,
-            None if before is None else before.columns,
-            names,
-            () if before is None else before.batches,
-        )
+        scaling, weights = scaling_of(summary, self.scale), class_weights(self.class_weight, summary)
+        known = calibration or NOTHING
+        new = Fitted(summary, scaling, float(self.epsilon), weights, calibration=known, names=names)
+        if before is None:
+            return new
+        return replace(new, closed=before.closed, columns=before.columns, batches=before.batches)
 
     def _learned(
         self, summary: Summary, rows: Labelled, names: Array | None, before: Fitted | None = None

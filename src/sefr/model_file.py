@@ -1,8 +1,8 @@
 """The ``.sefr`` file: a model as JSON with a schema version and a checksum. Reading it executes nothing.
 
-The Summary and the settings are the model; the weights are solved again when it is read. docs/model_file.md
-has the format. A member that this version does not know is refused rather than left out, since the answers
-might depend on it.
+The Summary and the settings are the model; the weights are solved again when it is read.
+docs/reference/model_file.md has the format. A member that this version does not know is refused rather than
+left out, since the answers might depend on it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 
 from ._answers.fitted import Fitted
 from ._answers.probabilities import Calibration, TemperatureScaling
+from ._rows.cells.plain import coder_of, parts_of, plain_coder, plain_parts
 from ._rows.labels import text_array
 from ._summary.private import noise_of, with_noise
 from ._summary.summary import Summary
@@ -32,7 +33,8 @@ from ._weights.refine.refine import Refined
 from ._weights.solve import scaling_of
 from .classifier import SEFRClassifier
 
-SCHEMA = 2  # 1 had one sharpness per class where 2 has a calibration, and named the columns "table"
+# 1 had one sharpness per class where 2 has a calibration, and named the columns "table"; 3 has bins.
+SCHEMA = 3
 FORMAT = "sefr model"
 # The first and last bytes of a file of any schema: how a reader tells a model, its schema and its checksum.
 OPENING = f'{{\n  "format": {json.dumps(FORMAT)},\n  "schema": '.encode()
@@ -41,7 +43,7 @@ CLOSING = b'"\n}\n'
 DIGITS = 64
 
 MEMBERS = (
-    *("format", "schema", "made_by", "settings", "classes", "features", "summary"),
+    *("format", "schema", "made_by", "settings", "classes", "features", "bins", "summary"),
     *("refined", "calibration", "columns", "batches", "checksum"),
 )
 SUMMARY_MEMBERS = ("counts", "low", "high", "sums", "tails", "present", "count_tails", "present_tails")
@@ -66,6 +68,16 @@ def save(clf: SEFRClassifier, path: str | os.PathLike[str]) -> None:
         A trained model.
     path : path
         The file, by custom ``*.sefr``. An old one is replaced when the new one is whole.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr import SEFRClassifier, load, save
+    >>> path = Path(tempfile.mkdtemp()) / "rain.sefr"
+    >>> save(SEFRClassifier().fit([[1, 8], [3, 6], [2, 7]], ["dry", "wet", "dry"]), path)
+    >>> load(path).predict([[3, 6]])
+    array(['wet'], dtype='<U3')
     """
     content = dump(clf)
     with atomic_file(path) as file:
@@ -89,6 +101,16 @@ def load(path: str | os.PathLike[str]) -> SEFRClassifier:
     ------
     ModelFileError
         If the file is no model, was changed or cut since it was written, or is from a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr import SEFRClassifier, load, save
+    >>> path = Path(tempfile.mkdtemp()) / "rain.sefr"
+    >>> save(SEFRClassifier().fit([[1, 8], [3, 6], [2, 7]], ["dry", "wet", "dry"]), path)
+    >>> load(path).summary_
+    <Summary: 3 rows, 2 features, 2 classes>
     """
     with open(path, "rb") as file:
         opening = file.read(len(OPENING))
@@ -143,6 +165,7 @@ def dump(clf: SEFRClassifier) -> bytes:
         "features": _line(
             summary.n_features if summary.feature_names is None else list(summary.feature_names)
         ),
+        "bins": _line(None if summary.coder is None else plain_coder(summary.coder)),
         "summary": _summary_text(summary),
         "refined": "null" if fitted.refined is None else _object_text(_refined_parts(fitted.refined)),
         "calibration": _calibration_text(fitted.probability_scaling),
@@ -159,7 +182,9 @@ def parse(content: bytes) -> SEFRClassifier:
     schema = _check_seal(content)
     try:
         members = json.loads(content.decode(), object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-        found = _check_members(_as_now(members) if schema == 1 else members, MEMBERS, "the model")
+        found = _check_members(
+            members if schema == SCHEMA else _as_now(members, schema), MEMBERS, "the model"
+        )
         with np.errstate(all="ignore"):  # forged numbers may overflow
             return _model(found, len(content))
     except ModelFileError:
@@ -184,20 +209,24 @@ def _model(found: Fields, n_bytes: int) -> SEFRClassifier:
         scaling_of(summary, clf.scale),
         float(clf.epsilon),
         class_weights(clf.class_weight, summary),
-        refined=_refined(found["refined"], (summary.n_scores, summary.n_features)),
+        refined=_refined(found["refined"], (summary.n_scores, summary.sums.shape[1])),
         calibration=Calibration(prior=_scaling(found["calibration"], len(summary.classes))),
         closed=closed,
         columns=None if columns is None else _object(columns, "columns"),
         names=None if names is None else np.array(names, dtype=object),
         batches=_checked_batches(batches),
     )
-    _ = fitted.planes.intercept  # the weights are found here, in quiet
+    _ = fitted.planes.intercept, fitted.table  # the weights are found here, in quiet
     return SEFRClassifier.from_fitted(fitted, **params)
 
 
-def _as_now(content: object) -> Fields:
-    """Return the members of a file of schema 1 as those of today."""
-    members: Fields = dict(_object(content, "the model"))
+def _as_now(content: object, schema: int) -> Fields:
+    """Return the members of a file of an earlier schema as those of today."""
+    members: Fields = {"bins": None, **_object(content, "the model")}
+    if isinstance(members.get("settings"), dict):
+        members["settings"] = {"bins": None, **members["settings"]}
+    if schema == 2:
+        return members
     sharpness = members.pop("sharpness", None)
     if isinstance(sharpness, list) and sharpness:
         mean = np.exp(np.mean(np.log(_array(sharpness, "sharpness", (len(sharpness),)))))
@@ -248,6 +277,9 @@ def _settings(clf: SEFRClassifier) -> Fields:
             [label.item() if isinstance(label, np.generic) else label, float(weight)]
             for label, weight in settings["class_weight"].items()
         ]
+    bins = settings["bins"]
+    if bins is not None:
+        settings["bins"] = int(bins) if isinstance(bins, int | np.integer) else plain_parts(bins)
     settings["epsilon"] = float(settings["epsilon"])
     settings["passes"], settings["verbose"] = int(settings["passes"]), int(settings["verbose"])
     if settings["n_jobs"] is not None:
@@ -266,6 +298,8 @@ def _params(member: object, n_features: int) -> Fields:
                 (n_features if isinstance(side, list) else 1,),
             )
         settings["scale"] = tuple(settings["scale"])
+    if isinstance(settings.get("bins"), list):
+        settings["bins"] = parts_of(settings["bins"])
     if isinstance(settings.get("class_weight"), list):
         settings["class_weight"] = dict(settings["class_weight"])
     if type(settings.get("epsilon")) not in (int, float):
@@ -319,7 +353,7 @@ def _object_text(parts: Mapping[str, Floats | None]) -> str:
 
 
 def _summary_text(summary: Summary) -> str:
-    text = _object_text({name: getattr(summary, name) for name in SUMMARY_MEMBERS})
+    text = _object_text({name: _summary_part(summary, name) for name in SUMMARY_MEMBERS})
     noise = noise_of(summary)
     return text if noise is None else f'{text[:-4]},\n    "noise": {_line(noise)}\n  }}'
 
@@ -403,14 +437,24 @@ def _summary(members: Settings, n_bytes: int) -> Summary:
     n_features = features if names is None else len(names)
     if type(n_features) is not int or n_features < 1:
         raise ModelFileError("features must be a list of names or their number")
-    shape = (len(classes), n_features)
+    coder = None if members["bins"] is None else coder_of(members["bins"], n_features)
+    shape = (len(classes), n_features if coder is None else coder.n_cells)
     shapes = {"counts": shape[:1], "count_tails": shape[:1], "low": shape[1:], "high": shape[1:]}
     unseen = {"low": np.inf, "high": -np.inf}
-    arrays = {
+    arrays: Fields = {
         name: None if part is None else _array(part, name, shapes.get(name, shape), unseen.get(name))
         for name, part in parts.items()
     }
-    return with_noise(Summary.from_parts(classes=classes, feature_names=names, **arrays), noise)
+    summary = Summary.from_parts(classes=classes, feature_names=names, coder=coder, **arrays)
+    return with_noise(summary, noise)
+
+
+def _summary_part(summary: Summary, name: str) -> Floats | None:
+    """Return a part as it is written: those of cells have known ranges."""
+    if summary.coder is not None and name in ("low", "high"):
+        return None
+    part: Floats | None = getattr(summary, name)
+    return part
 
 
 def _array(values: Any, name: str, shape: tuple[int, ...], unseen: float | None = None) -> Floats:

@@ -19,7 +19,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Reference:
-    """A trained model: one hyperplane for two classes, one a class for more."""
+    """A trained model: one hyperplane for two classes, one a class for more.
+
+    Examples
+    --------
+    >>> from sefr.reference import fit
+    >>> model = fit([[1, 8], [3, 6], [2, 7]], ["dry", "wet", "dry"])
+    >>> model.predict([[3, 6], [1, 8]]).tolist()
+    ['wet', 'dry']
+    """
 
     classes: NDArray[Any]
     low: Floats
@@ -68,6 +76,12 @@ def fit(X: Any, y: Any, scale: Any = "minmax", epsilon: float = 1e-7) -> Referen
     """Train on records ``X`` (n, m) with labels ``y``.
 
     ``scale`` is "minmax", a pair (low, high) of known ranges, or None for values that are already in [0, n].
+
+    Examples
+    --------
+    >>> from sefr.reference import fit
+    >>> fit([[0, 1], [1, 1], [1, 0]], ["no", "yes", "yes"]).weights.round(2).tolist()
+    [[1.0, -0.33]]
     """
     X = np.asarray(X, dtype=np.float64)
     classes, codes = np.unique(np.asarray(y), return_inverse=True)

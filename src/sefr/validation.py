@@ -21,6 +21,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from ._answers.fitted import Fitted
+from ._rows.cells import Cut
 from ._rows.inputs import read_rows
 from ._rows.labelled import Labelled
 from ._rows.matrix import Selected
@@ -104,6 +105,7 @@ def _one_pass_can_do(estimator: Any, y: ArrayLike | None, params: Settings | Non
     return (
         type(estimator) is SEFRClassifier
         and estimator.passes == 1
+        and (estimator.bins is None or Cut(estimator.bins, estimator.scale, estimator.missing).fixed)
         and y is not None
         and not get_config()["enable_metadata_routing"]
         and set(params or {}) <= {"sample_weight"}
@@ -170,7 +172,8 @@ class _Folds:
         self.estimator = estimator
         self.X, self.y = X, np.asarray(y)
         self.splits = splits
-        self.rows, self.names = read_rows(X, y, (params or {}).get("sample_weight"))
+        cut = Cut.of(estimator.bins, estimator.scale, estimator.missing)
+        self.rows, self.names = read_rows(X, y, (params or {}).get("sample_weight"), cut)
         self.n_threads = thread_count(n_jobs if n_jobs is not None else estimator.n_jobs)
         cells = 8 * len(self.rows.classes) * self.rows.matrix.shape[1]
         self.batch = int(max(1, min(len(splits.tests), FOLD_BYTES // cells)))

@@ -452,7 +452,7 @@ def test_the_answers_are_those_of_the_summary(sefr, rng):
 
 
 def test_the_session_in_the_documents_runs(sefr, iris, capfd):
-    text = (Path(__file__).parents[2] / "docs" / "command.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "guide" / "command.md").read_text()
     (session,) = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
     iris.drop(columns="species")[::10].to_csv("new.csv", index=False)
     iris[::7].to_csv("more.csv", index=False)

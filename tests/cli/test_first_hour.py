@@ -277,7 +277,7 @@ def test_every_command_is_in_the_documents():
 
     from sefr.cli import COMMANDS, app
 
-    text = (Path(__file__).parents[2] / "docs" / "command.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "guide" / "command.md").read_text()
     table = re.findall(r"^\| `(\w+)[^`]*` \|", text, re.MULTILINE)
     real = set(get_command(app).commands)
     assert real == {*COMMANDS, "board"}  # a group of commands

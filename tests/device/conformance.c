@@ -8,7 +8,8 @@ KIND(model, FEATURES, CLASSES)
 KIND(other, FEATURES, CLASSES)
 
 /* An EEPROM of two states with everything in them. */
-enum { PLACE = 24 + 4 * CLASSES + CLASSES * FEATURES * (SEFR_SUM_BITS / 8) + 2 * FEATURES };
+enum { COLUMNS = SEFR_COLUMNS(FEATURES) };
+enum { PLACE = 24 + 4 * CLASSES + CLASSES * COLUMNS * (SEFR_SUM_BITS / 8) + 2 * FEATURES };
 enum { WEIGHTS = CLASSES * (FEATURES * (SEFR_WEIGHT_BITS / 8) + 8) };
 static uint8_t memory[2 * (PLACE + WEIGHTS)];
 static uint32_t power; /* writes left before the power fails */
@@ -63,17 +64,18 @@ static int send_byte(void *context, uint8_t value) {
 static void fill(uint8_t label, uint32_t count, uint32_t sum) {
     sefr_index j;
     label = (uint8_t)(label % CLASSES);
+    if (SEFR_SUM_BITS == 8 && count > 254) count = 254;
     if (SEFR_SUM_BITS == 16 && count > 256) count = 256;
     if (SEFR_SUM_BITS == 32 && count > (1UL << 24) / CLASSES) count = (1UL << 24) / CLASSES;
-    if (sum > 255 * count) sum = 255 * count;
+    if (sum > (SEFR_BINS ? 1U : 255U) * count) sum = (SEFR_BINS ? 1U : 255U) * count;
     model.counts[label] = (sefr_count)count;
-    for (j = 0; j < FEATURES; j++) model.sums[label * FEATURES + j] = (sefr_sum)sum;
+    for (j = 0; j < COLUMNS; j++) model.sums[label * COLUMNS + j] = (sefr_sum)sum;
 }
 
 static void dump(void) {
     sefr_index j;
     uint8_t row;
-    for (j = 0; model.weights && j < SEFR_ROWS(CLASSES) * FEATURES; j++) {
+    for (j = 0; model.weights && j < SEFR_ROWS(CLASSES) * COLUMNS; j++) {
         board_put((uint8_t)model.weights[j]);
         board_put((uint8_t)(model.weights[j] >> 8));
     }
@@ -118,7 +120,9 @@ static uint8_t run(uint8_t command) {
     case 'M': model.margin = get_word(); break;
     case 'i': model.id = get_word(); break;
     case 'j': storage.block_bytes = get_word() % sizeof memory + 1; break;
+#ifndef SEFR_NO_CORRECT
     case 'u': label = board_get(); board_put((uint8_t)sefr_correct(&model, get_record(), label)); break;
+#endif
     case 'p': power = get_word(); board_put((uint8_t)sefr_save(&model, &storage)); break;
     case 'g': board_put((uint8_t)sefr_restore(&model, &storage)); break;
     case 'k': at = get_word() % sizeof memory; memory[at] = board_get(); break;

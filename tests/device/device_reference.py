@@ -9,7 +9,7 @@ from math import ceil, floor
 OK, BAD_LABEL, NOT_READY, FULL, NEVER_LEARNED, BAD_SHAPE, BAD_VERSION, BAD_STATE = range(8)
 NO_ROOM, IO, OTHER_MODEL, UNKNOWN, BAD_SETTINGS = range(8, 13)
 SPARSE, BALANCED, KEEP_WEIGHTS, CHECK_RANGES = 1, 2, 4, 8
-MOST = {16: 256, 32: 1 << 24}
+MOST = {8: 254, 16: 256, 32: 1 << 24}
 ONE = {8: 127, 16: 32767}
 LOWEST = {8: -(1 << 31), 16: -(1 << 63)}
 
@@ -80,7 +80,7 @@ class Reference:
         if self.id != other.id:
             return OTHER_MODEL
         sums = [a + b for a, b in zip(self.n, other.n, strict=True)]
-        if (max(sums) if self.sum_bits == 16 else sum(sums)) > MOST[self.sum_bits]:
+        if (max(sums) if self.sum_bits <= 16 else sum(sums)) > MOST[self.sum_bits]:
             return FULL
         self.n = sums
         self.s = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(self.s, other.s, strict=True)]

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+import yaml
 
 from sefr.device import library
 
@@ -35,7 +36,6 @@ def project_version():
 
 
 def idf():
-    yaml = pytest.importorskip("yaml")
     return yaml.safe_load((DEVICE / "idf_component.yml").read_text())
 
 
@@ -79,8 +79,8 @@ def test_keywords_are_separated_by_tabs_and_exist():
 
 
 def test_the_platformio_manifest():
-    schema = pytest.importorskip("platformio.package.manifest.schema", reason="pip install platformio")
-    parser = pytest.importorskip("platformio.package.manifest.parser", reason="pip install platformio")
+    from platformio.package.manifest import parser, schema
+
     manifest = parser.LibraryJsonManifestParser((DEVICE / "library.json").read_text())
     fields = manifest.as_dict()
     assert fields.pop("license") == "BSD-3-Clause"  # the tool would fetch the list from the network
@@ -91,7 +91,8 @@ def test_the_platformio_manifest():
 
 
 def test_the_esp_idf_manifest():
-    manager = pytest.importorskip("idf_component_tools.manager", reason="pip install idf-component-manager")
+    from idf_component_tools import manager
+
     manifest = manager.ManifestManager(str(DEVICE), "sefr").load()
     assert str(manifest.version) == project_version()
     assert "idf_component_register" in (DEVICE / "CMakeLists.txt").read_text()
@@ -99,7 +100,6 @@ def test_the_esp_idf_manifest():
 
 def test_the_zephyr_module():
     """The fields that scripts/zephyr_module.py of Zephyr reads: cmake is a folder, kconfig a file."""
-    yaml = pytest.importorskip("yaml")
     module = yaml.safe_load((DEVICE / "zephyr" / "module.yml").read_text())
     assert set(module) <= {"name", "build"}
     assert (DEVICE / module["build"]["cmake"] / "CMakeLists.txt").is_file()

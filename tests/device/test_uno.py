@@ -73,7 +73,7 @@ def sample(paper_data):
 
 @pytest.mark.parametrize(
     ("mode", "kernels", "most"),
-    [(STREAM, False, 275_000), (STREAM, True, 158_000), (SPARSE, True, 106_500), (BATCH, True, 85_000)],
+    [(STREAM, False, 275_000), (STREAM, True, 158_000), (SPARSE, True, 106_500), (BATCH, True, 77_500)],
     ids=["portable", "streaming", "skipping zeros", "batch"],
 )
 @needs_tools
@@ -83,7 +83,7 @@ def test_training_cycles(sample, mode, kernels, most):
 
 @pytest.mark.parametrize(
     ("what", "kernels", "most"),
-    [("classify", False, 2050), ("classify", True, 1205), ("fixed", True, 1215)],
+    [("classify", False, 2050), ("classify", True, 1206), ("fixed", True, 1215)],
     ids=["portable", "weights in RAM", "weights in flash"],
 )
 @needs_tools
@@ -130,6 +130,41 @@ def test_kernels_at_the_guard(counts, rng):
     X[:, 0] = 255
     for mode in (STREAM, SPARSE, BATCH):
         measure(X, y, mode)
+
+
+BAD_LABELS = """#include "board.h"
+#include "sefr.h"
+SEFR_MODEL(model, 3, CLASSES)
+static const uint8_t rows[ROWS][3] SEFR_FLASH = {{1, 2, 3}};
+static const uint8_t labels[ROWS] SEFR_FLASH = {[0] = 1, [ROWS - 1] = CLASSES};
+int main(void) {
+    uint8_t i;
+    static const uint8_t one[3] = {9, 8, 7};
+    sefr_reset(&model);
+    sefr_learn(&model, one, 0);
+    sefr_learn(&model, one, 1);
+    sefr_solve(&model);
+    board_put(sefr_learn_batch_P(&model, rows[0], labels, ROWS));
+    board_put(sefr_learn_batch_P(&model, rows[0], labels, 0));
+    for (i = 0; i < 6; i++) board_put((uint8_t)model.sums[i]);
+    board_put((uint8_t)model.counts[0]);
+    board_put((uint8_t)model.counts[1]);
+    board_put(model.fresh);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("rows", [7, 100, 101, 250])
+@needs_tools
+def test_a_batch_with_a_bad_label_changes_nothing(rows, classes, kernels, tmp_path):
+    (tmp_path / "program.c").write_text(BAD_LABELS)
+    sources = [tmp_path / "program.c", library() / "sefr.c", library() / "sefr_avr.S"]
+    defines = [f"ROWS={rows}", f"CLASSES={classes}"]
+    image = BOARDS["uno"].build(sources, tmp_path, includes=[library()], defines=defines, kernels=kernels)
+    assert list(BOARDS["uno"].run(image).output) == [1, OK, 9, 8, 7, 9, 8, 7, 1, 1, 1]
 
 
 @pytest.mark.parametrize(("features", "classes"), [(480, 2), (64, 10)])
@@ -215,7 +250,7 @@ TINY = dataclasses.replace(
 def test_what_not_knowing_costs(sample):
     """What a margin costs where one is asked for; unused, it is in the limits above."""
     plain, asking = (measure(*sample, STREAM, margin=margin) for margin in (0, 1))
-    assert asking["classify"] - plain["classify"] <= 21
+    assert asking["classify"] - plain["classify"] <= 20
     assert asking["fixed"] - plain["fixed"] <= 140
 
 

@@ -12,7 +12,7 @@ static void add_listed(const sefr_model *model, sefr_sum *sums, uint16_t *list, 
         sefr_avr_batch12_P(sums, list, 0, n, 20);
         for (i = 0; i < n; i++) list[i] = (uint16_t)(list[i] + 240);
     }
-    i = (uint8_t)((uint8_t)left / 12);
+    i = (uint8_t)((uint16_t)((uint8_t)left * 171U) >> 11); /* left / 12 for up to 255, without a call */
     offset = (uint8_t)(12 * i);
     if (i) sefr_avr_batch12_P(sums, list, 0, n, i);
     left -= offset;
@@ -20,16 +20,29 @@ static void add_listed(const sefr_model *model, sefr_sum *sums, uint16_t *list, 
     for (; left; left--, offset++) sefr_avr_batch1_P(sums + offset, list, offset, n);
 }
 
-/* A separate frame, so that the list costs stack only where the batch is used. */
-SEFR_APART void learn_block(sefr_model *model, const uint8_t *rows, const uint8_t *labels, uint8_t records) {
+static void add_class(sefr_model *model, uint8_t c, uint16_t *list, uint8_t n) {
+    if (n == 0) return;
+    add_listed(model, sums_of(model, c), list, n);
+    model->fresh = 0;
+    model->counts[c] = (sefr_count)(model->counts[c] + n);
+}
+
+/* A separate frame, so that the list costs stack only where the batch is used. SEFR_BAD_LABEL only with two classes. */
+SEFR_APART sefr_status learn_block(sefr_model *model, const uint8_t *rows, const uint8_t *labels, uint8_t records) {
     uint16_t list[BATCH_ROWS];
-    uint8_t c;
-    for (c = 0; c < model->classes; c++) {
-        uint8_t n = sefr_avr_pick_P(list, rows, model->features, labels, c, records);
-        if (n == 0) continue;
-        add_listed(model, sums_of(model, c), list, n);
-        model->counts[c] = (sefr_count)(model->counts[c] + n);
+    uint8_t c, n;
+    if (IS_PAIR(model)) {
+        n = sefr_avr_split_P(list, rows, model->features, labels, records);
+        if (n == 255) return SEFR_BAD_LABEL;
+        add_class(model, 0, list, n);
+        add_class(model, 1, list + n, (uint8_t)(records - n));
+        return SEFR_OK;
     }
+    for (c = 0; c < model->classes; c++) {
+        n = sefr_avr_pick_P(list, rows, model->features, labels, c, records);
+        add_class(model, c, list, n);
+    }
+    return SEFR_OK;
 }
 
 static uint8_t near_full(const sefr_model *model) {
@@ -40,11 +53,20 @@ static uint8_t near_full(const sefr_model *model) {
     return 0;
 }
 
+SEFR_APART sefr_status check_labels(const sefr_model *model, const uint8_t *labels, sefr_index records) {
+    for (; records; records--) {
+        if (pgm_read_byte(labels++) >= model->classes) return SEFR_BAD_LABEL;
+    }
+    return SEFR_OK;
+}
+
 sefr_status sefr_learn_batch_P(sefr_model *model, const uint8_t *rows, const uint8_t *labels, sefr_index records) {
     sefr_index i, stride = model->features;
-    for (i = 0; i < records; i++) {
-        if (pgm_read_byte(labels + i) >= model->classes) return SEFR_BAD_LABEL;
-    }
+    uint8_t singly = near_full(model) || RANGES_OF(model);
+    if (records == 0) return SEFR_OK;
+    /* One block of two classes is checked where it is split, before anything changes. */
+    if (IS_PAIR(model) && records <= BATCH_ROWS && !singly) return learn_block(model, rows, labels, (uint8_t)records);
+    if (check_labels(model, labels, records) != SEFR_OK) return SEFR_BAD_LABEL;
     while (records) {
         uint8_t block = (uint8_t)(records < BATCH_ROWS ? records : BATCH_ROWS);
         if (near_full(model) || RANGES_OF(model)) {
@@ -56,6 +78,5 @@ sefr_status sefr_learn_batch_P(sefr_model *model, const uint8_t *rows, const uin
         labels += block;
         records -= block;
     }
-    model->fresh = 0;
     return SEFR_OK;
 }

@@ -48,7 +48,24 @@ typedef int32_t sefr_block;
 #define LOAD_FLASH_WEIGHT LOAD_RAM
 #endif
 
-#if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
+#if SEFR_BINS
+/* Cells: the weight of each value's bin. `features` counts cells. */
+#define DEFINE_LOOK_UP(name, LOAD_WEIGHT, LOAD)                                                                     \
+    SEFR_APART sefr_score name(const sefr_weight *weights, const uint8_t *record, sefr_index features) {            \
+        sefr_index n = features / SEFR_BINS;                                                                        \
+        sefr_score sum = 0;                                                                                         \
+        do {                                                                                                        \
+            sum += (sefr_weight)LOAD_WEIGHT(weights + BIN_OF(LOAD(record++)));                                       \
+            weights += SEFR_BINS;                                                                                   \
+        } while (--n);                                                                                              \
+        return sum;                                                                                                 \
+    }
+DEFINE_LOOK_UP(dot_ram, LOAD_RAM, LOAD_RAM)
+DEFINE_LOOK_UP(dot_fixed, LOAD_FLASH_WEIGHT, LOAD_RAM)
+#ifdef __AVR__
+DEFINE_LOOK_UP(dot_flash, LOAD_RAM, LOAD_FLASH)
+#endif
+#elif defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
 #define DEFINE_KERNEL_BLOCK(name, kernel)                                                                           \
     static int32_t name(const sefr_weight *weights, const uint8_t *record, sefr_index n) {                          \
         return kernel(weights, record, (uint8_t)n);                                                                 \
@@ -78,8 +95,10 @@ DEFINE_BLOCK(block_fixed, LOAD_FLASH_WEIGHT, LOAD_RAM)
 DEFINE_BLOCK(block_flash, LOAD_RAM, LOAD_FLASH)
 #endif
 #endif
+#if !SEFR_BINS
 DEFINE_DOT(dot_ram, block_ram)
 DEFINE_DOT(dot_fixed, block_fixed)
+#endif
 
 /* Without stored weights: each is computed from the sums. `next` gives the values where there is no record. */
 #ifndef SEFR_NO_LEAN
@@ -170,10 +189,11 @@ DEFINE_OUTSIDE(outside_flash, LOAD_FLASH)
 #endif
 #endif
 
-SEFR_APART sefr_status known(sefr_score score, sefr_margin margin) {
+SEFR_INLINE sefr_status known_here(sefr_score score, sefr_margin margin) {
     if (score < 0) score = -score; /* |score| < 2^31, see SEFR_MAX_FEATURES */
     return (sefr_margin)score < margin ? SEFR_UNKNOWN : SEFR_OK;
 }
+SEFR_APART sefr_status known(sefr_score score, sefr_margin margin) { return known_here(score, margin); }
 /* Whether a margin is set, byte by byte: on AVR a number of 32 bits would take registers that must be saved first. */
 SEFR_INLINE uint8_t has_margin(const sefr_margin *margin) {
     const uint8_t *byte = (const uint8_t *)margin;
@@ -181,7 +201,7 @@ SEFR_INLINE uint8_t has_margin(const sefr_margin *margin) {
     return byte[0] || byte[1] || byte[2] || byte[3];
 }
 #define MARGIN_OF(model) ((model)->margin)
-#define KNOWN(score, model) (has_margin(&(model)->margin) ? known(score, (model)->margin) : SEFR_OK)
+#define KNOWN(score, model) (has_margin(&(model)->margin) ? known_here(score, (model)->margin) : SEFR_OK)
 #define HAS_MARGIN(model) ((model)->margin != 0)
 #define KNOWN_PAIR(score, model) known(score, MARGIN_OF(model))
 #define KNOWN_FIXED(score, model) known(score, margin_of(model))
@@ -232,7 +252,7 @@ DEFINE_INSIDE(choose_inside, choose, outside_ram)
 sefr_status sefr_classify(const sefr_model *model, const uint8_t *record, uint8_t *label) {
     if (!ready(model)) return SEFR_NOT_READY;
     if (CHECKS_RANGES(model)) return choose_inside(model, record, label);
-#if (defined(SEFR_KERNELS) || defined(SEFR_SIMD)) && SEFR_WEIGHT_BITS == 8
+#if (defined(SEFR_KERNELS) || defined(SEFR_SIMD)) && SEFR_WEIGHT_BITS == 8 && !SEFR_BINS
     if (HAS_WEIGHTS(model) && IS_PAIR(model) && model->features <= BLOCK) {
         sefr_score score = block_ram(model->weights, record, model->features) + model->bias[0];
         *label = score > 0;
@@ -243,6 +263,16 @@ sefr_status sefr_classify(const sefr_model *model, const uint8_t *record, uint8_
 }
 
 /* A record that streams by, with stored weights: the score, and in *outside whether a value was outside its range. */
+#if SEFR_BINS
+static sefr_score dot_each(const sefr_model *model, sefr_reader next, void *context, uint8_t *outside) {
+    const sefr_weight *weights = model->weights;
+    sefr_score sum = 0;
+    sefr_index j;
+    (void)outside;
+    for (j = 0; j < RECORD_BYTES(model); j++, weights += SEFR_BINS) sum += weights[BIN_OF(next(context))];
+    return sum;
+}
+#else
 static sefr_score dot_each(const sefr_model *model, sefr_reader next, void *context, uint8_t *outside) {
     const uint8_t *low = RANGES_OF(model), *high = low ? low + model->features : 0;
     sefr_score sum = 0;
@@ -254,6 +284,7 @@ static sefr_score dot_each(const sefr_model *model, sefr_reader next, void *cont
     }
     return sum;
 }
+#endif
 
 sefr_status sefr_classify_each(const sefr_model *model, sefr_reader next, void *context, uint8_t *label) {
     sefr_score score;
@@ -267,7 +298,7 @@ sefr_status sefr_classify_each(const sefr_model *model, sefr_reader next, void *
 }
 
 SEFR_APART sefr_status classify_any_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
-#if (defined(SEFR_KERNELS) || defined(SEFR_SIMD)) && SEFR_WEIGHT_BITS == 8
+#if (defined(SEFR_KERNELS) || defined(SEFR_SIMD)) && SEFR_WEIGHT_BITS == 8 && !SEFR_BINS
     if (IS_PAIR(model) && model->features <= BLOCK) {
         sefr_score score = block_fixed(model->weights, record, model->features) + bias_of(model, 0);
         *label = score > 0;
@@ -278,7 +309,7 @@ SEFR_APART sefr_status classify_any_fixed(const sefr_fixed *model, const uint8_t
 }
 
 sefr_status sefr_classify_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
-#if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
+#if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8 && !SEFR_BINS
     if (IS_PAIR(model) && model->features <= 129 && !HAS_MARGIN(model)) {
         return (sefr_status)sefr_avr_classify_W(model, record, label, model->features);
     }
@@ -300,7 +331,9 @@ sefr_status sefr_scores_fixed(const sefr_fixed *model, const uint8_t *record, se
 }
 
 #ifdef __AVR__
+#if !SEFR_BINS
 DEFINE_DOT(dot_flash, block_flash)
+#endif
 
 #ifndef SEFR_NO_LEAN
 static uint8_t next_in_flash(void *context) {

@@ -36,6 +36,16 @@ static sefr_sum *sums_of(const sefr_model *model, uint8_t class_) {
     return model->sums + (sefr_index)class_ * model->features;
 }
 
+/* Bytes of a record, the cell of a value, and the most that a record adds to a sum. */
+#if SEFR_BINS
+#define RECORD_BYTES(model) ((sefr_index)((model)->features / SEFR_BINS))
+#define BIN_OF(value) ((uint8_t)((value) / (256U / SEFR_BINS)))
+#define MOST_VALUE 1U
+#else
+#define RECORD_BYTES(model) ((model)->features)
+#define MOST_VALUE 255U
+#endif
+
 #define ROWS_OF(model) ((uint8_t)(IS_PAIR(model) ? 1 : (model)->classes))
 
 static uint32_t total_count(const sefr_model *model) {

@@ -1,4 +1,4 @@
-/* Rows -> sums. Invariant kept by every call and checked by restore: S <= 255 n for each sum, and n within
+/* Rows -> sums. Invariant kept by every call and checked by restore: S <= 255 n for each sum (n for a cell), and n within
  * SEFR_MAX_RECORDS (16-bit sums: per class; 32-bit: in all). So no sum ever overflows its type. */
 
 uint8_t sefr_byte(int32_t value, int32_t low, int32_t high) {
@@ -9,8 +9,8 @@ uint8_t sefr_byte(int32_t value, int32_t low, int32_t high) {
 }
 
 sefr_status sefr_reset(sefr_model *model) {
-    sefr_sum *sum = model->sums, *end = sums_of(model, model->classes);
-    sefr_index i;
+    sefr_sum *sum = model->sums;
+    sefr_index i, cells = model->features * model->classes;
     uint8_t c;
     if (model->settings != SEFR_SETTINGS) return SEFR_BAD_SETTINGS;
     if (model->features < 1 || model->features > SEFR_MAX_FEATURES || model->classes < 2 ||
@@ -19,7 +19,11 @@ sefr_status sefr_reset(sefr_model *model) {
     }
     if (model->half_life < 1 || model->half_life > SEFR_MAX_RECORDS / 2) return SEFR_BAD_SHAPE;
     KEEP_STACK();
-    while (sum != end) *sum++ = 0;
+#ifdef SEFR_KERNELS
+    sefr_avr_clear(sum, (uint16_t)(cells * sizeof *sum));
+#else
+    while (cells--) *sum++ = 0;
+#endif
     for (c = 0; c < model->classes; c++) model->counts[c] = 0;
     if (RANGES_OF(model)) {
         for (i = 0; i < model->features; i++) {
@@ -40,7 +44,7 @@ static void halve(sefr_sum *sums, sefr_index features, sefr_count old_count, sef
     }
     /* S n' <= 255 * 2^8 * 2^7 < 2^32 with 16-bit sums, 255 * 2^24 * 2^23 < 2^64 with 32-bit sums. */
     for (j = 0; j < features; j++) {
-#if SEFR_SUM_BITS == 16
+#if SEFR_SUM_BITS <= 16
         sums[j] = (sefr_sum)((uint32_t)sums[j] * new_count / old_count);
 #else
         sums[j] = (sefr_sum)((uint64_t)sums[j] * new_count / old_count);
@@ -64,7 +68,7 @@ sefr_status sefr_decay(sefr_model *model) {
 
 /* Whether one more record of a class would pass the limit. */
 SEFR_INLINE uint8_t is_full(const sefr_model *model, uint8_t label) {
-#if SEFR_SUM_BITS == 16
+#if SEFR_SUM_BITS <= 16
     return model->counts[label] >= (sefr_count)(model->half_life << 1);
 #else
     return model->counts[label] >= 2U * model->half_life || total_count(model) == SEFR_MAX_RECORDS;
@@ -143,7 +147,22 @@ static void widen(uint8_t *low, uint8_t *high, uint8_t value) {
         return add(model, sums_of(model, label), record);                                                           \
     }
 
-#ifdef SEFR_PACKED
+#if SEFR_BINS
+#define DEFINE_COUNT(name, LOAD)                                                                                    \
+    SEFR_APART sefr_status name(sefr_sum *cells, const uint8_t *record, sefr_index n) {                             \
+        do {                                                                                                        \
+            cells[BIN_OF(LOAD(record++))]++;                                                                        \
+            cells += SEFR_BINS;                                                                                     \
+        } while (--n);                                                                                              \
+        return SEFR_OK;                                                                                             \
+    }
+#define add_ram(model, sums, record) count_ram(sums, record, RECORD_BYTES(model))
+DEFINE_COUNT(count_ram, LOAD_RAM)
+#ifdef __AVR__
+#define add_flash(model, sums, record) count_flash(sums, record, RECORD_BYTES(model))
+DEFINE_COUNT(count_flash, LOAD_FLASH)
+#endif
+#elif defined(SEFR_PACKED)
 #define add_ram(model, sums, record) add_packed(sums, record, (model)->features)
 SEFR_APART sefr_status add_packed(sefr_sum *sums, const uint8_t *record, sefr_index features) {
     if (!ANY_ALIGNMENT && ((uintptr_t)sums & 3)) { /* the second row of an odd number of features */
@@ -186,10 +205,15 @@ sefr_status sefr_learn_each(sefr_model *model, sefr_reader next, void *context, 
     if (is_full(model, label)) make_room(model, label);
     count_one(model, label);
     sums = sums_of(model, label);
-    for (j = 0; j < model->features; j++) {
+    for (j = 0; j < RECORD_BYTES(model); j++) {
         uint8_t value = next(context);
+#if SEFR_BINS
+        sums[BIN_OF(value)]++;
+        sums += SEFR_BINS;
+#else
         sums[j] = (sefr_sum)(sums[j] + value);
         if (RANGES_OF(model)) widen(RANGES_OF(model) + j, RANGES_OF(model) + model->features + j, value);
+#endif
     }
     return SEFR_OK;
 }
@@ -200,7 +224,7 @@ sefr_status sefr_learn_each(sefr_model *model, sefr_reader next, void *context, 
         for (i = 0; i < records; i++) {                                                                             \
             if (LOAD(labels + i) >= model->classes) return SEFR_BAD_LABEL;                                          \
         }                                                                                                           \
-        for (i = 0; i < records; i++, rows += model->features) learn(model, rows, LOAD(labels + i));                \
+        for (i = 0; i < records; i++, rows += RECORD_BYTES(model)) learn(model, rows, LOAD(labels + i));                \
         return SEFR_OK;                                                                                             \
     }
 DEFINE_BATCH(sefr_learn_batch, sefr_learn, LOAD_RAM)
@@ -216,16 +240,28 @@ DEFINE_BATCH(sefr_learn_batch_P, sefr_learn_P, LOAD_FLASH)
 #endif
 
 sefr_status sefr_forget(sefr_model *model, const uint8_t *record, uint8_t label) {
+#if SEFR_BINS
+    sefr_sum *sums;
+#else
     sefr_sum *sums, most;
+#endif
     sefr_index j;
     if (label >= model->classes) return SEFR_BAD_LABEL;
     if (model->counts[label] == 0) return SEFR_NEVER_LEARNED;
     sums = sums_of(model, label);
+#if SEFR_BINS
+    for (j = 0; j < model->features; j++) {
+        uint8_t counted = j % SEFR_BINS == BIN_OF(record[j / SEFR_BINS]);
+        if (counted ? sums[j] == 0 : sums[j] == model->counts[label]) return SEFR_NEVER_LEARNED;
+    }
+    for (j = 0; j < RECORD_BYTES(model); j++) sums[j * SEFR_BINS + BIN_OF(record[j])]--;
+#else
     most = (sefr_sum)(255U * (sefr_sum)(model->counts[label] - 1U));
     for (j = 0; j < model->features; j++) {
         if (sums[j] < record[j] || sums[j] - record[j] > most) return SEFR_NEVER_LEARNED;
     }
     for (j = 0; j < model->features; j++) sums[j] = (sefr_sum)(sums[j] - record[j]);
+#endif
     model->counts[label]--;
     model->fresh = 0;
     return SEFR_OK;
@@ -233,7 +269,7 @@ sefr_status sefr_forget(sefr_model *model, const uint8_t *record, uint8_t label)
 
 /* Whether the counts of both fit; the sums then do too. */
 static uint8_t fits(const sefr_model *model, const sefr_model *other) {
-#if SEFR_SUM_BITS == 16
+#if SEFR_SUM_BITS <= 16
     uint8_t c;
     for (c = 0; c < model->classes; c++) {
         if (model->counts[c] + other->counts[c] > SEFR_MAX_RECORDS) return 0;

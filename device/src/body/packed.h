@@ -19,7 +19,7 @@ typedef uint32_t __attribute__((may_alias)) sefr_word;
         __asm__(instruction : "=r"(result) : "r"(word));                                                            \
         return result;                                                                                              \
     }
-#if SEFR_WEIGHT_BITS == 8
+#if SEFR_WEIGHT_BITS == 8 && !SEFR_BINS
 #define SEFR_SIMD 1
 DEFINE_PACKED(even_bytes, "uxtb16 %0,%1")
 DEFINE_PACKED(odd_bytes, "uxtb16 %0,%1,ror #8")

@@ -2,7 +2,7 @@
  * are the same loop, and no buffer is needed. */
 
 #define HEADER 20U
-enum { WITH_RANGES = 1, WITH_INT8 = 2, WITH_INT16 = 4 };
+enum { WITH_RANGES = 1, WITH_INT8 = 2, WITH_INT16 = 4, WITH_BINS = SEFR_BINS }; /* 8 or 16 stands for itself */
 #define WITH_WEIGHTS (SEFR_WEIGHT_BITS == 8 ? WITH_INT8 : WITH_INT16)
 
 /* Without sefr_correct there is nothing in the weights that the sums do not say. */
@@ -13,14 +13,14 @@ enum { WITH_RANGES = 1, WITH_INT8 = 2, WITH_INT16 = 4 };
 #endif
 
 static uint8_t flags_of(const sefr_model *model) {
-    uint8_t flags = RANGES_OF(model) ? WITH_RANGES : 0;
+    uint8_t flags = WITH_BINS | (RANGES_OF(model) ? WITH_RANGES : 0);
     if (KEEPS_WEIGHTS(model) && model->solved) flags |= WITH_WEIGHTS;
     return flags;
 }
 
 /* The bytes of a state with these flags, of whatever width its weights are. */
 static uint32_t bytes_with(const sefr_model *model, uint8_t flags) {
-    uint32_t bytes = SEFR_STATE_BYTES(model->features, model->classes, flags & WITH_RANGES);
+    uint32_t bytes = SEFR_STATE_BYTES(RECORD_BYTES(model), model->classes, flags & WITH_RANGES);
 #ifndef SEFR_NO_CORRECT
     if (flags & WITH_INT8) bytes += ROWS_OF(model) * ((uint32_t)model->features + 4U);
     if (flags & WITH_INT16) bytes += ROWS_OF(model) * (2U * (uint32_t)model->features + 8U);

@@ -64,7 +64,9 @@ SEFR_APART uint32_t read_word(const sefr_storage *storage, sefr_place at) {
 }
 
 static sefr_sum read_sum(const sefr_storage *storage, sefr_place at) {
-#if SEFR_SUM_BITS == 16
+#if SEFR_SUM_BITS == 8
+    return read_byte(storage, at);
+#elif SEFR_SUM_BITS == 16
     return (sefr_sum)(read_byte(storage, at) | read_byte(storage, (sefr_place)(at + 1U)) << 8);
 #else
     return read_word(storage, at);
@@ -77,9 +79,9 @@ static sefr_status check_header(const sefr_model *model, const sefr_storage *sto
     for (at = 0; at < HEADER; at++) {
         uint8_t value = read_byte(storage, (sefr_place)(begin + at)), expected = header_byte(model, 0, at);
         if (at == 7) { /* a state may have weights, of either width, that the model does not ask for */
-            if (value > 5 || (value & 6) == 6) return SEFR_BAD_SHAPE;
-            value &= WITH_RANGES;
-            expected &= WITH_RANGES;
+            if (value > 29 || (value & 6) == 6) return SEFR_BAD_SHAPE;
+            value &= WITH_RANGES | 24;
+            expected &= WITH_RANGES | 24;
         }
         if (value != expected && (at < 12 || at >= 16)) {
             return at < 4 ? SEFR_BAD_STATE : at == 4 ? SEFR_BAD_VERSION : at < 12 ? SEFR_BAD_SHAPE : SEFR_OTHER_MODEL;
@@ -108,7 +110,7 @@ static sefr_status check_contents(const sefr_model *model, const sefr_storage *s
         left -= count;
 #endif
         for (j = 0; j < model->features; j++, at = (sefr_place)(at + sizeof(sefr_sum))) {
-            if (read_sum(storage, at) > 255U * count) return SEFR_BAD_STATE;
+            if (read_sum(storage, at) > MOST_VALUE * count) return SEFR_BAD_STATE;
         }
     }
     return SEFR_OK;

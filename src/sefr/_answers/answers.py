@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._rows.arrow import arrow_table
+from .._rows.cells import Categories
+from .._rows.cells.coder import copies_of_parts
 from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
 from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
@@ -18,6 +21,7 @@ from .._system.threads import thread_count
 from .._system.types import Array, Floats, Rows
 from .._weights.held_out import HeldOut
 from .._weights.refine.refine import base_loss
+from .curves import Curve, curves_of
 from .fitted import Fitted
 from .probabilities import Calibration, fit_scaling
 
@@ -187,6 +191,8 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fitted = self.fitted_
         matrix = self._matrix(X)
         complain_of_bad_cell(matrix, fitted.names, missing=self.missing)
+        if fitted.table is not None:
+            return self._parts_of_cells(matrix, fitted)
         weights, midpoints = fitted.planes.weights, fitted.midpoints
         parts = np.empty((matrix.shape[0], *weights.shape))
         for rows, block in matrix.blocks():
@@ -196,20 +202,54 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             np.nan_to_num(parts, copy=False, nan=0.0)
         return parts[:, 0, :] if len(weights) == 1 else parts
 
+    def _parts_of_cells(self, matrix: Matrix, fitted: Fitted) -> Floats:
+        coder, table = fitted.summary.coder, fitted.table
+        assert coder is not None  # noqa: S101  the caller has looked
+        assert table is not None  # noqa: S101
+        parts = np.empty((matrix.shape[0], len(table), coder.n_features))
+        for rows, block in matrix.blocks():
+            parts[rows] = table[:, coder.offsets[:-1] + coder.code(block)].transpose(1, 0, 2)
+        return parts[:, 0, :] if len(table) == 1 else parts
+
+    @property
+    def edges_(self) -> list[Floats | Categories]:
+        """Where each feature is cut: its edges, or its categories; ``bins=`` takes it."""
+        coder = self._known.summary.coder
+        if coder is None:
+            raise AttributeError("this model has no edges: it was made with bins=None")
+        return copies_of_parts(coder.parts)
+
+    @property
+    def curves_(self) -> list[Curve]:
+        """The effect of each feature over its bins, and how many rows support each."""
+        fitted = self._known
+        if fitted.table is None:
+            raise AttributeError("this model has no curves: it was made with bins=None; see coef_")
+        return curves_of(fitted)
+
     @property
     def coef_(self) -> Floats:
         """The weights for the features as they come: (1, m) for two classes, else (K, m)."""
+        self._refuse_bins("coef_")
         return self._known.planes.coef
+
+    def _refuse_bins(self, name: str) -> None:
+        if self._known.table is not None:
+            raise AttributeError(
+                f"a model with bins has no {name}: its features have curves, not one weight each; see curves_"
+            )
 
     @property
     def intercept_(self) -> Floats:
         """What goes with ``coef_``, (1,) or (K,)."""
+        self._refuse_bins("intercept_")
         return self._known.planes.intercept
 
     @property
     def feature_scores_(self) -> Floats:
         """The weights of scaled features, in [-1, 1]: the paper's, or refined ones by the largest."""
         fitted = self._known
+        self._refuse_bins("feature_scores_")
         weights = fitted.planes.weights
         if fitted.refined is None:
             return weights
@@ -231,7 +271,8 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _matrix(self, X: Rows) -> Matrix:
         """Return X for the kernels; other features than those learned are an error."""
-        matrix = matrix_of(X)
+        X, coder = arrow_table(X), self._fitted.summary.coder
+        matrix = matrix_of(X) if coder is None else matrix_of(X, coder.categories)
         self._check_features(X, matrix)
         return matrix
 
@@ -239,9 +280,9 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fitted = self._fitted
         if type(X) is not np.ndarray or fitted.names is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
-        if matrix.shape[1] != fitted.summary.n_features:
+        if matrix.n_features != fitted.summary.n_features:
             raise ValueError(
-                f"X has {matrix.shape[1]} features, but {type(self).__name__} is expecting "
+                f"X has {matrix.n_features} features, but {type(self).__name__} is expecting "
                 f"{fitted.summary.n_features} features as input."
             )
 

@@ -8,6 +8,7 @@ from math import isfinite
 
 import numpy as np
 
+from .._rows.cells import code_matrix
 from .._rows.inputs import complain_of_bad_cell
 from .._rows.labelled import Labelled
 from .._rows.labels import find_labels
@@ -59,6 +60,25 @@ class Fitted(Value):
         return solve(self.weighted, self.scaling, self.epsilon)
 
     @cached_property
+    def table(self) -> Floats | None:
+        """What each cell adds to each score (R, cells), where features are cut into bins; else None.
+
+        The sum of w (x' - t) over the cells of a feature is w of the cell that it is in, less w·t: its entry.
+        A score is the sum of one entry per feature.
+        """
+        coder = self.summary.coder
+        if coder is None:
+            return None
+        weights = self.planes.weights
+        shares = np.add.reduceat(weights * self.midpoints, coder.offsets[:-1], axis=1)
+        return np.asarray(weights - shares[:, coder.feature_of])
+
+    @cached_property
+    def unseen_bias(self) -> Floats:
+        """What goes with ``table``: 0, and -inf for a class that was never seen."""
+        return np.where(np.isfinite(self.planes.bias), 0.0, self.planes.bias)
+
+    @cached_property
     def midpoints(self) -> Floats:
         """Where each scaled feature speaks for no class: a score is the sum of w (x' - t), t (R, m)."""
         if self.refined is not None:
@@ -67,12 +87,24 @@ class Fitted(Value):
 
     def scores(self, matrix: Matrix, missing: str, n_threads: int = 1) -> Floats:
         """Return the scores (n, R); a value that cannot be scored is an error that names its place."""
+        if self.table is not None:
+            return self._scores_of_cells(matrix, n_threads)
         planes = self.planes
         scores = planes.raw_scores(matrix, n_threads)
         seen = 0 if isfinite(planes.bias[0]) else int(np.argmax(np.isfinite(planes.bias)))
         if not isfinite(scores[:, seen].sum()):
             complain_of_bad_cell(matrix, self.names, missing=missing)
             leave_out_missing(planes, self.midpoints, matrix, scores, np.isnan(scores[:, seen]))
+        return scores
+
+    def _scores_of_cells(self, matrix: Matrix, n_threads: int) -> Floats:
+        coder, table, bias = self.summary.coder, self.table, self.unseen_bias
+        assert coder is not None  # noqa: S101  the caller has looked
+        assert table is not None  # noqa: S101
+        scores = code_matrix(matrix, coder).scores(table, bias, n_threads=n_threads)
+        seen = int(np.argmax(np.isfinite(bias)))
+        if not isfinite(scores[:, seen].sum()):
+            complain_of_bad_cell(matrix, self.names, missing="ignore" if coder.missing else "error")
         return scores
 
     def answers(self, scores: Floats) -> Array:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._system.types import Array, Floats
+from .arrow import arrow_table
 from .labelled import Labelled, Table, run_starts, sample_size
 from .matrix import Dense, Matrix, Sparse, Standardisation
 
@@ -32,7 +33,7 @@ def unpack_batch(batch: Any, number: int) -> tuple[Any, Any, Any]:
     """Return X, y and weights of a batch."""
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         raise TypeError(f"batch {number} is not (X, y) or (X, y, sample_weight)")
-    return batch[0], batch[1], batch[2] if len(batch) == 3 else None
+    return arrow_table(batch[0]), batch[1], batch[2] if len(batch) == 3 else None
 
 
 class Gathered(Dense):
@@ -53,7 +54,8 @@ class Gatherer:
     A row of weight 2 is kept like a row that comes twice in a row.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most  # rows; None: twice those that choose the steps
         self.step = 0.0  # 0 as long as every row is kept
         self.weight = 0.0
         self.like: Matrix | None = None
@@ -64,7 +66,7 @@ class Gatherer:
         self.like = self.like or rows.matrix
         weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
         live = np.flatnonzero(weights)
-        most = 2 * sample_size(len(rows.classes), rows.matrix.shape[1])
+        most = self.most or 2 * sample_size(len(rows.classes), rows.matrix.shape[1])
         starts = None
         if not self.step:
             left = most - sum(len(kept.weights) for kept in self._kept)

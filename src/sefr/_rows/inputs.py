@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -14,6 +14,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .._system.types import Array, Floats, Rows
+from .arrow import arrow_table as arrow_table
+from .cells import Categories, Coder, Cut, code_matrix, learn_coder
+from .cells.batches import learn_coder_of_batches
+from .cells.categories import categories_of, category_codes
 from .labelled import Labelled
 from .labels import encode
 from .matrix import KERNEL_TYPES, Columns, Dense, Matrix, Raw, Sparse, Stacked
@@ -127,18 +131,45 @@ def labelled(matrix: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = Non
 
 
 def read_rows(
-    X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None
+    X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None, cut: Cut | Coder | None = None
 ) -> tuple[Labelled, tuple[str, ...] | None]:
-    """Return what was passed as rows with their labels, and the features' names where they have any."""
-    return labelled(matrix_of(X), y, sample_weight), feature_names_of(X)
+    """Return what was passed as rows with their labels, and the features' names where they have any.
+
+    With ``cut``, features are cut into cells, as these settings or this coder say.
+    """
+    X = arrow_table(X)
+    if cut is None:
+        return labelled(matrix_of(X), y, sample_weight), feature_names_of(X)
+    if isinstance(cut, Coder):
+        rows = labelled(matrix_of(X, cut.categories), y, sample_weight)
+        return rows._replace(matrix=code_matrix(rows.matrix, cut)), feature_names_of(X)
+    categories = categories_of(X) if cut.given is None else cut.given
+    rows = labelled(matrix_of(X, categories), y, sample_weight)
+    coder = learn_coder(rows, cut, categories)
+    return rows._replace(matrix=code_matrix(rows.matrix, coder)), feature_names_of(X)
 
 
-def matrix_of(X: Rows) -> Matrix:
+def coder_of_batches(batches: Iterable[tuple[Any, Any, Any]], cut: Cut | None) -> Coder | None:
+    """Return where the features of batches (X, y, sample_weight) are cut; None if they are not to be."""
+    if cut is None:
+        return None
+
+    def read() -> Iterator[tuple[Labelled, dict[int, Categories]]]:
+        for X, y, sample_weight in batches:
+            categories = categories_of(X)
+            yield labelled(matrix_of(X, categories), y, sample_weight), categories
+
+    return learn_coder_of_batches(read(), cut)
+
+
+def matrix_of(X: Rows, categories: Mapping[int, Categories] | None = None) -> Matrix:
     """Return ``X`` as a matrix that the kernels can read, without copying it.
+
+    ``categories`` are those of some columns, whose values become numbers of categories.
 
     Raises what scikit-learn raises for what is not a table of numbers; NaN and infinity are left to the sums.
     """
-    if type(X) is np.ndarray and X.ndim == 2 and X.dtype in KERNEL_TYPES and X.size:
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype in KERNEL_TYPES and X.size and not categories:
         return Dense(X)
     if isinstance(X, Matrix):  # of a file, for instance
         return X
@@ -150,7 +181,11 @@ def matrix_of(X: Rows) -> Matrix:
         or hasattr(X, "__dataframe__")
         or nw.dependencies.is_into_dataframe(X)
     ):
-        return _frame(X)
+        return _frame(X, categories or {})
+    if categories:
+        raise ValueError(
+            f"column {min(categories)} of X has categories: pass a data frame with their values, not an array"
+        )
     return Dense(_array(X))
 
 
@@ -207,7 +242,7 @@ def _check_indices(X: csr_matrix) -> None:
             raise ValueError(f"X is a damaged {X.format.upper()} matrix: an index is outside the matrix")
 
 
-def _frame(X: Any) -> Matrix:
+def _frame(X: Any, categories: Mapping[int, Categories]) -> Matrix:
     if nw.dependencies.is_pandas_dataframe(X):
         X = _without_sparse_columns(X)
         if sparse.issparse(X):
@@ -219,12 +254,16 @@ def _frame(X: Any) -> Matrix:
         check_array(np.empty(frame.shape))  # raises scikit-learn's own words
     text = [n for n, dtype in frame.schema.items() if not (dtype.is_numeric() or dtype == nw.Boolean)]
     converted = _numbers_in_disguise(frame, text)
+    names = frame.columns
+    converted |= {
+        names[j]: category_codes(frame[names[j]], own) for j, own in categories.items() if j < len(names)
+    }
     if left := [name for name in text if name not in converted]:
         kinds = ", ".join(f"{name!r} ({frame.schema[name]})" for name in left[:5])
         more = f" and {len(left) - 5} more" if len(left) > 5 else ""
         raise ValueError(
             f"could not convert string to float: columns of X that are not numbers: {kinds}{more}; "
-            "drop or encode them first"
+            "drop or encode them first, or make them categories and use bins"
         )
     whole = _one_block(X)
     if whole is not None and not converted:

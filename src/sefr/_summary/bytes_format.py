@@ -4,8 +4,11 @@ Little-endian throughout::
 
     8   "SEFRsum" and the version, 1
     .   K, then m: counts of classes and features (LEB128)
-    1   flags: 1 tails, 2 present, 4 feature names, 8 count tails, 16 present tails, 128 noise
+    1   flags: 1 tails, 2 present, 4 feature names, 8 count tails, 16 present tails, 32 cells, 128 noise
     .   classes: a kind, then numbers of that kind, or K strings (LEB128 length, bytes)
+    .   with cells: 1 where missing values have cells, else 0; the number of edges of each feature; the edges
+        (a kind, then numbers); how many features have categories; for each its number, how many it has, and
+        these, as classes. Sums and tails then have a number per cell, and low and high are left out
     .   counts (K), sums (K·m), tails (K·m), present (K·m), low (m), high (m), count tails (K), present tails
         (K·m): each a kind, then the numbers; those without a flag are always there
     .   feature names: m strings
@@ -21,11 +24,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._rows.cells import Categories, Coder
+from .._rows.cells.coder import given_coder
 from .._rows.labels import text_array
 from .._system.types import Array, Fields
 
@@ -34,7 +40,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"SEFRsum"
 VERSION = 1
-TAILS, PRESENT, NAMES, COUNT_TAILS, PRESENT_TAILS, NOISE = 1, 2, 4, 8, 16, 128
+TAILS, PRESENT, NAMES, COUNT_TAILS, PRESENT_TAILS, CELLS, NOISE = 1, 2, 4, 8, 16, 32, 128
 
 # Positions are part of the format: append only.
 KINDS = [
@@ -69,6 +75,7 @@ def packed(summary: Summary) -> bytes:
         | NAMES * (names is not None)
         | COUNT_TAILS * (summary.count_tails is not None)
         | PRESENT_TAILS * (summary.present_tails is not None)
+        | CELLS * (summary.coder is not None)
         | NOISE * (noise is not None)
     )
     parts = [
@@ -79,8 +86,11 @@ def packed(summary: Summary) -> bytes:
         bytes([flags]),
         _packed_labels(summary.classes),
     ]
+    if summary.coder is not None:
+        parts += _packed_coder(summary.coder)
+    ends = (summary.low, summary.high) if summary.coder is None else ()
     arrays = (
-        *(summary.counts, summary.sums, summary.tails, summary.present, summary.low, summary.high),
+        *(summary.counts, summary.sums, summary.tails, summary.present, *ends),
         *(summary.count_tails, summary.present_tails),
     )
     parts += [_packed_array(array) for array in arrays if array is not None]
@@ -104,15 +114,18 @@ def unpacked(data: bytes | bytearray | memoryview) -> Fields:
     reader = _Reader(data[len(MAGIC) + 1 : -4])
     n_classes, n_features = reader.length(), reader.length()
     flags = reader.take(1)[0]
-    if flags & ~(TAILS | PRESENT | NAMES | COUNT_TAILS | PRESENT_TAILS | NOISE):
+    if flags & ~(TAILS | PRESENT | NAMES | COUNT_TAILS | PRESENT_TAILS | CELLS | NOISE):
         raise ValueError(f"the bytes of this Summary have unknown flags {flags}")
-    cells = (n_classes, n_features)
     parts: Fields = {"classes": reader.labels(n_classes)}
+    coder = reader.coder(n_features) if flags & CELLS else None
+    cells = (n_classes, n_features if coder is None else coder.n_cells)
+    parts["coder"] = coder
     parts["counts"] = reader.array((n_classes,))
     parts["sums"] = reader.array(cells)
     parts["tails"] = reader.array(cells) if flags & TAILS else None
     parts["present"] = reader.array(cells) if flags & PRESENT else None
-    parts["low"], parts["high"] = reader.array((n_features,)), reader.array((n_features,))
+    if coder is None:
+        parts["low"], parts["high"] = reader.array((n_features,)), reader.array((n_features,))
     parts["count_tails"] = reader.array((n_classes,)) if flags & COUNT_TAILS else None
     parts["present_tails"] = reader.array(cells) if flags & PRESENT_TAILS else None
     parts["feature_names"] = reader.texts(n_features) if flags & NAMES else None
@@ -142,6 +155,18 @@ def _packed_array(array: NDArray[np.float64]) -> bytes:
         if np.array_equal(narrow.astype(np.float64).view(np.int64), bits):
             return bytes([KINDS.index(kind)]) + narrow.tobytes()
     raise AssertionError("float64 holds itself")
+
+
+def _packed_coder(coder: Coder) -> list[bytes]:
+    parts = [
+        bytes([coder.missing]),
+        *map(_length, np.diff(coder.starts).tolist()),
+        _packed_array(coder.edges),
+    ]
+    parts.append(_length(len(coder.categories)))
+    for feature, values in coder.categories.items():
+        parts += [_length(feature), _length(len(values)), _packed_labels(np.array(values))]
+    return parts
 
 
 def _packed_labels(classes: Array) -> bytes:
@@ -207,6 +232,23 @@ class _Reader:
             return np.array(raw, dtype=bytes if kind == "bytes" else object)
         values = self.numbers(n, kind)
         return values.astype(values.dtype.newbyteorder("="))
+
+    def coder(self, n_features: int) -> Coder:
+        missing = self.take(1)[0]
+        if missing > 1:
+            raise ValueError("the bytes of this Summary do not say whether missing values have cells")
+        if n_features > len(self.data):
+            raise ValueError("the bytes of this Summary end too early")
+        lengths = [self.length() for _ in range(n_features)]
+        edges = self.array((sum(lengths),))
+        starts = np.cumsum([0, *lengths])
+        parts: list[Any] = [edges[a:b] for a, b in pairwise(starts)]
+        for _ in range(self.length()):
+            feature, size = self.length(), self.length()
+            if feature >= n_features or size != lengths[feature]:
+                raise ValueError("the bytes of this Summary have categories that do not go with its edges")
+            parts[feature] = Categories(self.labels(size).tolist())
+        return given_coder(parts, n_features, missing=bool(missing))
 
     def text_labels(self, n: int, *, as_objects: bool) -> Array:
         texts = self.texts(n)

@@ -26,6 +26,8 @@ def summaries_of_rests(folds: Sequence[Summary], others: Summary) -> list[Summar
         ends = (low[rest].min(axis=0), high[rest].max(axis=0))
         own = None if present is None else present[f]
         found.append(
-            Summary.from_doubles(others.classes, counts[f], sums[f], own, *ends, others.feature_names)
+            Summary.from_doubles(
+                others.classes, counts[f], sums[f], own, *ends, others.feature_names, others.coder
+            )
         )
     return found

@@ -239,10 +239,6 @@ class PrivateSummary(Summary):
         """Return this Summary with the rows of each class counting ``weights`` (K,) times."""
         return marked(_plain(self).reweighted(weights), self.releases, mixed=self.mixed)
 
-    def every_run(self, step: int) -> Summary:
-        """Return the Summary of some of the features."""
-        return marked(_plain(self).every_run(step), self.releases, mixed=self.mixed)
-
     def _each(self, classes: NDArray[Any], change: Any) -> Summary:
         return marked(_plain(self)._each(classes, change), self.releases, mixed=self.mixed)
 

@@ -7,19 +7,19 @@ It is never larger than that, whatever the number of rows, and it holds no row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._rows.cells import Coder, Cut
 from .._rows.inputs import describe_feature, read_rows
 from .._rows.labelled import Labelled
-from .._rows.labels import are_alike, find_labels, union_of_labels
-from .._rows.matrix import every_run
+from .._rows.labels import are_alike, find_labels
 from .._system.threads import thread_count
-from .._system.types import Array, Fields, Floats, Rows
+from .._system.types import Array, Bins, Fields, Floats, Rows
 from .accumulate import accumulate
+from .alignment import aligned, checked_cells
 from .bytes_format import packed, unpacked
 from .double_double import DoubleDouble, full, spread
 from .drift import USUAL, Drift, Thresholds, drift
@@ -57,6 +57,9 @@ class Summary:
         Names of the features, where the rows had any.
     n_features, n_scores : int
         Number of features, and of scores that a row has: one for two classes, else one per class.
+    coder : Coder, or None
+        With bins, where features are cut: rows are then counted per cell, which is a feature and a bin of
+        it, ``sums`` has a column per cell, and ``low`` and ``high`` are 0 and 1.
     tails, count_tails, present_tails : ndarray, or None
         What ``sums``, ``counts`` and ``present`` lost to rounding.
 
@@ -72,7 +75,17 @@ class Summary:
     """
 
     __slots__ = (
-        *("classes", "count_tails", "counts", "feature_names", "high", "low", "n_features", "n_scores"),
+        *(
+            "classes",
+            "coder",
+            "count_tails",
+            "counts",
+            "feature_names",
+            "high",
+            "low",
+            "n_features",
+            "n_scores",
+        ),
         *("present", "present_tails", "sums", "tails"),
     )
 
@@ -86,6 +99,7 @@ class Summary:
     low: Floats
     high: Floats
     feature_names: tuple[str, ...] | None
+    coder: Coder | None
     n_features: int
     n_scores: int
 
@@ -105,6 +119,7 @@ class Summary:
         sample_weight: ArrayLike | None = None,
         *,
         missing: str = "error",
+        bins: Bins = None,
         n_jobs: int | None = None,
     ) -> Summary:
         """Summarise rows in one pass.
@@ -119,10 +134,12 @@ class Summary:
             How often each row counts. Weight 2 equals the row twice, weight 0 the row absent.
         missing : {"error", "ignore"}
             What NaN means.
+        bins : None, int or list, default=None
+            How features are cut into bins, as for ``SEFRClassifier`` with ``scale="minmax"``.
         n_jobs : int, default=None
             Threads; None is one, -1 all. The result is the same to the bit.
         """
-        rows, names = read_rows(X, y, sample_weight)
+        rows, names = read_rows(X, y, sample_weight, Cut.of(bins, "minmax", missing))
         return cls.of_rows(rows, names, missing=missing, n_threads=thread_count(n_jobs))
 
     @classmethod
@@ -136,15 +153,10 @@ class Summary:
     ) -> Summary:
         """Summarise rows whose labels are coded: what ``of`` does once it knows what it was given."""
         raw, sums = accumulate(rows, 1, feature_names, missing=missing, n_threads=n_threads)
-        summary = cls.from_doubles(
-            rows.classes,
-            DoubleDouble(raw.counts),
-            sums,
-            None if raw.present is None else DoubleDouble(raw.present),
-            raw.low[0],
-            raw.high[0],
-            feature_names,
-        )
+        present = None if raw.present is None else DoubleDouble(raw.present)
+        ends, coder = (raw.low[0], raw.high[0]), rows.matrix.coder
+        counts = DoubleDouble(raw.counts)
+        summary = cls.from_doubles(rows.classes, counts, sums, present, *ends, feature_names, coder)
         return summary if rows.weights is None else summary.without_empty_classes()
 
     @classmethod
@@ -169,13 +181,21 @@ class Summary:
                 raw.low[fold],
                 raw.high[fold],
                 feature_names,
+                rows.matrix.coder,
             )
             for fold in range(n_folds)
             for some in [slice(fold * n_classes, (fold + 1) * n_classes)]
         ]
 
     @classmethod
-    def from_parts(cls, *, classes: Any, feature_names: Sequence[str] | None = None, **parts: Any) -> Summary:
+    def from_parts(
+        cls,
+        *,
+        classes: Any,
+        feature_names: Sequence[str] | None = None,
+        coder: Coder | None = None,
+        **parts: Any,
+    ) -> Summary:
         """Build a Summary from what it consists of, such as a board or a database sends.
 
         Parameters
@@ -184,22 +204,21 @@ class Summary:
             Sorted and distinct.
         feature_names : list of str, default=None
             The names of the m features.
+        coder : Coder, default=None
+            Where the features are cut into bins; ``sums`` then has a column per cell.
         **parts
             ``counts`` (K,); ``sums`` (K, m); ``low`` and ``high`` (m,), +inf and -inf for a feature never
-            seen. Where they are needed: ``present`` (K, m), the count of values that were not missing;
-            ``tails``, ``count_tails`` and ``present_tails``, what sums, counts and present lost to rounding.
+            seen, and not for cells. Where needed: ``present`` (K, m), the count of values that were not
+            missing; ``tails``, ``count_tails`` and ``present_tails``, what the others lost to rounding.
         """
-        labels, arrays = checked_parts(classes, feature_names, parts)
-        present = arrays.get("present")
-        return cls.from_doubles(
-            labels,
-            DoubleDouble(arrays["counts"], arrays.get("count_tails")),
-            DoubleDouble(arrays["sums"], arrays.get("tails")),
-            None if present is None else DoubleDouble(present, arrays.get("present_tails")),
-            arrays["low"],
-            arrays["high"],
-            feature_names,
-        )
+        labels, arrays = checked_parts(classes, feature_names, parts, coder)
+        counts = DoubleDouble(arrays["counts"], arrays.get("count_tails"))
+        sums = DoubleDouble(arrays["sums"], arrays.get("tails"))
+        present = None
+        if "present" in arrays:
+            present = DoubleDouble(arrays["present"], arrays.get("present_tails"))
+        ends = (arrays["low"], arrays["high"])
+        return cls.from_doubles(labels, counts, sums, present, *ends, feature_names, coder)
 
     @classmethod
     def of_frame(
@@ -258,7 +277,7 @@ class Summary:
 
     def compare(self, other: Summary, thresholds: Thresholds = USUAL) -> Drift:
         """Return what has changed from these rows to those of ``other``, and whether it is drift."""
-        return drift(*self._aligned(other, "compare"), thresholds)
+        return drift(*aligned(self, other, "compare"), thresholds)
 
     def private(self, epsilon: float, delta: float, ranges: Any, rows_per_person: int = 1) -> PrivateSummary:
         """Return a noisy copy that may be published: see :func:`sefr._summary.private.release`."""
@@ -276,6 +295,7 @@ class Summary:
         low: Floats,
         high: Floats,
         feature_names: Sequence[str] | None,
+        coder: Coder | None = None,
     ) -> Summary:
         """Make a Summary of parts that are known to be right; their arrays become read-only."""
         self = object.__new__(cls)
@@ -290,7 +310,8 @@ class Summary:
         put(self, "low", low)
         put(self, "high", high)
         put(self, "feature_names", None if feature_names is None else tuple(feature_names))
-        put(self, "n_features", len(low))
+        put(self, "coder", coder)
+        put(self, "n_features", len(low) if coder is None else coder.n_features)
         put(self, "n_scores", 1 if len(classes) == 2 else len(classes))
         for array in (classes, *counts, *sums, *(present or ()), low, high):
             if array is not None:
@@ -353,6 +374,7 @@ class Summary:
             self.low,
             self.high,
             self.feature_names,
+            self.coder,
         )
 
     def __add__(self, other: object) -> Summary:
@@ -360,7 +382,7 @@ class Summary:
             return self
         if not isinstance(other, Summary):
             return NotImplemented
-        a, b = self._aligned(other, "add")
+        a, b = aligned(self, other, "add")
         present = None
         if a.present is not None or b.present is not None:
             present = (a.cells + b.cells).each(lambda part: full(part, a.sums.shape))
@@ -372,6 +394,7 @@ class Summary:
             np.minimum(a.low, b.low),
             np.maximum(a.high, b.high),
             a.feature_names or b.feature_names,
+            a.coder,
         )
 
     __radd__ = __add__
@@ -379,15 +402,13 @@ class Summary:
     def __sub__(self, other: object) -> Summary:
         if not isinstance(other, Summary):
             return NotImplemented
-        a, b = self._aligned(other, "take away")
+        a, b = aligned(self, other, "take away")
         counts = a.double_counts - b.double_counts
         slack = COUNT_SLACK * a.counts
         if (short := counts.head < -slack).any():
             k = int(np.argmax(short))
-            raise ValueError(
-                f"cannot take away {b.counts[k]:g} rows of class {a.classes[k]}: "
-                f"only {a.counts[k]:g} were learned"
-            )
+            few = f"only {a.counts[k]:g} were learned"
+            raise ValueError(f"cannot take away {b.counts[k]:g} rows of class {a.classes[k]}: {few}")
         counts = counts.zero_where(counts.head <= slack)
         present = None
         gone = (counts.head == 0)[:, None]
@@ -400,8 +421,10 @@ class Summary:
             present = present.zero_where(present.head <= slack[:, None])
             gone = present.head == 0
         sums = (a.double_sums - b.double_sums).zero_where(np.broadcast_to(gone, a.sums.shape))
+        if a.coder is not None:
+            sums = checked_cells(a, sums, slack[:, None])
         return self.from_doubles(
-            a.classes, counts, sums, present, a.low, a.high, a.feature_names or b.feature_names
+            a.classes, counts, sums, present, a.low, a.high, a.feature_names or b.feature_names, a.coder
         )
 
     def __mul__(self, factor: object) -> Summary:
@@ -418,6 +441,8 @@ class Summary:
         if not isinstance(other, Summary):
             return NotImplemented
         if self.classes.dtype.kind != other.classes.dtype.kind and not are_alike(self.classes, other.classes):
+            return False
+        if self.coder != other.coder:
             return False
         pairs = zip(self._compared(), other._compared(), strict=True)
         return all(a is b or np.array_equal(a, b) for a, b in pairs)
@@ -444,7 +469,10 @@ class Summary:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "n_features", len(self.low))
+        if "coder" not in state:  # made before there were bins
+            object.__setattr__(self, "coder", None)
+        n_features = len(self.low) if self.coder is None else self.coder.n_features
+        object.__setattr__(self, "n_features", n_features)
         object.__setattr__(self, "n_scores", 1 if len(self.classes) == 2 else len(self.classes))
 
     def without_empty_classes(self) -> Summary:
@@ -453,20 +481,6 @@ class Summary:
         if len(seen) == len(self.counts):
             return self
         return self._each(self.classes[seen], lambda part: part[seen])
-
-    def every_run(self, step: int) -> Summary:
-        """Return the Summary of some of the features: see :func:`sefr._rows.matrix.every_run`."""
-        some = partial(every_run, step=step)
-        present = self.double_present
-        return self.from_doubles(
-            self.classes,
-            self.double_counts,
-            self.double_sums.each(some),
-            None if present is None else present.each(some),
-            some(self.low),
-            some(self.high),
-            None,
-        )
 
     def _each(self, classes: Array, change: Callable[[Floats], Floats]) -> Summary:
         """Return a Summary of other classes, from these parts, each changed along its first axis."""
@@ -479,20 +493,5 @@ class Summary:
             self.low,
             self.high,
             self.feature_names,
+            self.coder,
         )
-
-    def _aligned(self, other: Summary, verb: str) -> tuple[Summary, Summary]:
-        if self.n_features != other.n_features:
-            both = f"{self.n_features} and {other.n_features} features"
-            raise ValueError(f"cannot {verb} Summaries of {both}: they must be the same")
-        mine, theirs = self.feature_names, other.feature_names
-        if mine is not None and theirs is not None and mine != theirs:
-            j = next(j for j in range(self.n_features) if mine[j] != theirs[j])
-            raise ValueError(f"cannot {verb} Summaries of other features: {mine[j]!r} meets {theirs[j]!r}")
-        if np.array_equal(self.classes, other.classes):
-            return self, other
-        if not are_alike(self.classes, other.classes):
-            kinds = " and ".join(f"{s.classes[0]!r} ({s.classes.dtype})" for s in (self, other))
-            raise ValueError(f"cannot {verb} Summaries with labels of different kinds: {kinds}")
-        classes = union_of_labels(self.classes, other.classes)
-        return self.over(classes), other.over(classes)

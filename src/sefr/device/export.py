@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._system.atomic_file import atomic_file
+from .._system.atomic_file import atomic_file, replace_folder
 from ..classifier import SEFRClassifier
 from .names import c_text, distinct, identifier, word
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
@@ -38,7 +38,14 @@ VALUE_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "floa
 
 
 def library() -> Path:
-    """Return the folder with the sources of the device library."""
+    """Return the folder with the sources of the device library.
+
+    Examples
+    --------
+    >>> from sefr.device import library
+    >>> (library() / "sefr.h").is_file()
+    True
+    """
     installed = Path(__file__).parent / "library"
     return installed if installed.exists() else Path(__file__).parents[3] / "device" / "src"
 
@@ -86,6 +93,16 @@ def export(
     window : (length, hop), default=None
         Only for "arduino": the model was trained on ``windows(signal, length, hop)``; the sketch samples the
         axes and makes the same features of them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sefr import SEFRClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import tempfile
+    >>> from sefr.device import export
+    >>> export(SEFRClassifier().fit(X, y), "c", tempfile.mkdtemp(), name="iris").name
+    'iris.h'
     """
     if target not in TARGETS:
         raise ValueError(f"target must be one of {list(TARGETS)}, not {target!r}")
@@ -128,6 +145,7 @@ def _context(q: Quantised, name: str) -> dict[str, Any]:
         "map": mapping,
         "maps": zip(*(column.tolist() for column in columns), strict=True),
         "m": m,
+        "turns": m // 2 if m % 2 == 0 else m,  # of the loop in assembly that maps integers
         "name": name,
         "NAME": name.upper(),
         "version": version("sefr-learn"),
@@ -303,15 +321,10 @@ def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool
 
 
 def _replace_folder(fresh: Path, path: Path) -> None:
-    if path.exists():
-        if not (path / "model.json").exists():
-            raise FileExistsError(f"{path} exists and is not an exported sketch")
-        old = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-        os.replace(path, old)
-        os.replace(fresh, path)
-        shutil.rmtree(old)
-    else:
-        os.replace(fresh, path)
+    if path.exists() and not (path / "model.json").exists():
+        raise FileExistsError(f"{path} exists and is not an exported sketch")
+    replace_folder(fresh, path)
+    shutil.rmtree(fresh, ignore_errors=True)  # the old one
 
 
 def _copy_library(folder: Path, weight_bits: int, sum_bits: int) -> None:

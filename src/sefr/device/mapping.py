@@ -35,6 +35,7 @@ class Mapping:
     how : "narrow" (one product of 16 x 32 bits), "wide" (two of 16 x 16), "fine" (one of 16 x 16, floats),
         "divide".
     shift : of the product.
+    ranges : of a constant feature 1, with a factor of 0.
     exponents : of floats, 142 - s; else None.
     """
 
@@ -44,6 +45,11 @@ class Mapping:
     ranges: Integers
     factors: Integers
     exponents: Integers | None = None
+
+    @property
+    def has_short(self) -> bool:
+        """Whether a range is below 256, which the wide form takes times 256."""
+        return bool(((self.ranges > 1) & (self.ranges < 256) | (self.factors > 0) & (self.ranges == 1)).any())
 
 
 def integer_mapping(low: NDArray[Any], high: NDArray[Any], highest: int) -> Mapping:
@@ -57,7 +63,7 @@ def integer_mapping(low: NDArray[Any], high: NDArray[Any], highest: int) -> Mapp
             step = np.where((different < 256) & (how == "wide"), scale, 1)
             factors = exact_factors(different, step, shift)
             if factors is not None:
-                return Mapping(how, shift, low, ranges, factors[place])
+                return Mapping(how, shift, low, np.maximum(ranges, 1), factors[place])
     return Mapping("divide", 0, low, ranges, np.zeros_like(ranges))
 
 

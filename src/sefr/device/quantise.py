@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._weights.solve import known_ranges, means, scaling_of
+from .._rows.ranges import known_ranges
+from .._weights.solve import means, scaling_of
 from ..classifier import SEFRClassifier
 from . import _twin
 from .mapping import Mapping, float_bytes, float_mapping, integer_mapping, not_held
@@ -48,6 +49,16 @@ class Quantised:
     counts, sums : what was learned, in bytes, times a power of two.
     factor : that power.
     weights, bias : of shape (1, m) and (1,) for two classes, else (K, m) and (K,).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sefr import SEFRClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from sefr.device import quantise
+    >>> model = quantise(SEFRClassifier().fit(X, y))
+    >>> model.weights.shape, model.input
+    ((3, 4), 'float')
     """
 
     classes: NDArray[Any]
@@ -124,6 +135,15 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
         Type of the raw values on the board. None chooses the smallest integer type if everything learned is
         whole,
         else float.
+
+    Examples
+    --------
+    >>> from sefr import SEFRClassifier
+    >>> from sefr.device import quantise
+    >>> clf = SEFRClassifier(scale=(0, 255)).fit([[200, 3], [20, 60], [180, 10]], [1, 0, 1])
+    >>> model = quantise(clf)
+    >>> model.weights.tolist(), model.input
+    ([[103, -102]], 'uint8')
     """
     check_is_fitted(clf)
     if weights not in WEIGHT_BITS:

@@ -32,6 +32,16 @@ class Simulation:
     joules : seconds times the power of the board. Arithmetic, not a measurement; None where no power is
     published.
     flash, sram : bytes of the whole program, and the most SRAM ever in use.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sefr import SEFRClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from sefr.device import simulate
+    >>> answer = simulate(SEFRClassifier().fit(X, y), X[:3])  # doctest: +SKIP
+    >>> answer.predictions.tolist(), answer.counter  # doctest: +SKIP
+    ([0, 0, 0], 'cycles')
     """
 
     board: str
@@ -78,6 +88,16 @@ def simulate(
     ------
     ToolMissingError
         If the compiler or the simulator is not installed; it names the Debian packages.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sefr import SEFRClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from sefr.device import simulate
+    >>> answer = simulate(SEFRClassifier().fit(X, y), X[::100], board="uno")  # doctest: +SKIP
+    >>> answer.predictions.tolist()  # doctest: +SKIP
+    [0, 2]
     """
     if board not in BOARDS:
         raise ValueError(f"board must be one of {list(BOARDS)}, not {board!r}")

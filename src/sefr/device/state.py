@@ -27,7 +27,17 @@ MAX_RECORDS = {16: 256, 32: 1 << 24}
 
 
 class StateError(ValueError):
-    """The bytes hold no state, or one that is damaged or of another version."""
+    """The bytes hold no state, or one that is damaged or of another version.
+
+    Examples
+    --------
+    >>> from sefr.device import StateError, read_state
+    >>> try:
+    ...     read_state(b"not a state")
+    ... except StateError as error:
+    ...     print(type(error).__name__)
+    StateError
+    """
 
 
 def read_state(
@@ -66,6 +76,14 @@ def read_state(
 
     Where the board learned the ranges, they are the Summary's low and high; else those are the ``low`` and
     ``high`` given, so that a model with ``scale=(0, 255)`` or "minmax" agrees with the board.
+
+    Examples
+    --------
+    >>> from sefr import Summary
+    >>> from sefr.device import read_state, write_state
+    >>> sent = write_state(Summary.of([[200, 3], [20, 60]], [1, 0]))
+    >>> read_state(sent, classes=["shaken", "still"])
+    <Summary: 2 rows, 2 features, 2 classes>
     """
     found = [_parse(data, at) for at in _places(data)]
     good = [state for state in found if isinstance(state, State)]
@@ -113,6 +131,14 @@ def write_state(
     Counts and sums must be whole numbers that fit: 256 records a class with 16-bit sums, 2**24 in all with
     32-bit
     sums. ``summary * factor`` makes older records count less; sums that are then not whole are rounded down.
+
+    Examples
+    --------
+    >>> from sefr import Summary
+    >>> from sefr.device import read_state, write_state
+    >>> learned = Summary.of([[200, 3], [20, 60]], [1, 0])
+    >>> read_state(write_state(learned)).sums.tolist()
+    [[20.0, 60.0], [200.0, 3.0]]
     """
     if sum_bits not in MAX_RECORDS:
         raise ValueError(f"sum_bits must be 16 or 32, not {sum_bits!r}")
@@ -185,6 +211,15 @@ def merge_states(states: Iterable[bytes], *, base: bytes | None = None, **meanin
         What every board started from; None: from nothing.
     meaning
         ``classes``, ``low``, ``high`` and ``feature_names`` of ``read_state``.
+
+    Examples
+    --------
+    >>> from sefr import Summary
+    >>> from sefr.device import merge_states, write_state
+    >>> kitchen = write_state(Summary.of([[200, 3], [20, 60]], [1, 0]))
+    >>> hall = write_state(Summary.of([[180, 5], [30, 90]], [1, 0]))
+    >>> merge_states([kitchen, hall])
+    <Summary: 4 rows, 2 features, 2 classes>
     """
     parts = [read_state(state, base=base, **meaning) for state in states]
     if base is not None:

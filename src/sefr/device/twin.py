@@ -15,7 +15,14 @@ from .quantise import quantise
 
 @dataclass(frozen=True)
 class Loss:
-    """What the board's integers cost: accuracy on both sides, and how many answers differ."""
+    """What the board's integers cost: accuracy on both sides, and how many answers differ.
+
+    Examples
+    --------
+    >>> from sefr.device import Loss
+    >>> print(Loss(host=0.9, board=0.89, differing=3, rows=200))
+    host 0.9000, board 0.8900: +0.0100 lost, 3 of 200 answers differ
+    """
 
     host: float
     board: float
@@ -80,6 +87,57 @@ class Twin:
         _twin.classify(bits, q.n_features, len(q.classes), weights, bias, records, answers)
         result: NDArray[Any] = q.classes[answers]
         return result
+
+    def scores(self, X: Any) -> NDArray[np.int64]:
+        """Return the board's scores of raw values, (n, 1) for two classes or (n, K), to the bit."""
+        q = self.quantised
+        records, weights = q.bytes_of(X).astype(np.int64), q.weights.astype(np.int64)
+        result: NDArray[np.int64] = records @ weights.T + np.array(q.bias, np.int64)
+        return result
+
+    def leads(self, X: Any) -> NDArray[np.uint64]:
+        """Return how far each answer leads: |score|, or the highest score less the next.
+
+        Below a board's ``margin`` the answer is "don't know". What ``sefr_lead`` gives is the same with int8
+        weights, and a 65536th with int16.
+        """
+        scores = np.sort(self.scores(X), axis=1)
+        if scores.shape[1] == 1:
+            return np.abs(scores[:, 0]).astype(np.uint64)
+        # the lowest number of the type stands for a class that never wins: subtract without a sign
+        result: NDArray[np.uint64] = scores[:, -1].astype(np.uint64) - scores[:, -2].astype(np.uint64)
+        return result
+
+    def margin(
+        self, X: Any, y: Any = None, *, accuracy: float | None = None, coverage: float | None = None
+    ) -> int:
+        """Choose the margin below which a board says "don't know".
+
+        Give either ``accuracy``: the least margin with which the answers that remain are that accurate on
+        ``X`` and ``y``; or ``coverage``: the largest margin with which at least this share of ``X`` is
+        answered.
+        """
+        if (accuracy is None) == (coverage is None):
+            raise ValueError("give either accuracy or coverage")
+        leads = self.leads(X)
+        if len(leads) == 0:
+            raise ValueError("no rows to choose a margin from")
+        order = np.argsort(leads, kind="stable")
+        if coverage is not None:
+            if not 0 < coverage <= 1:
+                raise ValueError(f"coverage must be above 0 and at most 1, not {coverage!r}")
+            return int(leads[order[int(len(leads) * (1 - coverage) + 1e-9)]])
+        wanted = float(accuracy or 0)
+        right = (self.predict(X) == np.asarray(y))[order]
+        remaining = np.cumsum(right[::-1])[::-1] / np.arange(len(right), 0, -1)
+        first = np.r_[True, np.diff(leads[order]) > 0]  # equal leads are answered together or not at all
+        found = np.flatnonzero((remaining >= wanted) & first)
+        if len(found) == 0:
+            raise ValueError(
+                f"no margin reaches an accuracy of {wanted:g}: the clearest answers have "
+                f" {remaining[first][-1]:.4f}"
+            )
+        return 0 if found[0] == 0 else int(leads[order[found[0]]])
 
     def loss(self, X: Any, y: Any) -> Loss:
         """Return what quantisation costs on rows with known labels, before anything is flashed."""

@@ -31,8 +31,8 @@ def windows(signal: Any, length: int, hop: int | None = None) -> NDArray[np.int6
     Notes
     -----
     mean = floor(sum x / N); variance = floor((N sum x**2 - (sum x)**2) / N**2); crossings: how often the
-    signal changes the side of its mean; energy = floor(sum x**2 / N); difference = floor(sum |x[i] -
-    x[i-1]| / (N - 1)).
+    signal changes the side of its mean; energy = floor(sum x**2 / N); difference =
+    ``floor(sum |x[i] - x[i-1]| / (N - 1))``.
 
     Examples
     --------
@@ -84,5 +84,12 @@ def check_window(length: int, hop: int) -> tuple[int, int]:
 
 
 def window_names(axes: list[str] | tuple[str, ...]) -> list[str]:
-    """Return the names of the features of axes of these names: ``x_mean``, ``x_variance``, ..."""
+    """Return the names of the features of axes of these names: ``x_mean``, ``x_variance``, ...
+
+    Examples
+    --------
+    >>> from sefr.device import window_names
+    >>> window_names(["x", "y"])[:3]
+    ['x_mean', 'x_variance', 'x_minimum']
+    """
     return [f"{axis}_{feature}" for axis in axes for feature in FEATURES]

@@ -36,7 +36,7 @@ from .error import EngineError, spoken_by
 from .streams import Batches, arrow_stream, foreign_stream, frame_batches, refuse_duplicates
 
 # Engines plan one aggregate after the other: beyond this many features our kernel is faster
-# (docs/engines.md).
+# (docs/guide/engines.md).
 WIDE = 64
 
 

@@ -28,7 +28,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     """The SEFR classifier for streams.
 
     Exact: after any number of rows it equals a ``SEFRClassifier`` fitted on all of them. A feature that a row
-    lacks, or that is None or NaN, votes for no class.
+    lacks, or that is None or NaN, contributes nothing to a score.
 
     Parameters
     ----------
@@ -179,13 +179,16 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     def _learn_each(self, X: Any, y: Any) -> None:
         """Learn rows one by one, after all of them were looked at: a batch is learned whole or not at all."""
         if hasattr(X, "to_dict") and hasattr(y, "tolist"):  # pandas, without a detour that costs as much
-            rows, labels = X.to_dict("records"), y.tolist()
+            rows, labels = _records(X), y.tolist()
         else:
             rows, labels = into_frame(X).rows(named=True), into_series(y).to_list()
-        for x, label in zip(rows, labels, strict=True):
-            self._tally.check(x, label)
-        for x, label in zip(rows, labels, strict=True):
-            self.learn_one(x, label)
+        checked = [self._tally.check(x, label) for x, label in zip(rows, labels, strict=True)]
+        if self.drift_detector is None and self._correction is None:
+            for values, label in zip(checked, labels, strict=True):
+                self._tally.add(values, label)
+        else:
+            for x, label in zip(rows, labels, strict=True):
+                self.learn_one(x, label)
 
     def predict_many(self, X: Any) -> Any:
         """Return the labels of a data frame's rows."""
@@ -230,6 +233,14 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     def learn_summary(self, summary: Summary, features: Sequence[str] | None = None) -> None:
         """Add what was learned elsewhere; ``features`` are the names of its features if it has none."""
         self._tally.absorb(summary, features)
+
+
+def _records(X: Any) -> list[dict[Any, Any]]:
+    """Return the rows of a pandas frame as dicts; where all are floats, without pandas' way per cell."""
+    names = list(X.columns)
+    if set(X.dtypes) == {np.dtype(np.float64)} and len(set(names)) == len(names):
+        return [dict(zip(names, row, strict=True)) for row in X.to_numpy().tolist()]
+    return list(X.to_dict("records"))
 
 
 __all__ = ["SEFRStream"]

@@ -132,6 +132,18 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
     how often a row counts. ``fit`` reads the data once; with ``passes`` above 1 at most so often, and Spark
     keeps the rows in between. ``probabilityCol`` asks for probabilities, for which up to a thousand rows come
     home; without it none does, unless there are further passes.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession
+    >>> from sefr.engines.spark import SEFR
+    >>> local = SparkSession.builder.master("local[1]").config("spark.sql.shuffle.partitions", 1)
+    >>> spark = local.getOrCreate()  # doctest: +SKIP
+    >>> rows = [([1.0, 8.0], "dry"), ([3.0, 6.0], "wet"), ([2.0, 7.0], "dry")]
+    >>> frame = spark.createDataFrame(rows, ["features", "label"])  # doctest: +SKIP
+    >>> model = SEFR(labelCol="label").fit(frame)  # doctest: +SKIP
+    >>> [row.prediction for row in model.transform(frame).collect()]  # doctest: +SKIP
+    ['dry', 'wet', 'dry']
     """
 
     @keyword_only  # type: ignore[untyped-decorator]
@@ -202,6 +214,15 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
     """A trained SEFR model: ``transform`` adds the scores of every class and the prediction as columns.
 
     The prediction is a double for numeric labels, as everywhere in spark.ml, and a string for strings.
+
+    Examples
+    --------
+    >>> from sefr import SEFRClassifier
+    >>> from sefr.engines.spark import SEFRModel
+    >>> clf = SEFRClassifier().fit([[1, 8], [3, 6], [2, 7]], ["dry", "wet", "dry"])
+    >>> model = SEFRModel(clf)  # doctest: +SKIP
+    >>> model.numClasses, model.numFeatures  # doctest: +SKIP
+    (2, 2)
     """
 
     def __init__(self, classifier: SEFRClassifier) -> None:

@@ -1,8 +1,8 @@
 """A Summary that grows a row at a time: plain Python numbers, no array per row, features by name.
 
-A row is a dict. A feature that a row lacks is a missing value: it votes for no class and enters no sum, so
-features may appear and vanish. Each feature is added up as distances from its first value, so that a
-timestamp keeps its bits however long the stream is.
+A row is a dict. A feature that a row lacks is a missing value: it enters no sum and contributes
+nothing to a score, so features may appear and vanish. Each feature is added up as distances from its
+first value, so that a timestamp keeps its bits however long the stream is.
 """
 
 from __future__ import annotations
@@ -58,8 +58,11 @@ class Tally:
         values = self.values(x)
         if weight != 1.0 and not 0 <= weight < inf:
             raise ValueError(f"the weight of a row must be finite and not negative, not {weight!r}")
-        if weight == 0:
-            return
+        if weight:
+            self.add(values, y, weight)
+
+    def add(self, values: Row, y: Any, weight: float = 1.0) -> None:
+        """Add a row that was looked at."""
         k = self.labels.get(y)
         if k is None:
             k = self._new_class(y)
@@ -81,11 +84,11 @@ class Tally:
         if self.growth != 1.0:
             self.age(1)
 
-    def check(self, x: Row, y: Any) -> None:
-        """Raise an error for a row that ``learn`` would refuse."""
-        self.values(x)
+    def check(self, x: Row, y: Any) -> Row:
+        """Return the values of a row; raise an error for one that ``learn`` would refuse."""
         if y is None or y != y:
             raise ValueError("river: the row has no label")
+        return self.values(x)
 
     def values(self, x: Row) -> Row:
         """Return the values that are there. Python's own numbers pass unlooked at if their sum is finite."""

@@ -27,7 +27,19 @@ MOST_LISTED = 50
 
 
 class Batch:
-    """Some rows, one after the other: their columns, and where each came from."""
+    r"""Some rows, one after the other: their columns, and where each came from.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr.files import open_dataset
+    >>> path = Path(tempfile.mkdtemp()) / "rain.csv"
+    >>> _ = path.write_text("humidity,rain\n8,no\n9,yes\n")
+    >>> dataset = open_dataset([str(path)])
+    >>> [len(batch) for batch in dataset.batches(dataset.columns)]
+    [2]
+    """
 
     def __init__(
         self, rows: pa.Table, origins: list[tuple[int, Reader, int]], kept: NDArray[np.intp] | None = None
@@ -82,9 +94,20 @@ class LabelledBatch(NamedTuple):
 
 
 class Dataset:
-    """Files read as one. Every file must have the columns that are asked for; their order is free.
+    r"""Files read as one. Every file must have the columns that are asked for; their order is free.
 
     With ``skip_unlabelled``, rows without a label are left out; else they are an error.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr.files import open_dataset
+    >>> path = Path(tempfile.mkdtemp()) / "rain.csv"
+    >>> _ = path.write_text("humidity,pressure,rain\n8,1,no\n9,3,yes\n")
+    >>> dataset = open_dataset([str(path)])
+    >>> dataset.recipe("rain").columns
+    ('humidity', 'pressure')
     """
 
     def __init__(self, readers: Sequence[Reader]) -> None:

@@ -55,9 +55,19 @@ def open_dataset(
     header: bool = True,
     reread: bool = False,
 ) -> Dataset:
-    """Open files, folders and globs, "-" for standard input, as one dataset.
+    r"""Open files, folders and globs, "-" for standard input, as one dataset.
 
     ``reread`` says that the rows will be read more than once, for which a pipe is copied to disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr.files import open_dataset
+    >>> path = Path(tempfile.mkdtemp()) / "rain.csv"
+    >>> _ = path.write_text("humidity,pressure,rain\n8,1,no\n9,3,yes\n")
+    >>> list(open_dataset([str(path)]).columns)
+    ['humidity', 'pressure', 'rain']
     """
     sources = [Source(path) for given in paths for path in _expanded(given)]
     pipes = [source.path for source in sources if source.once]

@@ -28,17 +28,38 @@ MOST_COLUMNS = 1 << 20
 
 
 class SourceError(ValueError):
-    """Data that cannot be read, with the place: ``data.csv, line 17: expected 5 columns, found 4``."""
+    """Data that cannot be read, with the place: ``data.csv, line 17: expected 5 columns, found 4``.
+
+    Examples
+    --------
+    >>> from sefr.files import SourceError, open_dataset
+    >>> try:
+    ...     open_dataset(["nowhere.csv"])
+    ... except SourceError as error:
+    ...     print(error)
+    nowhere.csv: ...
+    """
 
 
 class Reader(ABC):
-    """One file.
+    r"""One file.
 
     ``name`` is what messages call it. ``columns`` has the name of every column and what it holds:
     ``NUMBER`` (integers, floats, booleans), ``TEXT``, or ``OTHER`` (dates, lists), which no model can use.
     ``typed`` says that the format itself tells "1" from 1; where it does not, labels of digits are integers.
     ``size`` is the number of bytes, if known, and ``position`` how many of them have been read. The rows of a
     ``sparse`` file come as one column, ``ENTRIES``, and that of the label.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sefr.files import open_dataset
+    >>> path = Path(tempfile.mkdtemp()) / "rain.csv"
+    >>> _ = path.write_text("humidity,rain\n8,no\n9,yes\n")
+    >>> reader = open_dataset([str(path)]).readers[0]
+    >>> reader.columns, reader.typed
+    ({'humidity': 'number', 'rain': 'text'}, False)
     """
 
     name: str

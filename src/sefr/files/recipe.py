@@ -34,6 +34,12 @@ class ColumnRecipe:
     """The label's column, the columns of features in order, and the values of those that are one-hot.
 
     Features have the names of their columns; a column of categories makes one for each value, ``colour=red``.
+
+    Examples
+    --------
+    >>> from sefr.files import ColumnRecipe
+    >>> ColumnRecipe("price", ("size", "colour"), {"colour": ("blue", "red")}).feature_names
+    ('size', 'colour=blue', 'colour=red')
     """
 
     label: str | None

@@ -27,7 +27,14 @@ _MOST_WATTS = 1000.0
 
 @dataclass
 class Energy:
-    """What a piece of work cost. ``joules`` is None where ``kind`` is "not measured"."""
+    """What a piece of work cost. ``joules`` is None where ``kind`` is "not measured".
+
+    Examples
+    --------
+    >>> from sefr.paper.energy import Energy
+    >>> Energy(seconds=1.5, cpu_seconds=1.4).kind
+    'not measured'
+    """
 
     seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -85,6 +92,13 @@ class Meter:
         Why there is none, for people to read; empty where there is one.
     idle_watts : float
         Subtracted from every measurement. 0 until ``calibrate`` is called.
+
+    Examples
+    --------
+    >>> from sefr.paper.energy import Meter
+    >>> meter = Meter()
+    >>> meter.kind in ("measured", "not measured")
+    True
     """
 
     def __init__(self, root: Path = POWERCAP) -> None:
@@ -134,7 +148,14 @@ class Meter:
 
 
 def estimate(energy: Energy, watts: float) -> Energy:
-    """Return joules = CPU seconds x ``watts``, marked as estimated; a real measurement stays as it is."""
+    """Return joules = CPU seconds x ``watts``, marked as estimated; a real measurement stays as it is.
+
+    Examples
+    --------
+    >>> from sefr.paper.energy import Energy, estimate
+    >>> estimate(Energy(seconds=2.0, cpu_seconds=1.5), watts=10).joules
+    15.0
+    """
     if energy.kind == MEASURED:
         return energy
     if not watts > 0:

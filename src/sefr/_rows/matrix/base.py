@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from ... import _native
 from ..._system.types import Array, Codes, Floats, Indices
 
 Numbers = Array
+
+if TYPE_CHECKING:
+    from ..cells.coder import Coder
 
 Index = Numbers | slice
 
@@ -105,8 +108,15 @@ class Matrix:
 
     shape: tuple[int, int]
     sparse = False
+    whole = False  # rows are scored by all their columns or not at all
+    coder: Coder | None = None  # where the columns are cells: what cut the features into them
     exact: bool  # no value needs more than float32's 24 bits or is an integer: sums do not round
     operands: tuple[Any, ...]  # how the kernels take the matrix
+
+    @property
+    def n_features(self) -> int:
+        """Number of features: of columns, unless these are cells."""
+        return self.shape[1]
 
     summarise_kernel: Callable[..., bool] = staticmethod(_native.summarise)
 

@@ -112,6 +112,8 @@ class Selected(Matrix):
         self.shape = (len(rows), matrix.shape[1])
         self.exact = matrix.exact
         self.sparse = matrix.sparse
+        self.whole = matrix.whole
+        self.coder = matrix.coder
 
     def scores(
         self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1

@@ -32,6 +32,7 @@ class Sparse(Matrix):
     """A CSR or CSC matrix without duplicates; what is not stored is zero."""
 
     sparse = True
+    whole = True
 
     def __init__(self, matrix: csr_matrix) -> None:
         self.matrix = matrix

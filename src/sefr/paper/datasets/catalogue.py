@@ -159,7 +159,14 @@ _BY_NAME = {item.name: item for item in (*_ENTRIES, GISETTE_PART)}
 
 
 def entry(name: str) -> Entry:
-    """Return the catalogue's entry; ``name`` as in ``NAMES``, letter case and ``-`` for ``_`` forgiven."""
+    """Return the catalogue's entry; ``name`` as in ``NAMES``, letter case and ``-`` for ``_`` forgiven.
+
+    Examples
+    --------
+    >>> from sefr.paper import datasets
+    >>> datasets.entry("waveform-5000").name
+    'waveform_5000'
+    """
     found = _BY_NAME.get(name.lower().replace("-", "_"))
     if found is None:
         raise KeyError(f"no dataset {name!r}; there are {', '.join(NAMES)}")

@@ -25,12 +25,31 @@ _ROWS_PER_BLOCK = 256  # of float64: 10 MB for the widest dataset
 
 
 class DatasetError(RuntimeError):
-    """A dataset is missing, damaged or another one; the message says which file and what to do."""
+    """A dataset is missing, damaged or another one; the message says which file and what to do.
+
+    Examples
+    --------
+    >>> from sefr.paper.datasets import DatasetError, load
+    >>> try:
+    ...     rows = len(load("sonar", download=False).y)
+    ... except DatasetError:  # not at hand
+    ...     rows = 208
+    >>> rows
+    208
+    """
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """One dataset as its source has it: ``X`` (records x features, dense or CSR), ``y``, and its place."""
+    """One dataset as its source has it: ``X`` (records x features, dense or CSR), ``y``, and its place.
+
+    Examples
+    --------
+    >>> from sefr.paper import datasets
+    >>> sonar = datasets.load("sonar")  # doctest: +SKIP
+    >>> sonar.X.shape, sonar.title  # doctest: +SKIP
+    ((208, 60), 'Sonar')
+    """
 
     name: str
     title: str
@@ -40,19 +59,40 @@ class Dataset:
 
 
 def folders() -> tuple[Path, ...]:
-    """Return the folders that are searched, first the one ``SEFR_DATA`` names, then the user's cache."""
+    """Return the folders that are searched, first the one ``SEFR_DATA`` names, then the user's cache.
+
+    Examples
+    --------
+    >>> from sefr.paper import datasets
+    >>> len(datasets.folders()) >= 1
+    True
+    """
     cache = user_cache_path("sefr", appauthor=False)
     named = os.environ.get("SEFR_DATA")
     return (Path(named).expanduser(), cache) if named else (cache,)
 
 
 def available() -> tuple[str, ...]:
-    """Return the names of the paper's datasets that are at hand without a download."""
+    """Return the names of the paper's datasets that are at hand without a download.
+
+    Examples
+    --------
+    >>> from sefr.paper import datasets
+    >>> set(datasets.available()) <= set(datasets.NAMES)
+    True
+    """
     return tuple(name for name in NAMES if at_hand(name))
 
 
 def at_hand(name: str) -> bool:
-    """Tell whether a dataset is in one of the folders."""
+    """Tell whether a dataset is in one of the folders.
+
+    Examples
+    --------
+    >>> from sefr.paper import datasets
+    >>> datasets.at_hand("sonar") == ("sonar" in datasets.available())
+    True
+    """
     return _find(entry(name)) is not None
 
 
@@ -70,6 +110,12 @@ def load(name: str, *, download: bool = True) -> Dataset:
     ------
     DatasetError
         It cannot be had, or it is not what it should be. Nothing has been stored then.
+
+    Examples
+    --------
+    >>> from sefr.paper import datasets
+    >>> datasets.load("semeion").X.shape  # doctest: +SKIP
+    (1593, 256)
     """
     item = entry(name)
     found = _find(item)

@@ -1,0 +1,168 @@
+"""The tables of the documents, made from what the benchmark wrote; a test compares them.
+
+``python -m benchmarks.device.documents`` writes them between the marks ``<!-- figures: NAME -->`` and
+``<!-- end of figures -->`` of docs/guide/device.md and device/README.md. README.md has its own, by benchmarks/numbers.py.
+"""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+DOCUMENTS = ("docs/guide/device.md", "device/README.md")
+BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+AUTHORS = 3_120_277  # cycles of the authors' sketch in the same simulator
+
+
+def rows_of(name):
+    with (HERE / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def figures():
+    """Return figures.csv as numbers by name."""
+    return {row["what"]: int(row["figure"]) for row in rows_of("figures")}
+
+
+def table(heads, rows):
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def number(value):
+    return f"{int(value):,}" if value not in ("", None) else ""
+
+
+def milliseconds(cycles):
+    ms = cycles / 16e3
+    return f"{ms:.1f}" if ms >= 1 else f"{ms:.2f}"
+
+
+def uno():
+    """Return the table of device/README.md."""
+    f = figures()
+    names = (
+        ("train, portable C", "train 100 records x 100 features, portable C, one by one"),
+        ("train, one by one", "AVR kernels, one by one"),
+        ("train, zeros skipped", "AVR kernels, one by one, zeros skipped (`SEFR_SPARSE`)"),
+        ("train, batch from flash", "AVR kernels, batch from flash (`sefr_learn_batch_P`)"),
+        ("train dense, batch from flash", "the same on dense data (no zeros)"),
+        (AUTHORS, "the authors' sketch"),
+        ("classify, portable C", "classify one record, portable C"),
+        ("classify, weights in RAM", "AVR kernel, weights in RAM"),
+        ("classify, weights in RAM, margin", "the same with a margin"),
+        ("classify, weights in flash", "AVR kernel, weights in flash (`sefr_classify_fixed`)"),
+        ("classify, weights in flash, margin", "the same with a margin"),
+        ("bins learn", "`SEFR_BINS` 16, 32 features: learn one record"),
+        ("bins classify", "classify one record, weights in RAM"),
+        ("bins solve", "solve"),
+        ("normal check", "`sefr_normal`, 32 features: check one record"),
+    )
+    cycles = [(text, f[key] if isinstance(key, str) else key) for key, text in names]
+    return table(["", "cycles", "ms"], [[text, number(value), milliseconds(value)] for text, value in cycles])
+
+
+def cortex():
+    """Return the table of instructions on Cortex-M."""
+    f = figures()
+    rows = []
+    for board in ("m0", "m3", "m4"):
+        learn, classify = (
+            f"{number(f[f'{board} {what}'])} ({number(f[f'{board} {what}, plain C'])})"
+            for what in ("learn", "classify")
+        )
+        rows.append([board.upper(), learn, classify])
+    return table(["", "learn 100 x 100", "classify one record"], rows)
+
+
+def values():
+    """Return the cycles for raw values, by target."""
+    f = figures()
+    names = {
+        "int16 to 4096": "int16, ranges up to 4,096 (10- and 12-bit converters)",
+        "int16 wide": "int16, wider ranges",
+        "floats": "floats",
+        "int32": "int32, ranges of 65,536 and more (by division)",
+    }
+    targets = ("arduino", "generated", "c")
+    rows = [[text, *(number(f[f"{key}, {target}"]) for target in targets)] for key, text in names.items()]
+    return table(["values", *(f"`{target}`" for target in targets)], rows)
+
+
+def motions():
+    """Return what windows reach on a real signal."""
+    rows = rows_of("motions")
+    lengths = ", ".join(row["length"] for row in rows[:-1]) + f" and {rows[-1]['length']}"
+    shown = ", ".join(f"{float(row['accuracy board']):.3f}" for row in rows[:-1])
+    same = (
+        "on the board as on the host"
+        if all(r["accuracy board"] == r["accuracy host"] for r in rows)
+        else "on the board"
+    )
+    last = f"{float(rows[-1]['accuracy board']):.3f}"
+    return f"Windows of {lengths} samples are classified with an accuracy of {shown} and {last}, {same}."
+
+
+def learning():
+    """Return the benchmark of learning on an Uno, a table per data set."""
+    parts = []
+    for name in dict.fromkeys(row["set"] for row in rows_of("learning")):
+        rows = []
+        for row in rows_of("learning"):
+            if row["set"] != name or row["board"] != "uno":
+                continue
+            if row["note"] == "does not fit":
+                rows.append([row["method"], "does not fit", "", "", "", "", ""])
+                continue
+            energy = f"{int(row['classify']) / 16e6 * 0.30 * 1e6:.1f}"
+            learn = number(row["learn"]) if row["learns"] == "1" else "on a computer"
+            cells = [f"{100 * float(row['accuracy']):.1f}", learn, number(row["classify"]), energy]
+            method = row["method"] + (f" ({row['note']})" if row["note"] else "")
+            rows.append([method, *cells, number(row["flash"]), number(row["sram"])])
+        heads = [name, "right, %", "cycles to learn", "cycles per answer", "uJ per answer", "flash", "SRAM"]
+        parts.append(table(heads, rows))
+    return "\n\n".join(parts)
+
+
+def boards():
+    """Return what sefr takes on the other boards."""
+    rows = [
+        [
+            row["set"],
+            row["board"],
+            number(row["learn"]),
+            number(row["classify"]),
+            number(row["flash"]),
+            number(row["sram"]),
+        ]
+        for row in rows_of("learning")
+        if row["method"] == "sefr" and row["board"] != "uno"
+    ]
+    return table(["sefr on", "board", "instructions to learn", "per answer", "flash", "SRAM"], rows)
+
+
+def tools():
+    """Return with what the figures were measured."""
+    run = json.loads((HERE / "run.json").read_text())["figures"]
+    shown = ", ".join(f"{name} {version}" for name, version in run["tools"].items())
+    return f"Measured {run['date']}: {shown}."
+
+
+TABLES = {f.__name__: f for f in (uno, cortex, values, motions, learning, boards, tools)}
+
+
+def filled(text):
+    """Return a document with its tables as they should be."""
+    return BLOCK.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
+
+
+def main():
+    for name in DOCUMENTS:
+        path = ROOT / name
+        path.write_text(filled(path.read_text()))
+
+
+if __name__ == "__main__":
+    main()

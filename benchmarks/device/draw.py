@@ -1,0 +1,62 @@
+"""Draw learning.csv: accuracy against what an answer costs on an Uno, and what learning costs."""
+
+import csv
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SETS = ("Uno sample", "digits", "motions")
+COLOURS = {"sefr": "#c2410c", "emlearn": "#6b7280", "micromlgen": "#9ca3af"}
+MARKS = {"emlearn": "s", "micromlgen": "^"}
+INK = "#1f2937"
+
+
+def family(method):
+    return method.split(",")[0]
+
+
+def read():
+    with (HERE / "learning.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def main():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rows = [row for row in read() if row["board"] == "uno"]
+    plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
+    figure, axes = plt.subplots(2, 3, figsize=(12, 7), constrained_layout=True)
+    for column, name in enumerate(SETS):
+        own = [row for row in rows if row["set"] == name and row["accuracy"]]
+        for line, (what, label) in enumerate(
+            (("classify", "cycles per answer"), ("learn", "cycles to learn all records"))
+        ):
+            ax = axes[line, column]
+            for row in own:
+                if not row[what]:
+                    continue
+                kind = family(row["method"])
+                x, y = float(row[what]), 100 * float(row["accuracy"])
+                ax.plot(x, y, MARKS.get(kind, "o"), color=COLOURS.get(kind, "#2563eb"), markersize=7)
+                ax.annotate(
+                    row["method"], (x, y), (5, 4), textcoords="offset points", fontsize=7.5, color=INK
+                )
+            ax.set_xscale("log")
+            ax.margins(x=0.35, y=0.15)
+            ax.set_xlabel(label)
+            ax.set_title(name if line == 0 else "", fontsize=11)
+            ax.grid(alpha=0.25)
+        axes[0, 0].set_ylabel("right answers, %")
+        axes[1, 0].set_ylabel("right answers, %")
+    missing = [f"{row['method']} ({row['set']})" for row in rows if row["note"] == "does not fit"]
+    text = "Arduino Uno in simavr, exact cycles. emlearn and micromlgen train on a computer."
+    if missing:
+        text += f" Do not fit 2 KB: {', '.join(missing)}."
+    figure.supxlabel(text, fontsize=8.5, color=INK)
+    figure.savefig(HERE / "learning.png", dpi=130, facecolor="white")
+
+
+if __name__ == "__main__":
+    main()

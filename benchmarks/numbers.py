@@ -1,0 +1,258 @@
+"""Write the figures of the documents from the files that the benchmarks wrote: ``make numbers``.
+
+A table in a document stands between ``<!-- numbers: NAME -->`` and ``<!-- end of numbers -->``. Nobody types
+it: this program does, and a test compares.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .accuracy.sets import PAPER, SCIKIT_LEARN
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+BLOCK = re.compile(r"(<!-- numbers: ([a-z_]+) -->\n).*?(<!-- end of numbers -->)", re.DOTALL)
+
+
+def documents() -> list[Path]:
+    """Return every document that may hold figures."""
+    return [ROOT / "README.md", ROOT / "joss" / "paper.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def filled(text: str) -> str:
+    """Return a document with every table as the results have it."""
+    return BLOCK.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
+
+
+@cache
+def _json(path: str) -> Any:
+    return json.loads((HERE / path).read_text())
+
+
+@cache
+def _csv(path: str) -> list[dict[str, str]]:
+    with (HERE / path).open() as file:
+        return list(csv.DictReader(file))
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def _means(method: str) -> list[str]:
+    """Return macro F1 of both groups of sets, and the geometric mean of the times of a fit over all nine."""
+    sets = _json("accuracy/results.json")["methods"][method]["sets"]
+    cells = []
+    for group in (PAPER, SCIKIT_LEARN):
+        whole = all(name in sets for name in group)
+        cells.append(f"{np.mean([sets[name]['f1'] for name in group]):.1f}" if whole else "two classes only")
+    if not all(name in sets for name in (*PAPER, *SCIKIT_LEARN)):
+        return [*cells, ""]
+    times = [1000 * max(sets[name]["seconds"], 1e-4) for name in (*PAPER, *SCIKIT_LEARN)]
+    return [*cells, f"{np.exp(np.mean(np.log(times))):.3g}"]
+
+
+METHODS = {
+    "SEFR passes=1": "`SEFRClassifier()`, one pass",
+    "SEFR passes=10": "`SEFRClassifier(passes=10)`",
+    "LogisticRegression": "LogisticRegression",
+    "LinearSVC": "LinearSVC",
+    "GaussianNB": "GaussianNB",
+    "LightGBM": "LightGBM",
+}
+
+
+def instead() -> str:
+    """SEFR beside what one would use instead."""
+    head = ["", "macro F1, five sets of the paper", "macro F1, four of scikit-learn", "fit, CPU ms"]
+    return _table(head, [[title, *_means(name)] for name, title in METHODS.items()])
+
+
+def passes() -> str:
+    """Every number of passes beside other linear methods."""
+    names = list(_json("accuracy/results.json")["methods"])
+    rows = [[name.removeprefix("SEFR "), *_means(name)] for name in names]
+    return _table(["", "the paper's five sets at hand", "scikit-learn's four", "fit, CPU ms"], rows)
+
+
+def accuracy_source() -> str:
+    """Where the accuracy was measured."""
+    results = _json("accuracy/results.json")
+    commits = ", ".join(dict.fromkeys(entry["commit"] for entry in results["methods"].values()))
+    return f"{results['machine']}, one thread; commit {commits}."
+
+
+def kinds() -> str:
+    """Macro F1 of the settings on one or two sets per kind of data, the best of each in bold."""
+    found = _json("accuracy/kinds.json")["kinds"]
+    names = [name for name in found[0] if name not in ("kind", "set", "rows", "features")]
+    rows = []
+    for line in found:
+        best = max(line[name] for name in names if name in line)
+        cells = [f"{line[name]:.1f}" if name in line else "" for name in names]
+        bold = [f"**{cell}**" if cell and float(cell) == round(best, 1) else cell for cell in cells]
+        rows.append([line["kind"], f"{line['set']}, {line['rows']:,} x {line['features']:,}", *bold])
+    return _table(["kind of data", "set", *names], rows)
+
+
+def kinds_source() -> str:
+    """Where the kinds were measured."""
+    results = _json("accuracy/kinds.json")
+    return f"{results['machine']}; commit {results['commit']}."
+
+
+def imbalanced() -> str:
+    """How honest the probabilities are on imbalanced sets."""
+    rows = _csv("accuracy/imbalanced.csv")
+    table = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        own = [row for row in rows if row["method"] == method]
+        brier, loss = (np.array([float(row[name]) for row in own]) for name in ("brier", "log_loss"))
+        error = np.mean([float(row["calibration_error"]) for row in own])
+        worse = [str(int((values > 1).sum())) for values in (brier, loss)]
+        table.append([f"{method}, {len(own)} sets", *worse, f"{brier.mean():.3f}", f"{error:.3f}"])
+    head = ["", "sets worse than the base rates by Brier score", "by log loss"]
+    return _table([*head, "mean Brier score (base rates: 1)", "mean calibration error"], table)
+
+
+def streams() -> str:
+    """Accuracy and rate on streams that drift."""
+    found = _json("streams/results.json")["streams"]
+    head = ["", *(f"{name}: accuracy | rows per CPU second" for name in found)]
+    rows = []
+    for model in next(iter(found.values())):
+        cells = [
+            f"{result[model]['accuracy']:.3f} | {result[model]['rows_per_cpu_second']:,}"
+            for result in found.values()
+        ]
+        rows.append([model, *cells])
+    lines = _table(head, rows).splitlines()
+    lines[1] = "|---" * (1 + 2 * len(found)) + "|"
+    return "\n".join(lines)
+
+
+def stream_batches() -> str:
+    """Small batches beside single rows."""
+    found = _json("streams/results.json")["small_batches"]
+    return (
+        f"`learn_many` of {found['rows']} rows, given as a frame, takes "
+        f"{found['learn_many_over_learn_one']:.2f} of the CPU time of `learn_one` of each of them."
+    )
+
+
+def stream_correct() -> str:
+    """Error-driven steps beside logistic regression."""
+    streams = _json("streams/results.json")["streams"].values()
+    pairs = [(stream["SEFR, correct"], stream["LogisticRegression"]) for stream in streams]
+    gains = [100 * (ours["accuracy"] - peer["accuracy"]) for ours, peer in pairs]
+    ratios = [ours["rows_per_cpu_second"] / peer["rows_per_cpu_second"] for ours, peer in pairs]
+    return (
+        f"Against river's logistic regression its accuracy differs by {min(gains):+.1f} to {max(gains):+.1f} "
+        f"points on these streams, and it learns {min(ratios):.1f} to {max(ratios):.1f} times as many rows "
+        "per CPU second."
+    )
+
+
+def private() -> str:
+    """Accuracy against epsilon, beside diffprivlib."""
+    found = _csv("accuracy/private.csv")
+    epsilons = list(dict.fromkeys(row["epsilon"] for row in found))
+    head = ["set", "method", *(f"{float(e):g}" if e != "inf" else "no noise" for e in epsilons)]
+    rows = []
+    for name in dict.fromkeys(row["set"] for row in found):
+        own = [row for row in found if row["set"] == name]
+        what = f"{name}, {int(own[0]['rows']):,} × {own[0]['features']}, {own[0]['classes']} classes"
+        methods = dict.fromkeys(row["method"] for row in own)
+        rows += [[what, m, *(row["accuracy"] for row in own if row["method"] == m)] for m in methods]
+    return _table(head, rows)
+
+
+def cells() -> str:
+    """Parquet beside the engine's own aggregates, and a billion cells."""
+    found = _json("scale/cells.json")
+    rows = []
+    for engine in ("duckdb", "polars"):
+        plain, ours = (found[f"{engine}, {what}, 20 columns"] for what in ("plain", "of_frame"))
+        whole = found[f"{engine}, 1e9 cells"]
+        rows.append([engine, f"{plain:.1f}", f"{ours:.1f}", f"{ours / plain:.2f}", f"{whole:.1f}"])
+    head = [
+        "CPU s",
+        "20,000,000 × 20, plain aggregates",
+        "`of_frame`",
+        "ratio",
+        "20,000,000 × 50, `of_frame`",
+    ]
+    return _table(head, rows)
+
+
+def stream_memory() -> str:
+    """Memory of a long stream."""
+    found = _json("streams/memory.json")
+    first, last = found[0], found[-1]
+    return (
+        f"After {first['rows']:,} rows the process takes {first['rss_kb'] / 1000:.0f} MB, after "
+        f"{last['rows']:,} rows {last['rss_kb'] / 1000:.0f} MB; the state is {last['state_bytes']:,} bytes."
+    )
+
+
+def uno() -> str:
+    """Train and classify on a simulated Uno, with the authors' sample of 100 x 100, and the paper's times."""
+    text = (HERE / "device" / "tables.md").read_text()
+    cells = []
+    for part, what, records in (
+        ("## Table 4", "train on 100 records of 100 features", 1),
+        ("## Table 5", "classify one record of 100 features", 100),
+    ):
+        section = text.partition(part)[2].partition("\n## ")[0]
+        rows = [
+            line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| 100 | 100")
+        ]
+        _, _, how, cycles, milliseconds, published, *_ = min(rows, key=lambda row: int(row[3]))
+        ours, theirs = (f"{float(number) / records:.3g}" for number in (milliseconds, published))
+        cells.append([f"{what} ({how})", f"{int(cycles):,}", ours, theirs])
+    return _table(["simulated Arduino Uno, 16 MHz", "cycles", "ms", "the paper, ms"], cells)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    table.__name__: table
+    for table in (
+        instead,
+        passes,
+        accuracy_source,
+        kinds,
+        kinds_source,
+        imbalanced,
+        cells,
+        private,
+        streams,
+        stream_batches,
+        stream_correct,
+        stream_memory,
+        uno,
+    )
+}
+
+
+def main() -> None:
+    """Fill in every document."""
+    for path in documents():
+        if path.exists():
+            before = path.read_text()
+            after = filled(before)
+            if after != before:
+                path.write_text(after)
+                print(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()

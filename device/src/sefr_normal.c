@@ -1,0 +1,111 @@
+/* By the definitions in sefr_normal.h. Invariant: S <= 255 n, Q <= 65025 n, n <= SEFR_NORMAL_RECORDS. */
+#include "sefr_normal.h"
+
+static uint8_t is_sound(const sefr_normal *normal) {
+    return normal->features >= 1 && normal->features <= SEFR_MAX_FEATURES && normal->half_life >= 1 &&
+           normal->half_life <= SEFR_NORMAL_RECORDS / 2;
+}
+
+sefr_status sefr_normal_reset(sefr_normal *normal) {
+    sefr_index j;
+    if (!is_sound(normal)) return SEFR_BAD_SHAPE;
+    for (j = 0; j < normal->features; j++) {
+        normal->sums[j] = 0;
+        normal->squares[j] = 0;
+    }
+    normal->count = 0;
+    normal->solved = 0;
+    normal->threshold = 0;
+    return SEFR_OK;
+}
+
+/* Q n' <= 65025 * 256 * 128 < 2^31. */
+static void halve(sefr_normal *normal) {
+    uint16_t n = normal->count, half = (uint16_t)((n + 1U) / 2U);
+    sefr_index j;
+    for (j = 0; j < normal->features; j++) {
+        normal->sums[j] = (uint16_t)((uint32_t)normal->sums[j] * half / n);
+        normal->squares[j] = normal->squares[j] * half / n;
+    }
+    normal->count = half;
+}
+
+sefr_status sefr_normal_learn(sefr_normal *normal, const uint8_t *record) {
+    sefr_index j;
+    if (!is_sound(normal)) return SEFR_BAD_SHAPE;
+    if (normal->count >= 2U * normal->half_life) halve(normal);
+    for (j = 0; j < normal->features; j++) {
+        uint8_t value = record[j];
+        normal->sums[j] = (uint16_t)(normal->sums[j] + value);
+        normal->squares[j] += (uint16_t)((uint16_t)value * value);
+    }
+    normal->count++;
+    return SEFR_OK;
+}
+
+/* The largest r with r^2 <= value. */
+static uint16_t square_root(uint32_t value) {
+    uint32_t root = 0, bit = 1UL << 30;
+    while (bit > value) bit >>= 2;
+    for (; bit; bit >>= 2) {
+        if (value >= root + bit) {
+            value -= root + bit;
+            root = (root >> 1) + bit;
+        } else {
+            root >>= 1;
+        }
+    }
+    return (uint16_t)root;
+}
+
+sefr_status sefr_normal_solve(sefr_normal *normal) {
+    uint32_t n = normal->count, least = n * n / 4;
+    sefr_index j;
+    if (n < 2) return SEFR_NOT_READY;
+    for (j = 0; j < normal->features; j++) {
+        uint32_t sum = normal->sums[j], products = n * normal->squares[j], variance = 0;
+        if (products > sum * sum) variance = products - sum * sum; /* rounding of halved sums may leave less */
+        if (variance < least) variance = least;
+        normal->means[j] = (uint8_t)((sum + n / 2) / n);
+        normal->scales[j] = (uint16_t)(variance < (1UL << 24) ? (n << 16) / square_root(variance << 8)
+                                                               : (n << 12) / square_root(variance));
+    }
+    normal->solved = 1;
+    return SEFR_OK;
+}
+
+static uint32_t score_of(const sefr_normal *normal, const uint8_t *record) {
+    const uint8_t *mean = normal->means, *end = record + normal->features;
+    const uint16_t *scale = normal->scales;
+    uint32_t score = 0;
+    do {
+        uint8_t value = *record++, centre = *mean++, distance, z = 255;
+        uint16_t high, low, factor = *scale++;
+        distance = (uint8_t)(value > centre ? value - centre : centre - value);
+        low = (uint16_t)(distance * (uint8_t)factor);
+        high = (uint16_t)(distance * (uint8_t)(factor >> 8)); /* the product is 256 high + low */
+        high = (uint16_t)(high + (low >> 8));
+        if (high < 255) z = (uint8_t)high;
+        score += (uint16_t)((uint16_t)z * z);
+    } while (record != end);
+    return score;
+}
+
+sefr_status sefr_normal_score(const sefr_normal *normal, const uint8_t *record, uint32_t *score) {
+    if (!normal->solved) return SEFR_NOT_READY;
+    *score = score_of(normal, record);
+    return SEFR_OK;
+}
+
+sefr_status sefr_normal_watch(sefr_normal *normal, const uint8_t *record) {
+    uint32_t score;
+    if (!normal->solved) return SEFR_NOT_READY;
+    score = score_of(normal, record);
+    if (score > normal->threshold) normal->threshold = score;
+    return SEFR_OK;
+}
+
+sefr_status sefr_normal_check(const sefr_normal *normal, const uint8_t *record) {
+    if (!normal->solved) return SEFR_NOT_READY;
+    return score_of(normal, record) > normal->threshold ? SEFR_UNKNOWN : SEFR_OK;
+}

@@ -1,0 +1,250 @@
+#include "cells/coding.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cells/search.h"
+#include "common/threads.h"
+#include "refine/tile.h"
+
+#define KERNEL "cells/coding_kernel.inc"
+#include "common/each_dtype.inc"
+
+typedef void gather_function(const char *, ptrdiff_t, const int64_t *, ptrdiff_t, void *);
+static gather_function *const gather_of[N_DTYPES] = OF_EACH_DTYPE(gather);
+
+/* The least float32 that is not below x. */
+static float narrow_up(double x) {
+    const float near = (float)x;
+    return (double)near < x ? nextafterf(near, INFINITY) : near;
+}
+
+/* Sorted edges level by level, as search_eight meets them. */
+static void plant(const float *edges, int32_t levels, float *tree) {
+    for (int32_t level = 0; level < levels && levels <= TREE_LEVELS; level++) {
+        const int32_t step = 1 << (levels - 1 - level), width = level < 4 ? 8 : 16;
+        for (int32_t i = 0; i < width; i++) {
+            tree[level < 4 ? 8 * level + i : 32 + i] = edges[(i & ((1 << level) - 1)) * 2 * step + step - 1];
+        }
+    }
+}
+
+static enum outcome prepare_feature(struct coder *coder, const struct edges *edges, ptrdiff_t j, int64_t start) {
+    struct feature *feature = &coder->features[j];
+    const ptrdiff_t n = ((ptrdiff_t)1 << feature->levels) - 1;
+    double *wide = coder->wide + feature->place;
+    float *narrow = coder->narrow + feature->place, *near = coder->near + feature->place;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        wide[i] = i < feature->n_edges ? ((const volatile double *)edges->values)[start + i] : INFINITY;
+        if (i < feature->n_edges && (!isfinite(wide[i]) || (i > 0 && !(wide[i] > wide[i - 1])))) return BAD_EDGE;
+        narrow[i] = narrow_up(wide[i]);
+        near[i] = (float)wide[i];
+    }
+    plant(narrow, feature->levels, coder->trees + j * TREE_FLOATS);
+    plant(near, feature->levels, coder->near_trees + j * TREE_FLOATS);
+    return FINITE;
+}
+
+enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, ptrdiff_t n_values) {
+    const ptrdiff_t m = edges->m;
+    const int32_t extra = edges->missing ? 2 : 1;
+    ptrdiff_t n_edges = 0;
+    *coder = (struct coder){.m = m, .missing = edges->missing, .coded = !edges->values};
+    coder->features = calloc((size_t)m + 1, sizeof *coder->features);
+    int64_t *starts = malloc(((size_t)m + 1) * sizeof *starts);
+    enum outcome outcome = coder->features && starts ? FINITE : NO_MEMORY;
+    for (ptrdiff_t j = 0; outcome == FINITE && j <= m; j++) {
+        starts[j] = ((const volatile int64_t *)edges->starts)[j];
+        if (j == 0 && starts[j] != 0) outcome = BAD_STARTS;
+        if (j == m && edges->values && starts[j] != n_values) outcome = BAD_STARTS;
+    }
+    for (ptrdiff_t j = 0; outcome == FINITE && j < m; j++) {
+        struct feature *feature = &coder->features[j];
+        const int64_t own = starts[j + 1] - starts[j];
+        if (own < 0 || own + extra > MOST_CELLS) {
+            outcome = BAD_STARTS;
+            break;
+        }
+        feature->n_edges = (int32_t)own;
+        feature->n = feature->n_edges + extra;
+        if (coder->n_cells > INT32_MAX - MOST_CELLS) {
+            outcome = BAD_STARTS;
+            break;
+        }
+        feature->first = (int32_t)coder->n_cells;
+        feature->levels = 1; /* without an edge, one that nothing reaches */
+        while ((1 << feature->levels) - 1 < feature->n_edges) feature->levels++;
+        feature->place = n_edges;
+        n_edges += ((ptrdiff_t)1 << feature->levels) - 1;
+        coder->n_cells += feature->n;
+    }
+    if (outcome == FINITE && edges->values) {
+        coder->wide = malloc(((size_t)n_edges + 1) * sizeof *coder->wide);
+        coder->narrow = malloc(((size_t)n_edges + 1) * sizeof *coder->narrow);
+        coder->near = malloc(((size_t)n_edges + 1) * sizeof *coder->near);
+        coder->trees = calloc((size_t)m * TREE_FLOATS + 1, sizeof *coder->trees);
+        coder->near_trees = calloc((size_t)m * TREE_FLOATS + 1, sizeof *coder->near_trees);
+        if (!coder->wide || !coder->narrow || !coder->near || !coder->trees || !coder->near_trees) outcome = NO_MEMORY;
+        for (ptrdiff_t j = 0; outcome == FINITE && j < m; j++) outcome = prepare_feature(coder, edges, j, starts[j]);
+    }
+    free(starts);
+    if (outcome != FINITE) sefr_free_coder(coder);
+    return outcome;
+}
+
+void sefr_free_coder(struct coder *coder) {
+    free(coder->features);
+    free(coder->wide);
+    free(coder->narrow);
+    free(coder->near);
+    free(coder->trees);
+    free(coder->near_trees);
+    *coder = (struct coder){0};
+}
+
+bool sefr_allocate_tile(struct cell_tile *tile, ptrdiff_t m) {
+    tile->cells = sefr_aligned(m * TILE_ROWS, 1);
+    memset(tile->doubles, 0, sizeof tile->doubles);
+    tile->floats = sefr_aligned(8 * TILE_ROWS, sizeof(float));
+    if (tile->floats) memset(tile->floats, 0, 8 * TILE_ROWS * sizeof(float));
+    return tile->cells && tile->floats;
+}
+
+void sefr_free_tile(struct cell_tile *tile) {
+    free(tile->cells);
+    free(tile->floats);
+}
+
+/* Rows with a value that is not finite: its cell, or the row is bad. */
+static void settle(const struct coder *coder, const struct feature *feature, ptrdiff_t i, double value,
+                   struct cell_tile *tile, uint8_t *cells) {
+    if (isfinite(value)) return;
+    if (coder->missing && isnan(value)) {
+        cells[i] = (uint8_t)(feature->n - 1);
+        return;
+    }
+    cells[i] = 0;
+    tile->bad[i] = 1;
+    tile->any_bad = true;
+}
+
+CLONES static void round_to_floats(const double *restrict values, float *restrict floats) {
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i++) floats[i] = (float)values[i];
+}
+
+/* TILE_ROWS values; returns whether all are finite. */
+static bool search(const float *values, const float *edges, const float *tree, int32_t levels, uint8_t *cells) {
+#ifdef SEFR_SEARCH_AVX2
+    if (levels <= TREE_LEVELS && has_avx2()) return search_tree(values, tree, levels, cells);
+#endif
+    (void)tree;
+    return search_plain(values, edges, levels, cells);
+}
+
+static void code_floats(const struct coder *coder, ptrdiff_t j, const float *values, ptrdiff_t n,
+                        struct cell_tile *tile) {
+    const struct feature *feature = &coder->features[j];
+    uint8_t *cells = tile->cells + j * TILE_ROWS;
+    if (search(values, coder->narrow + feature->place, coder->trees + j * TREE_FLOATS, feature->levels, cells)) return;
+    for (ptrdiff_t i = 0; i < n; i++) settle(coder, feature, i, (double)values[i], tile, cells);
+}
+
+/* The nearest float32 of a value that is below an edge may equal the edge's, never lie above it: what is found among
+   the rounded edges is right or too high. */
+static void code_doubles(const struct coder *coder, ptrdiff_t j, const double *values, ptrdiff_t n,
+                         struct cell_tile *tile) {
+    const struct feature *feature = &coder->features[j];
+    const double *edges = coder->wide + feature->place;
+    const int32_t n_edges = feature->n_edges;
+    uint8_t *cells = tile->cells + j * TILE_ROWS;
+    round_to_floats(values, tile->floats);
+    const bool finite = search(tile->floats, coder->near + feature->place, coder->near_trees + j * TREE_FLOATS,
+                               feature->levels, cells);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        int32_t at = cells[i] < n_edges ? cells[i] : n_edges;
+        while (at > 0 && values[i] < edges[at - 1]) at--;
+        cells[i] = (uint8_t)at;
+    }
+    if (finite) return;
+    for (ptrdiff_t i = 0; i < n; i++) settle(coder, feature, i, values[i], tile, cells);
+}
+
+/* What is coded already: checked and copied. */
+static bool copy_cells(const struct coder *coder, ptrdiff_t j, const struct column *column, const int64_t *rows,
+                       ptrdiff_t first, ptrdiff_t n, struct cell_tile *tile) {
+    uint8_t *cells = tile->cells + j * TILE_ROWS;
+    int32_t highest = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        cells[i] = (uint8_t)((const volatile char *)column->data)[(rows ? rows[i] : first + i) * column->stride];
+        highest = cells[i] > highest ? cells[i] : highest;
+    }
+    return highest < coder->features[j].n;
+}
+
+bool sefr_code_tile(const struct coder *coder, const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n,
+                    struct cell_tile *tile) {
+    ptrdiff_t j = 0;
+    bool ok = true;
+    memset(tile->bad, 0, sizeof tile->bad);
+    tile->any_bad = false;
+#ifdef SEFR_SEARCH_AVX2
+    if (!coder->coded && !rows && !x->columns && x->type == F32 && x->column_stride == (ptrdiff_t)sizeof(float) &&
+        n == TILE_ROWS && has_avx2()) {
+        for (; j + 8 <= coder->m; j += 8) {
+            transpose_tile(x->data + first * x->row_stride + j * (ptrdiff_t)sizeof(float), x->row_stride, tile->floats);
+            for (ptrdiff_t u = 0; u < 8; u++) code_floats(coder, j + u, tile->floats + u * TILE_ROWS, n, tile);
+        }
+    }
+#endif
+    for (; j < coder->m; j++) {
+        const struct column column = get_column(x, j);
+        if (coder->coded) {
+            ok &= copy_cells(coder, j, &column, rows, first, n, tile);
+        } else if (is_narrow(column.type)) {
+            gather_of[column.type](rows ? column.data : column.data + first * column.stride, column.stride, rows, n,
+                                   tile->floats);
+            code_floats(coder, j, tile->floats, n, tile);
+        } else {
+            gather_of[column.type](rows ? column.data : column.data + first * column.stride, column.stride, rows, n,
+                                   tile->doubles);
+            code_doubles(coder, j, tile->doubles, n, tile);
+        }
+    }
+    return ok;
+}
+
+struct code_plan {
+    const struct table *x;
+    const struct coder *coder;
+    uint8_t *cells;
+    ptrdiff_t n_tasks;
+    atomic_int error, bad;
+};
+
+static void run_coding(void *context, ptrdiff_t task, int worker) {
+    struct code_plan *plan = context;
+    const ptrdiff_t m = plan->x->m, n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS;
+    const ptrdiff_t last = n_tiles * (task + 1) / plan->n_tasks;
+    struct cell_tile tile = {0};
+    (void)worker;
+    if (!sefr_allocate_tile(&tile, m)) atomic_store(&plan->error, NO_MEMORY);
+    for (ptrdiff_t t = n_tiles * task / plan->n_tasks; t < last && !atomic_load(&plan->error); t++) {
+        const ptrdiff_t first = t * TILE_ROWS, left = plan->x->n - first, n = left < TILE_ROWS ? left : TILE_ROWS;
+        if (!sefr_code_tile(plan->coder, plan->x, NULL, first, n, &tile)) atomic_store(&plan->error, BAD_CELL);
+        if (tile.any_bad) atomic_store(&plan->bad, 1);
+        for (ptrdiff_t j = 0; j < m; j++) {
+            for (ptrdiff_t i = 0; i < n; i++) plan->cells[(first + i) * m + j] = tile.cells[j * TILE_ROWS + i];
+        }
+    }
+    sefr_free_tile(&tile);
+}
+
+enum outcome sefr_code_cells(const struct table *x, const struct coder *coder, uint8_t *cells, int n_threads) {
+    struct code_plan plan = {.x = x, .coder = coder, .cells = cells};
+    const ptrdiff_t n_tasks = x->n * x->m / 262144;
+    plan.n_tasks = n_tasks < 1 ? 1 : n_tasks > 16 ? 16 : n_tasks;
+    sefr_run_tasks(run_coding, &plan, plan.n_tasks, n_threads);
+    const enum outcome outcome = (enum outcome)atomic_load(&plan.error);
+    return outcome == FINITE && atomic_load(&plan.bad) ? NOT_FINITE : outcome;
+}

@@ -1,0 +1,74 @@
+/* Coding: which cell of each feature a value lies in. Plain C: nothing here knows of Python.
+   Feature j is cut at its edges; its cells are numbered from 0: a value lies in the cell whose number is the count of
+   edges at or below it. Where missing values have cells, that of a feature is its last. */
+#ifndef SEFR_CODING_H
+#define SEFR_CODING_H
+
+#include "common/table.h"
+
+enum { TILE_ROWS = 64, MOST_CELLS = 256, TREE_LEVELS = 5, TREE_FLOATS = 48 };
+
+/* Edges as the caller has them: those of feature j are edges[starts[j]] .. edges[starts[j + 1] - 1], rising. Without
+   edges, values are cells already, in uint8. */
+struct edges {
+    const double *values; /* or NULL */
+    const int64_t *starts; /* m + 1, from 0 */
+    ptrdiff_t m;
+    bool missing;
+};
+
+/* One feature, ready to be searched: 2**levels - 1 edges, the last of them +inf where it has fewer. */
+struct feature {
+    ptrdiff_t place;  /* of its edges in wide and narrow */
+    int32_t first, n; /* its first cell among those of all features, and how many it has */
+    int32_t levels, n_edges;
+};
+
+/* A private copy, checked: the caller's memory may change while it is used. */
+struct coder {
+    ptrdiff_t m, n_cells;
+    bool missing, coded;
+    struct feature *features;
+    double *wide;  /* the edges */
+    float *narrow; /* the least float32 that is not below each: for values that are float32 or narrower */
+    float *near;   /* the nearest float32: where a search among float64 begins */
+    float *trees;  /* per feature TREE_FLOATS: the edges level by level, where there are at most TREE_LEVELS */
+    float *near_trees;
+};
+
+/* BAD_STARTS: starts do not rise from 0 to n_values, or a feature has more than MOST_CELLS cells. BAD_EDGE: edges do
+   not rise or are not finite. */
+enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, ptrdiff_t n_values);
+void sefr_free_coder(struct coder *coder);
+
+/* The memory of one task; m features. */
+struct cell_tile {
+    uint8_t *cells;         /* m x TILE_ROWS */
+    uint8_t bad[TILE_ROWS]; /* rows with a value that has no cell: NaN without a cell for it, or infinity */
+    bool any_bad;
+    float *floats; /* 8 x TILE_ROWS */
+    double doubles[TILE_ROWS];
+};
+
+bool sefr_allocate_tile(struct cell_tile *tile, ptrdiff_t m);
+void sefr_free_tile(struct cell_tile *tile);
+
+/* Code n <= TILE_ROWS rows, from `first` on, or those listed. Cells of bad values are 0. False: what should be cells
+   already is outside its feature. */
+bool sefr_code_tile(const struct coder *coder, const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n,
+                    struct cell_tile *tile);
+
+/* cells (n x m) = the cell of every value; FINITE, or NOT_FINITE where a value has none. */
+enum outcome sefr_code_cells(const struct table *x, const struct coder *coder, uint8_t *cells, int n_threads);
+
+/* Rows per group and cell: sums (n_groups x n_cells), counts (n_groups); low and high are not written. NOT_FINITE: a row
+   that counts has a value without a cell; the results are then of no use. */
+enum outcome sefr_count_cells(const struct table *x, const struct coder *coder, const struct grouping *by,
+                              const struct totals *out, int n_threads);
+
+/* out (n_rows x k) = intercept + sum over the features of table[cell]; table (k x n_cells); NaN for a bad row. */
+enum outcome sefr_cell_scores(const struct table *x, const struct coder *coder, const double *table,
+                              const double *intercept, ptrdiff_t k, const int64_t *rows, ptrdiff_t n_rows, double *out,
+                              int n_threads);
+
+#endif

@@ -1,0 +1,108 @@
+/* Rows counted per group and cell: a row is coded and counted while it is in the cache. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cells/coding.h"
+#include "common/groups.h"
+#include "common/threads.h"
+
+/* A part counts in uint32 where rows have no weights: it has fewer rows than this. */
+static const ptrdiff_t MOST_PART_ROWS = (ptrdiff_t)1 << 31;
+
+struct count_plan {
+    const struct table *x;
+    const struct coder *coder;
+    const struct grouping *by;
+    ptrdiff_t n_parts;
+    void *parts;       /* n_parts x n_groups x n_cells, uint32 or double */
+    double *row_parts; /* n_parts x n_groups */
+    atomic_int error;
+};
+
+static void count_rows(const struct count_plan *plan, const struct cell_tile *tile, const int32_t *group, ptrdiff_t n,
+                       uint32_t *counts) {
+    const struct feature *features = plan->coder->features;
+    const ptrdiff_t m = plan->coder->m;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (group[i] < 0) continue;
+        uint32_t *own = counts + group[i] * plan->coder->n_cells;
+        const uint8_t *cells = tile->cells + i;
+        for (ptrdiff_t j = 0; j < m; j++) own[features[j].first + cells[j * TILE_ROWS]]++;
+    }
+}
+
+static void count_weighted(const struct count_plan *plan, const struct cell_tile *tile, const int32_t *group,
+                           const double *weight, ptrdiff_t n, double *counts) {
+    const struct feature *features = plan->coder->features;
+    const ptrdiff_t m = plan->coder->m;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (group[i] < 0) continue;
+        double *own = counts + group[i] * plan->coder->n_cells;
+        const uint8_t *cells = tile->cells + i;
+        for (ptrdiff_t j = 0; j < m; j++) own[features[j].first + cells[j * TILE_ROWS]] += weight[i];
+    }
+}
+
+static void run_count(void *context, ptrdiff_t task, int worker) {
+    struct count_plan *plan = context;
+    const ptrdiff_t n_groups = plan->by->n_groups, size = n_groups * plan->coder->n_cells;
+    const ptrdiff_t n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS, last = n_tiles * (task + 1) / plan->n_parts;
+    const bool weighted = plan->by->weights;
+    double *rows = plan->row_parts + task * n_groups, weight[TILE_ROWS];
+    int32_t group[TILE_ROWS];
+    struct cell_tile tile = {0};
+    (void)worker;
+    if (!sefr_allocate_tile(&tile, plan->coder->m)) atomic_store(&plan->error, NO_MEMORY);
+    for (ptrdiff_t t = n_tiles * task / plan->n_parts; t < last && !atomic_load(&plan->error); t++) {
+        const ptrdiff_t first = t * TILE_ROWS, left = plan->x->n - first, n = left < TILE_ROWS ? left : TILE_ROWS;
+        if (!read_weighted_groups(plan->by, first, n, group, weight)) atomic_store(&plan->error, BAD_CODE);
+        if (!sefr_code_tile(plan->coder, plan->x, NULL, first, n, &tile)) atomic_store(&plan->error, BAD_CELL);
+        if (atomic_load(&plan->error)) break;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            if (group[i] < 0) continue;
+            rows[group[i]] += weight[i];
+            if (tile.bad[i]) atomic_store(&plan->error, NOT_FINITE);
+        }
+        if (weighted) {
+            count_weighted(plan, &tile, group, weight, n, (double *)plan->parts + task * size);
+        } else {
+            count_rows(plan, &tile, group, n, (uint32_t *)plan->parts + task * size);
+        }
+    }
+    sefr_free_tile(&tile);
+}
+
+static void combine(const struct count_plan *plan, const struct totals *out) {
+    const ptrdiff_t n_groups = plan->by->n_groups, size = n_groups * plan->coder->n_cells;
+    memset(out->sums, 0, (size_t)size * sizeof(double));
+    memset(out->counts, 0, (size_t)n_groups * sizeof(double));
+    for (ptrdiff_t p = 0; p < plan->n_parts; p++) {
+        const double *weighted = (const double *)plan->parts + p * size;
+        const uint32_t *whole = (const uint32_t *)plan->parts + p * size;
+        for (ptrdiff_t c = 0; c < size; c++) out->sums[c] += plan->by->weights ? weighted[c] : (double)whole[c];
+        for (ptrdiff_t g = 0; g < n_groups; g++) out->counts[g] += plan->row_parts[p * n_groups + g];
+    }
+}
+
+enum outcome sefr_count_cells(const struct table *x, const struct coder *coder, const struct grouping *by,
+                              const struct totals *out, int n_threads) {
+    struct count_plan plan = {.x = x, .coder = coder, .by = by};
+    const ptrdiff_t size = by->n_groups * coder->n_cells;
+    /* a part reads 2**18 values, and 4 times as many as it counts into */
+    const ptrdiff_t values = x->n * x->m, most = values / 262144, fit = values / (4 * size + 1);
+    plan.n_parts = most < fit ? most : fit;
+    plan.n_parts = plan.n_parts < 1 ? 1 : plan.n_parts > 16 ? 16 : plan.n_parts;
+    if (x->n / plan.n_parts >= MOST_PART_ROWS) plan.n_parts = x->n / MOST_PART_ROWS + 1;
+    plan.parts = calloc((size_t)(plan.n_parts * size) + 1, by->weights ? sizeof(double) : sizeof(uint32_t));
+    plan.row_parts = calloc((size_t)(plan.n_parts * by->n_groups) + 1, sizeof(double));
+    enum outcome outcome = NO_MEMORY;
+    if (plan.parts && plan.row_parts) {
+        sefr_run_tasks(run_count, &plan, plan.n_parts, n_threads);
+        outcome = (enum outcome)atomic_load(&plan.error);
+        if (outcome == FINITE) combine(&plan, out);
+    }
+    free(plan.parts);
+    free(plan.row_parts);
+    return outcome;
+}

@@ -1,0 +1,231 @@
+#include "python/arguments.h"
+
+#include "cells/coding.h"
+#include "cells/edges.h"
+#include "refine/gradient_cells.h"
+
+/* Features are cut at `edges`, e of them, from starts[j] on for feature j; there are n rows, m features, s = m + 1, c
+   cells, g groups, k scores and r rows that are scored. None for edges: X holds cells. */
+#define CODER READS_OR_NONE("edges", F64, "e"), READS("starts", I64, "s"), OTHER_ARGUMENT("missing")
+
+static bool prepare(struct coder *coder, const struct call *call, Py_ssize_t at) {
+    const struct array *values = &call->arrays[at], *starts = &call->arrays[at + 1];
+    const int missing = PyObject_IsTrue(call->values[at + 2]);
+    if (missing < 0) return false;
+    if (starts->view.shape[0] < 1) {
+        PyErr_Format(PyExc_ValueError, "starts is empty");
+        return false;
+    }
+    const struct edges edges = {data_of(values), data_of(starts), starts->view.shape[0] - 1, missing};
+    const enum outcome outcome = sefr_prepare_coder(coder, &edges, values->held ? values->view.shape[0] : 0);
+    if (outcome != FINITE) sefr_refuse(outcome, 0);
+    return outcome == FINITE;
+}
+
+/* X and the coder are of the same features, and X is of cells where there are no edges. */
+static bool check_table(const struct table *x, const struct coder *coder) {
+    if (x->m != coder->m) {
+        PyErr_Format(PyExc_ValueError, "X has %zd columns, starts is for %zd", x->m, coder->m);
+        return false;
+    }
+    if (coder->coded && (x->columns || x->type != U8)) {
+        PyErr_Format(PyExc_TypeError, "X must be cells in uint8 where edges is None");
+        return false;
+    }
+    return true;
+}
+
+PyObject *sefr_py_code_cells(FASTCALL) {
+    static const struct argument arguments[] = {OTHER_ARGUMENT("X"), CODER, WRITES("cells", U8, "nm"),
+                                                OTHER_ARGUMENT("n_threads")};
+    struct call call;
+    struct held_table table = {0};
+    struct coder coder = {0};
+    PyObject *result = NULL;
+    int n_threads;
+    (void)self;
+    if (sefr_begin_call(&call, "code_cells", arguments, 6, args, n_args, kwnames) &&
+        sefr_hold_table(&table, call.values[0], -1) &&
+        sefr_get_int(call.values[5], "n_threads", 1, INT32_MAX, &n_threads) && prepare(&coder, &call, 1) &&
+        check_table(&table.x, &coder) && sefr_check_shape(&call.arrays[4], "cells", table.x.n, table.x.m)) {
+        enum outcome outcome;
+        Py_BEGIN_ALLOW_THREADS;
+        outcome = sefr_code_cells(&table.x, &coder, data_of(&call.arrays[4]), n_threads);
+        Py_END_ALLOW_THREADS;
+        result = outcome == FINITE || outcome == NOT_FINITE ? PyBool_FromLong(outcome == FINITE)
+                                                            : sefr_refuse(outcome, 0);
+    }
+    sefr_free_coder(&coder);
+    sefr_release_table(&table);
+    sefr_end_call(&call);
+    return result;
+}
+
+PyObject *sefr_py_count_cells(FASTCALL) {
+    enum { X, EDGES, STARTS, MISSING, CODES, WEIGHTS, SUMS, COUNTS, N_THREADS, N_ARGUMENTS };
+    static const struct argument arguments[N_ARGUMENTS] = {OTHER_ARGUMENT("X"),
+                                                           CODER,
+                                                           READS("codes", I32, "n"),
+                                                           READS_OR_NONE("weights", F64, "n"),
+                                                           WRITES("sums", F64, "gc"),
+                                                           WRITES("counts", F64, "g"),
+                                                           OTHER_ARGUMENT("n_threads")};
+    struct call call;
+    struct held_table table = {0};
+    struct coder coder = {0};
+    PyObject *result = NULL;
+    int n_threads;
+    (void)self;
+    if (sefr_begin_call(&call, "count_cells", arguments, N_ARGUMENTS, args, n_args, kwnames) &&
+        sefr_hold_table(&table, call.values[X], call.arrays[CODES].view.shape[0]) &&
+        sefr_get_int(call.values[N_THREADS], "n_threads", 1, INT32_MAX, &n_threads) && prepare(&coder, &call, EDGES) &&
+        check_table(&table.x, &coder)) {
+        const Py_ssize_t n_groups = call.arrays[SUMS].view.shape[0];
+        if (n_groups < 1 || n_groups > INT32_MAX) {
+            PyErr_Format(PyExc_ValueError, "sums has %zd rows, not 1 to 2**31 - 1", n_groups);
+        } else if (sefr_check_shape(&call.arrays[CODES], "codes", table.x.n, -1) &&
+                   (!call.arrays[WEIGHTS].held || sefr_check_shape(&call.arrays[WEIGHTS], "weights", table.x.n, -1)) &&
+                   sefr_check_shape(&call.arrays[SUMS], "sums", n_groups, coder.n_cells) &&
+                   sefr_check_shape(&call.arrays[COUNTS], "counts", n_groups, -1)) {
+            const struct grouping by = {data_of(&call.arrays[CODES]), data_of(&call.arrays[WEIGHTS]),
+                                        (int32_t)n_groups, (int32_t)n_groups};
+            const struct totals out = {data_of(&call.arrays[SUMS]), data_of(&call.arrays[COUNTS]), NULL, NULL, NULL};
+            enum outcome outcome;
+            Py_BEGIN_ALLOW_THREADS;
+            outcome = sefr_count_cells(&table.x, &coder, &by, &out, n_threads);
+            Py_END_ALLOW_THREADS;
+            result = outcome == FINITE || outcome == NOT_FINITE ? PyBool_FromLong(outcome == FINITE)
+                                                                : sefr_refuse(outcome, by.n_groups);
+        }
+    }
+    sefr_free_coder(&coder);
+    sefr_release_table(&table);
+    sefr_end_call(&call);
+    return result;
+}
+
+PyObject *sefr_py_cell_scores(FASTCALL) {
+    enum { X, EDGES, STARTS, MISSING, TABLE, INTERCEPT, ROWS, OUT, N_THREADS, N_ARGUMENTS };
+    static const struct argument arguments[N_ARGUMENTS] = {OTHER_ARGUMENT("X"),
+                                                           CODER,
+                                                           READS("table", F64, "kc"),
+                                                           READS("intercept", F64, "k"),
+                                                           READS_OR_NONE("rows", I64, "r"),
+                                                           WRITES("out", F64, "rk"),
+                                                           OTHER_ARGUMENT("n_threads")};
+    struct call call;
+    struct held_table table = {0};
+    struct coder coder = {0};
+    PyObject *result = NULL;
+    int n_threads;
+    (void)self;
+    if (sefr_begin_call(&call, "cell_scores", arguments, N_ARGUMENTS, args, n_args, kwnames) &&
+        sefr_hold_table(&table, call.values[X], -1) &&
+        sefr_get_int(call.values[N_THREADS], "n_threads", 1, INT32_MAX, &n_threads) && prepare(&coder, &call, EDGES) &&
+        check_table(&table.x, &coder)) {
+        const struct array *arrays = call.arrays;
+        const Py_ssize_t k = arrays[TABLE].view.shape[0];
+        const Py_ssize_t n_rows = arrays[ROWS].held ? arrays[ROWS].view.shape[0] : table.x.n;
+        if (sefr_check_shape(&arrays[TABLE], "table", k, coder.n_cells) &&
+            sefr_check_shape(&arrays[INTERCEPT], "intercept", k, -1) &&
+            sefr_check_shape(&arrays[OUT], "out", n_rows, k)) {
+            enum outcome outcome;
+            Py_BEGIN_ALLOW_THREADS;
+            outcome = sefr_cell_scores(&table.x, &coder, data_of(&arrays[TABLE]), data_of(&arrays[INTERCEPT]), k,
+                                       data_of(&arrays[ROWS]), n_rows, data_of(&arrays[OUT]), n_threads);
+            Py_END_ALLOW_THREADS;
+            result = outcome == FINITE ? Py_NewRef(Py_None) : sefr_refuse(outcome, 0);
+        }
+    }
+    sefr_free_coder(&coder);
+    sefr_release_table(&table);
+    sefr_end_call(&call);
+    return result;
+}
+
+PyObject *sefr_py_gradient_cells(FASTCALL) {
+    enum {
+        CELLS,
+        STARTS,
+        MISSING,
+        CODES,
+        WEIGHTS,
+        CLASS_WEIGHTS,
+        TABLE,
+        INTERCEPT,
+        TABLE_GRADIENT,
+        INTERCEPT_GRADIENT,
+        N_THREADS,
+        N_ARGUMENTS
+    };
+    static const struct argument arguments[N_ARGUMENTS] = {READS("cells", U8, "nm"),
+                                                           READS("starts", I64, "s"),
+                                                           OTHER_ARGUMENT("missing"),
+                                                           READS("codes", I32, "n"),
+                                                           READS_OR_NONE("weights", F64, "n"),
+                                                           READS("class_weights", F64, "k"),
+                                                           READS("table", F64, "rc"),
+                                                           READS("intercept", F64, "r"),
+                                                           WRITES("table_gradient", F64, "rc"),
+                                                           WRITES("intercept_gradient", F64, "r"),
+                                                           OTHER_ARGUMENT("n_threads")};
+    struct call call;
+    struct coder coder = {0};
+    PyObject *result = NULL;
+    int n_threads;
+    (void)self;
+    if (sefr_begin_call(&call, "gradient_cells", arguments, N_ARGUMENTS, args, n_args, kwnames) &&
+        sefr_get_int(call.values[N_THREADS], "n_threads", 1, INT32_MAX, &n_threads)) {
+        const struct array *arrays = call.arrays;
+        const int missing = PyObject_IsTrue(call.values[MISSING]);
+        const Py_ssize_t n = arrays[CELLS].view.shape[0], m = arrays[CELLS].view.shape[1];
+        const Py_ssize_t n_scores = arrays[TABLE].view.shape[0], n_classes = arrays[CLASS_WEIGHTS].view.shape[0];
+        const struct edges edges = {NULL, data_of(&arrays[STARTS]), m, missing > 0};
+        enum outcome outcome = FINITE;
+        double loss = 0.0;
+        if (missing < 0) {
+            /* an error is set */
+        } else if (n_classes < 2 || n_classes > INT32_MAX || n_scores != (n_classes == 2 ? 1 : n_classes)) {
+            PyErr_Format(PyExc_ValueError, "%zd scores for %zd classes: one for two classes, else one per class",
+                         n_scores, n_classes);
+        } else if (!sefr_check_shape(&arrays[STARTS], "starts", m + 1, -1)) {
+            /* an error is set */
+        } else if ((outcome = sefr_prepare_coder(&coder, &edges, 0)) != FINITE) {
+            sefr_refuse(outcome, 0);
+        } else if (sefr_check_shapes(&call, "nmscrk",
+                                     (Py_ssize_t[]){n, m, m + 1, coder.n_cells, n_scores, n_classes})) {
+            const struct grouping by = {data_of(&arrays[CODES]), data_of(&arrays[WEIGHTS]), (int32_t)n_classes,
+                                        (int32_t)n_classes};
+            const struct model model = {data_of(&arrays[TABLE]), data_of(&arrays[INTERCEPT]),
+                                        data_of(&arrays[CLASS_WEIGHTS]), (int32_t)n_scores, (int32_t)n_classes};
+            const struct gradient out = {data_of(&arrays[TABLE_GRADIENT]), data_of(&arrays[INTERCEPT_GRADIENT]), &loss};
+            Py_BEGIN_ALLOW_THREADS;
+            outcome = sefr_gradient_cells(data_of(&arrays[CELLS]), n, &coder, &by, &model, &out, n_threads);
+            Py_END_ALLOW_THREADS;
+            result = outcome == FINITE ? PyFloat_FromDouble(loss) : sefr_refuse(outcome, by.n_groups);
+        }
+    }
+    sefr_free_coder(&coder);
+    sefr_end_call(&call);
+    return result;
+}
+
+PyObject *sefr_py_find_edges(FASTCALL) {
+    static const struct argument arguments[] = {READS("values", F64, "mn"), OTHER_ARGUMENT("most"),
+                                                WRITES("edges", F64, "e"), WRITES("starts", I64, "s")};
+    struct call call;
+    PyObject *result = NULL;
+    int most;
+    (void)self;
+    if (sefr_begin_call(&call, "find_edges", arguments, 4, args, n_args, kwnames) &&
+        sefr_get_int(call.values[1], "most", 2, MOST_CELLS, &most)) {
+        const Py_ssize_t m = call.arrays[0].view.shape[0], n = call.arrays[0].view.shape[1];
+        if (sefr_check_shape(&call.arrays[2], "edges", m * (most - 1), -1) &&
+            sefr_check_shape(&call.arrays[3], "starts", m + 1, -1)) {
+            sefr_find_edges(data_of(&call.arrays[0]), m, n, most, data_of(&call.arrays[2]), data_of(&call.arrays[3]));
+            result = Py_NewRef(Py_None);
+        }
+    }
+    sefr_end_call(&call);
+    return result;
+}

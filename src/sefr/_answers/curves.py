@@ -1,0 +1,65 @@
+"""Curves: what each feature adds to the scores over its range, where features are cut into bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._rows.cells import Categories
+from .._system.types import Floats
+from .._system.value import Value
+from .fitted import Fitted
+
+
+@dataclass(frozen=True)
+class Curve(Value):
+    """The effect of one feature.
+
+    ``effects`` (R, bins) is what a value of each bin adds to each score, ``rows`` (bins,) how many training
+    rows lie in the bin, by weight. Bins are cut at ``edges``, one fewer than there are bins; a feature with
+    ``categories`` has a bin for each, and a last one for any other value. What a missing value adds, and how
+    many there were, is ``missing_effects`` (R,) and ``missing_rows``, None where it has no cell.
+    """
+
+    name: str
+    edges: Floats
+    categories: Categories | None
+    effects: Floats
+    rows: Floats
+    missing_effects: Floats | None
+    missing_rows: float | None
+
+    @property
+    def importance(self) -> float:
+        """How much the feature moves the scores: the mean size of its effect over the training rows."""
+        effects, rows = self.effects, self.rows
+        if self.missing_effects is not None and self.missing_rows is not None:
+            effects = np.column_stack([effects, self.missing_effects])
+            rows = np.append(rows, self.missing_rows)
+        total = rows.sum()
+        return float((np.abs(effects) @ rows).mean() / total) if total else 0.0
+
+
+def curves_of(fitted: Fitted) -> list[Curve]:
+    """Return the curve of every feature of a model with bins."""
+    coder, table, summary = fitted.summary.coder, fitted.table, fitted.summary
+    if coder is None or table is None:
+        raise ValueError("this model has no curves: it was made with bins=None")
+    rows = summary.sums.sum(axis=0)
+    names = summary.feature_names
+    found = []
+    for j, (first, end) in enumerate(zip(coder.offsets[:-1], coder.offsets[1:], strict=True)):
+        last = end - 1 if coder.missing else end
+        found.append(
+            Curve(
+                str(j) if names is None else names[j],
+                coder.edges[coder.starts[j] : coder.starts[j + 1]],
+                coder.categories.get(j),
+                table[:, first:last],
+                rows[first:last],
+                table[:, last] if coder.missing else None,
+                float(rows[last]) if coder.missing else None,
+            )
+        )
+    return found

@@ -1,0 +1,29 @@
+"""The settings of a model, checked."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from .._rows.cells.coder import check_bins
+from .._system.types import Settings
+
+
+def check_settings(settings: Settings) -> None:
+    """Raise an error that names the first setting that has no meaning."""
+    scale, epsilon, missing = settings["scale"], settings["epsilon"], settings["missing"]
+    passes, n_jobs, verbose = settings["passes"], settings["n_jobs"], settings["verbose"]
+    if isinstance(scale, str) and scale != "minmax":
+        raise ValueError(f"scale must be 'minmax', None or a pair (low, high), not {scale!r}")
+    if not isinstance(epsilon, Real) or not 0 <= float(epsilon) < np.inf:
+        raise ValueError(f"epsilon must be a number from 0 up, not {epsilon!r}")
+    if missing not in ("error", "ignore"):
+        raise ValueError(f"missing must be 'error' or 'ignore', not {missing!r}")
+    check_bins(settings["bins"])
+    if not isinstance(passes, Integral) or isinstance(passes, bool) or passes < 1:
+        raise ValueError(f"passes must be a whole number from 1 up, not {passes!r}")
+    if n_jobs is not None and not isinstance(n_jobs, Integral):
+        raise ValueError(f"n_jobs must be None or an integer, not {n_jobs!r}")
+    if not isinstance(verbose, Integral):
+        raise ValueError(f"verbose must be a whole number, not {verbose!r}")

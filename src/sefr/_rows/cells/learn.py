@@ -1,0 +1,133 @@
+"""Where to cut features: equal widths of known ranges, or quantiles of a sample of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import _native
+from ..._system.types import Floats, Indices
+from ..labelled import Labelled
+from ..matrix import Matrix
+from ..ranges import known_ranges
+from .categories import Categories
+from .coder import MOST_CELLS, Coder, check_bins, given_coder
+
+# Rows whose quantiles are the edges. Of 32 bins each has 256 rows of the sample: its share is known to 6 %.
+SAMPLE_ROWS = 1 << 13
+FEWEST_ROWS = 512
+SAMPLE_CELLS = 1 << 24
+# Values that are sorted at a time.
+SORTED_CELLS = 1 << 22
+GOLDEN = (5**0.5 - 1) / 2
+
+
+class Cut(NamedTuple):
+    """How features are to be cut: the settings of a model that say so."""
+
+    bins: Any
+    scale: Any
+    missing: str
+
+    @classmethod
+    def of(cls, bins: Any, scale: Any, missing: str) -> Cut | None:
+        """Return the settings, or None where features are not cut."""
+        return None if bins is None else cls(bins, scale, missing)
+
+    @property
+    def given(self) -> dict[int, Categories] | None:
+        """The categories of features where edges are given, by their numbers; None where they are learned."""
+        if isinstance(self.bins, int | np.integer):
+            return None
+        return {j: part for j, part in enumerate(self.bins) if isinstance(part, Categories)}
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the rows have no say in where the edges lie."""
+        return not isinstance(self.bins, int | np.integer) or not isinstance(self.scale, str | None)
+
+
+def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) -> Coder:
+    """Return where the features of rows are cut; a feature with categories has a cell for each."""
+    matrix = rows.matrix
+    missing = cut.missing == "ignore"
+    if not isinstance(cut.bins, int | np.integer):
+        return given_coder(cut.bins, matrix.shape[1], missing=missing)
+    check_bins(cut.bins)
+    most = int(cut.bins)
+    if missing and most == MOST_CELLS:
+        most -= 1  # a cell number is a byte, and one is for missing values
+    if cut.scale is None or isinstance(cut.scale, str):
+        edges = quantile_edges(matrix, *sample_of_values(rows), most)
+    else:
+        edges = equal_edges(*known_ranges(cut.scale, matrix.shape[1]), most)
+    return Coder.of([categories.get(j, own) for j, own in enumerate(edges)], missing=missing)
+
+
+def equal_edges(low: Floats, high: Floats, most: int) -> list[Floats]:
+    """Return the edges that cut each range into parts of the same width."""
+    part = np.arange(1, most) / most
+    return [np.unique(low[j] + (high[j] - low[j]) * part) for j in range(len(low))]
+
+
+def sample_of_values(rows: Labelled) -> tuple[Indices, Floats | None]:
+    """Return the rows that edges are taken from, and their weights: all that count, or some, by weight.
+
+    Some are spread with a step that is never even, so that no period of the rows meets it.
+    """
+    live = rows.codes >= 0
+    if rows.weights is not None:
+        live &= rows.weights > 0
+    at = np.flatnonzero(live)
+    most = int(np.clip(SAMPLE_CELLS // rows.matrix.shape[1], FEWEST_ROWS, SAMPLE_ROWS))
+    if len(at) <= most:
+        return at, None if rows.weights is None else rows.weights[at]
+    places = (np.arange(most) + np.arange(most) * GOLDEN % 1) / most
+    if rows.weights is None:
+        return at[(places * len(at)).astype(np.int64)], None
+    ends = np.cumsum(rows.weights[at])
+    return at[np.minimum(np.searchsorted(ends, places * ends[-1], side="right"), len(at) - 1)], None
+
+
+def quantile_edges(matrix: Matrix, at: Indices, weights: Floats | None, most: int) -> list[Floats]:
+    """Return edges that cut each feature into at most ``most`` cells of about as many rows.
+
+    Each edge is a value that occurs. Where there are few values, every one but the lowest is an edge.
+    """
+    found: list[Floats] = []
+    step = max(1, SORTED_CELLS // max(1, len(at)))
+    n_features = matrix.shape[1]
+    for first in range(0, n_features, step):
+        some = np.arange(first, min(first + step, n_features))
+        columns = slice(None) if len(some) == n_features else some
+        values = np.array(matrix.block(at, columns).T, order="C")
+        values[~np.isfinite(values)] = np.nan
+        found += _edges(values, most) if weights is None else _weighted_edges(values, weights, most)
+    return found
+
+
+def _edges(values: Floats, most: int) -> list[Floats]:
+    values.sort(axis=1)
+    edges, starts = np.empty(len(values) * (most - 1)), np.empty(len(values) + 1, dtype=np.int64)
+    _native.find_edges(values, most, edges, starts)
+    return [edges[start:end] for start, end in pairwise(starts)]
+
+
+def _weighted_edges(values: Floats, weights: Floats, most: int) -> list[Floats]:
+    """Return the same for rows that count several times: with weights of 1, what ``_edges`` returns."""
+    found = []
+    for own in values:
+        order = np.argsort(own, kind="stable")
+        order = order[: np.count_nonzero(~np.isnan(own))]
+        rising, ends = own[order], np.cumsum(weights[order])
+        edges = np.unique(rising)[1:]
+        if len(edges) >= most:
+            # the least value with k / most of the weight at or below it
+            at = np.searchsorted(ends * most, np.arange(1, most) * ends[-1], side="left")
+            edges = np.unique(rising[np.minimum(at, len(rising) - 1)])
+            edges = edges[edges > rising[0]]
+        found.append(edges)
+    return found

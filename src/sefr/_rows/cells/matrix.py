@@ -1,0 +1,144 @@
+"""``Cells``: rows seen through a coder, a column of 0 and 1 per cell. The columns are never written out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from functools import cached_property
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _native
+from ..._system.types import Floats, Indices
+from ..matrix import (
+    Columns,
+    Dense,
+    Gradient,
+    Grouping,
+    LinearModel,
+    Matrix,
+    Raw,
+    Sparse,
+    Stacked,
+    Standardisation,
+    WeightedRows,
+)
+from ..matrix.base import Index
+from .coder import Coder
+from .sparse import SparseCells
+
+
+def code_matrix(matrix: Matrix, coder: Coder) -> Matrix:
+    """Return rows seen through a coder; as they are where they are so already."""
+    if matrix.coder is not None:
+        return matrix
+    if isinstance(matrix, Sparse):
+        return SparseCells(matrix, coder)
+    return Cells(matrix, coder)
+
+
+class Cells(Matrix):
+    """The cells of the rows of a dense matrix."""
+
+    whole = True
+    exact = True
+
+    def __init__(self, matrix: Matrix, coder: Coder) -> None:
+        self.matrix = matrix
+        self.coder: Coder = coder
+        self.shape = (matrix.shape[0], coder.n_cells)
+
+    @property
+    def n_features(self) -> int:
+        return self.matrix.shape[1]
+
+    @cached_property
+    def cells(self) -> NDArray[np.uint8]:
+        """The cell of every value within its feature (n, m): coded once, for all passes."""
+        cells = np.empty(self.matrix.shape, dtype=np.uint8)
+        for rows, values in self._operands():
+            _native.code_cells(values, *self._cut, cells[rows], 1)
+        return cells
+
+    @property
+    def _cut(self) -> tuple[Floats, NDArray[np.int64], bool]:
+        return self.coder.edges, self.coder.starts, self.coder.missing
+
+    def _operands(self, rows: Indices | None = None) -> Iterator[tuple[slice, Any]]:
+        """Yield the values as the kernels read them, each part with its place."""
+        matrix = self.matrix
+        if rows is None and isinstance(matrix, Columns):
+            yield slice(0, matrix.shape[0]), matrix.columns
+        elif rows is None and isinstance(matrix, Dense) and matrix.known:
+            yield slice(0, matrix.shape[0]), matrix.array
+        elif rows is None and isinstance(matrix, Stacked):
+            start = 0
+            for piece in matrix.pieces:
+                yield slice(start, start + piece.shape[0]), piece.columns
+                start += piece.shape[0]
+        else:
+            yield from matrix.blocks(rows=rows)
+
+    def summarise(self, groups: Grouping, *, missing: bool = False, n_threads: int = 1) -> Raw:
+        parts = (self._count(values, groups.take(rows), n_threads) for rows, values in self._operands())
+        return functools.reduce(add, parts)
+
+    def _count(self, values: Any, groups: Grouping, n_threads: int) -> Raw:
+        codes, weights, n_classes, n_folds = groups
+        sums, counts = np.empty((n_classes * n_folds, self.shape[1])), np.empty(n_classes * n_folds)
+        finite = _native.count_cells(values, *self._cut, codes, weights, sums, counts, n_threads)
+        low, high = np.zeros((n_folds, self.shape[1])), np.ones((n_folds, self.shape[1]))
+        return Raw(sums, counts, low, high, None, finite)
+
+    def scores(
+        self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1
+    ) -> Floats:
+        """Return the sums of table entries; NaN for a row with a value that has no cell."""
+        out = np.empty((self.shape[0] if rows is None else len(rows), len(coef)))
+        if "cells" in self.__dict__:
+            cut = (None, self.coder.starts, self.coder.missing)
+            _native.cell_scores(self.cells, *cut, coef, intercept, rows, out, n_threads)
+            return out
+        direct = isinstance(self.matrix, Columns) or (isinstance(self.matrix, Dense) and self.matrix.known)
+        if direct:
+            ((_, values),) = self._operands()
+            _native.cell_scores(values, *self._cut, coef, intercept, rows, out, n_threads)
+            return out
+        for place, values in self._operands(rows):
+            _native.cell_scores(values, *self._cut, coef, intercept, None, out[place], n_threads)
+        return out
+
+    def gradient(
+        self, rows: WeightedRows, standard: Standardisation, model: LinearModel, n_threads: int = 1
+    ) -> Gradient:
+        """Return the loss of a table and its derivatives; ``standard`` is not used: cells are 0 and 1."""
+        coef, intercept = np.empty(model.coef.shape), np.empty(len(model.coef))
+        cut = (self.coder.starts, self.coder.missing)
+        loss = _native.gradient_cells(self.cells, *cut, *rows, *model, coef, intercept, n_threads)
+        return Gradient(loss, coef, intercept)
+
+    def block(self, rows: Index, columns: Index = slice(None)) -> Floats:
+        """Return the cells of some rows, written out."""
+        cells = self.coder.code(self.matrix.block(rows))
+        out = np.zeros((len(cells), self.shape[1]))
+        out[np.arange(len(cells))[:, None], self.coder.offsets[:-1] + cells] = 1
+        return out[:, columns]
+
+    def take(self, rows: Indices) -> Cells:
+        taken = Cells(self.matrix.take(rows), self.coder)
+        if "cells" in self.__dict__:
+            taken.__dict__["cells"] = self.cells[rows]
+        return taken
+
+    def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
+        """Compare values; ``columns`` are cells, of whose features the values are compared."""
+        features = columns if isinstance(columns, slice) else np.unique(self.coder.feature_of[columns])
+        return self.matrix.repeats(rows, features)
+
+    def bad_cell(
+        self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False
+    ) -> tuple[int, int, float] | None:
+        return self.matrix.bad_cell(skip=skip, missing=missing and self.coder.missing)

@@ -1,0 +1,63 @@
+"""Edges and categories as lists and dictionaries of plain values, as JSON holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._system.types import Fields
+from .categories import Categories
+from .coder import Coder, given_coder
+
+
+def plain_parts(parts: Sequence[Any]) -> list[Any]:
+    """Return the edges of each feature as a list, or its categories as ``{"categories": [...]}``."""
+    return [
+        {"categories": [_plain(value) for value in part]}
+        if isinstance(part, Categories)
+        else np.asarray(part, dtype=np.float64).tolist()
+        for part in parts
+    ]
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    if type(value) not in (str, int, float, bool):
+        raise TypeError(f"a category of type {type(value).__name__} cannot be saved; use text or numbers")
+    return value
+
+
+def parts_of(plain: Any) -> list[Any]:
+    """Return what ``plain_parts`` was made of; ``ValueError`` for anything else."""
+    if not isinstance(plain, list):
+        raise ValueError("bins must be a list with an entry per feature")
+    return [_part(entry, j) for j, entry in enumerate(plain)]
+
+
+def _part(entry: Any, feature: int) -> Any:
+    if isinstance(entry, dict):
+        values = entry.get("categories") if len(entry) == 1 else None
+        if not isinstance(values, list) or any(type(v) not in (str, int, float, bool) for v in values):
+            raise ValueError(f"bins: feature {feature} has no list of categories")
+        return Categories(values)
+    if not isinstance(entry, list) or not all(type(edge) in (int, float) for edge in entry):
+        raise ValueError(f"bins: feature {feature} has no list of edges")
+    return np.array(entry, dtype=np.float64)
+
+
+def plain_coder(coder: Coder) -> Fields:
+    """Return a coder as a dictionary."""
+    return {"missing": coder.missing, "edges": plain_parts(coder.parts)}
+
+
+def coder_of(plain: Any, n_features: int) -> Coder:
+    """Return the coder that ``plain_coder`` was made of; ``ValueError`` for anything else."""
+    if (
+        not isinstance(plain, dict)
+        or set(plain) != {"missing", "edges"}
+        or type(plain["missing"]) is not bool
+    ):
+        raise ValueError("bins must have edges, and whether missing values have a bin")
+    return given_coder(parts_of(plain["edges"]), n_features, missing=plain["missing"])

@@ -1,0 +1,79 @@
+"""Drift of a board's answers, as ``sefr_drift`` notices it, to the bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST = (1 << 32) - 1
+
+
+class Drift:
+    """An alarm when the mean of the leads leaves its range.
+
+    The lead of an answer is how far its score lies from the border, or from the next class
+    (``Twin.leads``); no label is needed. Leads are summed over blocks. The first ``blocks`` sums set the
+    range: from the lowest to the highest, and half of that distance more on both sides.
+
+    Parameters
+    ----------
+    length : int
+        Answers per block, 1 to 65535.
+    blocks : int, default=16
+        Blocks that set the range, 1 to 255.
+
+    Attributes
+    ----------
+    low, high : int
+        The range of the sums of a block, once it is set: what ``SEFR_DRIFT_RANGE`` takes.
+
+    Examples
+    --------
+    >>> from sefr.device import Drift
+    >>> drift = Drift(length=2, blocks=2)
+    >>> drift.watch([10, 12, 14, 12, 12, 12, 5, 6]).tolist()
+    [False, False, False, False, False, False, False, True]
+    >>> drift.low, drift.high
+    (20, 28)
+    """
+
+    def __init__(self, length: int, blocks: int = 16) -> None:
+        if not 1 <= length <= 65535:
+            raise ValueError(f"length must be 1 to 65535, not {length!r}")
+        if not 1 <= blocks <= 255:
+            raise ValueError(f"blocks must be 1 to 255, not {blocks!r}")
+        self.length, self.blocks = length, blocks
+        self.low = self.high = 0
+        self._done, self._seen, self._sum = 0, 0, 0
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the range is set."""
+        return self._done >= self.blocks
+
+    def watch(self, leads: Any) -> NDArray[np.bool_]:
+        """Count leads in their order; return where an alarm was given."""
+        values = np.asarray(leads)
+        if values.ndim != 1 or values.dtype.kind not in "iu" or ((values < 0) | (values > MOST)).any():
+            raise ValueError(f"leads must be a row of whole numbers from 0 to {MOST}")
+        alarms = np.zeros(len(values), np.bool_)
+        for i, lead in enumerate(values.tolist()):
+            self._sum += lead
+            self._seen += 1
+            if self._seen == self.length:
+                alarms[i] = self._end(self._sum)
+                self._sum = self._seen = 0
+        return alarms
+
+    def _end(self, total: int) -> bool:
+        if self.is_set:
+            return not self.low <= total <= self.high
+        first = self._done == 0
+        self.low, self.high = (total, total) if first else (min(self.low, total), max(self.high, total))
+        self._done += 1
+        if self.is_set:
+            more = (self.high - self.low) >> 1
+            self.low, self.high = max(self.low - more, 0), self.high + more
+        return False

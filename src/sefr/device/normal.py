@@ -1,0 +1,197 @@
+"""What is normal: one class, as ``sefr_normal`` on a board learns it, to the bit."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._system.atomic_file import atomic_file
+from .names import identifier
+
+MOST = 256  # SEFR_NORMAL_RECORDS
+ON_A_LINE = 20
+HEADER = """/* What is normal, learned from {count} records of {m} bytes; flagged above {threshold}.
+ * sefr_normal_check(&{name}_model, record) says SEFR_UNKNOWN where a record is not; learning can go on. */
+#ifndef {guard}_SEFR_NORMAL_H
+#define {guard}_SEFR_NORMAL_H
+
+#include <sefr_normal.h>
+
+typedef char {name}_does_not_fit[SEFR_FITS(SEFR_NORMAL_BYTES({m}), {m}, 2) ? 1 : -1];
+{tables}
+static sefr_normal {name}_model = {{
+    {m}, {count}, {half_life}, 1, {threshold}UL, {name}_sums, {name}_squares, {name}_means, {name}_scales,
+}};
+
+#endif
+"""
+
+
+class Normal:
+    """A model of normal records, to flag the others.
+
+    The score of a record is the sum of its squared distances from the means, each in sixteenths of a standard
+    deviation; the header ``sefr_normal.h`` has the definition.
+
+    Parameters
+    ----------
+    half_life : int, default=128
+        When 2 ``half_life`` records are learned, they count half from then on; 1 to 128.
+
+    Attributes
+    ----------
+    means, scales : arrays of shape (m,)
+        Of each feature, after ``solve``.
+    threshold : int
+        A record that scores above it is not normal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sefr.device import Normal
+    >>> rng = np.random.default_rng(0)
+    >>> hum = rng.integers(95, 106, (300, 8))
+    >>> normal = Normal().learn(hum[:100]).solve().choose(hum[100:], false_alarms=0.02)
+    >>> bool(normal.check([[100] * 8])[0]), bool(normal.check([[100] * 7 + [180]])[0])
+    (True, False)
+    """
+
+    def __init__(self, half_life: int = MOST // 2) -> None:
+        if not 1 <= half_life <= MOST // 2:
+            raise ValueError(f"half_life must be 1 to {MOST // 2}, not {half_life!r}")
+        self.half_life = half_life
+        self.count = 0
+        self.threshold = 0
+        self.sums: NDArray[np.int64] | None = None
+        self.squares: NDArray[np.int64] | None = None
+        self.means: NDArray[np.int64] | None = None
+        self.scales: NDArray[np.int64] | None = None
+
+    def learn(self, X: Any) -> Normal:
+        """Add normal records, rows of bytes, in their order."""
+        records = self._records(X)
+        if self.sums is None or self.squares is None:
+            self.sums, self.squares = np.zeros((2, records.shape[1]), np.int64)
+        while len(records):
+            if self.count >= 2 * self.half_life:
+                half = (self.count + 1) // 2
+                self.sums = self.sums * half // self.count
+                self.squares = self.squares * half // self.count
+                self.count = half
+            room = 2 * self.half_life - self.count
+            part, records = records[:room], records[room:]
+            self.sums = self.sums + part.sum(axis=0)
+            self.squares = self.squares + (part * part).sum(axis=0)
+            self.count += len(part)
+        return self
+
+    def solve(self) -> Normal:
+        """Compute means and scales; learning can go on."""
+        n = self.count
+        if self.sums is None or self.squares is None or n < 2:
+            raise ValueError(f"two normal records are needed, {n} were learned")
+        variance = np.maximum(n * self.squares - self.sums**2, n * n // 4)
+        fine = variance < 1 << 24
+        roots = [math.isqrt(v) for v in np.where(fine, 256 * variance, variance).tolist()]
+        self.means = (self.sums + n // 2) // n
+        self.scales = np.where(fine, n << 16, n << 12) // np.array(roots)
+        return self
+
+    def score(self, X: Any) -> NDArray[np.int64]:
+        """Return how far each record lies from the normal ones: about 256 per feature for those."""
+        if self.means is None or self.scales is None:
+            raise ValueError("learn normal records and call solve() first")
+        z = np.minimum(np.abs(self._records(X) - self.means) * self.scales >> 8, 255)
+        result: NDArray[np.int64] = (z * z).sum(axis=1)
+        return result
+
+    def watch(self, X: Any) -> Normal:
+        """Raise the threshold to the highest score of these normal records, as a board does.
+
+        With C records that were not learned, a further one lies above with a probability of at most
+        1 / (C + 1).
+        """
+        self.threshold = max(self.threshold, int(self.score(X).max(initial=0)))
+        return self
+
+    def choose(self, X: Any, false_alarms: float) -> Normal:
+        """Set the threshold so that at most this share of normal records is flagged.
+
+        ``X`` are normal records that were not learned, C of them: the threshold is the
+        ceil((1 - false_alarms) (C + 1))-th lowest of their scores (split conformal prediction), which holds
+        for whatever distribution they come from.
+        """
+        if not 0 < false_alarms < 1:
+            raise ValueError(f"false_alarms must be between 0 and 1, not {false_alarms!r}")
+        scores = np.sort(self.score(X))
+        rank = math.ceil(round((1 - false_alarms) * (len(scores) + 1), 9))
+        if rank > len(scores):
+            raise ValueError(
+                f"{len(scores)} normal records cannot tell a rate of {false_alarms:g}: "
+                f"{math.ceil(round(1 / false_alarms, 9)) - 1} are needed"
+            )
+        self.threshold = int(scores[max(rank, 1) - 1])
+        return self
+
+    def check(self, X: Any) -> NDArray[np.bool_]:
+        """Return which records are normal."""
+        result: NDArray[np.bool_] = self.score(X) <= self.threshold
+        return result
+
+    def export(self, directory: str | os.PathLike[str], name: str = "normal") -> Path:
+        """Write a header for the device library: what was learned, solved, with its threshold."""
+        if self.sums is None or self.squares is None or self.means is None or self.scales is None:
+            raise ValueError("learn normal records and call solve() first")
+        name = identifier(name)
+        columns = {
+            "uint16_t": [("sums", self.sums), ("scales", self.scales)],
+            "uint32_t": [("squares", self.squares)],
+            "uint8_t": [("means", self.means)],
+        }
+        tables = "\n".join(
+            f"static {kind} {name}_{suffix}[] = {{\n{_lines(values.tolist())}\n}};"
+            for kind, parts in columns.items()
+            for suffix, values in parts
+        )
+        text = HEADER.format(
+            count=self.count,
+            m=len(self.sums),
+            threshold=self.threshold,
+            half_life=self.half_life,
+            name=name,
+            guard=name.upper(),
+            tables=tables,
+        )
+        path = Path(directory) / f"{name}.h"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as file:
+            file.write(text.encode())
+        return path
+
+    def _records(self, X: Any) -> NDArray[np.int64]:
+        values = np.asarray(X)
+        m = values.shape[-1] if self.sums is None and values.ndim == 2 else -1
+        m = len(self.sums) if self.sums is not None else m
+        if values.ndim != 2 or values.shape[1] != m or m < 1:
+            expected = f"(n, {m})" if self.sums is not None else "(n, features)"
+            raise ValueError(f"records have the shape {values.shape}, expected {expected}")
+        if values.dtype.kind not in "iufb":
+            raise ValueError(f"records must be numbers, not {values.dtype}")
+        bad = ~((values >= 0) & (values <= 255))
+        bad |= np.floor(np.where(bad, 0, values)) != np.where(bad, 0, values)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise ValueError(
+                f"row {row}, feature {column}: {values[row, column]} is not a whole number from 0 to 255"
+            )
+        return values.astype(np.int64)
+
+
+def _lines(values: list[int]) -> str:
+    parts = (values[at : at + ON_A_LINE] for at in range(0, len(values), ON_A_LINE))
+    return "\n".join(f"    {', '.join(map(str, part))}," for part in parts)

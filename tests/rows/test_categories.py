@@ -1,0 +1,97 @@
+"""Categories of data frames: a bin for each, one for all others, one for none."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sefr import SEFRClassifier
+
+COLOURS = ["red", "green", "blue"]
+
+
+def rows(n=120):
+    rng = np.random.default_rng(3)
+    colour = rng.choice(COLOURS, size=n)
+    size = rng.normal(size=n)
+    y = np.where(colour == "green", 1, np.where(size > 0.5, 1, 0))
+    return colour, size, y
+
+
+FRAMES = {
+    "pandas": lambda colour, size: pd.DataFrame({"colour": pd.Categorical(colour), "size": size}),
+    "polars": lambda colour, size: pl.DataFrame(
+        {"colour": pl.Series(list(colour), dtype=pl.Categorical), "size": size}
+    ),
+    "polars enum": lambda colour, size: pl.DataFrame(
+        {"colour": pl.Series(list(colour), dtype=pl.Enum(sorted(COLOURS))), "size": size}
+    ),
+    "arrow": lambda colour, size: pa.table(
+        {"colour": pa.array(list(colour)).dictionary_encode(), "size": size}
+    ),
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+@pytest.mark.parametrize("passes", [1, 5])
+def test_a_category_has_a_bin_of_its_own(frame, passes):
+    colour, size, y = rows()
+    X = frame(colour, size)
+    clf = SEFRClassifier(bins=8, passes=passes).fit(X, y)
+    assert clf.edges_[0] == ("blue", "green", "red")
+    assert clf.score(X, y) > 0.9
+    curve = clf.curves_[0]
+    assert curve.categories == ("blue", "green", "red")
+    assert curve.rows[:3].tolist() == [(colour == value).sum() for value in ("blue", "green", "red")]
+    assert curve.effects[0, 1] > max(curve.effects[0, 0], curve.effects[0, 2])
+
+
+@pytest.mark.parametrize("passes", [1, 5])
+def test_an_unknown_value_has_a_bin_of_its_own_and_votes_for_no_class(passes):
+    colour, size, y = rows()
+    clf = SEFRClassifier(bins=8, passes=passes).fit(FRAMES["pandas"](colour, size), y)
+    other = FRAMES["pandas"](np.full(4, "violet"), size[:4])
+    parts = clf.contributions(other)
+    assert len(set(parts[:, 0].tolist())) == 1
+    known = clf.curves_[0].effects[0]
+    assert parts[0, 0] == known[3]
+    assert known[:3].min() < known[3] < known[:3].max()
+    again = SEFRClassifier(bins=clf.edges_).fit(other, [0, 1, 0, 1])  # counted where it belongs
+    assert clf.summary_.coder == again.summary_.coder
+    assert again.curves_[0].rows.tolist() == [0, 0, 0, 4]
+
+
+def test_a_missing_category_has_a_bin_or_is_an_error():
+    colour, size, y = rows()
+    X = FRAMES["pandas"](colour, size)
+    X.loc[5, "colour"] = None
+    with pytest.raises(ValueError, match=r"contains NaN: row 5, column 0 \('colour'\)"):
+        SEFRClassifier(bins=8).fit(X, y)
+    clf = SEFRClassifier(bins=8, missing="ignore").fit(X, y)
+    assert clf.curves_[0].missing_rows == 1
+
+
+def test_what_is_not_a_category_is_an_error_that_says_so():
+    colour, size, y = rows()
+    text = pd.DataFrame({"colour": colour, "size": size})
+    with pytest.raises(ValueError, match=r"'colour' .*make them categories and use bins"):
+        SEFRClassifier(bins=8).fit(text, y)
+    with pytest.raises(ValueError, match="not numbers"):
+        SEFRClassifier().fit(FRAMES["pandas"](colour, size), y)
+    clf = SEFRClassifier(bins=8).fit(FRAMES["pandas"](colour, size), y)
+    with pytest.raises(ValueError, match="column 0 of X has categories: pass a data frame"):
+        clf.predict(np.zeros((3, 2)))
+    assert (clf.predict(text) == clf.predict(FRAMES["pandas"](colour, size))).all()  # by value
+
+
+def test_more_categories_than_bytes_keep_the_frequent_ones():
+    names = np.array([f"c{i:03}" for i in range(300)])
+    rng = np.random.default_rng(0)
+    values = np.concatenate([names, np.repeat(names[100:], 3)])
+    X = pd.DataFrame({"c": pd.Categorical(rng.permutation(values))})
+    y = (X["c"].astype(str) > "c200").astype(int).to_numpy()
+    clf = SEFRClassifier(bins=8).fit(X, y)
+    assert len(clf.edges_[0]) == 254
+    assert set(names[100:]) <= set(clf.edges_[0])
+    assert clf.curves_[0].rows[-1] == 46  # what was seen once, and has no bin

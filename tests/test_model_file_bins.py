@@ -1,0 +1,109 @@
+"""Models with bins: files, bytes and pickles hold all of them, and lies are refused."""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sefr import SEFRClassifier, Summary
+from sefr.model_file import CLOSING, DIGITS, ModelFileError, dump, parse
+
+
+def model(**params):
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(
+        {"age": rng.normal(size=90), "colour": pd.Categorical(rng.choice(["red", "blue"], size=90))}
+    )
+    X.loc[3, "age"] = np.nan
+    y = rng.choice(["no", "yes", "maybe"], size=90)
+    return SEFRClassifier(bins=6, missing="ignore", **params).fit(X, y), X
+
+
+@pytest.mark.parametrize("passes", [1, 4])
+def test_a_model_comes_back_to_the_bit(passes):
+    clf, X = model(passes=passes)
+    for again in (parse(dump(clf)), pickle.loads(pickle.dumps(clf))):  # noqa: S301
+        assert again.summary_ == clf.summary_
+        assert again.decision_function(X).tobytes() == clf.decision_function(X).tobytes()
+        assert again.contributions(X).tobytes() == clf.contributions(X).tobytes()
+        np.testing.assert_allclose(again.predict_proba(X), clf.predict_proba(X), atol=1e-12)
+        assert again.edges_[1] == clf.edges_[1] == ("blue", "red")
+        assert again.get_params()["bins"] == 6
+    assert dump(parse(dump(clf))) == dump(clf)
+
+
+def test_edges_as_a_setting_come_back():
+    clf, X = model()
+    shared = SEFRClassifier(bins=clf.edges_, missing="ignore").fit(X, clf.predict(X))
+    again = parse(dump(shared))
+    assert again.merge(clf).summary_.n_rows == 180
+    assert again.bins[1] == ("blue", "red")
+
+
+def test_a_file_of_the_schema_before_bins_is_read():
+    clf = SEFRClassifier().fit([[1.0, 2.0], [3.0, 1.0]], [0, 1])
+    content = json.loads(dump(clf))
+    del content["bins"], content["settings"]["bins"]
+    again = parse(sealed(content | {"schema": 2}))
+    assert again.summary_ == clf.summary_
+    assert again.bins is None
+
+
+def sealed(content):
+    import hashlib
+
+    from sefr import model_file
+
+    rest = {name: value for name, value in content.items() if name not in {"format", "schema", "checksum"}}
+    lines = "".join(f'  "{name}": {json.dumps(value)},\n' for name, value in rest.items())
+    body = model_file.OPENING + f"{content['schema']},\n{lines}".encode() + model_file.SEAL
+    return body + hashlib.sha256(body).hexdigest().encode() + CLOSING
+
+
+LIES = {
+    "edges fall": lambda c: c["bins"]["edges"][0].reverse(),
+    "an edge less": lambda c: c["bins"]["edges"][0].pop(),
+    "a feature less": lambda c: c["bins"]["edges"].pop(),
+    "edges of text": lambda c: c["bins"]["edges"][0].__setitem__(0, "1"),
+    "an edge is null": lambda c: c["bins"]["edges"][0].__setitem__(0, None),
+    "missing is 1": lambda c: c["bins"].update(missing=1),
+    "missing has no cell": lambda c: c["bins"].update(missing=False),
+    "another member": lambda c: c["bins"].update(depth=3),
+    "categories twice": lambda c: c["bins"]["edges"][1].update(categories=["red", "red"]),
+    "categories nested": lambda c: c["bins"]["edges"][1].update(categories=["red", ["blue"]]),
+    "categories and more": lambda c: c["bins"]["edges"][1].update(order=1),
+    "bins is a list": lambda c: c.update(bins=[]),
+    "bins left out": lambda c: c.pop("bins"),
+    "a row in two cells": lambda c: c["summary"]["sums"][0].__setitem__(0, c["summary"]["sums"][0][0] + 1),
+    "a negative cell": lambda c: c["summary"]["sums"][0].__setitem__(0, -1),
+    "setting of text": lambda c: c["settings"].update(bins="many"),
+    "setting of one bin": lambda c: c["settings"].update(bins=1),
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_a_lie_is_refused(lie):
+    content = json.loads(dump(model()[0]))
+    parse(sealed(content))
+    lie(content)
+    with pytest.raises(ModelFileError):
+        parse(sealed(content))
+
+
+def test_bytes_of_a_summary_come_back_and_every_cut_and_flip_is_refused():
+    summary = model()[0].summary_
+    data = summary.to_bytes()
+    assert Summary.from_bytes(data) == summary
+    assert Summary.from_bytes(data).to_bytes() == data
+    for end in range(len(data)):
+        with pytest.raises(ValueError, match=r"Summary"):
+            Summary.from_bytes(data[:end])
+    for at in range(len(data)):
+        flipped = bytearray(data)
+        flipped[at] ^= 4
+        with pytest.raises(ValueError, match=r"Summary"):
+            Summary.from_bytes(flipped)
+    assert len(data) < 250
+    assert len(dump(model()[0])) - DIGITS < 2_500
