@@ -11,13 +11,14 @@ if _typing.TYPE_CHECKING:
     from ._summary.summary import Summary
     from .classifier import SEFRClassifier
     from .comparison import compare
-    from .displays import ContributionsDisplay, ScoresDisplay
+    from .displays import ContributionsDisplay, CurvesDisplay, ScoresDisplay
     from .model_file import load, save
     from .validation import cross_validate
 
     __version__: str
 __all__ = [
     "ContributionsDisplay",
+    "CurvesDisplay",
     "SEFRClassifier",
     "ScoresDisplay",
     "Summary",
@@ -32,6 +33,7 @@ __all__ = [
 # completions at every press of the tab key.
 _ROOMS = {
     "ContributionsDisplay": "displays",
+    "CurvesDisplay": "displays",
     "SEFRClassifier": "classifier",
     "ScoresDisplay": "displays",
     "Summary": "_summary.summary",
