@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._system.types import Array, Floats
+from .arrow import arrow_table
 from .cells import Cells, SparseCells, code_matrix
 from .labelled import Labelled, Table, run_starts, sample_size
 from .matrix import Dense, Matrix, Sparse, Standardisation
@@ -33,7 +34,7 @@ def unpack_batch(batch: Any, number: int) -> tuple[Any, Any, Any]:
     """Return X, y and weights of a batch."""
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         raise TypeError(f"batch {number} is not (X, y) or (X, y, sample_weight)")
-    return batch[0], batch[1], batch[2] if len(batch) == 3 else None
+    return arrow_table(batch[0]), batch[1], batch[2] if len(batch) == 3 else None
 
 
 class Gathered(Dense):
