@@ -57,8 +57,10 @@ html_context = {"default_mode": "auto"}
 toc_object_entries_show_parents = "hide"
 html_title = "sefr"
 html_static_path = ["_static"]
+html_extra_path = ["../src/sefr/studio"]  # studio.html, the page that trains in the browser
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_search_summary = False  # it would fetch the pages, which a file may not
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "sefr"},

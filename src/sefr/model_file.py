@@ -15,7 +15,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, NoReturn
 
 import numpy as np
 
@@ -26,6 +25,18 @@ from ._rows.labels import text_array
 from ._summary.private import noise_of, with_noise
 from ._summary.summary import Summary
 from ._system.atomic_file import atomic_file
+from ._system.members import (
+    ModelFileError as ModelFileError,
+)
+from ._system.members import (
+    distinct,
+    line_text,
+    members_of,
+    numbers_of,
+    numbers_text,
+    object_of,
+    refuse_constant,
+)
 from ._system.types import Array, Fields, Floats, Settings
 from ._weights.class_weight import class_weights
 from ._weights.hyperplanes import Scaling, planes_of
@@ -52,11 +63,6 @@ REFINED_MEMBERS = ("weights", "bias", "midpoints", "low", "span", "loss_curve")
 LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))])
 LABEL_TYPES |= {"float16", "float32", "float64"}
 MOST_NAME = 200  # characters of the name of a batch
-EXACT = 2.0**53  # integers below it are written without a decimal point
-
-
-class ModelFileError(ValueError):
-    """A file that is not a model, is damaged, or comes from a newer version."""
 
 
 def save(clf: SEFRClassifier, path: str | os.PathLike[str]) -> None:
@@ -159,18 +165,18 @@ def dump(clf: SEFRClassifier) -> bytes:
         raise ValueError("only a trained model can be saved: call fit first")
     fitted, summary = clf.fitted_, clf.summary_
     members = {
-        "made_by": _line(f"sefr {version('sefr-learn')}"),
-        "settings": _line(_settings(clf)),
-        "classes": _line(_labels(summary.classes) | {"closed": fitted.closed}),
-        "features": _line(
+        "made_by": line_text(f"sefr {version('sefr-learn')}"),
+        "settings": line_text(_settings(clf)),
+        "classes": line_text(_labels(summary.classes) | {"closed": fitted.closed}),
+        "features": line_text(
             summary.n_features if summary.feature_names is None else list(summary.feature_names)
         ),
-        "bins": _line(None if summary.coder is None else plain_coder(summary.coder)),
+        "bins": line_text(None if summary.coder is None else plain_coder(summary.coder)),
         "summary": _summary_text(summary),
         "refined": "null" if fitted.refined is None else _object_text(_refined_parts(fitted.refined)),
         "calibration": _calibration_text(fitted.probability_scaling),
-        "columns": _line(None if fitted.columns is None else dict(fitted.columns)),
-        "batches": _line(list(fitted.batches)),
+        "columns": line_text(None if fitted.columns is None else dict(fitted.columns)),
+        "batches": line_text(list(fitted.batches)),
     }
     text = "".join(f'  "{name}": {value},\n' for name, value in members.items())
     body = OPENING + f"{SCHEMA},\n{text}".encode() + SEAL
@@ -181,10 +187,8 @@ def parse(content: bytes) -> SEFRClassifier:
     """Return the model from the content of a ``.sefr`` file."""
     schema = _check_seal(content)
     try:
-        members = json.loads(content.decode(), object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-        found = _check_members(
-            members if schema == SCHEMA else _as_now(members, schema), MEMBERS, "the model"
-        )
+        members = json.loads(content.decode(), object_pairs_hook=distinct, parse_constant=refuse_constant)
+        found = members_of(members if schema == SCHEMA else _as_now(members, schema), MEMBERS, "the model")
         with np.errstate(all="ignore"):  # forged numbers may overflow
             return _model(found, len(content))
     except ModelFileError:
@@ -212,7 +216,7 @@ def _model(found: Fields, n_bytes: int) -> SEFRClassifier:
         refined=_refined(found["refined"], (summary.n_scores, summary.sums.shape[1])),
         calibration=Calibration(prior=_scaling(found["calibration"], len(summary.classes))),
         closed=closed,
-        columns=None if columns is None else _object(columns, "columns"),
+        columns=None if columns is None else object_of(columns, "columns"),
         names=None if names is None else np.array(names, dtype=object),
         batches=_checked_batches(batches),
     )
@@ -222,14 +226,14 @@ def _model(found: Fields, n_bytes: int) -> SEFRClassifier:
 
 def _as_now(content: object, schema: int) -> Fields:
     """Return the members of a file of an earlier schema as those of today."""
-    members: Fields = {"bins": None, **_object(content, "the model")}
+    members: Fields = {"bins": None, **object_of(content, "the model")}
     if isinstance(members.get("settings"), dict):
         members["settings"] = {"bins": None, **members["settings"]}
     if schema == 2:
         return members
     sharpness = members.pop("sharpness", None)
     if isinstance(sharpness, list) and sharpness:
-        mean = np.exp(np.mean(np.log(_array(sharpness, "sharpness", (len(sharpness),)))))
+        mean = np.exp(np.mean(np.log(numbers_of(sharpness, "sharpness", (len(sharpness),)))))
         zeros = [0.0] * len(sharpness)
         members["calibration"] = {"inverse_temperature": float(mean), "offsets": zeros}
         members["calibration"]["precision"] = [1.0, *zeros]
@@ -289,10 +293,10 @@ def _settings(clf: SEFRClassifier) -> Fields:
 
 def _params(member: object, n_features: int) -> Fields:
     """Return the settings as parameters of the constructor, which checks the rest."""
-    settings = _object(member, "settings")
+    settings = object_of(member, "settings")
     if isinstance(settings.get("scale"), list):
         for side in settings["scale"]:
-            _array(
+            numbers_of(
                 side if isinstance(side, list) else [side],
                 "scale",
                 (n_features if isinstance(side, list) else 1,),
@@ -323,7 +327,7 @@ def _labels(classes: Array) -> Fields:
 
 
 def _classes(member: object, n_bytes: int) -> Array:
-    member = _check_members(member, ("kind", "labels", "closed"), "classes")
+    member = members_of(member, ("kind", "labels", "closed"), "classes")
     kind, labels = member["kind"], member["labels"]
     if not isinstance(labels, list) or not labels:
         raise ModelFileError("classes: labels must be a list")
@@ -349,13 +353,13 @@ def _classes(member: object, n_bytes: int) -> Array:
 
 
 def _object_text(parts: Mapping[str, Floats | None]) -> str:
-    return "{\n" + ",\n".join(f'    "{name}": {_numbers(part)}' for name, part in parts.items()) + "\n  }"
+    return "{\n" + ",\n".join(f'    "{name}": {numbers_text(part)}' for name, part in parts.items()) + "\n  }"
 
 
 def _summary_text(summary: Summary) -> str:
     text = _object_text({name: _summary_part(summary, name) for name in SUMMARY_MEMBERS})
     noise = noise_of(summary)
-    return text if noise is None else f'{text[:-4]},\n    "noise": {_line(noise)}\n  }}'
+    return text if noise is None else f'{text[:-4]},\n    "noise": {line_text(noise)}\n  }}'
 
 
 def _refined_parts(refined: Refined) -> dict[str, Floats]:
@@ -373,21 +377,21 @@ def _refined_parts(refined: Refined) -> dict[str, Floats]:
 def _refined(member: object, shape: tuple[int, int]) -> Refined | None:
     if member is None:
         return None
-    parts = _check_members(member, REFINED_MEMBERS, "refined")
-    low, span = (_array(parts[name], name, shape[1:]) for name in ("low", "span"))
+    parts = members_of(member, REFINED_MEMBERS, "refined")
+    low, span = (numbers_of(parts[name], name, shape[1:]) for name in ("low", "span"))
     if (span < 0).any():
         raise ModelFileError("refined: span must not be negative")
     curve = parts["loss_curve"]
     if not isinstance(curve, list) or len(curve) < 2:
         raise ModelFileError("refined: loss_curve must be a list of two or more")
-    bias = _array(parts["bias"], "bias", shape[:1], unseen=-np.inf)
-    weights, midpoints = (_array(parts[name], name, shape) for name in ("weights", "midpoints"))
+    bias = numbers_of(parts["bias"], "bias", shape[:1], unseen=-np.inf)
+    weights, midpoints = (numbers_of(parts[name], name, shape) for name in ("weights", "midpoints"))
     shares = weights * midpoints
     size = np.abs(shares).sum(axis=1)
     if (np.isfinite(bias) & (size > 0) & (np.abs(shares.sum(axis=1) + bias) > 1e-6 * size)).any():
         raise ModelFileError("refined: the midpoints do not go with the bias")
     planes = planes_of(Scaling(low, span), weights, bias)
-    return Refined(planes, midpoints, tuple(_array(curve, "loss_curve", (len(curve),)).tolist()))
+    return Refined(planes, midpoints, tuple(numbers_of(curve, "loss_curve", (len(curve),)).tolist()))
 
 
 def _calibration_text(scaling: TemperatureScaling | None) -> str:
@@ -401,34 +405,19 @@ def _calibration_text(scaling: TemperatureScaling | None) -> str:
 def _scaling(member: object, n_classes: int) -> TemperatureScaling | None:
     if member is None:
         return None
-    parts = _check_members(member, CALIBRATION_MEMBERS, "calibration")
-    (inverse,) = _array([parts["inverse_temperature"]], "inverse_temperature", (1,))
-    offsets = _array(parts["offsets"], "offsets", (n_classes,))
-    precision = _array(parts["precision"], "precision", (n_classes + 1,))
+    parts = members_of(member, CALIBRATION_MEMBERS, "calibration")
+    (inverse,) = numbers_of([parts["inverse_temperature"]], "inverse_temperature", (1,))
+    offsets = numbers_of(parts["offsets"], "offsets", (n_classes,))
+    precision = numbers_of(parts["precision"], "precision", (n_classes + 1,))
     if inverse < 0 or (precision < 0).any():
         raise ModelFileError("calibration: temperature and precision must not be negative")
     return TemperatureScaling(float(inverse), offsets, precision)
 
 
-def _numbers(array: Floats | None) -> str:
-    """Return numbers as JSON: the shortest digits that read back as the same float; null for no value."""
-    if array is None:
-        return "null"
-    if array.ndim == 2:
-        return "[\n" + ",\n".join(f"      {_numbers(row)}" for row in array) + "\n    ]"
-    values: list[float | int | None] = array.tolist()
-    whole = (array == np.floor(array)) & (np.abs(array) < EXACT) & ~((array == 0) & np.signbit(array))
-    for j in np.flatnonzero(whole):
-        values[j] = int(array[j])
-    for j in np.flatnonzero(~np.isfinite(array)):
-        values[j] = None
-    return json.dumps(values)
-
-
 def _summary(members: Settings, n_bytes: int) -> Summary:
-    parts = dict(_object(members["summary"], "the summary"))
+    parts = dict(object_of(members["summary"], "the summary"))
     noise = parts.pop("noise", None)
-    parts = _check_members(parts, SUMMARY_MEMBERS, "the summary")
+    parts = members_of(parts, SUMMARY_MEMBERS, "the summary")
     classes = _classes(members["classes"], n_bytes)
     features = members["features"]
     names = features if isinstance(features, list) else None
@@ -442,7 +431,7 @@ def _summary(members: Settings, n_bytes: int) -> Summary:
     shapes = {"counts": shape[:1], "count_tails": shape[:1], "low": shape[1:], "high": shape[1:]}
     unseen = {"low": np.inf, "high": -np.inf}
     arrays: Fields = {
-        name: None if part is None else _array(part, name, shapes.get(name, shape), unseen.get(name))
+        name: None if part is None else numbers_of(part, name, shapes.get(name, shape), unseen.get(name))
         for name, part in parts.items()
     }
     summary = Summary.from_parts(classes=classes, feature_names=names, coder=coder, **arrays)
@@ -455,55 +444,3 @@ def _summary_part(summary: Summary, name: str) -> Floats | None:
         return None
     part: Floats | None = getattr(summary, name)
     return part
-
-
-def _array(values: Any, name: str, shape: tuple[int, ...], unseen: float | None = None) -> Floats:
-    """Return a list of numbers, or of lists of them, as an array; nothing but numbers passes."""
-    if not isinstance(values, list) or len(values) != shape[0]:
-        raise ModelFileError(f"{name} must be a list of {shape[0]}")
-    if len(shape) == 2:
-        return np.array([_array(row, name, shape[1:]) for row in values])
-    allowed = {int, float} if unseen is None else {int, float, type(None)}
-    if not set(map(type, values)) <= allowed:
-        raise ModelFileError(f"{name} must hold numbers only")
-    array = np.array(values, dtype=np.float64)  # None becomes NaN, which no number in JSON is
-    if np.isinf(array).any():
-        raise ModelFileError(f"{name}: a number is too large")
-    return array if unseen is None else np.where(np.isnan(array), unseen, array)
-
-
-def _check_members(member: object, expected: tuple[str, ...], name: str) -> Fields:
-    found = _object(member, name)
-    if unknown := [key for key in found if key not in expected]:
-        raise ModelFileError(
-            f"{name} has a member that this version does not know, {unknown[0]!r}; upgrade sefr"
-        )
-    if absent := [key for key in expected if key not in found]:
-        raise ModelFileError(f"{name} lacks {absent[0]!r}")
-    return found
-
-
-def _object(member: object, name: str) -> Fields:
-    if not isinstance(member, dict):
-        raise ModelFileError(f"{name} must be a JSON object")
-    return member
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> Fields:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ModelFileError("a name occurs twice in one JSON object")
-    return members
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise ModelFileError(f"{text} is not JSON")
-
-
-def _line(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair: legal in a Python string, not in UTF-8
-        text = json.dumps(value)
-    return text

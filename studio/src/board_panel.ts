@@ -44,7 +44,7 @@ export function showBoard(panel: HTMLElement, studio: Studio, model: Model): voi
       h("p", { class: "faint" }, `The page forgets ${LEARNED} rows, exactly. The board, which knows nothing yet, learns them record by record; its state comes home over its serial line and is added to the page's model.`),
       button("learn-board", `Let the Uno learn ${LEARNED} rows`, learned, () => learn(studio, model, learned)), learned),
     h("div", { class: "block" }, h("h3", {}, "A real board"),
-      h("p", { class: "faint" }, "The same panel speaks to a board with an exported sketch, where the browser has Web Serial. It was tried against the simulator only."),
+      h("p", { class: "faint" }, "The same panel speaks to a board with an exported sketch, where the browser has Web Serial. Its language was tried against the simulator; no board was at hand."),
       button("real-board", hasSerial() ? "Connect a board" : "This browser has no Web Serial", real, () => connect(model, real), !hasSerial()), real));
 }
 

@@ -32,6 +32,7 @@ export function modelFile(
     ["settings", line(settings)],
     ["classes", line({ kind: kindOf(summary.classes), labels: summary.classes, closed: false })],
     ["features", line(featureNames(recipe))],
+    ["bins", "null"],
     ["summary", summaryText(summary)],
     ["refined", "null"],
     ["calibration", "null"],

@@ -11,7 +11,7 @@ from torture import races
 def storm(tmp_path_factory):
     if shutil.which("gcc") is None:
         pytest.skip("no gcc")
-    return races.build("storm", tmp_path_factory.mktemp("sanitizers"))
+    return races.build(tmp_path_factory.mktemp("sanitizers"), "storm")[0]
 
 
 @pytest.mark.slow

@@ -26,13 +26,20 @@ def browser():
 
 @pytest.fixture
 def open_page(browser):
-    """Return a function that opens the page; ``look`` are the settings of the browser's window."""
+    """Return a function that opens the page.
+
+    ``look`` are the settings of the browser's window, ``script`` runs first and may call ``functions``.
+    """
     opened, faults = [], []
 
-    def open_it(path=PAGE, words="", **look):
+    def open_it(path=PAGE, words="", script=None, functions=None, **look):
         context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | look))
         context.set_default_timeout(WAIT)
         page = context.new_page()
+        for name, function in (functions or {}).items():
+            page.expose_function(name, function)
+        if script is not None:
+            page.add_init_script(script)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
         page.on(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -34,15 +35,9 @@ def test_the_committed_page_is_what_the_sources_build(tmp_path):
         ["node", "build.mjs", str(fresh)],
         cwd=STUDIO,
         check=True,
-        env={**_environment(), "PYTHON": sys.executable},
+        env={**os.environ, "PYTHON": sys.executable},
     )
     assert fresh.read_bytes() == PAGE.read_bytes(), "make studio, and commit the page"
-
-
-def _environment():
-    import os
-
-    return dict(os.environ)
 
 
 @pytest.mark.slow
@@ -59,6 +54,23 @@ def test_the_page_is_one_file_within_its_limit():
     head, script = page.split("<script>")
     assert re.findall(r"""(?:src|href)=["'](?!#)""", head) == []
     assert script.count("</script>") == 1
+
+
+def test_the_guide_has_the_figures_of_the_benchmark():
+    root = STUDIO.parent
+    found = json.loads((root / "benchmarks" / "studio" / "results.json").read_text())
+    digits, large = found["digits"], found["large"]
+    figures = [
+        f"{found['page_bytes'] / 1000:.0f} kB",
+        f"{found['wasm_bytes'] / 1000:.0f} kB",
+        f"{digits['train_ms']} ms",
+        f"{digits['ten_folds_ms']:.0f} ms",
+        f"{large['read_ms'] / 1000:.0f} s",
+        f"{large['longest_task_ms']:.0f} ms",
+    ]
+    table = (root / "docs" / "guide" / "studio.md").read_text().split("## Measured")[1]
+    assert re.findall(r"\| ([\d.]+ (?:kB|ms|s)) \|", table) == figures
+    assert f"{large['rows']:,} x 20, {large['megabytes']:.0f} MB" in table
 
 
 def test_packages_are_pinned_without_addresses():

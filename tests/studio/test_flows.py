@@ -6,10 +6,13 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from steps import EXAMPLES, PAGE, choose, give, saved
 
-from sefr import load
+from sefr import SEFRClassifier, load
+from sefr.files import open_dataset
+from sefr.files.learning import learn
 
 VIEWPORTS = {"phone": (390, 844), "tablet": (820, 1180), "desk": (1440, 900)}
 
@@ -164,6 +167,51 @@ def test_the_board_answers_learns_and_comes_home(page, example):
         assert (np.abs(np.subtract(after["sums"], before["sums"])) <= 30 * span / 255 + 1e-9).all()
 
 
+PORT = """
+Object.defineProperty(navigator, 'serial', { value: { requestPort: async () => {
+  let line;
+  return {
+    open: async () => {},
+    close: async () => {},
+    readable: new ReadableStream({ start: (controller) => { line = controller; } }),
+    writable: new WritableStream({ write: async (bytes) => {
+      const reply = await window.board(new TextDecoder().decode(bytes));
+      const half = Math.floor(reply.length / 2);
+      const parts = [reply.slice(0, half), reply.slice(half)];
+      for (const part of parts) line.enqueue(new TextEncoder().encode(part));
+    } }),
+  };
+} } });
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("features", [4, 7])
+def test_a_board_on_a_serial_port_is_asked(open_page, example_files, features):
+    """The port is a stand-in: it answers as an exported sketch does, with the answers of the package."""
+    table = open_dataset([str(example_files["flowers"])], reread=True)
+    clf = SEFRClassifier.from_summary(learn(table, table.recipe("species")))
+    asked = []
+
+    def board(text):
+        asked.append(text)
+        if text == "q?" or text == "?":
+            return f"answer 1 100 noise\r\nsefr 0 {features} 3 float\r\n"
+        values = [[float(value) for value in text.removeprefix("c ").split(",")]]
+        answer = clf.decision_function(pd.DataFrame(values, columns=clf.feature_names_in_)).argmax()
+        return f"answer {answer} 93 some name\r\n"
+
+    page = open_page(script=PORT, functions={"board": board})
+    choose(page, "flowers")
+    page.click("#real-board")
+    said = page.wait_for_selector("#real-board + .ran p:not(.faint)").inner_text()
+    if features == 4:
+        assert said == "20 of 20 answers of the board as in the page."
+        assert len(asked) == 22
+    else:
+        assert said == "the board has 7 features and 3 classes, this model 4 and 3"
+
+
 def test_a_link_carries_the_settings_and_not_the_data(open_page):
     page = open_page()
     choose(page, "flowers")
@@ -208,7 +256,7 @@ def test_the_keyboard_alone_suffices(page):
 
 
 def longest_task(trace):
-    """Return the longest time, in ms of its processor, that one task kept the thread that readers wait for."""
+    """Return the longest that one task kept the thread that readers wait for, in ms of its processor."""
     events = json.loads(trace)["traceEvents"]
     main = {
         (event["pid"], event["tid"])

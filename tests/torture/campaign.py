@@ -111,10 +111,10 @@ def gather_a_crowd(part: Part) -> None:
 
 def race(part: Part) -> None:
     """Threads and kernels under sanitizers."""
-    for name in races.PROGRAMS:
-        found = races.run(races.build(name, part.folder), part.seconds / 2, part.seed)
+    for program in races.build(part.folder, *races.PROGRAMS):
+        found = races.run(program, part.seconds / 2, part.seed)
         part.failures += found.pop("failures")  # type: ignore[arg-type]
-        part.figures[name] = found
+        part.figures[program.name] = found
 
 
 PARTS: dict[str, Callable[[Part], None]] = {

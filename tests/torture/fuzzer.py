@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from files import mutator
 from .child import environment
 from .targets import TARGETS, seeds
 
+REDUCING = 60  # seconds
 FOUND = Path(__file__).parent / "found"
 
 
@@ -51,7 +53,8 @@ def fuzz(name: str, corpus: Path, seconds: float, seed: int) -> Fuzzed:
     inputs = int(runs[1]) if runs else 0
     failure = min((path.read_bytes() for path in after), key=len, default=None)
     if failure is not None:
-        failure = mutator.reduced(failure, b"", lambda data: fails(name, data))
+        ends = time.monotonic() + REDUCING
+        failure = mutator.reduced(failure, b"", lambda data: time.monotonic() < ends and fails(name, data))
     return Fuzzed(inputs, max(map(int, covered), default=0), failure, said[-3000:])
 
 

@@ -146,6 +146,8 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
     ([[103, -102]], 'uint8')
     """
     check_is_fitted(clf)
+    if clf.summary_.coder is not None:
+        raise ValueError("a model with bins has tables, not weights: it cannot be quantised for a board so")
     if weights not in WEIGHT_BITS:
         raise ValueError(f"weights must be one of {list(WEIGHT_BITS)}, not {weights!r}")
     if input is not None and input not in INPUTS:
@@ -155,6 +157,11 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
             f"a board has no epsilon; at most {MAX_EPSILON:g} can be neglected, not {clf.epsilon:g}"
         )
     summary = clf.summary_
+    if summary.coder is not None:
+        raise ValueError(
+            "a model with bins is not written for boards yet; a board learns bins itself (SEFR_BINS), "
+            "and read_state brings home what it counted"
+        )
     if not 2 <= len(clf.classes_) <= MAX_CLASSES:
         raise ValueError(f"a board knows 2 to {MAX_CLASSES} classes, not {len(clf.classes_)}")
     low: NDArray[Any]
