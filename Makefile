@@ -97,6 +97,7 @@ bench-accuracy: $(TEST_READY) ## macro F1 and fit time of the passes beside othe
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
 	$(BIN)/python -m benchmarks.accuracy.kinds
 	$(BIN)/python -m benchmarks.accuracy.tables
+	$(BIN)/python -m benchmarks.accuracy.times
 	$(BIN)/python -m benchmarks.accuracy.interactions
 	$(BIN)/python -m benchmarks.host.cells
 

@@ -269,40 +269,31 @@ def draw_tables_bytes() -> None:
 
 
 def _draw_tables(name: str, of: Callable[[dict[str, tables.Line]], float], label: str) -> None:
-    found = tables.complete("accuracy/tables.csv")
-    points = {method: (of(own), float(np.mean(tables.column(own, "f1")))) for method, own in found.items()}
+    points = {
+        method: (of(own), float(np.mean(tables.column(own, "f1"))))
+        for method, own in tables.complete("accuracy/tables.csv").items()
+    }
+    ours = {
+        "SEFR": ["SEFR, 1 pass", "SEFR, 10 passes", "SEFR, 20 passes"],
+        "SEFR, 32 bins": ["SEFR, 32 bins, 1 pass", "SEFR, 32 bins, 10 passes", tables.BINS_20],
+    }
+    sizes = [points[method][0] for method in ours["SEFR, 32 bins"]]
+    steep = sizes[-1] < 3 * sizes[0]  # then there is room to the right of the line
+    others = [method for method in points if not method.startswith("SEFR")]
 
     def draw(figure: Figure, colours: Colours) -> None:
         axis = figure.subplots()
-        ours = [method for method in points if method.startswith("SEFR")]
-        for at, title in enumerate(("SEFR", "SEFR, 32 bins")):
-            own = [method for method in ours if ("bins" in method) == (at == 1)]
-            axis.plot(
-                *zip(*(points[method] for method in own), strict=True),
-                marker="o",
-                fillstyle=("none", "full")[at],
-                color=colours[0],
-                label=title,
-            )
-            for method in own:
-                passes = method.rsplit(", ", 1)[1]
+        for at, (title, own) in enumerate(ours.items()):
+            line = zip(*(points[method] for method in own), strict=True)
+            axis.plot(*line, marker="o", fillstyle=("none", "full")[at], color=colours[0], label=title)
+            for method, text in zip(own, ("1 pass", "10", "20"), strict=True):
+                place, side = ((7, -11), "left") if steep and at else ((-7, 4), "right")
                 axis.annotate(
-                    passes if passes == "1 pass" else passes.split()[0],
-                    points[method],
-                    xytext=(6, -11),
-                    textcoords="offset points",
-                    color=colours[0],
-                    fontsize=9,
+                    text, points[method], xytext=place, textcoords="offset points", color=colours[0], ha=side
                 )
-        for at, method in enumerate(method for method in points if method not in ours):
-            axis.plot(
-                *points[method],
-                marker="sD^vPX*"[at % 7],
-                color=colours[1 + at % 5],
-                linestyle="",
-                markersize=7,
-                label=method,
-            )
+        for at, method in enumerate(others):
+            marker, colour = "sD^vPX*"[at % 7], colours[1 + at % 5]
+            axis.plot(*points[method], marker=marker, color=colour, linestyle="", markersize=7, label=method)
         axis.set(xscale="log", xlabel=f"{label} (geometric mean)", ylabel="mean macro F1")
         axis.set_title("Twelve tables")
         axis.grid(visible=True)

@@ -164,6 +164,7 @@ def prototypes() -> list[Method]:
         _method("200 ferns, 20 passes", Ferns(200), 20),
         _method("leaves of 100 trees, 20 passes", Leaves(100), 20),
         _method("leaves of 30 trees, 20 passes", Leaves(30), 20),
+        _method("leaves of 30 larger trees, 20 passes", Leaves(30, leaves=200), 20),
     ]
 
 

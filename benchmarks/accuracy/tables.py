@@ -47,7 +47,6 @@ TABLES = (
     "adult",
     "letter",
 )
-SMALLEST = TABLES[:6]
 REPEATS, ENOUGH = 5, 0.25  # a fit is repeated until it took so many seconds
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
