@@ -137,6 +137,60 @@ def streams() -> str:
     return "\n".join(lines)
 
 
+def stream_batches() -> str:
+    """Small batches beside single rows."""
+    found = _json("streams/results.json")["small_batches"]
+    return (
+        f"`learn_many` of {found['rows']} rows, given as a frame, takes "
+        f"{found['learn_many_over_learn_one']:.2f} of the CPU time of `learn_one` of each of them."
+    )
+
+
+def stream_correct() -> str:
+    """Error-driven steps beside logistic regression."""
+    streams = _json("streams/results.json")["streams"].values()
+    pairs = [(stream["SEFR, correct"], stream["LogisticRegression"]) for stream in streams]
+    gains = [100 * (ours["accuracy"] - peer["accuracy"]) for ours, peer in pairs]
+    ratios = [ours["rows_per_cpu_second"] / peer["rows_per_cpu_second"] for ours, peer in pairs]
+    return (
+        f"Against river's logistic regression its accuracy differs by {min(gains):+.1f} to {max(gains):+.1f} "
+        f"points on these streams, and it learns {min(ratios):.1f} to {max(ratios):.1f} times as many rows "
+        "per CPU second."
+    )
+
+
+def private() -> str:
+    """Accuracy against epsilon, beside diffprivlib."""
+    found = _csv("accuracy/private.csv")
+    epsilons = list(dict.fromkeys(row["epsilon"] for row in found))
+    head = ["set", "method", *(f"{float(e):g}" if e != "inf" else "no noise" for e in epsilons)]
+    rows = []
+    for name in dict.fromkeys(row["set"] for row in found):
+        own = [row for row in found if row["set"] == name]
+        what = f"{name}, {int(own[0]['rows']):,} × {own[0]['features']}, {own[0]['classes']} classes"
+        methods = dict.fromkeys(row["method"] for row in own)
+        rows += [[what, m, *(row["accuracy"] for row in own if row["method"] == m)] for m in methods]
+    return _table(head, rows)
+
+
+def cells() -> str:
+    """Parquet beside the engine's own aggregates, and a billion cells."""
+    found = _json("scale/cells.json")
+    rows = []
+    for engine in ("duckdb", "polars"):
+        plain, ours = (found[f"{engine}, {what}, 20 columns"] for what in ("plain", "of_frame"))
+        whole = found[f"{engine}, 1e9 cells"]
+        rows.append([engine, f"{plain:.1f}", f"{ours:.1f}", f"{ours / plain:.2f}", f"{whole:.1f}"])
+    head = [
+        "CPU s",
+        "20,000,000 × 20, plain aggregates",
+        "`of_frame`",
+        "ratio",
+        "20,000,000 × 50, `of_frame`",
+    ]
+    return _table(head, rows)
+
+
 def stream_memory() -> str:
     """Memory of a long stream."""
     found = _json("streams/memory.json")
@@ -174,7 +228,11 @@ TABLES: dict[str, Callable[[], str]] = {
         kinds,
         kinds_source,
         imbalanced,
+        cells,
+        private,
         streams,
+        stream_batches,
+        stream_correct,
         stream_memory,
         uno,
     )

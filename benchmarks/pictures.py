@@ -163,7 +163,7 @@ def draw_streams() -> None:
                     result["accuracy"],
                     marker="oosD^v"[at % 6] if model.startswith("SEFR") else "sDX^vP"[at % 6],
                     color=colours[0] if model.startswith("SEFR") else colours[1 + at % 5],
-                    fillstyle=("full", "left", "none")[at] if model.startswith("SEFR") else "full",
+                    fillstyle=("full", "left", "none", "top")[at] if model.startswith("SEFR") else "full",
                     linestyle="",
                     markersize=8,
                     label=model,

@@ -147,7 +147,7 @@ class Compiler:
             return f"({' + '.join(f's({self.value(part)})' for part in node.nodes)})"
         if isinstance(node, nodes.Mod) and isinstance(node.left, nodes.Const):
             return f"{self.value(node.left)}.replace('%d', {self.value(node.right)})"
-        if isinstance(node, nodes.Add | nodes.Sub):
+        if isinstance(node, nodes.Add | nodes.Sub | nodes.Mod):
             return f"({self.value(node.left)} {node.operator} {self.value(node.right)})"
         if isinstance(node, nodes.Filter) and node.name in FILTERS and not node.args:
             return FILTERS[node.name].format(self.value(node.node))

@@ -1,7 +1,7 @@
 """The tables of the documents, made from what the benchmark wrote; a test compares them.
 
 ``python -m benchmarks.device.documents`` writes them between the marks ``<!-- figures: NAME -->`` and
-``<!-- end of figures -->`` of docs/guide/device.md and device/README.md. README.md has its own, by benchmarks/numbers.py.
+``<!-- end of figures -->`` of docs/guide/device.md and device/README.md.
 """
 
 import csv

@@ -55,7 +55,9 @@ def main():
     if missing:
         text += f" Do not fit 2 KB: {', '.join(missing)}."
     figure.supxlabel(text, fontsize=8.5, color=INK)
-    figure.savefig(HERE / "learning.png", dpi=130, facecolor="white")
+    figure.savefig(
+        HERE.parents[1] / "docs" / "pictures" / "learning_on_boards.png", dpi=130, facecolor="white"
+    )
 
 
 if __name__ == "__main__":

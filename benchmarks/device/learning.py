@@ -2,7 +2,8 @@
 
 Every method sees the same bytes. Those that learn do so on the board, from rows in its flash; emlearn and
 micromlgen train on a computer, and the code they write classifies on the board. Writes
-benchmarks/device/learning.csv; draw.py makes the picture, documents.py the tables of the documents.
+benchmarks/device/learning.csv; names of sets measure those anew and keep the others. draw.py makes the
+picture, documents.py the tables of the documents.
 """
 
 import csv
@@ -136,13 +137,24 @@ def row_of(set_name, board, name):
     }
 
 
+def kept(names):
+    """Return the rows of learning.csv that are of other sets than these."""
+    path = HERE / "learning.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["set"] not in names]
+
+
 def main():
-    rows = []
-    for set_name in SETS:
+    names = sys.argv[1:] or list(SETS)
+    rows = kept(names)
+    for set_name in names:
         for name in METHODS:
             for board in BENCHED:
                 rows.append(row_of(set_name, board, name))
                 print(*rows[-1].values(), file=sys.stderr)
+    rows.sort(key=lambda row: list(SETS).index(row["set"]))
     with (HERE / "learning.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, NAMES)
         writer.writeheader()

@@ -38,10 +38,10 @@ def gisette():
 
 
 def digits():
-    """300 images of 8 x 8 to train, which fit the flash of an Uno, and 1,497 to test."""
+    """300 images of 8 x 8 to train, which fit the flash of an Uno, and the next 300 to test."""
     X, y = load_digits(return_X_y=True)
     X, y = np.rint(X * (255 / 16)).astype(np.uint8), y.astype(np.uint8)
-    yield Split(X[:300], y[:300], X[300:], y[300:])
+    yield Split(X[:300], y[:300], X[300:600], y[300:600])
 
 
 def motions():

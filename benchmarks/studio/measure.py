@@ -1,4 +1,4 @@
-"""What docs/studio.md says of the page: its size, how long digits take, how a large file is read.
+"""What docs/guide/studio.md says of the page: its size, how long digits take, how a large file is read.
 
     python benchmarks/studio/measure.py [--rows 1000000]
 

@@ -4,8 +4,12 @@ import typing as _typing
 import warnings
 from importlib import import_module as _import_module
 
-from ._summary.readers import READERS
-from ._system.namesake import namesake
+from ._system.interpreter import refuse_subinterpreters
+
+refuse_subinterpreters()
+
+from ._summary.readers import READERS  # noqa: E402 - nothing may load NumPy before
+from ._system.namesake import namesake  # noqa: E402
 
 if _typing.TYPE_CHECKING:
     from ._summary.summary import Summary
@@ -84,4 +88,4 @@ READERS.update(frame=_summary_of_frame, query=_summary_of_query, passes=_fit_in_
 
 if (advice := namesake()) is not None:
     warnings.warn(advice, RuntimeWarning, stacklevel=2)
-del advice, namesake, warnings, READERS
+del advice, namesake, refuse_subinterpreters, warnings, READERS

@@ -17,7 +17,7 @@ from ._answers.probabilities import Calibration
 from ._answers.settings import check_settings
 from ._rows.batches import Gatherer, restartable, unpack_batch
 from ._rows.cells import Coder, Cut
-from ._rows.inputs import coder_of_batches, feature_names_in, read_rows, refuse_one_class
+from ._rows.inputs import arrow_table, coder_of_batches, feature_names_in, read_rows, refuse_one_class
 from ._rows.labelled import Labelled, Table, sample_of
 from ._rows.labels import encode, find_labels
 from ._summary.readers import READERS
@@ -148,7 +148,7 @@ class SEFRClassifier(Answers):
         self : SEFRClassifier
             The trained model.
         """
-        summary, rows = self._summarise(X, y, sample_weight)
+        summary, rows = self._summarise(X := arrow_table(X), y, sample_weight)
         if len(summary.classes) < 2:
             refuse_one_class(summary.classes, "y", "; partial_fit with classes=[...] can start from one")
         self._fitted = self._learned(summary, rows, feature_names_in(X))
@@ -175,8 +175,8 @@ class SEFRClassifier(Answers):
         unpacked = (unpack_batch(batch, number) for number, batch in enumerate(start()))
         total, names, coder = None, None, coder_of_batches(unpacked, self._cut)
         for number, batch in enumerate(start()):
-            summary, rows = self._summarise(*unpack_batch(batch, number), coder)
-            names = feature_names_in(batch[0]) if total is None else names
+            summary, rows = self._summarise(*(parts := unpack_batch(batch, number)), coder)
+            names = feature_names_in(parts[0]) if total is None else names
             total = summary if total is None else total + summary
             gatherer.add(rows)
         if total is None:
@@ -265,7 +265,7 @@ class SEFRClassifier(Answers):
             The model, unchanged if an error was raised.
         """
         before = self._fitted if self.__sklearn_is_fitted__() else None
-        summary, rows = self._summarise(X, y, sample_weight, before)
+        summary, rows = self._summarise(X := arrow_table(X), y, sample_weight, before)
         closed = before is not None and before.closed
         if classes is not None:
             known = encode(classes)[0]
@@ -444,7 +444,7 @@ class SEFRClassifier(Answers):
                 f"{verb} takes another SEFRClassifier, a Summary, or rows with their labels, "
                 f"not {type(other).__name__}"
             )
-        return fitted, self._summarise(other, y, sample_weight, fitted)[0]
+        return fitted, self._summarise(arrow_table(other), y, sample_weight, fitted)[0]
 
     def _refuse_without_rows(self, verb: str) -> None:
         if self.fitted_.refined is not None or self.passes > 1:

@@ -89,6 +89,7 @@ function context(q: Quantised, name: string, version: string): Record<string, un
     map: mapping,
     maps: mapping.low.map((low, j) => [low, mapping.ranges[j], mapping.factors[j], (mapping.exponents ?? mapping.low)[j]]),
     m,
+    turns: m % 2 === 0 ? m / 2 : m,
     name,
     NAME: name.toUpperCase(),
     version,

@@ -9,6 +9,8 @@ export interface Mapping {
   ranges: number[];
   factors: number[];
   exponents: number[] | null;
+  /** Whether a range is below 256, which the wide form takes times 256. */
+  has_short: boolean;
 }
 
 export class NotHeld extends Error {}
@@ -28,11 +30,18 @@ export function integerMapping(low: ArrayLike<number>, high: ArrayLike<number>, 
     for (const [how, shift] of [["narrow", NARROW_SHIFT], ["wide", WIDE_SHIFT]] as const) {
       const factors = ranges.map((range) => exactFactor(range, how === "wide" && range < 256 ? 256 : 1, shift));
       if (!factors.includes(null)) {
-        return { how, shift, low: bottom, ranges, factors: factors as number[], exponents: null };
+        return mapping(how, shift, bottom, ranges.map((range) => Math.max(range, 1)), factors as number[], null);
       }
     }
   }
-  return { how: "divide", shift: 0, low: bottom, ranges, factors: ranges.map(() => 0), exponents: null };
+  return mapping("divide", 0, bottom, ranges, ranges.map(() => 0), null);
+}
+
+function mapping(
+  how: Mapping["how"], shift: number, low: number[], ranges: number[], factors: number[], exponents: number[] | null,
+): Mapping {
+  const isShort = (range: number, j: number): boolean => (range > 1 && range < 256) || (factors[j] > 0 && range === 1);
+  return { how, shift, low, ranges, factors, exponents, has_short: ranges.some(isShort) };
 }
 
 /** Return a factor that equals the division for every d from 0 to the range, or null. All products are below 2**53. */
@@ -68,9 +77,7 @@ export function floatMapping(low: Float32Array, high: Float32Array): Mapping {
   const fine = ranges.every((range, j) => span[j] <= 0 || range >= FINE);
   const shift = fine ? 23 : NARROW_SHIFT;
   const factors = ranges.map((range) => (range > 0 ? Math.floor((255 * 2 ** shift + (range >> 1)) / range) : 0));
-  return {
-    how: fine ? "fine" : "narrow", shift, low: first.map((at, j) => (ranges[j] > 0 ? at : NEVER)), ranges, factors, exponents,
-  };
+  return mapping(fine ? "fine" : "narrow", shift, first.map((at, j) => (ranges[j] > 0 ? at : NEVER)), ranges, factors, exponents);
 }
 
 export function notHeld(feature: number, low: number, high: number): NotHeld {

@@ -27,6 +27,8 @@ export interface Planes {
 export const EPSILON = 1e-7;
 const FAR = 256;
 const NARROW = 1e-290;
+/** The total minus a class that has more than this many times the rows of all others costs 8 of 53 bits. */
+const DOMINANT = 256;
 
 export class Unscalable extends Error {}
 
@@ -107,7 +109,8 @@ export function means<L>(summary: Summary<L>, scaling: Scaling, rest = false): F
   let sums = summary.sums;
   const totalCells = sumOfRows(cells.head, m);
   const total = sumOfRows(sums.head, m);
-  const careful = scaling.low.some((low, j) => isDelicate(low, total[j], totalCells[j]));
+  const delicate = scaling.low.some((low, j) => isDelicate(low, total[j], totalCells[j]));
+  const careful = delicate || (rest && cells.head.some((n, i) => n > DOMINANT * (totalCells[i % m] - n)));
   if (rest) {
     sums = careful ? others(sums, m) : plain(sums.head.map((x, i) => total[i % m] - x));
     cells = careful ? others(cells, m) : plain(cells.head.map((x, i) => totalCells[i % m] - x));

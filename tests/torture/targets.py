@@ -151,7 +151,7 @@ def c_tokens(text: str, name: str) -> list[str]:
     text = text.replace("\\\n", "")
     # One expression, so that a comment in a string and a quote in a comment are what C takes them for.
     parts = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\w+|[^\w\s]', re.DOTALL).findall(text)
-    prefix = re.compile(rf"^({re.escape(name)}|{re.escape(name.upper())})(?=_|$)")
+    prefix = re.compile(rf"^({re.escape(name)}|{re.escape(name.upper())})(?=_)")
     words = [
         '""' if part[0] == '"' else re.sub(r"^N_is_\w+$", "N_is", prefix.sub("N", part))
         for part in parts

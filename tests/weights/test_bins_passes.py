@@ -7,6 +7,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from sefr import SEFRClassifier
+from sefr._rows.batches import Gatherer
+from sefr._rows.inputs import read_rows
 from sefr._weights.refine import refine, thermometer
 
 
@@ -183,3 +185,20 @@ def test_threads_change_no_bit_of_the_passes(rng):
     X, y = rows(rng, n=60_000, m=9)
     one, two = (SEFRClassifier(bins=16, passes=4, n_jobs=n).fit(X, y) for n in (1, 3))
     np.testing.assert_array_equal(one.decision_function(X[:500]), two.decision_function(X[:500]))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_the_sample_of_batches_is_in_cells(rng, form):
+    """It was written out as columns once, and the search over steps was one over columns: 6 points lost."""
+    X, y = rows(rng, n=300, k=1)
+    coder = SEFRClassifier(bins=8).fit(X, y).summary_.coder
+    gatherer = Gatherer()
+    for part in (slice(0, 100), slice(100, 300)):
+        gatherer.add(read_rows(form(X[part]), y[part], None, coder)[0])
+    sample = gatherer.sample(np.unique(y))
+    assert sample.matrix.coder == coder
+    expected = read_rows(form(X), y, None, coder)[0].matrix
+    np.testing.assert_array_equal(
+        np.vstack([block for _, block in sample.matrix.blocks()]),
+        np.vstack([block for _, block in expected.blocks()]),
+    )

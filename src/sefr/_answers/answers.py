@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._rows.arrow import arrow_table
 from .._rows.cells import Categories
 from .._rows.cells.coder import copies_of_parts
 from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
@@ -270,7 +271,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _matrix(self, X: Rows) -> Matrix:
         """Return X for the kernels; other features than those learned are an error."""
-        coder = self._fitted.summary.coder
+        X, coder = arrow_table(X), self._fitted.summary.coder
         matrix = matrix_of(X) if coder is None else matrix_of(X, coder.categories)
         self._check_features(X, matrix)
         return matrix

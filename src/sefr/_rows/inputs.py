@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .._system.types import Array, Floats, Rows
+from .arrow import arrow_table as arrow_table
 from .cells import Categories, Coder, Cut, code_matrix, learn_coder
 from .cells.batches import learn_coder_of_batches
 from .cells.categories import categories_of, category_codes
@@ -136,6 +137,7 @@ def read_rows(
 
     With ``cut``, features are cut into cells, as these settings or this coder say.
     """
+    X = arrow_table(X)
     if cut is None:
         return labelled(matrix_of(X), y, sample_weight), feature_names_of(X)
     if isinstance(cut, Coder):

@@ -169,7 +169,7 @@ def _show_comparison(screen: Screen, result: Comparison) -> None:
     right = ["macro F1", "accuracy", "log loss", "to train", "model"]
     table = grid("setting", *right, "macro F1", right=right)
     table.columns[0].no_wrap = True
-    table.columns[-1].header = Text("from 0 to 1", "dim")
+    table.columns[-1].header = Text("0 to 1", "dim")
     table.columns[-1].justify = "left"
     for row in result:
         style = "bold" if row is result.recommended else ""
@@ -190,7 +190,7 @@ def _show_comparison(screen: Screen, result: Comparison) -> None:
 
 def _plain_bar(value: float) -> Text:
     """Return a value from 0 to 1 as a bar."""
-    return Text(bar(value, 11).plain.split("│")[1], FOR_TERMINAL)
+    return Text(bar(value, 8).plain.split("│")[1], FOR_TERMINAL)
 
 
 def _draw(result: Comparison, path: str) -> None:

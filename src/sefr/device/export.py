@@ -108,7 +108,7 @@ def export(
         raise ValueError(f"target must be one of {list(TARGETS)}, not {target!r}")
     if learn and target != "arduino":
         raise ValueError(f"only the target 'arduino' can learn, not {target!r}")
-    if sum_bits not in MAX_RECORDS:
+    if sum_bits not in (16, 32):
         raise ValueError(f"sum_bits must be 16 or 32, not {sum_bits!r}")
     q = quantise(clf, weights, input)
     name = identifier(name)

@@ -157,6 +157,11 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
             f"a board has no epsilon; at most {MAX_EPSILON:g} can be neglected, not {clf.epsilon:g}"
         )
     summary = clf.summary_
+    if summary.coder is not None:
+        raise ValueError(
+            "a model with bins is not written for boards yet; a board learns bins itself (SEFR_BINS), "
+            "and read_state brings home what it counted"
+        )
     if not 2 <= len(clf.classes_) <= MAX_CLASSES:
         raise ValueError(f"a board knows 2 to {MAX_CLASSES} classes, not {len(clf.classes_)}")
     low: NDArray[Any]

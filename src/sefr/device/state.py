@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._rows.cells import Coder
 from .._summary.summary import Summary
 
 MAGIC = b"SEFR"
@@ -23,7 +24,8 @@ VERSION = 2
 HEAD = struct.Struct("<4sBBBBII")  # magic, version, bits of a sum, classes, flags, features, sequence number
 ID = struct.Struct("<I")  # of the model, after the head from version 2 on
 WITH_RANGES, WITH_INT8, WITH_INT16 = 1, 2, 4  # the flags; with weights, those and the bias follow the ranges
-MAX_RECORDS = {16: 256, 32: 1 << 24}
+BINS = (8, 16)  # flags too: sums of 8 bits are counts of cells, so many per feature
+MAX_RECORDS = {8: 254, 16: 256, 32: 1 << 24}
 
 
 class StateError(ValueError):
@@ -74,6 +76,9 @@ def read_state(
     What the base counted for comes off exactly as long as no class was halved on the board: with 16-bit sums,
     until a class has 256 records.
 
+    A board with bins (``SEFR_BINS``) counts cells: the Summary then has a coder, whose edges are those of the
+    board in raw units, and ``SEFRClassifier.from_summary`` makes a model with bins of it.
+
     Where the board learned the ranges, they are the Summary's low and high; else those are the ``low`` and
     ``high`` given, so that a model with ``scale=(0, 255)`` or "minmax" agrees with the board.
 
@@ -97,9 +102,17 @@ def read_state(
     labels = np.arange(len(counts)) if classes is None else np.asarray(classes)
     if len(labels) != len(counts):
         raise StateError(f"the state has {len(counts)} classes, but {len(labels)} labels were given")
-    m = sums.shape[1]
+    m = sums.shape[1] // (newest.bins or 1)
     lowest, highest = (np.broadcast_to(np.asarray(side, np.float64), (m,)) for side in (low, high))
     unit = (highest - lowest) / 255.0
+    if newest.bins:
+        steps = np.arange(256 // newest.bins, 256, 256 // newest.bins)
+        coder = Coder.of(
+            [bottom + step * steps for bottom, step in zip(lowest, unit, strict=True)], missing=False
+        )
+        return Summary.from_parts(
+            classes=labels, counts=counts, sums=sums, feature_names=feature_names, coder=coder
+        )
     if ranges is not None:
         seen = ranges[0] <= ranges[1]
         bottom = np.where(seen, lowest + unit * ranges[0], np.inf)
@@ -131,9 +144,9 @@ def write_state(
 ) -> bytes:
     """Turn a Summary into the state of a board, the inverse of ``read_state``.
 
-    Counts and sums must be whole numbers that fit: 256 records a class with 16-bit sums, 2**24 in all with
-    32-bit
-    sums. ``summary * factor`` makes older records count less; sums that are then not whole are rounded down.
+    Counts and sums must be whole numbers that fit: 256 records per class with 16-bit sums, 2**24 in all with
+    32-bit sums, 254 per class with the bins of a board. ``summary * factor`` makes older records count less;
+    sums that are then not whole are rounded down.
 
     Examples
     --------
@@ -143,8 +156,10 @@ def write_state(
     >>> read_state(write_state(learned)).sums.tolist()
     [[20.0, 60.0], [200.0, 3.0]]
     """
-    if sum_bits not in MAX_RECORDS:
+    if sum_bits not in (16, 32):
         raise ValueError(f"sum_bits must be 16 or 32, not {sum_bits!r}")
+    if summary.coder is not None:
+        return _write_cells(summary, summary.coder, low, high, sequence, model_id)
     lowest, highest = (
         np.broadcast_to(np.asarray(side, np.float64), (summary.n_features,)) for side in (low, high)
     )
@@ -172,6 +187,25 @@ def write_state(
     )
 
 
+def _write_cells(summary: Summary, coder: Coder, low: Any, high: Any, sequence: int, model_id: int) -> bytes:
+    m = coder.n_features
+    bins = coder.n_cells // m
+    empty = pack_state(np.zeros(2), np.zeros((2, max(coder.n_cells, 1))), None, 8, bins=bins)
+    if bins not in BINS or read_state(empty, low=low, high=high).coder != coder:
+        raise ValueError(
+            "a board cuts a byte into 8 or 16 bins of equal width, and this Summary is cut elsewhere: train "
+            "with the edges of a board's Summary (bins=other.edges_)"
+        )
+    counts = np.floor(summary.counts + 0.5)
+    sums = np.clip(np.floor(summary.sums + 1e-9), 0, counts[:, None])
+    if counts.max(initial=0) > MAX_RECORDS[8]:
+        raise ValueError(
+            f"{counts.max():.0f} records of a class do not fit cells of 8 bits, which hold {MAX_RECORDS[8]}; "
+            f"make them count less (summary * {MAX_RECORDS[8] / counts.max():.3g})"
+        )
+    return pack_state(counts, sums, None, 8, sequence, model_id, bins=bins)
+
+
 def pack_state(
     counts: NDArray[Any],
     sums: NDArray[Any],
@@ -179,9 +213,12 @@ def pack_state(
     sum_bits: int,
     sequence: int = 0,
     model_id: int = 0,
+    *,
+    bins: int = 0,
 ) -> bytes:
-    """Lay out counts (K,), sums (K, m) and ranges (2, m) as a state."""
-    head = HEAD.pack(MAGIC, VERSION, sum_bits, len(counts), int(ranges is not None), sums.shape[1], sequence)
+    """Lay out counts (K,), sums (K, m) and ranges (2, m) as a state; with bins, counts of cells."""
+    flags = int(ranges is not None) | bins
+    head = HEAD.pack(MAGIC, VERSION, sum_bits, len(counts), flags, sums.shape[1], sequence)
     body = (
         head
         + ID.pack(model_id)
@@ -201,6 +238,12 @@ class State:
     counts: NDArray[np.float64]
     sums: NDArray[np.float64]
     ranges: NDArray[np.uint8] | None
+    bins: int = 0
+
+    @property
+    def most(self) -> int:
+        """The most that a record adds to a sum."""
+        return 1 if self.bins else 255
 
 
 def merge_states(states: Iterable[bytes], *, base: bytes | None = None, **meaning: Any) -> Summary:
@@ -245,13 +288,13 @@ def _without(state: State, base: bytes) -> tuple[NDArray[np.float64], NDArray[np
     started = _parse(base, 0)
     if not isinstance(started, State):
         raise StateError(f"base: {started}")
-    if state.id != started.id or state.sums.shape != started.sums.shape:
+    if state.id != started.id or state.sums.shape != started.sums.shape or state.bins != started.bins:
         raise StateError(
             f"the state belongs to model {state.id:08x}, the base is of {started.id:08x}: the "
             "board started from something else"
         )
     counts, sums = state.counts - started.counts, state.sums - started.sums
-    if (counts < 0).any() or (sums < 0).any() or (sums > 255 * counts[:, None]).any():
+    if (counts < 0).any() or (sums < 0).any() or (sums > state.most * counts[:, None]).any():
         raise StateError(
             "the board holds less than its base: a class was full and halved, or records were forgotten, so "
             "that what it learned can no longer be told from the base"
@@ -278,13 +321,15 @@ def _parse(data: bytes, at: int) -> State | StateError:
     _, version, bits, n_classes, flags, m, sequence = HEAD.unpack_from(data, at)
     if not 1 <= version <= VERSION:
         return StateError(f"the state at byte {at} has version {version}, this reads up to {VERSION}")
-    weights = flags & (WITH_INT8 | WITH_INT16)
+    weights, bins = flags & (WITH_INT8 | WITH_INT16), flags & sum(BINS)
     if (
         bits not in MAX_RECORDS
         or n_classes < 2
         or m < 1
-        or flags > 5
+        or flags & ~sum(BINS) > 5
         or weights == 6
+        or (bits == 8) != (bins in BINS)
+        or m % (bins or 1)
         or (version == 1 and weights)
     ):
         return StateError(f"the state at byte {at} is damaged: its head makes no sense")
@@ -303,6 +348,7 @@ def _parse(data: bytes, at: int) -> State | StateError:
     counts = np.frombuffer(data, "<u4", n_classes, at).astype(np.float64)
     sums = np.frombuffer(data, f"<u{bits // 8}", n_classes * m, at + sizes[0]).reshape(n_classes, m)
     ranges = np.frombuffer(data, np.uint8, sizes[2], at + sizes[0] + sizes[1]).reshape(-1, m)
-    if (sums > 255 * counts[:, None]).any():
-        return StateError("the state is damaged: a sum exceeds 255 a record")
-    return State(sequence, number, counts, sums.astype(np.float64), ranges if has_ranges else None)
+    state = State(sequence, number, counts, sums.astype(np.float64), ranges if has_ranges else None, bins)
+    if (state.sums > state.most * counts[:, None]).any():
+        return StateError(f"the state is damaged: a sum exceeds {state.most} a record")
+    return state

@@ -112,11 +112,9 @@ def learn_folds(
     if not folds:
         raise SourceError(f"{dataset.readers[0].name}: there are no rows")
     total = sum(folds[1:], folds[0])
-    rare = total.classes[int(np.argmin(total.counts))]
+    rare = total.classes[int(np.argmin(total.counts))].item()
     if total.counts.min() < 2:
-        raise SourceError(
-            f"{seen.place(rare.item())}: class {rare.item()!r} has one row only: too few for folds"
-        )
+        raise SourceError(f"{seen.place(rare)}: class {rare!r} has one row only: too few for folds")
     classes = seen.final(total, typed=dataset.typed)
     return [fold.over(total.classes).relabelled(classes) for fold in folds]
 
