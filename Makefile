@@ -25,8 +25,8 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-oldest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
-.PHONY: bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools
+.PHONY: help demo studio test test-quick test-oldest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
+.PHONY: torture bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools studio-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -65,13 +65,20 @@ wheel-tools:
 browser-tools:
 	$(call debian,chromium fonts-dejavu-core)
 
+# What the page in the browser is built with: packages pinned by their lock file, and a compiler for wasm.
+studio-tools: $(TEST_READY) device-tools
+	@test -e studio/node_modules/esbuild || { cd studio && npm ci --silent; } || test "$$CI" != true
+
+studio: studio-tools ## build the page that trains in the browser, src/sefr/studio/studio.html
+	cd studio && PYTHON=$(CURDIR)/$(BIN)/python node build.mjs
+
 engine-tools:
 	$(call debian,postgresql $(if $(shell command -v java),,default-jre-headless))
 
 demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
 	$(BIN)/sefr demo
 
-test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools wheel-tools ## run the whole suite
+test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools wheel-tools studio-tools ## run the whole suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-quick: $(TEST_READY) ## run what is quick: three minutes on two cores
@@ -116,6 +123,10 @@ bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second b
 bench-scale: $(TEST_READY) engine-tools ## the rates that docs/guide/scale.md is worked out from
 	$(BIN)/python benchmarks/scale/rates.py
 
+MINUTES ?= 60
+torture: $(TEST_READY) kernel-tools engine-tools ## try to break it, an hour (MINUTES=60 SEED=): figures into tests/torture/results.json
+	cd tests && ../$(BIN)/python -m torture --minutes $(MINUTES) $(addprefix --seed ,$(SEED))
+
 test-oldest: $(TEST_READY) ## run the core's tests with the oldest versions that pyproject.toml allows
 	.ci/test-oldest
 
@@ -150,4 +161,4 @@ types: $(TEST_READY) ## check types
 	$(BIN)/mypy
 
 clean: ## remove what the targets above made
-	rm -rf $(VENV) build dist demo paper-results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo paper-results .mypy_cache .pytest_cache .ruff_cache .hypothesis studio/node_modules

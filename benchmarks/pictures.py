@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs" / "pictures"
 Colours = tuple[str, ...]
 INK, FAINT = -2, -1
-WIDE = 5.6  # inches; 560 points on a page
+WIDE = 4.6  # inches: 460 pixels on a page, three quarters of that on a phone
 
 
 def draw_semeion() -> None:
@@ -46,7 +46,7 @@ def draw_semeion() -> None:
             axis.spines[:].set_visible(False)
         figure.supxlabel("blue: ink here speaks for the digit; orange: against it", fontsize=10)
 
-    draw_both(DOCS / "semeion.png", (WIDE, 2.9), draw)
+    draw_both(DOCS / "semeion.png", (5.6, 2.9), draw)
 
 
 def draw_idea() -> None:
@@ -72,8 +72,7 @@ def draw_idea() -> None:
             edges = np.linspace(scores.min(), scores.max(), 22)
             answers.hist(scores[own], bins=edges, color=colours[1 - k], alpha=0.75, label=label)
         rows.set(title="1. rows", xlabel="petal length, cm", ylabel="petal width, cm")
-        rows.legend(loc="upper left", handletextpad=0.2)
-        summary.set(title="2. Summary: class means", ylabel="scaled to 0..1", ylim=(0, 1))
+        summary.set(title="2. Summary", ylabel="class mean, scaled", ylim=(0, 1))
         found = clf.feature_scores_[0]
         weights.bar(range(4), found, 0.6, color=[colours[0] if w >= 0 else colours[1] for w in found])
         weights.axhline(0, color=colours[FAINT], linewidth=1)
@@ -81,9 +80,10 @@ def draw_idea() -> None:
         for axis in (summary, weights):
             axis.set_xticks(range(4), names, fontsize=8)
         answers.axvline(0, color=colours[INK], linewidth=1)
-        answers.set(title="4. answers: score", xlabel="above 0: virginica", ylabel="rows")
+        answers.set(title="4. answers", xlabel="score; above 0: virginica", ylabel="rows")
+        figure.legend(*rows.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
-    draw_both(DOCS / "idea.png", (WIDE + 0.8, 5.4), draw)
+    draw_both(DOCS / "idea.png", (WIDE, 5.6), draw)
 
 
 def draw_frontier() -> None:
@@ -102,8 +102,9 @@ def draw_frontier() -> None:
             axis.plot(*zip(*ours.values(), strict=True), marker="o", color=colours[0])
             for at, (name, (x, y)) in enumerate(ours.items()):
                 label = name.split("=")[1] + (" pass" if at == 0 else "")
+                place, side = ((8, -4), "left") if at == 0 else ((-5, 6), "right")
                 axis.annotate(
-                    label, (x, y), xytext=(-5, 6), textcoords="offset points", color=colours[0], ha="right"
+                    label, (x, y), xytext=place, textcoords="offset points", color=colours[0], ha=side
                 )
             others = {name: point for name, point in points.items() if name not in ours}
             for at, (name, (x, y)) in enumerate(others.items()):
@@ -113,10 +114,10 @@ def draw_frontier() -> None:
             axis.set(xscale="log", ylabel="mean macro F1", title=title)
             axis.grid(visible=True)
             axis.margins(0.08, 0.16)
-            axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handletextpad=0.2)
         axis.set_xlabel("seconds to fit (CPU time, geometric mean)")
+        figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
-    draw_both(DOCS / "frontier.png", (WIDE + 1, 5.8), draw)
+    draw_both(DOCS / "frontier.png", (WIDE, 6.6), draw)
 
 
 def _point(by_set: dict[str, Any], group: tuple[str, ...]) -> tuple[float, float]:
@@ -138,9 +139,11 @@ def draw_reliability() -> None:
                 axis.plot(said, right, marker="os^"[at], markersize=4, color=colours[at], label=label)
             axis.set(title=name.replace("_5000", ""), xlim=(0, 1.02), ylim=(0, 1.02))
             axis.grid(visible=True)
-        axes[0, 0].legend(loc="upper left")
-        figure.supxlabel("probability of the answer", fontsize=10)
-        figure.supylabel("share that is right", fontsize=10)
+        for axis in axes[1]:
+            axis.set_xlabel("probability")
+        for axis in axes[:, 0]:
+            axis.set_ylabel("share that is right")
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
     draw_both(DOCS / "reliability.png", (WIDE, 5.2), draw)
 
@@ -160,7 +163,7 @@ def draw_streams() -> None:
                     result["accuracy"],
                     marker="oosD^v"[at % 6] if model.startswith("SEFR") else "sDX^vP"[at % 6],
                     color=colours[0] if model.startswith("SEFR") else colours[1 + at % 5],
-                    fillstyle=("full", "left", "none")[at] if model.startswith("SEFR") else "full",
+                    fillstyle=("full", "left", "none", "top")[at] if model.startswith("SEFR") else "full",
                     linestyle="",
                     markersize=8,
                     label=model,
@@ -202,7 +205,7 @@ def draw_limit() -> None:
         axis.axvline(1, color=colours[INK], linewidth=1)
         axis.set_yticks(range(len(shapes)), [shape.replace("x", " x ") for shape in shapes])
         axis.invert_yaxis()
-        axis.set(xlim=(0, 1.12), xlabel="of the speed of reading the same bytes (1: as fast as reading)")
+        axis.set(xlim=(0, 1.12), xlabel="of the speed of reading the same bytes")
         axis.set_title("Training pass, two classes, one thread")
         figure.legend(loc="outside lower center", ncols=3)
 

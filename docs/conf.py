@@ -57,8 +57,10 @@ html_context = {"default_mode": "auto"}
 toc_object_entries_show_parents = "hide"
 html_title = "sefr"
 html_static_path = ["_static"]
+html_extra_path = ["../src/sefr/studio"]  # studio.html, the page that trains in the browser
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_search_summary = False  # it would fetch the pages, which a file may not
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "sefr"},
@@ -67,7 +69,7 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
-    "footer_start": ["copyright"],
+    "footer_start": [],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",

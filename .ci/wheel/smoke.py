@@ -13,6 +13,7 @@ from sefr.device import Twin
 
 assert not any(map(shutil.which, ("gcc", "cc", "clang"))), "there is a compiler on the path"
 assert "site-packages" in sefr.__file__, sefr.__file__
+assert (Path(sefr.__file__).parent / "studio" / "studio.html").stat().st_size > 100_000
 X, y = load_breast_cancer(return_X_y=True)
 one, ten = (sefr.SEFRClassifier(passes=passes).fit(X, y) for passes in (1, 10))
 assert one.score(X, y) > 0.9

@@ -79,8 +79,23 @@ class ThemedPictures(SphinxTransform):
                 image.parent.insert(image.parent.index(image) + 1, twin)
 
 
+class EndsOfBlocks(SphinxTransform):
+    """Takes the empty line off the end of a block of code, which doctest needs in Markdown."""
+
+    default_priority = 7
+
+    def apply(self, **kwargs: object) -> None:
+        """Change the blocks of one page."""
+        for block in self.document.findall(nodes.literal_block):
+            text = block.astext()
+            if text != text.rstrip():
+                block.rawsource = text.rstrip()
+                block.children[:] = [nodes.Text(text.rstrip())]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_transform(RepositoryLinks)
     app.add_transform(ThemedPictures)
+    app.add_transform(EndsOfBlocks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -35,11 +35,13 @@ static enum outcome prepare_feature(struct coder *coder, const struct edges *edg
     const ptrdiff_t n = ((ptrdiff_t)1 << feature->levels) - 1;
     double *wide = coder->wide + feature->place;
     float *narrow = coder->narrow + feature->place, *near = coder->near + feature->place;
+    feature->narrow = true;
     for (ptrdiff_t i = 0; i < n; i++) {
         wide[i] = i < feature->n_edges ? ((const volatile double *)edges->values)[start + i] : INFINITY;
         if (i < feature->n_edges && (!isfinite(wide[i]) || (i > 0 && !(wide[i] > wide[i - 1])))) return BAD_EDGE;
         narrow[i] = narrow_up(wide[i]);
         near[i] = (float)wide[i];
+        feature->narrow &= (double)near[i] == wide[i];
     }
     plant(narrow, feature->levels, coder->trees + j * TREE_FLOATS);
     plant(near, feature->levels, coder->near_trees + j * TREE_FLOATS);
@@ -50,7 +52,7 @@ enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, 
     const ptrdiff_t m = edges->m;
     const int32_t extra = edges->missing ? 2 : 1;
     ptrdiff_t n_edges = 0;
-    *coder = (struct coder){.m = m, .missing = edges->missing, .coded = !edges->values};
+    *coder = (struct coder){.m = m, .width = 1, .missing = edges->missing, .coded = !edges->values};
     coder->features = calloc((size_t)m + 1, sizeof *coder->features);
     int64_t *starts = malloc(((size_t)m + 1) * sizeof *starts);
     enum outcome outcome = coder->features && starts ? FINITE : NO_MEMORY;
@@ -78,14 +80,19 @@ enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, 
         feature->place = n_edges;
         n_edges += ((ptrdiff_t)1 << feature->levels) - 1;
         coder->n_cells += feature->n;
+        while (coder->width < feature->n) coder->width *= 2;
     }
     if (outcome == FINITE && edges->values) {
         coder->wide = malloc(((size_t)n_edges + 1) * sizeof *coder->wide);
         coder->narrow = malloc(((size_t)n_edges + 1) * sizeof *coder->narrow);
         coder->near = malloc(((size_t)n_edges + 1) * sizeof *coder->near);
-        coder->trees = calloc((size_t)m * TREE_FLOATS + 1, sizeof *coder->trees);
-        coder->near_trees = calloc((size_t)m * TREE_FLOATS + 1, sizeof *coder->near_trees);
+        coder->trees = sefr_aligned(m * TREE_FLOATS, sizeof *coder->trees);
+        coder->near_trees = sefr_aligned(m * TREE_FLOATS, sizeof *coder->near_trees);
         if (!coder->wide || !coder->narrow || !coder->near || !coder->trees || !coder->near_trees) outcome = NO_MEMORY;
+        if (outcome == FINITE) {
+            memset(coder->trees, 0, (size_t)m * TREE_FLOATS * sizeof *coder->trees);
+            memset(coder->near_trees, 0, (size_t)m * TREE_FLOATS * sizeof *coder->near_trees);
+        }
         for (ptrdiff_t j = 0; outcome == FINITE && j < m; j++) outcome = prepare_feature(coder, edges, j, starts[j]);
     }
     free(starts);
@@ -129,12 +136,18 @@ static void settle(const struct coder *coder, const struct feature *feature, ptr
     tile->any_bad = true;
 }
 
-CLONES static void round_to_floats(const double *restrict values, float *restrict floats) {
-    for (ptrdiff_t i = 0; i < TILE_ROWS; i++) floats[i] = (float)values[i];
+/* Returns whether float32 holds all values. */
+CLONES static bool round_to_floats(const double *restrict values, float *restrict floats) {
+    int64_t differs = 0;
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
+        floats[i] = (float)values[i];
+        differs |= (double)floats[i] != values[i] ? 1 : 0;
+    }
+    return !differs;
 }
 
-/* TILE_ROWS values; returns whether all are finite. */
-static bool search(const float *values, const float *edges, const float *tree, int32_t levels, uint8_t *cells) {
+/* TILE_ROWS values; returns what was met. */
+static int search(const float *values, const float *edges, const float *tree, int32_t levels, uint8_t *cells) {
 #ifdef SEFR_SEARCH_AVX2
     if (levels <= TREE_LEVELS && has_avx2()) return search_tree(values, tree, levels, cells);
 #endif
@@ -146,7 +159,9 @@ static void code_floats(const struct coder *coder, ptrdiff_t j, const float *val
                         struct cell_tile *tile) {
     const struct feature *feature = &coder->features[j];
     uint8_t *cells = tile->cells + j * TILE_ROWS;
-    if (search(values, coder->narrow + feature->place, coder->trees + j * TREE_FLOATS, feature->levels, cells)) return;
+    const int met =
+        search(values, coder->narrow + feature->place, coder->trees + j * TREE_FLOATS, feature->levels, cells);
+    if (!(met & NOT_ALL_FINITE)) return;
     for (ptrdiff_t i = 0; i < n; i++) settle(coder, feature, i, (double)values[i], tile, cells);
 }
 
@@ -158,15 +173,17 @@ static void code_doubles(const struct coder *coder, ptrdiff_t j, const double *v
     const double *edges = coder->wide + feature->place;
     const int32_t n_edges = feature->n_edges;
     uint8_t *cells = tile->cells + j * TILE_ROWS;
-    round_to_floats(values, tile->floats);
-    const bool finite = search(tile->floats, coder->near + feature->place, coder->near_trees + j * TREE_FLOATS,
-                               feature->levels, cells);
-    for (ptrdiff_t i = 0; i < n; i++) {
-        int32_t at = cells[i] < n_edges ? cells[i] : n_edges;
-        while (at > 0 && values[i] < edges[at - 1]) at--;
-        cells[i] = (uint8_t)at;
+    const bool held = round_to_floats(values, tile->floats) && feature->narrow;
+    const int met = search(tile->floats, coder->near + feature->place, coder->near_trees + j * TREE_FLOATS,
+                           feature->levels, cells);
+    if (((met & ONE_IS_EQUAL) && !held) || (met & NOT_ALL_FINITE)) {
+        for (ptrdiff_t i = 0; i < n; i++) {
+            int32_t at = cells[i] < n_edges ? cells[i] : n_edges;
+            while (at > 0 && values[i] < edges[at - 1]) at--;
+            cells[i] = (uint8_t)at;
+        }
     }
-    if (finite) return;
+    if (!(met & NOT_ALL_FINITE)) return;
     for (ptrdiff_t i = 0; i < n; i++) settle(coder, feature, i, values[i], tile, cells);
 }
 

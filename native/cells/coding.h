@@ -22,11 +22,13 @@ struct feature {
     ptrdiff_t place;  /* of its edges in wide and narrow */
     int32_t first, n; /* its first cell among those of all features, and how many it has */
     int32_t levels, n_edges;
+    bool narrow; /* float32 holds its edges */
 };
 
 /* A private copy, checked: the caller's memory may change while it is used. */
 struct coder {
     ptrdiff_t m, n_cells;
+    ptrdiff_t width; /* a power of two that no feature has more cells than */
     bool missing, coded;
     struct feature *features;
     double *wide;  /* the edges */

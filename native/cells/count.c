@@ -15,38 +15,30 @@ struct count_plan {
     const struct coder *coder;
     const struct grouping *by;
     ptrdiff_t n_parts;
-    void *parts;       /* n_parts x n_groups x n_cells, uint32 or double */
+    void *parts;       /* n_parts x n_groups x m x width, uint32 or double */
     double *row_parts; /* n_parts x n_groups */
     atomic_int error;
 };
 
-static void count_rows(const struct count_plan *plan, const struct cell_tile *tile, const int32_t *group, ptrdiff_t n,
-                       uint32_t *counts) {
-    const struct feature *features = plan->coder->features;
-    const ptrdiff_t m = plan->coder->m;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        if (group[i] < 0) continue;
-        uint32_t *own = counts + group[i] * plan->coder->n_cells;
-        const uint8_t *cells = tile->cells + i;
-        for (ptrdiff_t j = 0; j < m; j++) own[features[j].first + cells[j * TILE_ROWS]]++;
+/* Cells of a feature lie `width` apart from those of the next, so that nothing need be looked up. */
+#define DEFINE_COUNT(name, T, step)                                                                              \
+    static void name(const struct coder *coder, const struct cell_tile *tile, const int32_t *group,              \
+                     const double *weight, ptrdiff_t n, T *counts) {                                             \
+        const ptrdiff_t m = coder->m, width = coder->width;                                                      \
+        (void)weight;                                                                                            \
+        for (ptrdiff_t i = 0; i < n; i++) {                                                                      \
+            if (group[i] < 0) continue;                                                                          \
+            T *own = counts + group[i] * m * width;                                                              \
+            const uint8_t *cells = tile->cells + i;                                                              \
+            for (ptrdiff_t j = 0; j < m; j++, own += width, cells += TILE_ROWS) own[*cells] += step;             \
+        }                                                                                                        \
     }
-}
-
-static void count_weighted(const struct count_plan *plan, const struct cell_tile *tile, const int32_t *group,
-                           const double *weight, ptrdiff_t n, double *counts) {
-    const struct feature *features = plan->coder->features;
-    const ptrdiff_t m = plan->coder->m;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        if (group[i] < 0) continue;
-        double *own = counts + group[i] * plan->coder->n_cells;
-        const uint8_t *cells = tile->cells + i;
-        for (ptrdiff_t j = 0; j < m; j++) own[features[j].first + cells[j * TILE_ROWS]] += weight[i];
-    }
-}
+DEFINE_COUNT(count_rows, uint32_t, 1)
+DEFINE_COUNT(count_weights, double, weight[i])
 
 static void run_count(void *context, ptrdiff_t task, int worker) {
     struct count_plan *plan = context;
-    const ptrdiff_t n_groups = plan->by->n_groups, size = n_groups * plan->coder->n_cells;
+    const ptrdiff_t n_groups = plan->by->n_groups, size = n_groups * plan->coder->m * plan->coder->width;
     const ptrdiff_t n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS, last = n_tiles * (task + 1) / plan->n_parts;
     const bool weighted = plan->by->weights;
     double *rows = plan->row_parts + task * n_groups, weight[TILE_ROWS];
@@ -65,30 +57,38 @@ static void run_count(void *context, ptrdiff_t task, int worker) {
             if (tile.bad[i]) atomic_store(&plan->error, NOT_FINITE);
         }
         if (weighted) {
-            count_weighted(plan, &tile, group, weight, n, (double *)plan->parts + task * size);
+            count_weights(plan->coder, &tile, group, weight, n, (double *)plan->parts + task * size);
         } else {
-            count_rows(plan, &tile, group, n, (uint32_t *)plan->parts + task * size);
+            count_rows(plan->coder, &tile, group, weight, n, (uint32_t *)plan->parts + task * size);
         }
     }
     sefr_free_tile(&tile);
 }
 
 static void combine(const struct count_plan *plan, const struct totals *out) {
-    const ptrdiff_t n_groups = plan->by->n_groups, size = n_groups * plan->coder->n_cells;
-    memset(out->sums, 0, (size_t)size * sizeof(double));
+    const struct coder *coder = plan->coder;
+    const ptrdiff_t n_groups = plan->by->n_groups, size = coder->m * coder->width;
+    memset(out->sums, 0, (size_t)(n_groups * coder->n_cells) * sizeof(double));
     memset(out->counts, 0, (size_t)n_groups * sizeof(double));
     for (ptrdiff_t p = 0; p < plan->n_parts; p++) {
-        const double *weighted = (const double *)plan->parts + p * size;
-        const uint32_t *whole = (const uint32_t *)plan->parts + p * size;
-        for (ptrdiff_t c = 0; c < size; c++) out->sums[c] += plan->by->weights ? weighted[c] : (double)whole[c];
-        for (ptrdiff_t g = 0; g < n_groups; g++) out->counts[g] += plan->row_parts[p * n_groups + g];
+        for (ptrdiff_t g = 0; g < n_groups; g++) {
+            const double *weighted = (const double *)plan->parts + (p * n_groups + g) * size;
+            const uint32_t *whole = (const uint32_t *)plan->parts + (p * n_groups + g) * size;
+            double *sums = out->sums + g * coder->n_cells;
+            for (ptrdiff_t j = 0; j < coder->m; j++) {
+                for (ptrdiff_t c = 0; c < coder->features[j].n; c++, sums++) {
+                    *sums += plan->by->weights ? weighted[j * coder->width + c] : (double)whole[j * coder->width + c];
+                }
+            }
+            out->counts[g] += plan->row_parts[p * n_groups + g];
+        }
     }
 }
 
 enum outcome sefr_count_cells(const struct table *x, const struct coder *coder, const struct grouping *by,
                               const struct totals *out, int n_threads) {
     struct count_plan plan = {.x = x, .coder = coder, .by = by};
-    const ptrdiff_t size = by->n_groups * coder->n_cells;
+    const ptrdiff_t size = by->n_groups * coder->m * coder->width;
     /* a part reads 2**18 values, and 4 times as many as it counts into */
     const ptrdiff_t values = x->n * x->m, most = values / 262144, fit = values / (4 * size + 1);
     plan.n_parts = most < fit ? most : fit;

@@ -64,9 +64,14 @@ static inline size_t dtype_size(enum dtype type) {
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
 
-/* The functions name_F32, name_F64, ... as a table indexed by enum dtype. */
+/* The functions name_F32, name_F64, ... as a table indexed by enum dtype. SEFR_FEW_DTYPES: only those that the page in
+   the browser reads, float64 and bytes. */
+#ifdef SEFR_FEW_DTYPES
+#define OF_EACH_DTYPE(name) {[F64] = name##_F64, [U8] = name##_U8}
+#else
 #define OF_EACH_DTYPE(name)                                      \
     {name##_F32, name##_F64, name##_I8,  name##_U8,  name##_I16, \
      name##_U16, name##_I32, name##_U32, name##_I64, name##_U64}
+#endif
 
 #endif

@@ -22,6 +22,7 @@ struct cells_plan {
     const struct model *model;
     ptrdiff_t width; /* floats per cell */
     float *table;    /* n_cells x width, or NULL with one score */
+    double *wide;    /* with one score: its table, m x the coder's width */
     ptrdiff_t n_chunks, part_size;
     double *parts; /* a chunk's gradient: n_cells x n_scores, n_scores, loss */
     atomic_int error;
@@ -31,7 +32,7 @@ struct cells_scratch {
     int32_t *first; /* of each feature */
     int32_t *at;    /* ROWS x m: the cells of the rows in hand among those of all features */
     float *score, *residual, *sum;
-    double *wide_score, *weight;
+    double *wide_score, *wide_sum, *weight;
     int32_t *code;
     const uint8_t **row;
 };
@@ -39,7 +40,8 @@ struct cells_scratch {
 static bool allocate_scratch(struct cells_scratch *s, const struct cells_plan *plan) {
     const ptrdiff_t m = plan->coder->m, n_scores = plan->model->n_scores;
     *s = (struct cells_scratch){.first = sefr_aligned(m, sizeof(int32_t)),
-                                .at = sefr_aligned(ROWS * m, sizeof(int32_t)),
+                                .at = sefr_aligned(plan->table ? ROWS * m : 1, sizeof(int32_t)),
+                                .wide_sum = sefr_aligned(plan->table ? 1 : m * plan->coder->width, sizeof(double)),
                                 .score = sefr_aligned(ROWS * plan->width, sizeof(float)),
                                 .residual = sefr_aligned(ROWS * (n_scores + plan->width), sizeof(float)),
                                 .sum = sefr_aligned(plan->table ? plan->coder->n_cells * plan->width : 1, sizeof(float)),
@@ -47,12 +49,13 @@ static bool allocate_scratch(struct cells_scratch *s, const struct cells_plan *p
                                 .weight = sefr_aligned(ROWS, sizeof(double)),
                                 .code = sefr_aligned(ROWS, sizeof(int32_t)),
                                 .row = sefr_aligned(ROWS, sizeof(uint8_t *))};
-    if (!s->first || !s->at || !s->score || !s->residual || !s->sum || !s->wide_score || !s->weight || !s->code ||
+    if (!s->first || !s->at || !s->wide_sum || !s->score || !s->residual || !s->sum || !s->wide_score || !s->weight || !s->code ||
         !s->row) {
         return false;
     }
     for (ptrdiff_t j = 0; j < m; j++) s->first[j] = plan->coder->features[j].first;
     if (plan->table) memset(s->sum, 0, (size_t)(plan->coder->n_cells * plan->width) * sizeof(float));
+    if (!plan->table) memset(s->wide_sum, 0, (size_t)(m * plan->coder->width) * sizeof(double));
     memset(s->residual, 0, (size_t)(ROWS * (n_scores + plan->width)) * sizeof(float));
     return true;
 }
@@ -64,6 +67,7 @@ static void free_scratch(struct cells_scratch *s) {
     free(s->residual);
     free(s->sum);
     free(s->wide_score);
+    free(s->wide_sum);
     free(s->weight);
     free(s->code);
     free(s->row);
@@ -103,27 +107,34 @@ CLONES static bool find_cells(const struct cells_plan *plan, const struct cells_
     return ok;
 }
 
+/* Four rows at a time. Cells of a feature lie `wide` apart from those of the next, a power of two that a cell stays
+   below. */
 static void score_one(const struct cells_plan *plan, const struct cells_scratch *s, ptrdiff_t n) {
-    const double *table = plan->model->coef;
-    const ptrdiff_t m = plan->coder->m;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        const int32_t *at = s->at + i * m;
-        double a = plan->model->intercept[0], b = 0.0, c = 0.0, d = 0.0;
-        ptrdiff_t j = 0;
-        for (; j + 4 <= m; j += 4) {
-            a += table[at[j]], b += table[at[j + 1]], c += table[at[j + 2]], d += table[at[j + 3]];
+    const ptrdiff_t m = plan->coder->m, wide = plan->coder->width;
+    const uint8_t mask = (uint8_t)(wide - 1);
+    for (ptrdiff_t i = 0; i < n; i += 4) {
+        const uint8_t *p = s->row[i], *q = s->row[i + 1 < n ? i + 1 : i];
+        const uint8_t *u = s->row[i + 2 < n ? i + 2 : i], *v = s->row[i + 3 < n ? i + 3 : i];
+        const double *table = plan->wide;
+        double a = plan->model->intercept[0], b = a, c = a, d = a;
+        for (ptrdiff_t j = 0; j < m; j++, table += wide) {
+            a += table[p[j] & mask], b += table[q[j] & mask], c += table[u[j] & mask], d += table[v[j] & mask];
         }
-        for (; j < m; j++) a += table[at[j]];
-        s->wide_score[i] = (a + b) + (c + d);
+        s->wide_score[i] = a;
+        if (i + 1 < n) s->wide_score[i + 1] = b;
+        if (i + 2 < n) s->wide_score[i + 2] = c;
+        if (i + 3 < n) s->wide_score[i + 3] = d;
     }
 }
 
-static void add_one(const struct cells_plan *plan, const struct cells_scratch *s, ptrdiff_t n, double *gradient) {
-    const ptrdiff_t m = plan->coder->m;
+static void add_one(const struct cells_plan *plan, const struct cells_scratch *s, ptrdiff_t n) {
+    const ptrdiff_t m = plan->coder->m, wide = plan->coder->width;
+    const uint8_t mask = (uint8_t)(wide - 1);
     for (ptrdiff_t i = 0; i < n; i++) {
-        const int32_t *at = s->at + i * m;
+        const uint8_t *row = s->row[i];
         const double residual = (double)s->residual[i];
-        for (ptrdiff_t j = 0; j < m; j++) gradient[at[j]] += residual;
+        double *sum = s->wide_sum;
+        for (ptrdiff_t j = 0; j < m; j++, sum += wide) sum[row[j] & mask] += residual;
     }
 }
 
@@ -169,7 +180,7 @@ CLONES static void add_some(const struct cells_plan *plan, const struct cells_sc
 
 static void flush(const struct cells_plan *plan, const struct cells_scratch *s, double *gradient) {
     const ptrdiff_t n_scores = plan->model->n_scores;
-    if (!plan->table) return;
+    if (!plan->table) return; /* added in float64 from the start */
     for (ptrdiff_t c = 0; c < plan->coder->n_cells; c++) {
         for (ptrdiff_t k = 0; k < n_scores; k++) gradient[c * n_scores + k] += (double)s->sum[c * plan->width + k];
     }
@@ -192,7 +203,7 @@ static void run_chunk(void *context, ptrdiff_t task, int worker) {
     }
     for (ptrdiff_t t = n_tiles * task / plan->n_chunks; t < last; t++) {
         const ptrdiff_t left = plan->n - t * ROWS, n = read_rows(plan, t * ROWS, left < ROWS ? left : ROWS, &s);
-        if (n < 0 || !find_cells(plan, &s, n)) {
+        if (n < 0 || (plan->table && !find_cells(plan, &s, n))) {
             atomic_store(&plan->error, n < 0 ? BAD_CODE : BAD_CELL);
             break;
         }
@@ -206,7 +217,7 @@ static void run_chunk(void *context, ptrdiff_t task, int worker) {
         if (plan->table) {
             add_some(plan, &s, n);
         } else {
-            add_one(plan, &s, n, gradient);
+            add_one(plan, &s, n);
         }
         if ((waiting += n) >= FLUSH) {
             flush(plan, &s, gradient);
@@ -214,6 +225,10 @@ static void run_chunk(void *context, ptrdiff_t task, int worker) {
         }
     }
     flush(plan, &s, gradient);
+    for (ptrdiff_t j = 0; !plan->table && j < plan->coder->m; j++) {
+        const struct feature *feature = &plan->coder->features[j];
+        memcpy(gradient + feature->first, s.wide_sum + j * plan->coder->width, (size_t)feature->n * sizeof(double));
+    }
     free_scratch(&s);
 }
 
@@ -222,7 +237,16 @@ static bool prepare(struct cells_plan *plan) {
     plan->width = (n_scores + SIDE - 1) / SIDE * SIDE;
     plan->part_size = n_cells * n_scores + n_scores + 1;
     plan->parts = calloc((size_t)(plan->n_chunks * plan->part_size), sizeof *plan->parts);
-    if (!plan->parts || n_scores == 1) return plan->parts;
+    if (!plan->parts) return false;
+    if (n_scores == 1) {
+        const ptrdiff_t wide = plan->coder->width;
+        plan->wide = calloc((size_t)(plan->coder->m * wide) + 1, sizeof *plan->wide);
+        for (ptrdiff_t j = 0; plan->wide && j < plan->coder->m; j++) {
+            const struct feature *feature = &plan->coder->features[j];
+            memcpy(plan->wide + j * wide, plan->model->coef + feature->first, (size_t)feature->n * sizeof(double));
+        }
+        return plan->wide;
+    }
     plan->table = sefr_aligned(n_cells * plan->width, sizeof(float));
     if (!plan->table) return false;
     memset(plan->table, 0, (size_t)(n_cells * plan->width) * sizeof(float));
@@ -264,6 +288,7 @@ enum outcome sefr_gradient_cells(const uint8_t *cells, ptrdiff_t n, const struct
         if (outcome == FINITE) combine(&plan, out);
     }
     free(plan.table);
+    free(plan.wide);
     free(plan.parts);
     return outcome;
 }

@@ -115,6 +115,9 @@ bool sefr_solve(const struct learned *from, double epsilon, const struct planes 
     for (ptrdiff_t k = 0; k < from->k; k++) {
         if (!(from->counts[k] > 0)) return false;
     }
+    for (ptrdiff_t k = 0; from->k > 2 && k < from->k; k++) {
+        if (from->counts[k] > DOMINANT * (n_rows - from->counts[k])) return false;
+    }
     for (ptrdiff_t k = 0; k < n_planes; k++) to->bias[k] = 0;
     for (ptrdiff_t first = 0; first < from->m; first += BLOCK) {
         const ptrdiff_t left = from->m - first;

@@ -4,20 +4,25 @@ import typing as _typing
 import warnings
 from importlib import import_module as _import_module
 
-from ._summary.readers import READERS
-from ._system.namesake import namesake
+from ._system.interpreter import refuse_subinterpreters
+
+refuse_subinterpreters()
+
+from ._summary.readers import READERS  # noqa: E402 - nothing may load NumPy before
+from ._system.namesake import namesake  # noqa: E402
 
 if _typing.TYPE_CHECKING:
     from ._summary.summary import Summary
     from .classifier import SEFRClassifier
     from .comparison import compare
-    from .displays import ContributionsDisplay, ScoresDisplay
+    from .displays import ContributionsDisplay, CurvesDisplay, ScoresDisplay
     from .model_file import load, save
     from .validation import cross_validate
 
     __version__: str
 __all__ = [
     "ContributionsDisplay",
+    "CurvesDisplay",
     "SEFRClassifier",
     "ScoresDisplay",
     "Summary",
@@ -32,6 +37,7 @@ __all__ = [
 # completions at every press of the tab key.
 _ROOMS = {
     "ContributionsDisplay": "displays",
+    "CurvesDisplay": "displays",
     "SEFRClassifier": "classifier",
     "ScoresDisplay": "displays",
     "Summary": "_summary.summary",
@@ -82,4 +88,4 @@ READERS.update(frame=_summary_of_frame, query=_summary_of_query, passes=_fit_in_
 
 if (advice := namesake()) is not None:
     warnings.warn(advice, RuntimeWarning, stacklevel=2)
-del advice, namesake, warnings, READERS
+del advice, namesake, refuse_subinterpreters, warnings, READERS

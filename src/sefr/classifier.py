@@ -17,14 +17,14 @@ from ._answers.probabilities import Calibration
 from ._answers.settings import check_settings
 from ._rows.batches import Gatherer, restartable, unpack_batch
 from ._rows.cells import Coder, Cut
-from ._rows.inputs import feature_names_in, read_rows, refuse_one_class
+from ._rows.inputs import arrow_table, coder_of_batches, feature_names_in, read_rows, refuse_one_class
 from ._rows.labelled import Labelled, Table, sample_of
 from ._rows.labels import encode, find_labels
 from ._summary.readers import READERS
 from ._summary.summary import Summary
 from ._system.progress import Progress
 from ._system.threads import thread_count
-from ._system.types import Array, ClassWeight, Names, Rows, Scale, Weights
+from ._system.types import Array, Bins, ClassWeight, Names, Rows, Scale, Weights
 from ._weights.class_weight import class_weights
 from ._weights.refine.lbfgs import Limits
 from ._weights.refine.refine import Earlier, Refined, TrainingRows, refine
@@ -117,7 +117,7 @@ class SEFRClassifier(Answers):
         epsilon: float = 1e-7,
         missing: str = "error",
         class_weight: ClassWeight = None,
-        bins: Any = None,
+        bins: Bins = None,
         n_jobs: int | None = None,
         passes: int = 1,
         verbose: int = 0,
@@ -148,7 +148,7 @@ class SEFRClassifier(Answers):
         self : SEFRClassifier
             The trained model.
         """
-        summary, rows = self._summarise(X, y, sample_weight)
+        summary, rows = self._summarise(X := arrow_table(X), y, sample_weight)
         if len(summary.classes) < 2:
             refuse_one_class(summary.classes, "y", "; partial_fit with classes=[...] can start from one")
         self._fitted = self._learned(summary, rows, feature_names_in(X))
@@ -161,7 +161,8 @@ class SEFRClassifier(Answers):
         ----------
         batches : callable or collection
             Yields ``(X, y)`` or ``(X, y, sample_weight)``, as for ``fit``. It is started anew for every pass
-            and must bring the same rows in the same order: a function that opens a file, a list.
+            and must bring the same rows in the same order: a function that opens a file, a list. With
+            ``bins``, once more before, unless the edges are given or follow from known ranges.
 
         Returns
         -------
@@ -171,11 +172,11 @@ class SEFRClassifier(Answers):
         """
         self.check_params()
         start, gatherer = restartable(batches), Gatherer()
-        total: Summary | None = None
-        names = None
+        unpacked = (unpack_batch(batch, number) for number, batch in enumerate(start()))
+        total, names, coder = None, None, coder_of_batches(unpacked, self._cut)
         for number, batch in enumerate(start()):
-            summary, rows = self._summarise(*unpack_batch(batch, number))
-            names = feature_names_in(batch[0]) if total is None else names
+            summary, rows = self._summarise(*(parts := unpack_batch(batch, number)), coder)
+            names = feature_names_in(parts[0]) if total is None else names
             total = summary if total is None else total + summary
             gatherer.add(rows)
         if total is None:
@@ -184,7 +185,7 @@ class SEFRClassifier(Answers):
 
         def labelled_batches() -> Iterator[Labelled]:
             for number, batch in enumerate(start()):
-                yield self._read(*unpack_batch(batch, number))[0]
+                yield self._read(*unpack_batch(batch, number), coder)[0]
 
         return self.fit_from(total, labelled_batches, gatherer.sample(total.classes), names)
 
@@ -233,6 +234,8 @@ class SEFRClassifier(Answers):
             The trained model, unchanged if an error was raised.
         """
         self.check_params()
+        if self.bins is not None:
+            raise ValueError("fit_frame does not cut bins yet: use fit with rows here, or fit_batches")
         if self.passes > 1:  # the engine makes the passes, and calls fit_from
             return cast(Self, READERS["passes"](self, frame, label, features, weight))
         summary = Summary.of_frame(frame, label, features, weight, missing=self.missing)
@@ -262,7 +265,7 @@ class SEFRClassifier(Answers):
             The model, unchanged if an error was raised.
         """
         before = self._fitted if self.__sklearn_is_fitted__() else None
-        summary, rows = self._summarise(X, y, sample_weight, known=before is not None)
+        summary, rows = self._summarise(X := arrow_table(X), y, sample_weight, before)
         closed = before is not None and before.closed
         if classes is not None:
             known = encode(classes)[0]
@@ -403,15 +406,14 @@ class SEFRClassifier(Answers):
         return tags
 
     def _summarise(
-        self, X: Rows, y: ArrayLike, sample_weight: Weights, *, known: bool = False
+        self, X: Rows, y: ArrayLike, sample_weight: Weights, by: Fitted | Coder | None = None
     ) -> tuple[Summary, Labelled]:
-        """Return the Summary of rows, and the rows; ``known``: their features must be those learned."""
+        """Return the Summary of rows, and the rows; of the features, and cut, as what was learned."""
         self.check_params()
-        rows, names = self._read(X, y, sample_weight, self.fitted_.summary.coder if known else None)
-        if known:
+        rows, names = self._read(X, y, sample_weight, by.summary.coder if isinstance(by, Fitted) else by)
+        if isinstance(by, Fitted):
             self._check_features(X, rows.matrix)
-        n_threads = thread_count(self.n_jobs)
-        return Summary.of_rows(rows, names, missing=self.missing, n_threads=n_threads), rows
+        return Summary.of_rows(rows, names, missing=self.missing, n_threads=thread_count(self.n_jobs)), rows
 
     def _read(
         self, X: Rows, y: ArrayLike, sample_weight: Weights, coder: Coder | None = None
@@ -420,7 +422,11 @@ class SEFRClassifier(Answers):
         if y is None:
             name = type(self).__name__
             raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
-        return read_rows(X, y, sample_weight, coder or Cut.of(self.bins, self.scale, self.missing))
+        return read_rows(X, y, sample_weight, coder or self._cut)
+
+    @property
+    def _cut(self) -> Cut | None:
+        return Cut.of(self.bins, self.scale, self.missing)
 
     def _both(
         self, verb: str, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None
@@ -438,7 +444,7 @@ class SEFRClassifier(Answers):
                 f"{verb} takes another SEFRClassifier, a Summary, or rows with their labels, "
                 f"not {type(other).__name__}"
             )
-        return fitted, self._summarise(other, y, sample_weight, known=True)[0]
+        return fitted, self._summarise(arrow_table(other), y, sample_weight, fitted)[0]
 
     def _refuse_without_rows(self, verb: str) -> None:
         if self.fitted_.refined is not None or self.passes > 1:
@@ -455,18 +461,12 @@ class SEFRClassifier(Answers):
         calibration: Calibration | None = None,
     ) -> Fitted:
         """Return what follows from a Summary under the settings of this model."""
-        return Fitted(
-            summary,
-            scaling_of(summary, self.scale),
-            float(self.epsilon),
-            None if self.class_weight is None else class_weights(self.class_weight, summary),
-            None,
-            calibration or NOTHING,
-            before is not None and before.closed,
-            None if before is None else before.columns,
-            names,
-            () if before is None else before.batches,
-        )
+        scaling, weights = scaling_of(summary, self.scale), class_weights(self.class_weight, summary)
+        known = calibration or NOTHING
+        new = Fitted(summary, scaling, float(self.epsilon), weights, calibration=known, names=names)
+        if before is None:
+            return new
+        return replace(new, closed=before.closed, columns=before.columns, batches=before.batches)
 
     def _learned(
         self, summary: Summary, rows: Labelled, names: Array | None, before: Fitted | None = None

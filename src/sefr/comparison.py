@@ -29,7 +29,9 @@ SETTINGS: Mapping[str, Settings | None] = {
     "base rate": None,
     "one pass": {"passes": 1},
     "balanced": {"passes": 1, "class_weight": "balanced"},
+    "32 bins": {"passes": 1, "bins": 32},
     "ten passes": {"passes": 10},
+    "32 bins, ten passes": {"passes": 10, "bins": 32},
 }
 MARGIN = 0.01  # macro F1 that a dearer setting must bring
 
@@ -198,7 +200,8 @@ def compare(
         does; or a splitter of scikit-learn.
     settings : dict, default=None
         A name and the parameters of :class:`SEFRClassifier` for each row of the table; None instead of
-        parameters is the base rate. By default the base rate, one pass, balanced classes and ten passes.
+        parameters is the base rate. By default the base rate, one pass, balanced classes, 32 bins, ten
+        passes, and both of these.
     **params
         Parameters that all settings share, such as ``missing="ignore"``.
 

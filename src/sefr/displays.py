@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from ._answers.curves import Curve
 from ._system.colours import AGAINST, FOR, NEUTRAL
 from ._system.text import picture_text
 from ._system.types import Array, Fields, Floats, Rows
@@ -84,6 +85,8 @@ def effects(clf: SEFRClassifier) -> Floats:
     """
     check_is_fitted(clf)
     summary = clf.summary_
+    if summary.coder is not None:
+        return _effects_of_bins(clf)
     sums = summary.sums if summary.tails is None else summary.sums + summary.tails
     counts = (
         np.broadcast_to(summary.counts[:, None], sums.shape) if summary.present is None else summary.present
@@ -96,13 +99,33 @@ def effects(clf: SEFRClassifier) -> Floats:
     return np.asarray(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0), dtype=np.float64)
 
 
+def _effects_of_bins(clf: SEFRClassifier) -> Floats:
+    """Return the mean part of each feature in the rows of each class less that in the others."""
+    summary, table = clf.summary_, clf.fitted_.table
+    if summary.coder is None or table is None:
+        raise ValueError("this model has no bins")
+    sums, counts = summary.sums, summary.counts[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        distance = sums / counts - (sums.sum(axis=0) - sums) / (counts.sum() - counts)
+    moved = np.nan_to_num((distance[1:] if len(sums) == 2 else distance) * table)
+    return np.asarray(np.add.reduceat(moved, summary.coder.offsets[:-1], axis=1))
+
+
+def strengths(clf: SEFRClassifier) -> Floats:
+    """Return the weight of each scaled feature (R, m); with bins, the entry of its strongest bin."""
+    if clf.summary_.coder is None:
+        return clf.feature_scores_
+    found = [curve.effects[:, curve.rows > 0] for curve in clf.curves_]
+    return np.array([own[np.arange(len(own)), np.abs(own).argmax(axis=1)] for own in found]).T
+
+
 def strongest_features(
     clf: SEFRClassifier, count: int, feature_names: Sequence[str] | None = None
 ) -> list[Fields]:
     """Return, per class, its features of the greatest effect: name, effect, score, share of the greatest."""
     names, found = names_of(clf, feature_names), effects(clf)
     lines = []
-    for label, own, scores in zip(subjects(clf), found, clf.feature_scores_, strict=True):
+    for label, own, scores in zip(subjects(clf), found, strengths(clf), strict=True):
         greatest = max(1e-300, float(np.abs(own).max()))
         features = [
             {
@@ -186,7 +209,7 @@ class ScoresDisplay:
         check_is_fitted(estimator)
         if kind not in ("effects", "scores"):
             raise ValueError(f"kind must be 'effects' or 'scores', not {kind!r}")
-        shown = effects(estimator) if kind == "effects" else estimator.feature_scores_
+        shown = effects(estimator) if kind == "effects" else strengths(estimator)
         display = cls(shown, subjects(estimator), names_of(estimator, feature_names))
         return display.plot(count=count, image=image, axes=axes)
 
@@ -226,6 +249,97 @@ class ScoresDisplay:
         )
         key.ax.set_yticklabels(["against", "0", "for"], fontsize=8)
         key.outline.set_visible(False)
+
+
+@dataclass
+class CurvesDisplay:
+    """The effect of each feature over its range, where a model has bins: one panel per feature.
+
+    A line per class (one for two classes) is what a value adds to the score; grey bars are how many training
+    rows support each bin. Build it with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    curves : list of Curve
+        What is shown.
+    labels : list
+        The label that each line speaks for.
+
+    Attributes
+    ----------
+    figure_, axes_ : matplotlib Figure and array of Axes
+        What was drawn last.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sefr import CurvesDisplay, SEFRClassifier
+    >>> clf = SEFRClassifier(bins=8).fit(*load_iris(return_X_y=True))
+    >>> CurvesDisplay.from_estimator(clf).axes_.shape
+    (4,)
+    """
+
+    curves: Sequence[Curve]
+    labels: Sequence[object]
+    figure_: Any = field(default=None, repr=False)
+    axes_: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: SEFRClassifier,
+        *,
+        feature_names: Sequence[str] | None = None,
+        count: int = 9,
+        axes: Any = None,
+    ) -> Self:
+        """Draw a trained model with bins.
+
+        Parameters
+        ----------
+        estimator : SEFRClassifier
+            A trained model.
+        feature_names : list of str, default=None
+            Names to show instead of those learned.
+        count : int, default=9
+            How many features, those that move the scores most first.
+        axes : array of Axes, default=None
+            Where to draw, one Axes per feature; a new figure if None.
+        """
+        check_is_fitted(estimator)
+        names = names_of(estimator, feature_names)
+        named = [replace(curve, name=name) for curve, name in zip(estimator.curves_, names, strict=True)]
+        order = np.argsort([-curve.importance for curve in named], kind="stable")[:count]
+        return cls([named[j] for j in order], subjects(estimator)).plot(axes=axes)
+
+    def plot(self, *, axes: Any = None) -> Self:
+        """Draw; see :meth:`from_estimator`."""
+        self.figure_, self.axes_ = _axes(axes, len(self.curves), (3.2, 2.4))
+        for axis, curve in zip(self.axes_, self.curves, strict=True):
+            _draw_curve(axis, curve, [picture_text(label) for label in self.labels])
+        if len(self.labels) > 1:
+            self.axes_[0].legend(frameon=False, fontsize=7)
+        return self
+
+
+def _draw_curve(axis: Any, curve: Curve, labels: Sequence[str]) -> None:
+    """Draw the effect of a feature over its bins, and how many rows support each."""
+    ends = curve.ends()
+    rows = axis.twinx()
+    rows.bar(ends[:-1], curve.rows, np.diff(ends), align="edge", color="0.9", zorder=0)
+    rows.set(yticks=[], ylim=(0, 4 * max(1.0, float(curve.rows.max()))))
+    axis.set_zorder(rows.get_zorder() + 1)
+    axis.patch.set_visible(False)
+    colours = [FOR] if len(labels) == 1 else [f"C{i}" for i in range(len(labels))]
+    for own, label, colour in zip(curve.effects, labels, colours, strict=True):
+        axis.stairs(own, ends, color=colour, baseline=None, label=label, linewidth=1.4)
+    axis.axhline(0, color="0.6", linewidth=0.8)
+    if curve.categories is not None:
+        axis.set_xticks(np.arange(len(curve.categories) + 1) + 0.5)
+        known = [picture_text(value, 12) for value in curve.categories]
+        axis.set_xticklabels([*known, "other"], rotation=45, ha="right", fontsize=7)
+    axis.tick_params(labelsize=7)
+    axis.set_title(picture_text(curve.name, MOST_NAME), fontsize=10)
 
 
 @dataclass

@@ -220,7 +220,7 @@ def _model(found: Fields, n_bytes: int) -> SEFRClassifier:
     return SEFRClassifier.from_fitted(fitted, **params)
 
 
-def _as_now(content: Any, schema: int) -> Fields:
+def _as_now(content: object, schema: int) -> Fields:
     """Return the members of a file of an earlier schema as those of today."""
     members: Fields = {"bins": None, **_object(content, "the model")}
     if isinstance(members.get("settings"), dict):

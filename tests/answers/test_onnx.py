@@ -114,3 +114,22 @@ def test_skops_brings_the_model_back():
     again = skops.loads(data, trusted=skops.get_untrusted_types(data=data))
     assert again.summary_ == clf.summary_
     assert (again.decision_function(X) == clf.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("passes", [1, 6])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_bins_look_up_the_same_cells(passes, classes, rng):
+    X = rng.normal(size=(300, 6))
+    y = rng.integers(0, classes, size=300)
+    X[:, 4] = 7.0  # a feature without an edge
+    edges = SEFRClassifier(bins=12).fit(X, y).edges_
+    X[np.arange(11), 0] = edges[0][:11]  # values on the edges
+    clf = SEFRClassifier(bins=edges, passes=passes).fit(X, y)
+    labels, scores = run(clf, X)
+    np.testing.assert_allclose(scores, clf.decision_function(X), rtol=0, atol=1e-12)
+    assert (labels == clf.predict(X)).all()
+    X[3, 1] = np.nan
+    assert np.isnan(run(clf, X)[1][3]).all()
+    known = SEFRClassifier(bins=12, missing="ignore", passes=passes).fit(X, y)
+    labels, scores = run(known, X)
+    np.testing.assert_allclose(scores, known.decision_function(X), rtol=0, atol=1e-12)

@@ -13,6 +13,7 @@ import pytest
 from cli.driver import assert_one_line, process
 
 from sefr import load
+from sefr.model_file import parse as load_bytes
 
 processes = pytest.mark.slow  # starting Python with scikit-learn takes a second or more
 
@@ -268,4 +269,36 @@ def test_a_retry_after_a_kill_counts_nothing_twice(sefr):
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
     assert rows() == 300
     assert sefr("update", "m.sefr", "iris.csv", "--once", "monday")[0] == 0
+    assert rows() == 300
+
+
+@pytest.mark.usefixtures("model")
+def test_a_batch_is_known_by_its_content(sefr, iris):
+    assert sefr("update", "m.sefr", "iris.csv", "--once", "content")[0] == 0
+    os.rename("iris.csv", "another_name.csv")
+    code, out, _err = sefr("update", "m.sefr", "another_name.csv", "--once", "content")
+    assert (code, rows()) == (0, 300)
+    assert "sha256:" in out
+    assert "was learned before" in out
+    iris.to_csv("packed.csv.gz", index=False)  # the content is what is packed
+    assert "was learned before" in sefr("update", "m.sefr", "packed.csv.gz", "--once", "content")[1]
+    iris[1:].to_csv("others.csv", index=False)
+    assert sefr("update", "m.sefr", "others.csv", "--once", "content")[0] == 0
+    assert rows() == 449
+
+
+@pytest.mark.usefixtures("model", "iris")
+@pytest.mark.parametrize("name", ["monday", "content"])
+def test_forget_takes_a_name_back(sefr, name):
+    before = Path("m.sefr").read_bytes()
+    code, out, _err = sefr("forget", "m.sefr", "iris.csv", "--once", name)
+    assert code == 0
+    assert "is not among what was learned" in out
+    assert Path("m.sefr").read_bytes() == before
+    assert sefr("update", "m.sefr", "iris.csv", "--once", name)[0] == 0
+    for expected in (150, 0):  # a retry changes nothing
+        _code, out, _err = sefr("forget", "m.sefr", "iris.csv", "--once", name, "--json")
+        assert json.loads(out) == {"model": "m.sefr", "forgot": expected, "rows": 150}
+    assert load("m.sefr").summary_ == load_bytes(before).summary_
+    assert sefr("update", "m.sefr", "iris.csv", "--once", name)[0] == 0
     assert rows() == 300

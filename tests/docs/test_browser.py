@@ -48,7 +48,8 @@ def _opened(browser: Any, site: Any, page: str, **look: Any) -> tuple[Any, list[
     tab.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     tab.on("pageerror", lambda error: said.append(str(error)))
     tab.on("requestfailed", lambda request: said.append(f"not there: {request.url}"))
-    tab.goto((site.folder / page).as_uri())
+    path, _, query = page.partition("?")
+    tab.goto((site.folder / path).as_uri() + (f"?{query}" if query else ""))
     return tab, said
 
 

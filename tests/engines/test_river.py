@@ -2,8 +2,11 @@
 
 import math
 import pickle
+import subprocess
+import sys
 import time
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,6 +26,8 @@ MODELS = {
     "plain": SEFRStream(),
     "half-life": SEFRStream(half_life=50),
     "drift": SEFRStream(drift_detector=drift.ADWIN()),
+    "correct": SEFRStream(correct=True),
+    "correct, drift": SEFRStream(correct=True, drift_detector=drift.ADWIN(), on_drift="decay"),
 }
 CHECKS = [
     (name, i, check) for name, model in MODELS.items() for i, check in enumerate(checks.yield_checks(model))
@@ -273,3 +278,99 @@ def test_a_small_batch_costs_no_more_than_its_rows(rng):
         return best
 
     assert seconds(lambda: many.learn_many(rows, labels)) < 1.5 * seconds(each)  # it was 3 times
+
+
+@pytest.mark.parametrize("half_life", [None, 200.0])
+def test_corrected_steps_follow_the_gradient_of_the_log_loss(rng, half_life):
+    """The oracle is AdaGrad written with arrays: for two classes, and for three of softmax."""
+    for n_classes in (2, 3):
+        X, y = rng.normal(size=(300, 3)) * [1, 50, 0.01] + [0, 7, 1], rng.integers(0, n_classes, 300)
+        y[:n_classes] = np.arange(n_classes)
+        model = SEFRStream(correct=True, half_life=half_life)
+        keep = 1.0 if half_life is None else 0.5 ** (1 / half_life)
+        weights, squares = np.zeros((n_classes, 4)), np.zeros((n_classes, 4))
+        for i, x in enumerate(rows_of(X)):
+            model.learn_one(x, int(y[i]))
+        # Learned from the row that brings the last class on; means of what came before start there, too.
+        first = n_classes - 1 if n_classes == 2 else 1
+        seen, mean, variance = 0.0, X[first].copy(), np.zeros(3)
+        for i in range(first, 300):
+            seen = seen * keep + 1
+            away = X[i] - mean
+            if i > first:
+                mean += away / seen
+                variance += (away * (X[i] - mean) - variance) / seen
+            present = 2 if n_classes == 3 and i == 1 else n_classes
+            z = np.append(
+                np.where(variance > 0, (X[i] - mean) / np.sqrt(np.maximum(variance, 1e-300)), 0), 1.0
+            )
+            scores = (weights @ z)[:present]
+            error = np.exp(scores - scores.max())
+            error /= error.sum()
+            error[y[i]] -= 1
+            gradient = error[:, None] * z
+            squares *= keep
+            squares[:present] += gradient**2
+            weights[:present] -= 0.3 * gradient / np.sqrt(squares[:present] + 1e-300)
+        z = np.append((X[0] - mean) / np.sqrt(variance), 1.0)
+        expected = weights @ z
+        found = model._scores(rows_of(X[:1])[0])
+        if n_classes == 2:
+            assert found[1] == pytest.approx(expected[1] - expected[0], rel=1e-9)
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_corrected_answers_of_one_row_and_of_many_agree(rng, n_classes):
+    X, y = rng.normal(size=(200, 4)), rng.integers(0, n_classes, 200)
+    labels = np.array(["d", "c", "b", "a"])[y]
+    model = SEFRStream(correct=True)
+    frame = pd.DataFrame(X, columns=list("pqrs"))
+    frame.iloc[::9, 2] = np.nan
+    model.learn_many(frame, pd.Series(labels))
+    rows = frame.to_dict("records")
+    assert [model.predict_one(x) for x in rows] == model.predict_many(frame).tolist()
+    one = pd.DataFrame([model.predict_proba_one(x) for x in rows])
+    np.testing.assert_allclose(one, model.predict_proba_many(frame)[one.columns], rtol=1e-9)
+    assert model.summary() == stream_of(frame, labels).summary()
+
+
+def stream_of(frame, labels):
+    model = SEFRStream()
+    for x, label in zip(frame.to_dict("records"), labels, strict=True):
+        model.learn_one(x, label)
+    return model
+
+
+def test_corrected_steps_learn_what_sums_cannot(rng):
+    """Two features that tell only together: their difference."""
+    shared = rng.normal(size=4000) * 3
+    gap = rng.normal(size=4000)
+    rows = [({"a": s + g, "b": s}, bool(g > 0)) for s, g in zip(shared.tolist(), gap.tolist(), strict=True)]
+    plain, corrected = (
+        evaluate.progressive_val_score(iter(rows), model, metrics.Accuracy()).get()
+        for model in (SEFRStream(), SEFRStream(correct=True))
+    )
+    assert plain < 0.7
+    assert corrected > 0.85
+
+
+def test_a_corrected_row_that_cannot_be_learned_changes_nothing():
+    model = SEFRStream(correct=True)
+    for x, y in (({"a": 1.0}, "u"), ({"a": 2.0}, "v"), ({"a": 3.0}, "u")):
+        model.learn_one(x, y)
+    before = model._scores({"a": 5.0})
+    for x, y in (({"a": "text"}, "u"), ({"a": math.inf}, "u"), ({"a": 1.0}, None)):
+        with pytest.raises(ValueError, match="river"):
+            model.learn_one(x, y)
+    assert model._scores({"a": 5.0}) == before
+
+
+@pytest.mark.slow
+def test_the_consumer_of_a_log_learns_each_row_once_however_often_it_is_killed():
+    example = Path(__file__).parents[2] / "examples" / "streams" / "consumer.py"
+    done = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("killed at offset") == 3
+    assert done.stdout.endswith("one pass without accident: the same\n")

@@ -1,5 +1,6 @@
 """Pipes are opened once: no row is lost, and nothing waits for a second writer."""
 
+import json
 import os
 import subprocess
 import sys
@@ -74,6 +75,20 @@ def test_two_pipes_are_one_dataset(table):
 
 def test_a_pipe_can_be_evaluated_which_reads_twice(table):
     assert f"{ROWS:,} rows" in bash(f"{SEFR} evaluate <(cat t.csv) -l y --folds 3").stdout
+
+
+@pytest.mark.slow
+def test_a_fifo_can_be_evaluated_fold_by_fold(table):
+    """One pass learns all folds and a second tests them: of a named pipe there is one reading only."""
+    expected = bash(f"{SEFR} evaluate t.csv -l y --folds 3 --passes 1 --json").stdout
+    with open("t.csv", "rb") as file:
+        Fifo("pipe.csv", file.read())
+    found = bash(f"{SEFR} evaluate pipe.csv -l y --folds 3 --passes 1 --json").stdout
+    assert _without_time(json.loads(found)) == _without_time(json.loads(expected))
+
+
+def _without_time(report):
+    return {name: value for name, value in report.items() if "seconds" not in name and name != "method"}
 
 
 @pytest.mark.parametrize("name", ["pipe", "pipe.csv", "pipe.gz"])

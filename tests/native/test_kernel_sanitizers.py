@@ -2,37 +2,28 @@
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted(str(file) for file in (ROOT / "native").rglob("*.c") if file.parent.name != "python")
+from torture import races
 
 
 @pytest.fixture(scope="module")
-def exercise(tmp_path_factory):
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    program = tmp_path_factory.mktemp("sanitizers") / "exercise"
-    command = [
-        *(compiler, "-std=c11", "-O1", "-g", "-DSEFR_ONE_TARGET", "-pthread", f"-I{ROOT / 'native'}"),
-        *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"),
-        str(ROOT / "tests/native/exercise.c"),
-        *SOURCES,
-        *("-o", str(program), "-lm"),
-    ]
-    built = subprocess.run(command, capture_output=True, text=True)
-    if "asan" in built.stderr and "cannot find" in built.stderr:
-        pytest.skip("the compiler has no AddressSanitizer")
-    assert built.returncode == 0, built.stderr
-    return program
+def storm(tmp_path_factory):
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc")
+    return races.build(tmp_path_factory.mktemp("sanitizers"), "storm")[0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
-def test_no_kernel_reads_or_writes_beside_its_buffers(exercise, seed):
-    done = subprocess.run([exercise, str(seed), "300"], capture_output=True, text=True, timeout=600)
+def test_no_kernel_reads_or_writes_beside_its_buffers(storm, seed):
+    done = subprocess.run([storm, str(seed), "300", "calm"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-4000:]
-    assert done.stdout == "300 rounds\n"
+    assert done.stdout == "300 rounds\n0 gusts\n"
+
+
+@pytest.mark.slow
+def test_nor_while_another_thread_changes_the_arrays(storm):
+    found = races.run(storm, 5, 1)
+    assert found["failures"] == []
+    assert found["changes"] > 1000

@@ -66,3 +66,22 @@ PAGES = ("README", "CONTRIBUTING", "RELEASING", "SECURITY", "CODE_OF_CONDUCT", "
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text())
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_joss_paper_is_complete() -> None:
+    text = (ROOT / "joss" / "paper.md").read_text()
+    entries = set(
+        re.findall(r"^@\w+\{([^,]+),", (ROOT / "joss" / "paper.bib").read_text(), flags=re.MULTILINE)
+    )
+    cited = {key for group in re.findall(r"\[(@[^\]]+)\]", text) for key in re.findall(r"@([\w-]+)", group)}
+    assert cited == entries
+    sections = re.findall(r"^# (.+)$", text, flags=re.MULTILINE)
+    assert {"Summary", "Statement of need", "State of the field", "References"} <= set(sections)
+    for picture in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text):
+        assert (ROOT / "joss" / picture).is_file()
+    assert 250 < len(re.sub(r"^\|.*$|^---.*?^---", "", text, flags=re.MULTILINE | re.DOTALL).split()) < 1750
+
+
+def test_the_citation_has_the_number_of_the_paper() -> None:
+    assert "arXiv:2006.04620" in (ROOT / "CITATION.cff").read_text()
+    assert "10.48550/arXiv.2006.04620" in (ROOT / "joss" / "paper.bib").read_text()

@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from sefr._system.atomic_file import atomic_file, was_written
+import sefr._system.atomic_file as atomic_file_module
+from sefr._system.atomic_file import atomic_file, replace_folder, was_written
 
 
 def write(path, content=b"new"):
@@ -128,3 +129,51 @@ def test_threads_write_one_file_whole(tmp_path):
         thread.join()
     assert (tmp_path / "f").read_bytes() in contents
     assert os.listdir(tmp_path) == ["f"]
+
+
+@pytest.fixture
+def folders(tmp_path):
+    for name in ("old", "fresh"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "which").write_text(name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("exchange", [True, False], ids=["in one step", "in two"])
+def test_a_folder_takes_the_place_of_another(folders, monkeypatch, exchange):
+    if not exchange:
+        monkeypatch.setattr(atomic_file_module, "_exchanged", lambda *_: False)
+    replace_folder(folders / "fresh", folders / "old")
+    assert (folders / "old" / "which").read_text() == "fresh"
+    assert (folders / "fresh" / "which").read_text() == "old"
+    assert sorted(os.listdir(folders)) == ["fresh", "old"]
+    assert was_written(folders / "old")
+
+
+def test_a_folder_is_back_in_its_place_after_an_error(folders, monkeypatch):
+    monkeypatch.setattr(atomic_file_module, "_exchanged", lambda *_: False)
+    replace = os.replace
+
+    def fail_once(one, other):
+        if str(one).endswith("fresh"):
+            raise OSError(5, "Input/output error")
+        replace(one, other)
+
+    monkeypatch.setattr(os, "replace", fail_once)
+    with pytest.raises(OSError, match="Input/output"):
+        replace_folder(folders / "fresh", folders / "old")
+    assert (folders / "old" / "which").read_text() == "old"
+    assert not was_written(folders / "old")
+
+
+def test_a_signal_while_the_temporary_file_is_made_leaves_none(tmp_path, monkeypatch):
+    opened = os.open
+
+    def open_and_signal(*arguments, **options):
+        opened(*arguments, **options)
+        raise Signal
+
+    monkeypatch.setattr(os, "open", open_and_signal)
+    with pytest.raises(Signal):
+        write(tmp_path / "f")
+    assert os.listdir(tmp_path) == []

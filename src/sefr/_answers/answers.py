@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._rows.arrow import arrow_table
 from .._rows.cells import Categories
 from .._rows.cells.coder import copies_of_parts
 from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
@@ -270,7 +271,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _matrix(self, X: Rows) -> Matrix:
         """Return X for the kernels; other features than those learned are an error."""
-        coder = self._fitted.summary.coder
+        X, coder = arrow_table(X), self._fitted.summary.coder
         matrix = matrix_of(X) if coder is None else matrix_of(X, coder.categories)
         self._check_features(X, matrix)
         return matrix
@@ -279,10 +280,9 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fitted = self._fitted
         if type(X) is not np.ndarray or fitted.names is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
-        width = matrix.shape[1] if matrix.coder is None else matrix.coder.n_features
-        if width != fitted.summary.n_features:
+        if matrix.n_features != fitted.summary.n_features:
             raise ValueError(
-                f"X has {width} features, but {type(self).__name__} is expecting "
+                f"X has {matrix.n_features} features, but {type(self).__name__} is expecting "
                 f"{fitted.summary.n_features} features as input."
             )
 

@@ -30,6 +30,24 @@ class Curve(Value):
     missing_effects: Floats | None
     missing_rows: float | None
 
+    def ends(self) -> Floats:
+        """Return where bins begin and end (bins + 1,): categories at 0, 1, ..., outer bins as the usual."""
+        if self.categories is not None or not len(self.edges):
+            return np.arange(len(self.rows) + 1.0)
+        edges = self.edges
+        width = float(np.median(np.diff(edges))) if len(edges) > 1 else max(1.0, abs(float(edges[0])))
+        return np.concatenate([[edges[0] - width], edges, [edges[-1] + width]])
+
+    def describe_bin(self, number: int) -> str:
+        """Return a bin in words: a category, or from where to where its values lie."""
+        if self.categories is not None:
+            return str(self.categories[number]) if number < len(self.categories) else "any other value"
+        if not len(self.edges):
+            return "any value"
+        low = f"from {self.edges[number - 1]:.6g}" if number else ""
+        high = f"below {self.edges[number]:.6g}" if number < len(self.edges) else ""
+        return f"{low} {high}".strip()
+
     @property
     def importance(self) -> float:
         """How much the feature moves the scores: the mean size of its effect over the training rows."""

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._system.types import Array
 from ..classifier import SEFRClassifier
+from .fitted import Fitted
 
 OPSET = 17
 
@@ -21,7 +22,8 @@ def to_onnx(clf: SEFRClassifier) -> bytes:
     The graph takes ``X``, float64 of shape (n, m), and returns ``label``, shape (n,), and ``scores``, shape
     (n,) for two classes (above 0 is the second) and (n, K) for more (the highest wins), as
     ``decision_function`` does. NaN is left out where the model was made with ``missing="ignore"``. The names
-    of the features and the labels are in the metadata.
+    of the features and the labels are in the metadata; with bins, so are the categories, by the number of the
+    feature: X has the number of a value among these, and their count for any other.
 
     Parameters
     ----------
@@ -32,7 +34,7 @@ def to_onnx(clf: SEFRClassifier) -> bytes:
 
     check_is_fitted(clf)
     kind, labels = _labels(clf.classes_, TensorProto)
-    graph = _Graph(helper)
+    graph = _Graph(helper, TensorProto.INT64)
     scores = _scores(graph, clf)
     two = len(clf.classes_) == 2
     shape = ["n"] if two else ["n", len(clf.classes_)]
@@ -66,7 +68,10 @@ def to_onnx(clf: SEFRClassifier) -> bytes:
     shown = [
         label.decode("latin-1") if isinstance(label, bytes) else label for label in clf.classes_.tolist()
     ]
-    helper.set_model_props(model, {"classes": json.dumps(shown), "feature_names": json.dumps(names)})
+    props = {"classes": json.dumps(shown), "feature_names": json.dumps(names)}
+    if clf.summary_.coder is not None and clf.summary_.coder.categories:
+        props["categories"] = json.dumps({j: list(own) for j, own in clf.summary_.coder.categories.items()})
+    helper.set_model_props(model, props)
     checker.check_model(model)
     return bytes(model.SerializeToString())
 
@@ -74,8 +79,9 @@ def to_onnx(clf: SEFRClassifier) -> bytes:
 class _Graph:
     """Nodes and constants in the making."""
 
-    def __init__(self, helper: Any) -> None:
+    def __init__(self, helper: Any, int64: int) -> None:
         self.helper = helper
+        self.int64 = int64
         self.nodes: list[object] = []
         self.initializers: list[object] = []
 
@@ -95,6 +101,8 @@ def _scores(graph: _Graph, clf: SEFRClassifier) -> str:
 
     No node scales by a single number: onnxruntime would fuse it with the product, and in float32.
     """
+    if clf.summary_.coder is not None:
+        return _scores_of_cells(graph, clf.fitted_)
     planes = clf.fitted_.planes
     graph.node("Sub", ["X", graph.constant("low", planes.scaling.low)], "moved")
     if clf.missing != "ignore":
@@ -109,6 +117,39 @@ def _scores(graph: _Graph, clf: SEFRClassifier) -> str:
     graph.node("Sub", ["weighed", "threshold"], "balance")
     unseen = np.where(np.isfinite(planes.bias), 0.0, planes.bias)
     return graph.node("Add", ["balance", graph.constant("unseen", unseen)], "raw")
+
+
+def _scores_of_cells(graph: _Graph, fitted: Fitted) -> str:
+    """Add the sum over the features of the table's entry of the cell that the value lies in.
+
+    The cell is the number of edges at or below the value. What is not a number makes the scores so, unless it
+    has a cell.
+    """
+    coder, table = fitted.summary.coder, fitted.table
+    if coder is None or table is None:
+        raise ValueError("this model has no bins")
+    lengths = np.diff(coder.starts)
+    edges = np.full((coder.n_features, max(1, int(lengths.max(initial=0)))), np.inf)
+    edges[np.arange(edges.shape[1]) < lengths[:, None]] = coder.edges
+    values = "X"
+    if coder.missing:
+        graph.node("IsNaN", ["X"], "missing")
+        values = graph.node("Where", ["missing", graph.constant("nothing", np.zeros(1)), "X"], "known")
+    graph.node("Unsqueeze", [values, graph.constant("last", np.array([2]))], "one")
+    graph.node("GreaterOrEqual", ["one", graph.constant("edges", edges)], "reached")
+    graph.node("Cast", ["reached"], "ones", to=graph.int64)
+    graph.node("ReduceSum", ["ones", "last"], "within", keepdims=0)
+    cells = graph.node("Add", ["within", graph.constant("first", coder.offsets[:-1])], "cells")
+    if coder.missing:
+        cells = graph.node(
+            "Where", ["missing", graph.constant("gone", coder.offsets[1:] - 1), "cells"], "all"
+        )
+    graph.node("Gather", [graph.constant("table", table.T), cells], "entries", axis=0)
+    graph.node("ReduceSum", ["entries", graph.constant("features", np.array([1]))], "sums", keepdims=0)
+    graph.node("Sub", [values, values], "none")  # or NaN
+    graph.node("ReduceSum", ["none", "features"], "odd", keepdims=1)
+    graph.node("Add", ["sums", graph.constant("unseen", fitted.unseen_bias)], "summed")
+    return graph.node("Add", ["summed", "odd"], "raw")
 
 
 def _labels(classes: Array, types: Any) -> tuple[int, list[object]]:

@@ -40,7 +40,8 @@ class TemperatureScaling:
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probability of every class (n, K) from scores (n, R)."""
-        logits = per_class(scores) * self.inverse + self.offsets
+        with np.errstate(invalid="ignore"):  # -inf times 0
+            logits = per_class(scores) * self.inverse + self.offsets
         # a class that was never seen, or the only one that was
         logits[np.isnan(logits)] = -np.inf
         if np.isposinf(logits).any():

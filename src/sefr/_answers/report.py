@@ -18,6 +18,7 @@ from ..displays import (
     effects,
     gathered,
     names_of,
+    strengths,
     strongest,
     strongest_features,
     subjects,
@@ -26,6 +27,7 @@ from .page import environment, template
 
 MOST_FEATURES = 2_000
 MOST_RECORDS = 200
+MOST_CURVES = 240
 CARD_FEATURES, WIDE_CARD_FEATURES = 8, 16
 THEMES = {"light": (AGAINST, NEUTRAL, FOR), "dark": (AGAINST_DARK, NEUTRAL_DARK, FOR_DARK)}
 
@@ -56,16 +58,17 @@ def report(
     if image is not None:
         check_image(image, clf.n_features_in_)
     names = names_of(clf, feature_names)
-    found, scores = effects(clf), clf.feature_scores_
+    found, scores = effects(clf), strengths(clf)
     shown = strongest(np.abs(found).max(axis=0), MOST_FEATURES)
     widest = np.maximum(np.abs(found).max(axis=1), 1e-300)
+    drawn = _drawn_curves(clf, shown)
     features = [
         {
             "name": names[j],
             "cells": [
-                {"effect": effect, "score": score, "share": effect / most}
-                for effect, score, most in zip(
-                    found[:, j].tolist(), scores[:, j].tolist(), widest.tolist(), strict=True
+                {"effect": effect, "score": score, "share": effect / most, "curve": drawn.get((j, r))}
+                for r, (effect, score, most) in enumerate(
+                    zip(found[:, j].tolist(), scores[:, j].tolist(), widest.tolist(), strict=True)
                 )
             ],
         }
@@ -89,6 +92,32 @@ def report(
             style=template("report.css"),
         )
     )
+
+
+def _drawn_curves(clf: SEFRClassifier, shown: Array) -> dict[tuple[int, int], list[Fields]]:
+    """Return the bars of the curves of a model with bins, by feature and score; of the first features."""
+    if clf.summary_.coder is None:
+        return {}
+    curves = clf.curves_
+    n_scores = len(curves[0].effects)
+    drawn = {}
+    for j in shown[: max(1, MOST_CURVES // n_scores)].tolist():
+        curve = curves[j]
+        highest = max(1e-300, float(np.abs(curve.effects).max()))
+        most = max(1.0, float(curve.rows.max()))
+        for r, own in enumerate(curve.effects.tolist()):
+            drawn[j, r] = [
+                {
+                    "at": 100 * b / len(own),
+                    "width": 100 / len(own),
+                    "size": 20 * abs(effect) / highest,
+                    "against": effect < 0,
+                    "rows": 8 * rows / most,
+                    "words": f"{curve.describe_bin(b)}: {effect:+.3f}, {rows:,.0f} rows",
+                }
+                for b, (effect, rows) in enumerate(zip(own, curve.rows.tolist(), strict=True))
+            ]
+    return drawn
 
 
 def explained(

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._system.types import Array, Floats
+from .arrow import arrow_table
+from .cells import Cells, SparseCells, code_matrix
 from .labelled import Labelled, Table, run_starts, sample_size
 from .matrix import Dense, Matrix, Sparse, Standardisation
 
@@ -32,7 +34,7 @@ def unpack_batch(batch: Any, number: int) -> tuple[Any, Any, Any]:
     """Return X, y and weights of a batch."""
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         raise TypeError(f"batch {number} is not (X, y) or (X, y, sample_weight)")
-    return batch[0], batch[1], batch[2] if len(batch) == 3 else None
+    return arrow_table(batch[0]), batch[1], batch[2] if len(batch) == 3 else None
 
 
 class Gathered(Dense):
@@ -53,7 +55,8 @@ class Gatherer:
     A row of weight 2 is kept like a row that comes twice in a row.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most  # rows; None: twice those that choose the steps
         self.step = 0.0  # 0 as long as every row is kept
         self.weight = 0.0
         self.like: Matrix | None = None
@@ -64,7 +67,7 @@ class Gatherer:
         self.like = self.like or rows.matrix
         weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
         live = np.flatnonzero(weights)
-        most = 2 * sample_size(len(rows.classes), rows.matrix.shape[1])
+        most = self.most or 2 * sample_size(len(rows.classes), rows.matrix.shape[1])
         starts = None
         if not self.step:
             left = most - sum(len(kept.weights) for kept in self._kept)
@@ -95,11 +98,20 @@ class Gatherer:
         often = _ticks(ends, weights, self.step) if self.step else np.ones(len(codes), dtype=np.int64)
         places = np.repeat(np.arange(len(codes)), np.where(codes >= 0, often, 0))
         weight = None if self.step else weights[places]
-        if isinstance(tables[0].matrix, Sparse):
-            rows = sparse.vstack([table.matrix.by_rows for table in tables], format="csr")[places]  # type: ignore[attr-defined]
-            return Table(Sparse(rows), codes[places], weight)
-        dense = np.concatenate([block for table in tables for _, block in table.matrix.blocks()])[places]
-        return Table(Gathered(dense, self.like or tables[0].matrix), codes[places], weight)
+        return Table(self._gathered([table.matrix for table in tables], places), codes[places], weight)
+
+    def _gathered(self, parts: list[Matrix], places: NDArray[np.int64]) -> Matrix:
+        """Return rows of several matrices, one below the other; in cells if they are."""
+        first = parts[0]
+        if isinstance(first, Cells | SparseCells):
+            raw = [part.matrix for part in parts if isinstance(part, Cells | SparseCells)]
+            return code_matrix(self._gathered(raw, places), first.coder)
+        if isinstance(first, Sparse):
+            return Sparse(
+                sparse.vstack([p.by_rows for p in parts if isinstance(p, Sparse)], format="csr")[places]
+            )
+        dense = np.concatenate([block for part in parts for _, block in part.blocks()])[places]
+        return Gathered(dense, self.like or first)
 
 
 class _Kept(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -14,7 +14,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .._system.types import Array, Floats, Rows
+from .arrow import arrow_table as arrow_table
 from .cells import Categories, Coder, Cut, code_matrix, learn_coder
+from .cells.batches import learn_coder_of_batches
 from .cells.categories import categories_of, category_codes
 from .labelled import Labelled
 from .labels import encode
@@ -135,6 +137,7 @@ def read_rows(
 
     With ``cut``, features are cut into cells, as these settings or this coder say.
     """
+    X = arrow_table(X)
     if cut is None:
         return labelled(matrix_of(X), y, sample_weight), feature_names_of(X)
     if isinstance(cut, Coder):
@@ -144,6 +147,19 @@ def read_rows(
     rows = labelled(matrix_of(X, categories), y, sample_weight)
     coder = learn_coder(rows, cut, categories)
     return rows._replace(matrix=code_matrix(rows.matrix, coder)), feature_names_of(X)
+
+
+def coder_of_batches(batches: Iterable[tuple[Any, Any, Any]], cut: Cut | None) -> Coder | None:
+    """Return where the features of batches (X, y, sample_weight) are cut; None if they are not to be."""
+    if cut is None:
+        return None
+
+    def read() -> Iterator[tuple[Labelled, dict[int, Categories]]]:
+        for X, y, sample_weight in batches:
+            categories = categories_of(X)
+            yield labelled(matrix_of(X, categories), y, sample_weight), categories
+
+    return learn_coder_of_batches(read(), cut)
 
 
 def matrix_of(X: Rows, categories: Mapping[int, Categories] | None = None) -> Matrix:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._system.types import Floats
 
 
-def known_ranges(scale: Any, n_features: int) -> tuple[Floats, Floats]:
+def known_ranges(scale: tuple[ArrayLike, ArrayLike], n_features: int) -> tuple[Floats, Floats]:
     """Return low and high for every feature from a pair given for all of them or one by one."""
     try:
         low, high = (np.asarray(side, dtype=np.float64) for side in scale)

@@ -17,7 +17,7 @@ from .._rows.inputs import describe_feature, read_rows
 from .._rows.labelled import Labelled
 from .._rows.labels import are_alike, find_labels
 from .._system.threads import thread_count
-from .._system.types import Array, Fields, Floats, Rows
+from .._system.types import Array, Bins, Fields, Floats, Rows
 from .accumulate import accumulate
 from .alignment import aligned, checked_cells
 from .bytes_format import packed, unpacked
@@ -119,7 +119,7 @@ class Summary:
         sample_weight: ArrayLike | None = None,
         *,
         missing: str = "error",
-        bins: Any = None,
+        bins: Bins = None,
         n_jobs: int | None = None,
     ) -> Summary:
         """Summarise rows in one pass.

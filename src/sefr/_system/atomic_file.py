@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import re
 import secrets
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +17,8 @@ from typing import IO
 # What is being written: the temporary file, the file whose place it will take, its device and inode number.
 _unfinished: dict[str, tuple[str, tuple[int, int]]] = {}
 _written: set[str] = set()
+NOWHERE = (-1, -1)
+EXCHANGE = 2  # RENAME_EXCHANGE of Linux
 STREAM = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]+)")
 
 
@@ -37,10 +41,12 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         _written.add(os.path.realpath(path))
         return
     target = os.path.realpath(path)
-    descriptor, temporary = _create_beside(target, 0o666 if old is None else 0o600)
-    created = os.fstat(descriptor)
-    _unfinished[temporary] = target, (created.st_dev, created.st_ino)
+    temporary = _name_beside(target)
+    _unfinished[temporary] = target, NOWHERE  # before it is there: a signal may come in between
     try:
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666 if old is None else 0o600)
+        created = os.fstat(descriptor)
+        _unfinished[temporary] = target, (created.st_dev, created.st_ino)
         with os.fdopen(descriptor, "wb") as file:
             if old is not None:
                 _be_like(file.fileno(), old)
@@ -55,6 +61,40 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     finally:
         _settle(temporary)
     _sync_folder(Path(target).parent)
+
+
+def replace_folder(fresh: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+    """Put a folder in the place of another, if there is one; the old one is then where the fresh one was.
+
+    Linux exchanges both in one step. Elsewhere there is a moment without either; after an error the old one
+    is back.
+    """
+    here, there = os.path.abspath(fresh), os.path.realpath(path)
+    found = os.stat(here)
+    _unfinished[here] = there, (found.st_dev, found.st_ino)
+    try:
+        if not os.path.exists(there):
+            os.replace(here, there)
+        elif not _exchanged(here, there):
+            aside = f"{here}.old"
+            os.replace(there, aside)
+            try:
+                os.replace(here, there)
+            except BaseException:
+                os.replace(aside, there)
+                raise
+            os.replace(aside, here)
+    finally:
+        _settle(here)
+
+
+def _exchanged(one: str, other: str) -> bool:
+    """Exchange two paths in one step; False where the system cannot."""
+    if sys.platform != "linux":
+        return False
+    function = getattr(ctypes.CDLL(None), "renameat2", None)
+    here = -100  # AT_FDCWD
+    return function is not None and not function(here, os.fsencode(one), here, os.fsencode(other), EXCHANGE)
 
 
 def open_stream(path: str | os.PathLike[str]) -> int | None:
@@ -95,13 +135,10 @@ def _status(path: str | os.PathLike[str]) -> os.stat_result | None:
         return None
 
 
-def _create_beside(target: str, mode: int) -> tuple[int, str]:
-    """Create a file beside another, with a name of its own; the kernel applies the umask to the mode."""
+def _name_beside(target: str) -> str:
+    """Return a name for a file beside another that no other process can have thought of."""
     folder, name = os.path.split(target)
-    while True:
-        temporary = os.path.join(folder, f".{name[:200]}.{secrets.token_hex(4)}.part")
-        with suppress(FileExistsError):
-            return os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode), temporary
+    return os.path.join(folder, f".{name[:200]}.{secrets.token_hex(8)}.part")
 
 
 def _be_like(descriptor: int, old: os.stat_result) -> None:

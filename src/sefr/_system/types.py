@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -19,6 +19,8 @@ Weights: TypeAlias = ArrayLike | None
 Settings: TypeAlias = Mapping[str, Any]
 Scale: TypeAlias = str | tuple[ArrayLike, ArrayLike] | None
 ClassWeight: TypeAlias = str | Mapping[Any, float] | None
+# A number, or the edges or categories of every feature.
+Bins: TypeAlias = int | Sequence[Any] | None
 
 
 class Estimator(Protocol):

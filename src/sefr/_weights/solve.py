@@ -21,6 +21,8 @@ from .hyperplanes import Hyperplanes, Scaling, planes_of
 
 # Products of two counts leave float64 beyond these.
 SMALL = 1e-100
+# The total minus a class that has more than this many times the rows of all others costs 8 of 53 bits.
+DOMINANT = 2.0**8
 
 
 def scaling_of(summary: Summary, scale: Scale) -> Scaling:
@@ -75,7 +77,8 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
     """
     cells, sums = summary.cells, summary.double_sums
     total_cells, total = cells.head.sum(axis=0), sums.head.sum(axis=0)
-    careful = delicate(scaling.low, total, total_cells).any()
+    careful = bool(delicate(scaling.low, total, total_cells).any())
+    careful |= rest and bool((cells.head > DOMINANT * (total_cells - cells.head)).any())
     if rest:
         sums = _others(sums) if careful else DoubleDouble(total - sums.head)
         cells = _others(cells) if careful else DoubleDouble(total_cells - cells.head)

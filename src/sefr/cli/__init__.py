@@ -35,6 +35,7 @@ COMMANDS = (
     "explain",
     "export",
     "simulate",
+    "studio",
     "sql",
     "paper",
     "demo",

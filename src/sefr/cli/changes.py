@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from .. import model_file
 from .._summary.summary import Summary
 from .._system.lock import locked
-from ..files import SourceError
+from ..classifier import SEFRClassifier
+from ..files import Dataset, SourceError
 from ..files.learning import learn
 from . import options
 from .screen import Screen
 from .stored import fitted_recipe, read_model, whole
+
+BY_CONTENT = "content"  # --once content: the name is the digest of the files
 
 
 @dataclass(frozen=True)
@@ -35,18 +38,21 @@ def carry_out(screen: Screen, change: Change, reading: options.Reading, *, verb:
     """Learn the rows or take them back, and write the model; ``verb`` says which."""
     target = options.output_path(change.target)
     change = replace(change, output=change.output and target)
-    if change.once is not None and change.once in model_file.batches_of(read_model(change.model)[0]):
-        _say_nothing_new(screen, change)
+    table = reading.open(change.data, reread=True)
+    if change.once == BY_CONTENT:
+        change = replace(change, once=table.digest())
+    if _batches_after(change, read_model(change.model)[0], verb) is None:
+        _say_nothing_new(screen, change, verb)
         return
-    summary = _read_rows(screen, change, reading)
+    summary = _read_rows(screen, change, table)
     # The rows were read without the lock; the model is read again under it, so nobody's change is lost.
     with locked(target, lambda: screen.note(f"waiting for another process that changes {target}")):
         clf, _recipe = read_model(change.model)
-        if change.once is not None:
-            if change.once in model_file.batches_of(clf):  # somebody else was faster
-                _say_nothing_new(screen, change)
-                return
-            clf = model_file.with_batches(clf, [*model_file.batches_of(clf), change.once])
+        batches = _batches_after(change, clf, verb)
+        if batches is None:  # somebody else was faster
+            _say_nothing_new(screen, change, verb)
+            return
+        clf = model_file.with_batches(clf, batches)
         if verb == "learned":
             clf.merge(summary)
         else:
@@ -59,21 +65,32 @@ def carry_out(screen: Screen, change: Change, reading: options.Reading, *, verb:
     screen.json({"model": target, verb: whole(summary.n_rows), "rows": whole(clf.summary_.n_rows)})
 
 
-def _say_nothing_new(screen: Screen, change: Change) -> None:
-    """Say that the rows were learned before; a model file of another name is then a copy."""
+def _batches_after(change: Change, clf: SEFRClassifier, verb: str) -> list[str] | None:
+    """Return the names that the model remembers afterwards; None if it was done before, or never learned."""
+    known = list(model_file.batches_of(clf))
+    if change.once is None:
+        return known
+    if verb == "learned":
+        return None if change.once in known else [*known, change.once]
+    return [name for name in known if name != change.once] if change.once in known else None
+
+
+def _say_nothing_new(screen: Screen, change: Change, verb: str) -> None:
+    """Say that nothing is to be done; a model file of another name is then a copy."""
     clf, _recipe = read_model(change.model)
     if change.output is not None:
         model_file.save(clf, change.target)
     rows = clf.summary_.n_rows
-    screen.line(f"{change.target}: {change.once} was learned before; nothing changed, {rows:,.0f} rows")
-    screen.json({"model": change.target, "learned": 0, "rows": whole(rows)})
+    why = "was learned before" if verb == "learned" else "is not among what was learned with --once"
+    screen.line(f"{change.target}: {change.once} {why}; nothing changed, {rows:,.0f} rows")
+    screen.json({"model": change.target, verb: 0, "rows": whole(rows)})
 
 
-def _read_rows(screen: Screen, change: Change, reading: options.Reading) -> Summary:
+def _read_rows(screen: Screen, change: Change, table: Dataset) -> Summary:
     """Return the Summary of rows that belong to a model."""
     clf, stored = read_model(change.model)
-    table = reading.open(change.data, reread=True)
     table.skip_unlabelled = change.skip_unlabelled
+    table.coder = clf.summary_.coder
     recipe = fitted_recipe(table, clf, stored, change.label, screen)
     if recipe.categories:
         for batch in table.batches(recipe.wanted()):

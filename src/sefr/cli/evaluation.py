@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table as Grid
 from rich.text import Text
 
+from .._rows.cells import Cut
 from .._system.atomic_file import atomic_file
 from .._system.colours import AGAINST_TERMINAL, FOR_TERMINAL
 from ..classifier import SEFRClassifier
 from ..comparison import SETTINGS, Comparison, Row, compare
 from ..files import ColumnRecipe, Dataset, SourceError
 from ..files.label_column import final_labels
-from ..files.learning import Confusion, evaluate_folds, evaluate_model, learn, learn_folds
+from ..files.learning import Confusion, evaluate_folds, evaluate_model, learn, learn_edges, learn_folds
 from . import options
 from .sample import Sampled
 from .screen import Screen, bar, grid, seconds, shown
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 20
 MOST_CELLS = 1 << 24  # values of a comparison that are held in memory: 128 MB
 MOST_ROWS = 100_000
+CHOSEN = ("passes", "class_weight", "bins")  # settings that the comparison tells apart
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,9 @@ def with_a_test_file(screen: Screen, asked: Asked, test: str) -> None:
     started = time.perf_counter()
     params = asked.settings.params()
     table, recipe = asked.open()
+    cut = Cut.of(params.get("bins"), params["scale"], params["missing"])
     with screen.progress(table, "learning") as tick:
+        learn_edges(table, recipe, cut, tick)
         summary = learn(table, recipe, missing=params["missing"], tick=tick)
     clf = SEFRClassifier.from_summary(summary, **params)
     other = asked.reading.open([test])
@@ -151,7 +155,7 @@ def _final(labels: Any) -> Any:
 def _as_json(row: Row) -> Fields:
     return {
         "name": row.name,
-        "params": {name: value for name, value in row.params.items() if name in ("passes", "class_weight")},
+        "params": {name: value for name, value in row.params.items() if name in CHOSEN},
         "macro_f1": row.macro_f1,
         "accuracy": row.accuracy,
         "log_loss": row.log_loss,
@@ -165,7 +169,7 @@ def _show_comparison(screen: Screen, result: Comparison) -> None:
     right = ["macro F1", "accuracy", "log loss", "to train", "model"]
     table = grid("setting", *right, "macro F1", right=right)
     table.columns[0].no_wrap = True
-    table.columns[-1].header = Text("from 0 to 1", "dim")
+    table.columns[-1].header = Text("0 to 1", "dim")
     table.columns[-1].justify = "left"
     for row in result:
         style = "bold" if row is result.recommended else ""
@@ -186,7 +190,7 @@ def _show_comparison(screen: Screen, result: Comparison) -> None:
 
 def _plain_bar(value: float) -> Text:
     """Return a value from 0 to 1 as a bar."""
-    return Text(bar(value, 11).plain.split("│")[1], FOR_TERMINAL)
+    return Text(bar(value, 8).plain.split("│")[1], FOR_TERMINAL)
 
 
 def _draw(result: Comparison, path: str) -> None:

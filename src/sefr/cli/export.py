@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -54,6 +55,7 @@ def export(
     """
     from pathlib import Path
 
+    from .outcome import promise
     from .screen import Screen
     from .stored import device_library, read_model
 
@@ -64,7 +66,10 @@ def export(
     if to == "onnx":
         path = _onnx(clf, output or str(Path(model).with_suffix(".onnx")))
     else:
-        path = device_library().export(
+        device = device_library()
+        made = device.names.identifier(Path(model).stem) + ("" if to == "arduino" else ".h")
+        promise(os.path.join(output or ".", made))
+        path = device.export(
             clf,
             to,
             output or ".",

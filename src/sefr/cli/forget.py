@@ -10,6 +10,7 @@ def forget(
     data: options.Data,
     label: options.MaybeLabel = None,
     output: options.Out = None,
+    once: options.Once = None,
     skip_unlabelled: options.SkipUnlabelled = False,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
@@ -22,13 +23,18 @@ def forget(
     The lowest and highest value of each feature stay those of all rows ever seen; with a known range
     (train --scale LOW:HIGH) forgetting is complete.
 
+    With --once ID (or content) only rows that sefr update --once learned under that name are taken back, and
+    the name with them: a second time nothing changes, so a retry is safe.
+
     For example:
 
       sefr forget iris.sefr withdrawn.csv
+
+      sefr forget iris.sefr today.csv --once 2026-11-16
     """
     from .changes import Change, carry_out
     from .screen import Screen
 
     screen = Screen(quiet=quiet, as_json=json, output=output)
     reading = options.Reading(format, delimiter, no_header)
-    carry_out(screen, Change(model, data, label, output, skip_unlabelled), reading, verb="forgot")
+    carry_out(screen, Change(model, data, label, output, skip_unlabelled, once), reading, verb="forgot")

@@ -67,6 +67,15 @@ Drop = Annotated[str, typer.Option("--drop", help="Columns to leave out, a,b,c."
 DropText = Annotated[
     bool, typer.Option("--drop-text", help="Leave out every column of text or dates that is no category.")
 ]
+Once = Annotated[
+    str | None,
+    typer.Option(
+        "--once",
+        help="Name these rows (content: by their digest), so that they count once and a retry is safe.",
+        metavar="ID",
+        show_default=False,
+    ),
+]
 SkipUnlabelled = Annotated[
     bool, typer.Option("--skip-unlabelled", help="Leave out rows without a label; else they are an error.")
 ]
@@ -118,6 +127,16 @@ Passes = Annotated[
     int,
     typer.Option(
         "--passes", help="Read the data so often: 1 is the SEFR paper, 10 about a linear SVM.", min=1
+    ),
+]
+Bins = Annotated[
+    int | None,
+    typer.Option(
+        "--bins",
+        help="Cut each feature into at most so many bins, such as 32: its effect may be any curve.",
+        min=2,
+        max=256,
+        show_default=False,
     ),
 ]
 Out = Annotated[str | None, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
@@ -203,6 +222,7 @@ class Settings:
     scale: str = "minmax"
     epsilon: float = 1e-7
     class_weight: ClassWeight = ClassWeight.none
+    bins: int | None = None
 
     def params(self, **more: Any) -> Fields:
         """Return the parameters of the classifier; a wrong one is an error."""
@@ -214,6 +234,8 @@ class Settings:
             "epsilon": self.epsilon,
             **more,
         }
+        if self.bins is not None:
+            params["bins"] = self.bins
         if self.class_weight is not ClassWeight.none:
             params["class_weight"] = self.class_weight.value
         if unknown := set(params) - set(SEFRClassifier().get_params()):
@@ -226,6 +248,7 @@ class Settings:
         given = [] if self.missing is Missing.error else ["--missing", self.missing.value]
         given += [] if self.scale == "minmax" else ["--scale", self.scale]
         given += [] if self.epsilon == 1e-7 else ["--epsilon", repr(self.epsilon)]
+        given += [] if self.bins is None else ["--bins", str(self.bins)]
         weighted = self.class_weight is not ClassWeight.none
         return given + (["--class-weight", self.class_weight.value] if weighted else [])
 

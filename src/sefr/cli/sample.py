@@ -25,6 +25,7 @@ class Sampled(Dataset):
     def __init__(self, table: Dataset, recipe: ColumnRecipe, most: int, seed: int = 0) -> None:
         super().__init__(table.readers)
         self.skip_unlabelled = table.skip_unlabelled
+        self.coder = table.coder
         self._recipe = recipe
         self._most = max(1, most)
         self._random = np.random.default_rng(seed)

@@ -25,6 +25,7 @@ def train(
     epsilon: options.Epsilon = 1e-7,
     class_weight: options.Balance = options.ClassWeight.none,
     passes: options.Passes = 1,
+    bins: options.Bins = None,
     auto: Annotated[
         bool, typer.Option("--auto", help="Take the settings that do best on a sample of the rows.")
     ] = False,
@@ -63,16 +64,19 @@ def train(
       sefr train iris.csv --label species --passes 10
 
       sefr train --from-query summary.csv -o shop.sefr
+
+      sefr train iris.csv --label species --bins 32 --passes 20
     """
     from .screen import Screen
     from .training import Training, carry_out
 
     screen = Screen(quiet=quiet, as_json=json, output=output)
-    settings = options.Settings(missing, scale, epsilon, class_weight)
+    settings = options.Settings(missing, scale, epsilon, class_weight, bins)
     if from_query is not None:
         chosen = options.Choice("", features, drop, categories, drop_text, skip_unlabelled)
         reading = options.Reading(format, delimiter, no_header)
-        if data or label or chosen != options.Choice("") or not reading.is_plain or passes > 1 or auto:
+        asked = data or label or chosen != options.Choice("") or not reading.is_plain
+        if asked or passes > 1 or auto or bins:
             raise typer.BadParameter("--from-query takes no DATA and no option about rows: it has the sums")
         from .queried import train_from_query
 
@@ -82,8 +86,11 @@ def train(
         raise typer.BadParameter("which DATA? (or --from-query FILE)")
     if label is None:
         raise typer.BadParameter("which column is the label? (--label)")
-    if engine is options.Engines.duckdb and (passes > 1 or auto):
-        raise typer.BadParameter("--engine duckdb adds up one pass: leave out --passes, --auto or --engine")
+    if engine is options.Engines.duckdb and (passes > 1 or auto or bins):
+        more = "--passes, --bins, --auto"
+        raise typer.BadParameter(f"--engine duckdb adds up one pass: leave out {more} or --engine")
+    if auto and bins:
+        raise typer.BadParameter("--auto chooses the bins: leave out --bins or --auto")
     if auto and passes > 1:
         raise typer.BadParameter("--auto chooses the passes: leave out --passes or --auto")
     training = Training(

@@ -12,12 +12,13 @@ import typer
 
 from .. import model_file
 from .._rows.batches import Gatherer
+from .._rows.cells import Cut
 from .._summary.summary import Summary
 from .._system.lock import locked
 from ..classifier import SEFRClassifier
 from ..displays import strongest_features
 from ..files import ColumnRecipe, Dataset
-from ..files.learning import learn, refine
+from ..files.learning import learn, learn_edges, refine
 from . import options
 from .sample import Sampled
 from .screen import Screen, bar, grid, seconds, shown
@@ -58,6 +59,7 @@ def carry_out(screen: Screen, training: Training, path: str, engine: options.Eng
     params = training.settings.params(passes=training.passes)
     started = time.perf_counter()
     reread = bool(training.choice.categories) or training.passes > 1 or training.auto
+    reread |= training.settings.bins is not None
     table = training.reading.open(training.data, reread=reread)
     recipe = training.choice.recipe(table)
     sampled = None
@@ -112,17 +114,30 @@ def _learned(
     params: Fields,
 ) -> SEFRClassifier:
     """Learn the rows, with the settings that were asked for or that do best on the sample."""
-    gatherer = Gatherer()
-    with screen.progress(table, "learning") as tick:
-        summary = learn(table, recipe, missing=params["missing"], gatherer=gatherer, tick=tick)
+    summary, gatherer = _summary(screen, table, recipe, params)
     if training.auto and isinstance(table, Sampled) and (advice := _advice(table, params)) is not None:
         best = advice.recommended
         screen.note(
             f"chosen on a sample of {advice.n_rows:,} rows: {best.name}, macro F1 {best.macro_f1:.3f}"
         )
         params = params | dict(best.params)
+        if params.get("bins") is not None:
+            summary, gatherer = _summary(screen, table, recipe, params)
     with screen.progress(table, "refining") as tick:
         return refine(table, recipe, SEFRClassifier(**params), summary, gatherer, tick)
+
+
+def _summary(
+    screen: Screen, table: Dataset | Sampled, recipe: ColumnRecipe, params: Settings
+) -> tuple[Summary, Gatherer]:
+    """Return the Summary of the rows, cut into bins if that is asked for, and some of the rows."""
+    gatherer = Gatherer()
+    cut = Cut.of(params.get("bins"), params["scale"], params["missing"])
+    if cut is not None:
+        with screen.progress(table, "finding bins") as tick:
+            learn_edges(table, recipe, cut, tick)
+    with screen.progress(table, "learning") as tick:
+        return learn(table, recipe, missing=params["missing"], gatherer=gatherer, tick=tick), gatherer
 
 
 def _advice(sampled: Sampled, params: Settings) -> Comparison | None:
@@ -133,7 +148,8 @@ def _advice(sampled: Sampled, params: Settings) -> Comparison | None:
     from ..comparison import SETTINGS, compare  # scikit-learn's metrics, only where they are used
 
     candidates = {name: chosen for name, chosen in SETTINGS.items() if chosen is not None}
-    shared = {name: value for name, value in params.items() if name not in ("passes", "class_weight")}
+    chosen = ("passes", "class_weight", "bins")
+    shared = {name: value for name, value in params.items() if name not in chosen}
     try:
         return compare(X, y, cv=SAMPLE_FOLDS, settings=candidates, **shared)
     except ValueError:  # such as one class only in the sample, or a range that does not hold
@@ -143,7 +159,8 @@ def _advice(sampled: Sampled, params: Settings) -> Comparison | None:
 def _hint(screen: Screen, training: Training, sampled: Sampled, path: str) -> str | None:
     """Say which settings do much better on the sample; return the command that takes them, if any."""
     advice = _advice(sampled, training.settings.params())
-    if advice is None or "-" in training.data or training.settings.class_weight.value != "none":
+    chosen = training.settings.class_weight.value != "none" or training.settings.bins is not None
+    if advice is None or "-" in training.data or chosen:
         return None
     best, mine = advice.recommended, next(row for row in advice if row.name == "one pass")
     if best.macro_f1 < mine.macro_f1 + POOR:
@@ -159,14 +176,15 @@ def _as_options(params: Settings) -> dict[str, str]:
     said = {}
     if params.get("passes", 1) != 1:
         said["passes"] = str(params["passes"])
-    if params.get("class_weight") is not None:
-        said["class_weight"] = str(params["class_weight"])
+    for name in ("class_weight", "bins"):
+        if params.get(name) is not None:
+            said[name] = str(params[name])
     return said
 
 
 def _chosen_settings(clf: SEFRClassifier) -> Fields:
     known = clf.get_params()
-    return {name: known[name] for name in ("passes", "class_weight") if name in known}
+    return {name: known[name] for name in ("passes", "class_weight", "bins") if name in known}
 
 
 def _say_next(screen: Screen, training: Training, path: str) -> None:

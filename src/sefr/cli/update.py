@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from . import options
 
 
@@ -14,15 +10,7 @@ def update(
     data: options.Data,
     label: options.MaybeLabel = None,
     output: options.Out = None,
-    once: Annotated[
-        str | None,
-        typer.Option(
-            "--once",
-            help="Name these rows: a second update of the same name changes nothing, so a retry is safe.",
-            metavar="ID",
-            show_default=False,
-        ),
-    ] = None,
+    once: options.Once = None,
     skip_unlabelled: options.SkipUnlabelled = False,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
@@ -33,7 +21,8 @@ def update(
     """Learn more rows: the model is then the same as if it had been trained on all.
 
     Several processes may change one model at the same time; none loses rows. With --once ID the model
-    remembers the name of the rows and does not count them twice.
+    remembers the name of the rows and does not count them twice; with --once content the name is the digest
+    of the files' content. sefr forget --once takes rows and name back.
 
     For example:
 
@@ -42,6 +31,8 @@ def update(
       sefr update iris.sefr today.csv -o tomorrow.sefr
 
       sefr update iris.sefr today.csv --once 2026-11-16
+
+      sefr update iris.sefr today.csv --once content
     """
     from .changes import Change, carry_out
     from .screen import Screen

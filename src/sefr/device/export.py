@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._system.atomic_file import atomic_file
+from .._system.atomic_file import atomic_file, replace_folder
 from ..classifier import SEFRClassifier
 from .names import c_text, distinct, identifier, word
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
@@ -321,15 +321,10 @@ def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool
 
 
 def _replace_folder(fresh: Path, path: Path) -> None:
-    if path.exists():
-        if not (path / "model.json").exists():
-            raise FileExistsError(f"{path} exists and is not an exported sketch")
-        old = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-        os.replace(path, old)
-        os.replace(fresh, path)
-        shutil.rmtree(old)
-    else:
-        os.replace(fresh, path)
+    if path.exists() and not (path / "model.json").exists():
+        raise FileExistsError(f"{path} exists and is not an exported sketch")
+    replace_folder(fresh, path)
+    shutil.rmtree(fresh, ignore_errors=True)  # the old one
 
 
 def _copy_library(folder: Path, weight_bits: int, sum_bits: int) -> None:

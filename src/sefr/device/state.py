@@ -119,14 +119,17 @@ def read_state(
         top = np.where(seen, lowest + unit * ranges[1], -np.inf)
     else:
         bottom, top = lowest, highest
-    return Summary.from_parts(
-        classes=labels,
-        counts=counts,
-        sums=counts[:, None] * lowest + sums * unit,
-        low=bottom,
-        high=top,
-        feature_names=feature_names,
-    )
+    try:
+        return Summary.from_parts(
+            classes=labels,
+            counts=counts,
+            sums=counts[:, None] * lowest + sums * unit,
+            low=bottom,
+            high=top,
+            feature_names=feature_names,
+        )
+    except ValueError as error:
+        raise StateError(f"no records could have left this state: {error}") from None
 
 
 def write_state(

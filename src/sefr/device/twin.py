@@ -96,7 +96,7 @@ class Twin:
         return result
 
     def leads(self, X: Any) -> NDArray[np.uint64]:
-        """Return how far each answer leads: |score|, or the highest score less the next.
+        """Return how far each answer leads: the size of the score, or the highest score less the next.
 
         Below a board's ``margin`` the answer is "don't know". What ``sefr_lead`` gives is the same with int8
         weights, and a 65536th with int16.

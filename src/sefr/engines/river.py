@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import exp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from river import base
@@ -13,6 +13,7 @@ from .._rows.inputs import matrix_of
 from .._rows.labelled import Labelled
 from .._rows.labels import encode
 from .._summary.summary import Summary
+from .correction import Correction
 from .tally import Tally
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         What happens when it detects a drift: everything learned is dropped, or counts ``drift_factor`` times.
     drift_factor : float
         See ``on_drift``.
+    correct : bool
+        Whether answers come from weights that also learn from each error (see
+        :mod:`sefr.engines.correction`): more accurate where features are correlated, at half the speed. What
+        ``summary`` returns stays the same.
 
     Notes
     -----
@@ -66,6 +71,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         drift_detector: Any = None,
         on_drift: str = "reset",
         drift_factor: float = 0.1,
+        correct: bool = False,
     ) -> None:
         if half_life is not None and not half_life > 0:
             raise ValueError(f"half_life must be a number of rows above 0, not {half_life!r}")
@@ -79,8 +85,10 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         self.drift_detector = drift_detector
         self.on_drift = on_drift
         self.drift_factor = drift_factor
+        self.correct = correct
         self.n_drifts = 0
         self._tally = Tally(scale, epsilon, half_life)
+        self._correction = Correction(half_life) if correct else None
 
     @property
     def _multiclass(self) -> bool:
@@ -91,6 +99,16 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         if self.drift_detector is not None:
             self._look_for_drift(x, y)
         self._tally.learn(x, y, w)
+        if self._correction is not None and w:
+            self._correct(x, y, w)
+
+    def _correct(self, x: dict[Any, Any], y: Any, w: float) -> None:
+        tally, correction = self._tally, cast(Correction, self._correction)
+        values, n_classes, place = tally.values(x), len(tally.counts), tally.labels[y]
+        if n_classes == 2 and not correction.places:
+            correction.learn(values, place == 1, w)
+        elif n_classes > 1:
+            correction.learn_of_many(values, place, n_classes, w)
 
     def _look_for_drift(self, x: dict[Any, Any], y: Any) -> None:
         answer = self.predict_one(x)
@@ -103,21 +121,37 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
                 self._tally.clear()
             else:
                 self._tally.decay(self.drift_factor)
+            if self._correction is not None:
+                self._correction.clear() if self.on_drift == "reset" else self._correction.decay(
+                    self.drift_factor
+                )
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Return the label of a row; None before any row was learned."""
         order = self._tally.order
         if len(order) < 2:
             return order[0][0] if order else None
-        scores = self._tally.scores(x)
+        scores = self._scores(x)
         return order[scores.index(max(scores))][0] if len(order) > 2 else order[scores[1] > 0][0]
+
+    def _scores(self, x: dict[Any, Any]) -> list[float]:
+        """Return a score for each class in sorted order."""
+        correction = self._correction
+        if correction is None:
+            return self._tally.scores(x)
+        values, order = self._tally.values(x), self._tally.order
+        if len(order) == 2 and not correction.places:
+            score = correction.score(values) * (1 if order[1][1] == 1 else -1)
+            return [-score, score]
+        scores = correction.scores(values)
+        return [float(scores[k]) for _, k in order]
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return a number in [0, 1] for each label seen; they add up to 1."""
         order = self._tally.order
         if len(order) < 2:
             return {label: 1.0 for label, _ in order}
-        scores = self._tally.scores(x)
+        scores = self._scores(x)
         if len(order) == 2:
             scores = [0.0, scores[1]]
         highest = max(scores)
@@ -128,7 +162,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn a data frame's rows: equal to ``learn_one`` of each in turn, and faster."""
         n, width = X.shape
-        if self.drift_detector is not None or n * width <= FEW_CELLS:
+        if self.drift_detector is not None or self.correct or n * width <= FEW_CELLS:
             self._learn_each(X, y)
             return
         frame, labels = into_frame(X), into_series(y)
@@ -145,13 +179,16 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     def _learn_each(self, X: Any, y: Any) -> None:
         """Learn rows one by one, after all of them were looked at: a batch is learned whole or not at all."""
         if hasattr(X, "to_dict") and hasattr(y, "tolist"):  # pandas, without a detour that costs as much
-            rows, labels = X.to_dict("records"), y.tolist()
+            rows, labels = _records(X), y.tolist()
         else:
             rows, labels = into_frame(X).rows(named=True), into_series(y).to_list()
-        for x, label in zip(rows, labels, strict=True):
-            self._tally.check(x, label)
-        for x, label in zip(rows, labels, strict=True):
-            self.learn_one(x, label)
+        checked = [self._tally.check(x, label) for x, label in zip(rows, labels, strict=True)]
+        if self.drift_detector is None and self._correction is None:
+            for values, label in zip(checked, labels, strict=True):
+                self._tally.add(values, label)
+        else:
+            for x, label in zip(rows, labels, strict=True):
+                self.learn_one(x, label)
 
     def predict_many(self, X: Any) -> Any:
         """Return the labels of a data frame's rows."""
@@ -178,6 +215,9 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         X = np.empty(frame.shape)
         for rows, block in matrix_of(frame.to_native()).blocks():
             X[rows] = block
+        if self._correction is not None:
+            places = [k for _, k in self._tally.order]
+            return self._correction.scores_of_rows(X, frame.columns, len(labels))[:, places], labels
         scores = self._tally.solved().scores(X, frame.columns)
         return (np.concatenate([-scores, scores], axis=1) if len(labels) == 2 else scores), labels
 
@@ -193,6 +233,14 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     def learn_summary(self, summary: Summary, features: Sequence[str] | None = None) -> None:
         """Add what was learned elsewhere; ``features`` are the names of its features if it has none."""
         self._tally.absorb(summary, features)
+
+
+def _records(X: Any) -> list[dict[Any, Any]]:
+    """Return the rows of a pandas frame as dicts; where all are floats, without pandas' way per cell."""
+    names = list(X.columns)
+    if set(X.dtypes) == {np.dtype(np.float64)} and len(set(names)) == len(names):
+        return [dict(zip(names, row, strict=True)) for row in X.to_numpy().tolist()]
+    return list(X.to_dict("records"))
 
 
 __all__ = ["SEFRStream"]

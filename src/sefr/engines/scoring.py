@@ -44,6 +44,8 @@ class Plan:
     ) -> Plan:
         """Return the plan of a trained model; ``features`` names its columns where it has no names."""
         summary = clf.summary_
+        if summary.coder is not None:
+            raise ValueError("a model with bins cannot be scored by an engine: its features have curves")
         names = features if features is not None else summary.feature_names
         if names is None:
             raise ValueError("the model's features have no names: say which columns they are")

@@ -55,11 +55,14 @@ class Tally:
 
     def learn(self, x: Row, y: Any, weight: float = 1.0) -> None:
         """Add a row; one that cannot be added changes nothing."""
-        values = self._values(x)
+        values = self.values(x)
         if weight != 1.0 and not 0 <= weight < inf:
             raise ValueError(f"the weight of a row must be finite and not negative, not {weight!r}")
-        if weight == 0:
-            return
+        if weight:
+            self.add(values, y, weight)
+
+    def add(self, values: Row, y: Any, weight: float = 1.0) -> None:
+        """Add a row that was looked at."""
         k = self.labels.get(y)
         if k is None:
             k = self._new_class(y)
@@ -81,13 +84,13 @@ class Tally:
         if self.growth != 1.0:
             self.age(1)
 
-    def check(self, x: Row, y: Any) -> None:
-        """Raise an error for a row that ``learn`` would refuse."""
-        self._values(x)
+    def check(self, x: Row, y: Any) -> Row:
+        """Return the values of a row; raise an error for one that ``learn`` would refuse."""
         if y is None or y != y:
             raise ValueError("river: the row has no label")
+        return self.values(x)
 
-    def _values(self, x: Row) -> Row:
+    def values(self, x: Row) -> Row:
         """Return the values that are there. Python's own numbers pass unlooked at if their sum is finite."""
         try:
             total = sum(x.values())
@@ -162,11 +165,11 @@ class Tally:
             if 2 * len(x) <= NARROW:
                 score = self._score_of_two(x)
             else:
-                score = float(self.solved().scores_of_row(self._values(x))[0])
+                score = float(self.solved().scores_of_row(self.values(x))[0])
             return [-score, score]
         if len(self.counts) * len(x) <= NARROW:
             return self._scores_of_many(x)
-        scores: list[float] = self.solved().scores_of_row(self._values(x)).tolist()
+        scores: list[float] = self.solved().scores_of_row(self.values(x)).tolist()
         return scores
 
     def _score_of_two(self, x: Row) -> float:
@@ -177,7 +180,7 @@ class Tally:
         p, n, epsilon, known = FIRST + 2 * positive, FIRST + 2 * negative, self.epsilon, self.range
         features = self.features
         score = 0.0
-        for name, value in self._values(x).items():
+        for name, value in self.values(x).items():
             record = features.get(name)
             if record is None:
                 continue
@@ -201,7 +204,7 @@ class Tally:
         total = sum(counts)
         epsilon, known = self.epsilon, self.range
         scores = [0.0] * len(order)
-        for name, value in self._values(x).items():
+        for name, value in self.values(x).items():
             record = self.features.get(name)
             if record is None:
                 continue

@@ -5,6 +5,7 @@ So the sums are added in the same order whatever the format and however the rows
 
 from __future__ import annotations
 
+import hashlib
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .._rows.cells import Cells, Coder, SparseCells, code_matrix
 from .._rows.labelled import Labelled
-from .._rows.matrix import Columns, Sparse
+from .._rows.matrix import Columns, Matrix, Sparse
 from .._summary.summary import Summary
 from .._system.types import Array, Codes
 from .label_column import as_label, coded
@@ -88,7 +90,7 @@ class LabelledBatch(NamedTuple):
     """A batch with its features, the distinct labels, and each row's position among these."""
 
     batch: Batch
-    matrix: Columns | Sparse
+    matrix: Matrix
     classes: Array
     codes: Codes
 
@@ -114,6 +116,7 @@ class Dataset:
         self.readers = list(readers)
         self.columns = self.readers[0].columns
         self.skip_unlabelled = False
+        self.coder: Coder | None = None  # what cuts the features into bins, if they are to be
         if self.sparse:
             self._make_all_sparse()
 
@@ -147,6 +150,11 @@ class Dataset:
     def position(self) -> int:
         """Bytes read so far."""
         return sum(reader.position for reader in self.readers)
+
+    def digest(self) -> str:
+        """Return a name for the content of the files, whatever they are called: "sha256:" and 64 digits."""
+        parts = b"".join(reader.source.digest() for reader in self.readers)
+        return f"sha256:{hashlib.sha256(parts).hexdigest()}"
 
     def label_name(self, label: str) -> str:
         """Return the column that a label given by name or, where there are no names, by position means."""
@@ -230,7 +238,10 @@ class Dataset:
                     continue
             column = batch.rows.column(label)
             classes, codes = coded(column, label, batch.place, typed=self.typed)
-            yield LabelledBatch(batch, recipe.matrix(batch.rows), classes, codes)
+            matrix: Matrix = recipe.matrix(batch.rows)
+            if self.coder is not None:
+                matrix = code_matrix(matrix, self.coder)
+            yield LabelledBatch(batch, matrix, classes, codes)
 
     def _kind(self, name: str) -> str:
         """Return what a column holds in all files together: text if one of them has text."""
@@ -291,9 +302,7 @@ def summarise(rows: LabelledBatch, recipe: ColumnRecipe, missing: str, n_folds: 
         raise SourceError(f"{batch.place(0)}: {error}") from None
 
 
-def refuse_bad_cell(
-    batch: Batch, matrix: Columns | Sparse, recipe: ColumnRecipe, missing: str, hint: str = ""
-) -> None:
+def refuse_bad_cell(batch: Batch, matrix: Matrix, recipe: ColumnRecipe, missing: str, hint: str = "") -> None:
     """Raise an error for the first value that a model cannot use, with its place."""
     found = _bad_cell(matrix, missing=missing == "ignore")
     if found is not None:
@@ -302,8 +311,10 @@ def refuse_bad_cell(
         raise SourceError(f"{batch.place(row)}: the value of column {recipe.feature_names[column]!r} {what}")
 
 
-def _bad_cell(matrix: Columns | Sparse, *, missing: bool) -> tuple[int, int, float] | None:
+def _bad_cell(matrix: Matrix, *, missing: bool) -> tuple[int, int, float] | None:
     """Return row, column and value of the first NaN or infinity, without spreading out the rows."""
+    if isinstance(matrix, Cells | SparseCells):
+        return _bad_cell(matrix.matrix, missing=missing)
     if isinstance(matrix, Sparse):
         rows = matrix.by_rows
         at = np.flatnonzero(np.isinf(rows.data) if missing else ~np.isfinite(rows.data))
@@ -311,9 +322,12 @@ def _bad_cell(matrix: Columns | Sparse, *, missing: bool) -> tuple[int, int, flo
             return None
         row = int(np.searchsorted(rows.indptr, at[0], side="right")) - 1
         return row, int(rows.indices[at[0]]), float(rows.data[at[0]])
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums = [float(column.sum()) for column in matrix.columns if column.dtype.kind == "f"]
-    return None if np.isfinite(sums).all() else matrix.bad_cell(missing=missing)
+    if isinstance(matrix, Columns):
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = [float(column.sum()) for column in matrix.columns if column.dtype.kind == "f"]
+        if np.isfinite(sums).all():
+            return None
+    return matrix.bad_cell(missing=missing)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows.batches import Gatherer
+from .._rows.cells import Categories, Cut
+from .._rows.cells.batches import learn_coder_of_batches
 from .._rows.labelled import Labelled
-from .._rows.matrix import Columns, Matrix, Sparse
+from .._rows.matrix import Matrix, Sparse
 from .._summary.summary import Summary
 from .._system.types import Array, Codes, Fields
 from ..classifier import SEFRClassifier
@@ -51,6 +53,21 @@ def learn(
     if total is None:
         raise SourceError(f"{dataset.readers[0].name}: there are no rows")
     return total if known is not None else total.relabelled(seen.final(total, typed=dataset.typed))
+
+
+def learn_edges(dataset: Dataset, recipe: ColumnRecipe, cut: Cut | None, tick: Tick) -> None:
+    """Read the rows once for where their features are to be cut, which all further readings do."""
+    dataset.coder = None
+    if cut is None:
+        return
+
+    def rows() -> Iterator[tuple[Labelled, dict[int, Categories]]]:
+        for batch, matrix, classes, codes in _labelled(dataset, recipe, None):
+            refuse_bad_cell(batch, matrix, recipe, cut.missing, hint=" (--missing ignore gives it a bin)")
+            yield Labelled(matrix, classes, codes, None), {}
+            tick(len(batch))
+
+    dataset.coder = learn_coder_of_batches(rows(), cut)
 
 
 def refine(
@@ -95,9 +112,9 @@ def learn_folds(
     if not folds:
         raise SourceError(f"{dataset.readers[0].name}: there are no rows")
     total = sum(folds[1:], folds[0])
-    rare = total.classes[int(np.argmin(total.counts))]
+    rare = total.classes[int(np.argmin(total.counts))].item()
     if total.counts.min() < 2:
-        raise SourceError(f"{seen.place(rare.item())}: class {rare!r} has one row only: too few for folds")
+        raise SourceError(f"{seen.place(rare)}: class {rare!r} has one row only: too few for folds")
     classes = seen.final(total, typed=dataset.typed)
     return [fold.over(total.classes).relabelled(classes) for fold in folds]
 
@@ -202,15 +219,13 @@ def evaluate_folds(
     return confusion
 
 
-def checked(batch: Batch, matrix: Columns | Sparse, recipe: ColumnRecipe, missing: str) -> Matrix:
+def checked(batch: Batch, matrix: Matrix, recipe: ColumnRecipe, missing: str) -> Matrix:
     """Return the features as they lie in the file; a value that the model cannot use is an error."""
     refuse_bad_cell(batch, matrix, recipe, missing)
     return matrix
 
 
-def checked_rows(
-    batch: Batch, matrix: Columns | Sparse, recipe: ColumnRecipe, missing: str
-) -> NDArray[np.float64]:
+def checked_rows(batch: Batch, matrix: Matrix, recipe: ColumnRecipe, missing: str) -> NDArray[np.float64]:
     """Return the features as one array, for those who look at single rows; like ``checked`` otherwise."""
     rows, columns = matrix.shape
     if isinstance(matrix, Sparse) and rows * columns > DENSE_CELLS:

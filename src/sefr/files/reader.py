@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from .source import Source
 
 NUMBER, TEXT, OTHER = "number", "text", "other"
 LABEL = "label"  # asked of a column of labels: as exact as the format has it
@@ -44,7 +48,8 @@ class SourceError(ValueError):
 class Reader(ABC):
     r"""One file.
 
-    ``name`` is what messages call it. ``columns`` has the name of every column and what it holds:
+    ``name`` is what messages call it, ``source`` where its bytes come from. ``columns`` has the name of every
+    column and what it holds:
     ``NUMBER`` (integers, floats, booleans), ``TEXT``, or ``OTHER`` (dates, lists), which no model can use.
     ``typed`` says that the format itself tells "1" from 1; where it does not, labels of digits are integers.
     ``size`` is the number of bytes, if known, and ``position`` how many of them have been read. The rows of a
@@ -63,6 +68,7 @@ class Reader(ABC):
     """
 
     name: str
+    source: Source
     columns: dict[str, str]
     typed: bool = True
     sparse: bool = False

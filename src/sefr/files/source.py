@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import shutil
@@ -53,6 +54,14 @@ class Source:
         """Return the content from its first byte; of a pipe, once."""
         stream, self._held = self._held, None
         return stream or self._new_stream()
+
+    def digest(self) -> bytes:
+        """Return the SHA-256 of the content, decompressed; of a pipe, after ``spool``."""
+        total = hashlib.sha256()
+        with self.open() as stream:
+            while chunk := stream.read(CHUNK):
+                total.update(chunk)
+        return total.digest()
 
     def release(self) -> None:
         """Close the file between two readings, so that thousands of files can be one dataset."""

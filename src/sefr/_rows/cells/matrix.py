@@ -51,6 +51,10 @@ class Cells(Matrix):
         self.coder: Coder = coder
         self.shape = (matrix.shape[0], coder.n_cells)
 
+    @property
+    def n_features(self) -> int:
+        return self.matrix.shape[1]
+
     @cached_property
     def cells(self) -> NDArray[np.uint8]:
         """The cell of every value within its feature (n, m): coded once, for all passes."""

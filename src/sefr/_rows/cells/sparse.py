@@ -11,7 +11,16 @@ from scipy import sparse
 
 from ... import _native
 from ..._system.types import Floats, Indices
-from ..matrix import Gradient, Grouping, LinearModel, Matrix, Raw, Sparse, Standardisation, WeightedRows
+from ..matrix import (
+    Gradient,
+    Grouping,
+    LinearModel,
+    Matrix,
+    Raw,
+    Sparse,
+    Standardisation,
+    WeightedRows,
+)
 from ..matrix.base import Index
 from .coder import Coder
 
@@ -31,6 +40,10 @@ class SparseCells(Matrix):
         self.matrix = matrix
         self.coder: Coder = coder
         self.shape = (matrix.shape[0], coder.n_cells)
+
+    @property
+    def n_features(self) -> int:
+        return self.matrix.shape[1]
 
     @cached_property
     def zero_cells(self) -> NDArray[np.int64]:

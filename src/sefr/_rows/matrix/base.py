@@ -113,6 +113,11 @@ class Matrix:
     exact: bool  # no value needs more than float32's 24 bits or is an integer: sums do not round
     operands: tuple[Any, ...]  # how the kernels take the matrix
 
+    @property
+    def n_features(self) -> int:
+        """Number of features: of columns, unless these are cells."""
+        return self.shape[1]
+
     summarise_kernel: Callable[..., bool] = staticmethod(_native.summarise)
 
     def summarise(self, groups: Grouping, *, missing: bool = False, n_threads: int = 1) -> Raw:

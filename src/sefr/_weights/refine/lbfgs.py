@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from ..._rows.labelled import Table
-from ..._rows.matrix import Gradient, LinearModel, Standardisation, WeightedRows
+from ..._rows.matrix import Gradient, LinearModel, WeightedRows
 from ..._system.types import Floats
+
+if TYPE_CHECKING:
+    from .standardise import Space
+    from .thermometer import CellSample, StepSpace
 
 MEMORY = 10
 MEMORY_CELLS = 1 << 26
@@ -30,7 +34,7 @@ ENOUGH = 1e-4  # of the loss; the pass over all rows corrects what is left
 
 @dataclass(frozen=True)
 class Sample:
-    """Some rows, standardised: ``rows`` (S, m), dense or sparse, less ``shift`` (m,).
+    """Some rows, standardised: ``rows`` (S, m), dense or sparse, less ``shift`` (m,), times ``unit``.
 
     ``weights`` add up to 1. A sample that is ``complete`` has all rows, so few that float64 costs nothing.
     """
@@ -39,6 +43,7 @@ class Sample:
     shift: Floats | None
     codes: NDArray[np.int32]
     weights: Floats
+    unit: float
     complete: bool = False
 
     def scores(self, coef: Floats) -> Floats:
@@ -57,6 +62,24 @@ class Sample:
         coef = np.asarray((self.rows.T @ residual).T)
         sums = residual.sum(axis=0)
         return Gradient(loss, coef if self.shift is None else coef - sums[:, None] * self.shift, sums)
+
+    def vectors(self, rows: NDArray[np.intp]) -> Floats:
+        """Return some of the rows as they are in the space."""
+        some = self.rows[rows]
+        some = some.toarray() if hasattr(some, "toarray") else some
+        return np.asarray(some if self.shift is None else some - self.shift) * self.unit
+
+    @cached_property
+    def squared_lengths(self) -> Floats:
+        """The squared length of every row in the space (S,)."""
+        rows, shift = self.rows, self.shift
+        if hasattr(rows, "multiply"):
+            lengths = np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+        else:
+            lengths = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
+        if shift is not None:
+            lengths += shift @ shift - 2 * np.asarray(rows @ shift).ravel()
+        return np.asarray(lengths * self.unit**2)
 
 
 @dataclass(frozen=True)
@@ -119,16 +142,16 @@ class Objective:
     """The penalised loss of all rows at a point: one pass over the rows each."""
 
     rows: RowSource
-    sample: Sample
-    standard: Standardisation
-    unit: float
+    sample: Sample | CellSample
+    space: Space | StepSpace
     penalty: Penalty
 
     def model(self, point: Floats) -> LinearModel:
-        """Return weights and intercepts of the standardised features."""
+        """Return what scores the rows at a point."""
         n_weights = self.penalty.n_weights
-        coef = point[:n_weights].reshape(len(point) - n_weights, -1) * self.unit
-        return LinearModel(np.ascontiguousarray(coef), np.ascontiguousarray(point[n_weights:]))
+        return self.space.model(
+            point[:n_weights].reshape(len(point) - n_weights, -1), np.ascontiguousarray(point[n_weights:])
+        )
 
     def __call__(self, point: Floats) -> Evaluated:
         """Return loss and gradient."""
@@ -137,13 +160,14 @@ class Objective:
             found = self.sample.gradient(model)
         else:
             class_weights, n_threads = self.rows.class_weights, self.rows.n_threads
+            standard = self.space.standard
             parts = (
-                matrix.gradient(WeightedRows(codes, weights, class_weights), self.standard, model, n_threads)
+                matrix.gradient(WeightedRows(codes, weights, class_weights), standard, model, n_threads)
                 for matrix, codes, weights in self.rows.tables()
             )
             found = reduce(add, parts)
         value, gradient = self.penalty(point)
-        gradient += np.concatenate([(found.coef * self.unit).ravel(), found.intercept])
+        gradient += np.concatenate([self.space.pull(found).ravel(), found.intercept])
         return Evaluated(point, found.loss + value, gradient)
 
     def scores(self, points: list[Floats]) -> Floats:
@@ -215,7 +239,7 @@ def _direction(gradient: Floats, pairs: list[tuple[Floats, Floats]]) -> Floats:
 
 
 def _minimise_mixture(
-    scores: Floats, sample: Sample, start: Floats, hessian: Floats, slope: Floats | None
+    scores: Floats, sample: Sample | CellSample, start: Floats, hessian: Floats, slope: Floats | None
 ) -> Floats:
     """Return the a that minimises the loss of sum_i a_i scores_i + a·hessian·a / 2, by Newton's method.
 
@@ -256,7 +280,7 @@ def _minimise_mixture(
     return np.asarray(a * unit)
 
 
-def _loss(z: Floats, sample: Sample) -> tuple[float, Floats]:
+def _loss(z: Floats, sample: Sample | CellSample) -> tuple[float, Floats]:
     """Return the loss of scores (S, R) and the probabilities (S, R); for one score, that of code 1."""
     codes, weights = sample.codes, sample.weights
     if z.shape[1] == 1:
@@ -271,7 +295,7 @@ def _loss(z: Floats, sample: Sample) -> tuple[float, Floats]:
     return loss, probability
 
 
-def _derivatives(scores: Floats, sample: Sample, a: Floats) -> tuple[float, Floats, Floats]:
+def _derivatives(scores: Floats, sample: Sample | CellSample, a: Floats) -> tuple[float, Floats, Floats]:
     """Return the loss of the combined scores, its gradient and its Hessian in ``a``."""
     codes, weights = sample.codes, sample.weights
     loss, probability = _loss(np.tensordot(a, scores, 1), sample)

@@ -21,8 +21,9 @@ from ..._system.types import Array, Floats
 from ..held_out import HeldOut, unseen_by_loss
 from ..hyperplanes import Hyperplanes, Scaling, planes_of
 from ..solve import means
-from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, minimise
+from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, Sample, minimise
 from .standardise import ClassMeans, Space, standardise
+from .thermometer import CellSample, StepSpace, step_space
 
 # The score of a typical row is expected to have this variance before any row is seen: the ridge penalty.
 PRIOR_VARIANCE = 10.0
@@ -142,7 +143,12 @@ def _refine_seen(
     counts, sampled = classes.counts, rows.sampled
     n_before = 0.0 if prior is None else prior[1]
     n_rows = float(counts.sum()) - n_before
-    space, sample = standardise(classes, sefr.scaling, sampled, n_before)
+    space: Space | StepSpace
+    sample: Sample | CellSample
+    if sampled.matrix.coder is None:
+        space, sample = standardise(classes, sefr.scaling, sampled, n_before)
+    else:
+        space, sample = step_space(classes, sampled.matrix.coder, sampled)
     class_weights = classes.weights * (counts.sum() / n_rows if n_before else 1.0)
     base_rates = class_weights * counts / (class_weights @ counts)
     bias = per_score(np.log(base_rates) - np.log(base_rates).mean())
@@ -150,14 +156,14 @@ def _refine_seen(
     penalty = Penalty(1 / (PRIOR_VARIANCE * float(counts.sum())), len(origin) - len(bias))
     if prior is not None:
         precision = np.ones_like(origin)
-        precision[: penalty.n_weights] = space.unit**2
+        precision[: penalty.n_weights] = np.tile(space.curvature, len(bias))
         penalty = replace(
             penalty,
             prior_mean=space.point(prior[0]),
             prior_precision=CURVATURE * n_before / n_rows * precision,
         )
     source = RowSource(rows.tables, class_weights, rows.n_threads)
-    objective = Objective(source, sample, space.standard, space.unit, penalty)
+    objective = Objective(source, sample, space, penalty)
     at_origin = _at_base_rates(space, base_rates, origin)
     curve = [at_origin.loss]
     if penalty.prior_mean is None:
@@ -167,11 +173,11 @@ def _refine_seen(
         best = minimise(objective, start, penalty.prior_mean, curve, limits)
     weights = best[: penalty.n_weights].reshape(len(bias), -1)
     weights, biases, midpoints = space.hyperplanes(weights, best[penalty.n_weights :])
-    held_out = _leave_one_out(objective, space, best, sampled)
+    held_out = _leave_one_out(objective, best, sampled)
     return Refined(planes_of(sefr.scaling, weights, biases), midpoints, tuple(curve), held_out)
 
 
-def _first_trial(sefr: Hyperplanes, space: Space, objective: Objective, origin: Floats) -> Floats:
+def _first_trial(sefr: Hyperplanes, space: Space | StepSpace, objective: Objective, origin: Floats) -> Floats:
     """Return the best mixture of SEFR, the class means over the variances, and the base rates."""
     by_means = per_score(space.class_means)
     halves = per_score(-(space.class_means * space.class_means).sum(axis=1) / 2)
@@ -187,7 +193,7 @@ def _first_trial(sefr: Hyperplanes, space: Space, objective: Objective, origin: 
     return objective.best_mixture(points, start, hessian)
 
 
-def _at_base_rates(space: Space, base_rates: Floats, origin: Floats) -> Evaluated:
+def _at_base_rates(space: Space | StepSpace, base_rates: Floats, origin: Floats) -> Evaluated:
     """Return loss and gradient where every row is given the base rates: both follow from the Summary."""
     gradient = np.zeros_like(origin)
     by_class = -base_rates[:, None] * space.class_means * space.unit
@@ -196,7 +202,7 @@ def _at_base_rates(space: Space, base_rates: Floats, origin: Floats) -> Evaluate
     return Evaluated(origin, float(-(base_rates @ np.log(base_rates))), gradient)
 
 
-def _leave_one_out(objective: Objective, space: Space, point: Floats, sampled: Table) -> HeldOut:
+def _leave_one_out(objective: Objective, point: Floats, sampled: Table) -> HeldOut:
     """Return the sample's scores as if each row had been left out.
 
     How far one row can have moved the weights depends on how many directions the rows share: for rows of
@@ -205,23 +211,15 @@ def _leave_one_out(objective: Objective, space: Space, point: Floats, sampled: T
     """
     sample, scores = objective.sample, objective.scores([point])[0]
     rows = np.linspace(0, len(scores) - 1, min(len(scores), GRAM_ROWS)).astype(int)
-    some = sample.rows[rows]
-    some = some.toarray() if hasattr(some, "toarray") else some
-    some = some * space.unit if sample.shift is None else (some - sample.shift) * space.unit
+    some = sample.vectors(rows)
     weights = np.ones(len(scores)) if sampled.weights is None else sampled.weights
-    share, gram = weights[rows], np.asarray(some @ some.T, dtype=np.float64)
+    share, gram = weights[rows[: len(some)]], np.asarray(some @ some.T, dtype=np.float64)
     lengths = np.diag(gram)
     # over pairs of different rows, where a row of weight 2 is two
     alike = max(0.0, float(share @ (gram * gram) @ share - share @ lengths**2))
     shared = alike / max(1e-300, float((share @ lengths) ** 2 - share @ lengths**2))
-    directions = 1 / max(shared, 1 / max(1, len(space.mean)))
-    if hasattr(sample.rows, "multiply"):
-        all_lengths = np.asarray(sample.rows.multiply(sample.rows).sum(axis=1), dtype=np.float64).ravel()
-    else:
-        all_lengths = np.einsum("ij,ij->i", sample.rows, sample.rows).astype(np.float64)
-    if sample.shift is not None:
-        all_lengths += sample.shift @ sample.shift - 2 * np.asarray(sample.rows @ sample.shift).ravel()
-    leverage = objective.rows.class_weights[sample.codes] * all_lengths * space.unit**2
+    directions = 1 / max(shared, 1 / max(1, some.shape[1]))
+    leverage = objective.rows.class_weights[sample.codes] * sample.squared_lengths
     seen = HeldOut(scores, sample.codes, weights)
     return unseen_by_loss(seen, leverage, directions, objective.penalty.ridge)
 

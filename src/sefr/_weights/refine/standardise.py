@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..._rows.labelled import Table
-from ..._rows.matrix import Sparse, Standardisation
+from ..._rows.matrix import Gradient, LinearModel, Sparse, Standardisation
 from ..._system.types import Floats
 from ..hyperplanes import Hyperplanes, Scaling
 from .lbfgs import Sample
@@ -40,6 +40,19 @@ class Space:
     standard: Standardisation
     unit: float
     class_means: Floats
+
+    def model(self, weights: Floats, intercepts: Floats) -> LinearModel:
+        """Return the weights and intercepts of standardised features at a point."""
+        return LinearModel(np.ascontiguousarray(weights * self.unit), intercepts)
+
+    def pull(self, found: Gradient) -> Floats:
+        """Return the derivatives by the weights of a point from those by the model's."""
+        return found.coef * self.unit
+
+    @property
+    def curvature(self) -> Floats:
+        """How much the loss is curved along each weight (m,), beside along an intercept."""
+        return np.full(len(self.mean), self.unit**2)
 
     def point(self, planes: Hyperplanes) -> Floats:
         """Return the point of hyperplanes for the features x'."""
@@ -121,7 +134,7 @@ def standardise(
     else:
         rows, shift = np.empty(matrix.shape, dtype=np.float64 if few and complete else np.float32), None
         standardised(blocks or matrix.blocks(), standard, rows)
-    return space, Sample(rows, shift, sampled.codes, weights, complete=few and complete)
+    return space, Sample(rows, shift, sampled.codes, weights, unit, complete=few and complete)
 
 
 def _with_doubt(variance: Floats, n_rows: int, scaling: Scaling, mean: Floats) -> Floats:

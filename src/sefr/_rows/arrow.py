@@ -1,0 +1,34 @@
+"""Arrow data that is no table yet: record batches, readers (as of ADBC and Flight), datasets, scanners."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+
+def arrow_table(X: Any) -> Any:
+    """Return Arrow data that is no table as one; anything else as it is. A reader is read here, once."""
+    if type(X) is np.ndarray:
+        return X
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None:
+        if isinstance(X, arrow.RecordBatch):
+            return arrow.Table.from_batches([X])
+        if isinstance(X, arrow.RecordBatchReader):
+            return X.read_all()
+        dataset = sys.modules.get("pyarrow.dataset")
+        if dataset is not None and isinstance(X, dataset.Dataset | dataset.Scanner):
+            return X.to_table()
+    if hasattr(X, "__arrow_c_stream__") and not nw.dependencies.is_into_dataframe(X) and not _is_lazy(X):
+        import pyarrow
+
+        return pyarrow.table(X)
+    return X
+
+
+def _is_lazy(X: Any) -> bool:
+    """Say whether X is a query of an engine, which other words refuse."""
+    return type(X).__module__.split(".")[0].lstrip("_") in {"polars", "duckdb", "ibis", "dask", "pyspark"}

@@ -1,0 +1,181 @@
+"""Further passes over cells: a feature's effect is searched step by step, from one bin to the next.
+
+In thermometer coding bin b of a feature is 1 where the value is at or above edge b, so that a weight is the
+step of the effect at an edge, and the ridge penalty on steps makes neighbouring bins alike. Categories and
+missing values, which have no neighbours, keep a weight each. The rows are never coded so: a table of effects
+is a cumulative sum of steps, and the gradient by the steps is a cumulative sum, from the other side, of the
+gradient by the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._rows.cells import Coder
+from ..._rows.labelled import Table
+from ..._rows.matrix import Gradient, LinearModel, Matrix, Standardisation
+from ..._system.types import Floats
+from ..hyperplanes import Hyperplanes
+from .standardise import ClassMeans
+
+# Steps are in units of their spread to this power: 0 takes them as they are, 1 would standardise them.
+STEP_POWER = 0.5
+# Values of the rows whose products tell how many directions the rows share.
+GRAM_CELLS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Which cells follow each other: ``runs`` begin at ``starts``; the first cell of some runs is no step."""
+
+    starts: NDArray[np.int64]
+    run_of: NDArray[np.int64]
+    free: NDArray[np.bool_]  # whether a cell has a weight: the lowest bin of a feature has none
+
+    @classmethod
+    def of(cls, coder: Coder) -> Steps:
+        """Return the steps of the cells of a coder."""
+        begins = np.zeros(coder.n_cells, dtype=bool)
+        free = np.ones(coder.n_cells, dtype=bool)
+        begins[coder.offsets[:-1]] = True
+        free[coder.offsets[:-1]] = False
+        for feature in coder.categories:
+            own = slice(coder.offsets[feature], coder.offsets[feature + 1])
+            begins[own], free[own] = True, True
+        if coder.missing:
+            begins[coder.offsets[1:] - 1] = True
+        return cls(np.flatnonzero(begins), np.cumsum(begins) - 1, free)
+
+    def table(self, steps: Floats) -> Floats:
+        """Return the effect of each cell (R, C) from the steps up to it."""
+        total = np.cumsum(steps, axis=1)
+        before = total[:, self.starts] - steps[:, self.starts]
+        return np.asarray(total - before[:, self.run_of])
+
+    def reached(self, by_cell: Floats) -> Floats:
+        """Return sums over the cells from each step on (R, C): what ``table`` does, transposed."""
+        total = np.cumsum(by_cell, axis=1)
+        ends = np.append(self.starts[1:], by_cell.shape[1]) - 1
+        return np.asarray((total[:, ends][:, self.run_of] - total + by_cell) * self.free)
+
+    def differences(self, table: Floats) -> Floats:
+        """Return the steps that a table consists of; those of first cells are the cells themselves."""
+        steps = np.diff(table, axis=1, prepend=0.0)
+        steps[:, self.starts] = table[:, self.starts]
+        return steps
+
+
+@dataclass(frozen=True)
+class StepSpace:
+    """Where the minimum is searched: steps less ``mean`` times ``scale``, see ``standardise.Space``.
+
+    ``shares`` (C,) are the parts of the rows in each cell, by their weight in the loss, and ``scale`` (C,) is
+    0 for what is no step or never seen. ``unit`` is part of ``scale``, and not of ``class_means`` (K, C).
+    """
+
+    coder: Coder
+    steps: Steps
+    shares: Floats
+    mean: Floats
+    scale: Floats
+    unit: float
+    class_means: Floats
+
+    def model(self, weights: Floats, intercepts: Floats) -> LinearModel:
+        """Return the table and the intercepts of a point."""
+        steps = weights * self.scale
+        return LinearModel(np.ascontiguousarray(self.steps.table(steps)), intercepts - steps @ self.mean)
+
+    def pull(self, found: Gradient) -> Floats:
+        """Return the derivatives by the weights of a point (R, C) from those by the table."""
+        reached = self.steps.reached(found.coef)
+        return np.asarray((reached - found.intercept[:, None] * self.mean) * self.scale)
+
+    def point(self, planes: Hyperplanes) -> Floats:
+        """Return the point of a table."""
+        table = planes.weights
+        first = table[:, self.coder.offsets[:-1]]
+        counted = np.ones(self.coder.n_features, dtype=bool)
+        counted[list(self.coder.categories)] = False
+        first = np.where(counted, first, 0.0)  # a category is no step beyond another
+        steps = self.steps.differences(table - first[:, self.coder.feature_of])
+        weights = np.divide(steps, self.scale, out=np.zeros_like(steps), where=self.scale > 0)
+        bias = planes.bias + first.sum(axis=1) + (weights * self.scale) @ self.mean
+        return np.concatenate([weights.ravel(), bias])
+
+    @property
+    def standard(self) -> Standardisation:
+        """Cells are taken as they are."""
+        return Standardisation(np.zeros(0), np.ones(0))
+
+    @property
+    def curvature(self) -> Floats:
+        """How much the loss is curved along each weight (C,), beside along an intercept."""
+        return np.asarray(self.scale**2 * self.mean * (1 - self.mean))
+
+    def hyperplanes(self, weights: Floats, intercepts: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the table, biases and midpoints, the latter 0: a score is the sum of one entry per feature.
+
+        Each feature's effect has its mean over the rows at its share of the intercept, which is shared out by
+        how much features move the score.
+        """
+        table = self.steps.table(weights * self.scale)
+        begins = self.coder.offsets[:-1]
+        mean = np.add.reduceat(table * self.shares, begins, axis=1)
+        power = np.add.reduceat((table - mean[:, self.coder.feature_of]) ** 2 * self.shares, begins, axis=1)
+        total = power.sum(axis=1, keepdims=True)
+        share = np.divide(power, total, out=np.full(power.shape, 1 / len(begins)), where=total > 0)
+        centred = table + (share * intercepts[:, None] - mean)[:, self.coder.feature_of]
+        return centred, np.zeros(len(table)), np.zeros_like(table)
+
+
+@dataclass(frozen=True)
+class CellSample:
+    """Some rows in cells: see ``lbfgs.Sample``."""
+
+    matrix: Matrix
+    space: StepSpace
+    codes: NDArray[np.int32]
+    weights: Floats
+    complete: bool = False
+
+    def scores(self, coef: Floats) -> Floats:
+        """Return the scores (S, R) of tables (R, C), without intercepts."""
+        return self.matrix.scores(np.ascontiguousarray(coef), np.zeros(len(coef)))
+
+    def gradient(self, model: LinearModel) -> Gradient:
+        """Never asked for: the passes are made over the rows themselves."""
+        raise NotImplementedError
+
+    def vectors(self, rows: NDArray[np.intp]) -> Floats:
+        """Return some of the rows as vectors of the space."""
+        most = max(2, GRAM_CELLS // self.matrix.shape[1])
+        cells = self.matrix.block(rows[:most])
+        return np.asarray((self.space.steps.reached(cells) - self.space.mean) * self.space.scale)
+
+    @cached_property
+    def squared_lengths(self) -> Floats:
+        """The squared length of every row in the space (S,)."""
+        mean, square = self.space.mean, self.space.scale**2
+        table = self.space.steps.table((square * (1 - 2 * mean))[None])
+        base = np.array([float(square @ mean**2)])
+        return self.matrix.scores(np.ascontiguousarray(table), base)[:, 0]
+
+
+def step_space(classes: ClassMeans, coder: Coder, sampled: Table) -> tuple[StepSpace, CellSample]:
+    """Return the space of the steps between the cells of a coder, and the sampled rows in it."""
+    steps, shares = Steps.of(coder), classes.mean()
+    mean = steps.reached(shares[None])[0]
+    variance = np.clip(mean * (1 - mean), 0, None)
+    live = steps.free & (variance > 1e-12)
+    scale = np.zeros(len(mean))
+    scale[live] = variance[live] ** (-STEP_POWER / 2)
+    unit = 1 / np.sqrt(max(float(scale**2 @ variance), 1e-12)) if live.any() else 1.0
+    of_class = (steps.reached(np.nan_to_num(classes.means)) - mean) * scale
+    space = StepSpace(coder, steps, shares, mean, scale * unit, float(unit), of_class)
+    weights = classes.weights[sampled.codes] * (1.0 if sampled.weights is None else sampled.weights)
+    return space, CellSample(sampled.matrix, space, sampled.codes, weights / weights.sum())

@@ -1,0 +1,80 @@
+/* The host's kernels and the device library, as the page calls them: numbers and places in memory. */
+#include <string.h>
+
+#include "common/table.h"
+#include "common/threads.h"
+#include "solve/solve.h"
+#include "twin.h"
+
+#define EXPORT(name) __attribute__((export_name(#name)))
+
+/* One thread: the results do not depend on their number. */
+void sefr_run_tasks(task_function *run, void *context, ptrdiff_t n_tasks, int n_threads) {
+    (void)n_threads;
+    for (ptrdiff_t i = 0; i < n_tasks; i++) run(context, i, 0);
+}
+
+/* m columns of n values, float64 or, where bytes[j] is not 0, bytes; at most MOST_COLUMNS. */
+enum { MOST_COLUMNS = 1 << 16 };
+static struct column columns[MOST_COLUMNS];
+
+EXPORT(most_columns) ptrdiff_t studio_most_columns(void) { return MOST_COLUMNS; }
+
+static struct table table_of(ptrdiff_t n, ptrdiff_t m, const char *const *data, const uint8_t *bytes) {
+    for (ptrdiff_t j = 0; j < m; j++) {
+        const bool narrow = bytes[j] != 0;
+        columns[j] = (struct column){data[j], narrow ? 1 : (ptrdiff_t)sizeof(double), narrow ? U8 : F64};
+    }
+    return (struct table){.n = n, .m = m, .type = F64, .columns = columns};
+}
+
+/* Codes and what the results are written to; see struct grouping and struct totals. */
+struct places {
+    const int32_t *codes;
+    int32_t n_groups, n_classes;
+    double *sums, *counts, *low, *high, *present;
+};
+
+static int summarise(const struct table *x, const struct places *to) {
+    const struct grouping by = {to->codes, NULL, to->n_groups, to->n_classes};
+    const struct totals out = {to->sums, to->counts, to->low, to->high, to->present};
+    return (int)sefr_summarise(x, &by, &out, 1);
+}
+
+EXPORT(summarise_columns)
+int studio_summarise_columns(ptrdiff_t n, ptrdiff_t m, const char *const *data, const uint8_t *bytes,
+                             const struct places *to) {
+    const struct table x = table_of(n, m, data, bytes);
+    return summarise(&x, to);
+}
+
+EXPORT(summarise_rows) int studio_summarise_rows(ptrdiff_t n, ptrdiff_t m, const double *data, const struct places *to) {
+    const ptrdiff_t size = (ptrdiff_t)sizeof(double);
+    const struct table x = {
+        .n = n, .m = m, .data = (const char *)data, .row_stride = m * size, .column_stride = size, .type = F64};
+    return summarise(&x, to);
+}
+
+EXPORT(scores)
+int studio_scores(ptrdiff_t n, ptrdiff_t m, const char *const *data, const uint8_t *bytes, const double *coef,
+                  const double *intercept, ptrdiff_t k, double *out) {
+    const struct table x = table_of(n, m, data, bytes);
+    return (int)sefr_scores(&x, coef, intercept, k, NULL, n, out, 1);
+}
+
+/* learned: k, m, then the places of counts, sums, low and span; planes: those of weights, bias and midpoints. */
+EXPORT(solve) int studio_solve(const struct learned *from, double epsilon, const struct planes *to) {
+    return sefr_solve(from, epsilon, to);
+}
+
+EXPORT(solve_means)
+void studio_solve_means(const struct learned *from, const double *rest, double epsilon, const struct planes *to) {
+    sefr_solve_means(from, rest, epsilon, to);
+}
+
+EXPORT(is_delicate) int studio_is_delicate(const struct learned *from) { return sefr_is_delicate(from); }
+
+/* The device library with 32-bit sums: weights of 8 or 16 bits from sums of bytes. */
+EXPORT(solve_bytes) int studio_solve_bytes(int weight_bits, const twin_model *model) {
+    return (weight_bits == 8 ? &twin_w8s32 : &twin_w16s32)->solve(model);
+}

@@ -1,0 +1,137 @@
+/** Data: drop, paste or choose; columns with what they hold; which is the label and which are left out. */
+
+import { examples } from "virtual:assets";
+import { counted, h, put, rounded, styled, visible } from "./dom";
+import type { ColumnView } from "./messages";
+import type { Role } from "./recipe";
+import type { Event, Studio } from "./studio";
+
+const EXAMPLES: Record<string, [string, string]> = {
+  "digits.csv": ["Digits", "1,797 handwritten digits of 8 by 8 pixels"],
+  "flowers.csv": ["Flowers", "150 irises of three species, measured in cm"],
+  "gestures.csv": ["Gestures", "320 windows of an accelerometer, made by formulas"],
+};
+const SHOWN_COLUMNS = 12;
+
+export class DataPanel {
+  private readonly status = h("div", { class: "status" });
+  private readonly details = h("div", { class: "details" });
+  private allColumns = false;
+
+  constructor(panel: HTMLElement, private readonly studio: Studio) {
+    const file = h("input", { type: "file", id: "file", accept: ".csv,.tsv,.txt,text/csv,text/tab-separated-values", onchange: () => {
+      const chosen = file.files?.[0];
+      if (chosen) studio.open(chosen.name, chosen);
+      file.value = "";
+    } });
+    const zone = h("div", { class: "drop" },
+      h("label", { for: "file", class: "button primary" }, "Choose a CSV file"), file,
+      h("p", {}, "or drop it here. It stays on this machine."));
+    const over = (event: DragEvent): void => {
+      event.preventDefault();
+      zone.classList.toggle("over", event.type === "dragover");
+    };
+    for (const name of ["dragover", "dragleave", "drop"] as const) document.addEventListener(name, over);
+    document.addEventListener("drop", (event) => {
+      const dropped = event.dataTransfer?.files[0];
+      if (dropped) studio.open(dropped.name, dropped);
+    });
+    const text = h("textarea", { id: "paste", rows: 5, spellcheck: "false", placeholder: "height,width,kind\n5.1,3.5,a\n6.2,2.9,b" });
+    const paste = h("details", { class: "paste" }, h("summary", {}, "Paste a table instead"),
+      h("label", { for: "paste" }, "Rows of CSV or TSV, names first"), text,
+      h("button", { type: "button", onclick: () => studio.open("pasted.csv", new Blob([text.value])) }, "Use this"));
+    const choices = Object.keys(examples).map((name) => {
+      const [title, what] = EXAMPLES[name] ?? [name, ""];
+      return h("button", { type: "button", class: "example", "data-example": name, onclick: () => void studio.openExample(name) },
+        h("strong", {}, title), h("span", {}, what));
+    });
+    put(panel,
+      h("div", { class: "hero" },
+        h("h1", { id: "data-title" }, "A classifier from your table"),
+        h("p", { class: "lead" }, "Drop a table. See in a moment what can be told from it, why, and how it runs on an Arduino. Then carry the sketch away.")),
+      h("div", { class: "sources" }, h("div", {}, zone, paste),
+        h("div", { class: "examples", role: "group", "aria-label": "Examples" }, h("p", { class: "kicker" }, "Or try one of these"), choices)),
+      this.status, this.details);
+  }
+
+  show(event: Event): void {
+    const { studio } = this;
+    const { table, refusal } = studio;
+    if (event === "opening") {
+      put(this.details);
+      if (!studio.fileName) return;
+      const bar = styled(h("div", { class: "progress", role: "progressbar", "aria-label": `Reading ${visible(studio.fileName)}`, "aria-valuenow": Math.round(100 * studio.progress), "aria-valuemin": 0, "aria-valuemax": 100 }), { "--part": studio.progress });
+      put(this.status, h("p", {}, `Reading ${visible(studio.fileName)}`), bar);
+      return;
+    }
+    put(this.status,
+      refusal && h("p", { class: "refusal", role: "alert" }, visible(refusal.message, 2000)),
+      table && h("p", { class: "opened" }, h("strong", {}, visible(table.name)), ` ${counted(table.rows, "row")}, ${counted(table.columns.length, "column")}, read in ${table.milliseconds.toFixed(0)} ms`));
+    if (event === "opened") {
+      this.allColumns = false;
+      this.status.scrollIntoView({ block: "start" });
+    }
+    if (event === "opened" || event === "training") this.showColumns();
+  }
+
+  private showColumns(): void {
+    const { studio } = this;
+    const { table, settings } = studio;
+    if (!table || !settings) return;
+    const focused = (document.activeElement as HTMLElement | null)?.id;
+    const label = h("select", { id: "label", onchange: () => studio.set({ label: label.value }) },
+      table.columns.map((column) => h("option", { value: column.name, selected: column.name === settings.label }, visible(column.name))));
+    const tick = (id: string, text: string, on: boolean, change: (checked: boolean) => void): HTMLElement => {
+      const box = h("input", { type: "checkbox", id, checked: on, onchange: () => change(box.checked) });
+      return h("label", { class: "tick", for: id }, box, text);
+    };
+    const features = table.columns.filter((column) => column.name !== settings.label);
+    const shown = this.allColumns ? features : features.slice(0, SHOWN_COLUMNS);
+    put(this.details,
+      h("div", { class: "settings" },
+        h("div", { class: "field" }, h("label", { for: "label" }, "What should be told"), label),
+        tick("balanced", "Every class counts the same (class_weight)", settings.balanced, (balanced) => studio.set({ balanced })),
+        tick("ignore", "Missing values vote for no class", settings.ignoreMissing, (ignoreMissing) => studio.set({ ignoreMissing })),
+        tick("skip", "Leave out rows without a label", settings.skipUnlabelled, (skipUnlabelled) => studio.set({ skipUnlabelled }))),
+      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Columns" },
+        h("table", { class: "columns" },
+          h("thead", {}, h("tr", {}, ["Column", "Holds", "Distribution", "Missing", "Use"].map((name) => h("th", { scope: "col" }, name)))),
+          h("tbody", {}, shown.map((column, i) => this.columnRow(column, i))))),
+      features.length > shown.length && h("button", { type: "button", id: "all-columns", onclick: () => {
+        this.allColumns = true;
+        this.showColumns();
+      } }, `Show all ${features.length} columns`));
+    if (focused) document.getElementById(focused)?.focus();
+  }
+
+  private columnRow(column: ColumnView, i: number): HTMLElement {
+    const { studio } = this;
+    const { roles } = studio.settings!;
+    const role = roles[column.name] ?? (column.kind === "number" ? "number" : "out");
+    const choices: [Role, string][] = [["number", "as a number"], ["categories", "as categories"], ["out", "leave out"]];
+    const select = h("select", { id: `role-${i}`, "aria-label": `Use of ${visible(column.name)}`, onchange: () => {
+      studio.set({ roles: { ...roles, [column.name]: select.value as Role } });
+    } }, choices.map(([value, text]) => h("option", { value, selected: value === role }, text)));
+    const kind = column.kind === "number" ? (column.boolean ? "true or false" : "numbers") : column.kind === "text" ? "text" : "dates";
+    const distinct = column.distinct === null ? "many values" : counted(column.distinct, "value");
+    return h("tr", { class: role === "out" ? "out" : null },
+      h("th", { scope: "row" }, visible(column.name, 32)),
+      h("td", {}, kind, h("span", { class: "faint" }, ` ${distinct}`)),
+      h("td", {}, distribution(column)),
+      h("td", { class: "number" }, column.missing ? column.missing.toLocaleString("en-US") : "–"),
+      h("td", {}, select, column.note && role !== "number" && h("span", { class: "faint note", title: visible(column.note, 600) }, "no numbers")));
+  }
+}
+
+function distribution(column: ColumnView): HTMLElement {
+  if (column.range) {
+    const most = Math.max(1, ...column.bars);
+    const [low, high] = column.range;
+    return h("div", { class: "bars", role: "img", "aria-label": `from ${rounded(low)} to ${rounded(high)}` },
+      h("span", { class: "faint end" }, rounded(low)),
+      h("div", {}, column.bars.map((bar) => styled(h("i", {}), { "--part": bar / most }))),
+      h("span", { class: "faint end" }, rounded(high)));
+  }
+  const shown = column.common.map(([text, n]) => `${visible(text, 16)} (${n.toLocaleString("en-US")})`);
+  return h("span", { class: "faint" }, shown.join(", "));
+}

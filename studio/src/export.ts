@@ -1,0 +1,165 @@
+/** A model as C: the header and the sketch that `sefr export` writes, byte for byte, from the same templates. */
+
+import { render } from "virtual:templates";
+import { crc32 } from "./crc32";
+import { labelText } from "./labels";
+import { cText, distinct, identifier, type Taken, word } from "./names";
+import { dumps, Float, type Json } from "./python_text";
+import { NotForBoards, type Quantised } from "./quantise";
+import { packState } from "./state";
+
+export interface Source {
+  version: string;
+  taken: Taken;
+  /** The files of the device library. */
+  library: Readonly<Record<string, string>>;
+}
+
+const ON_A_LINE = 20;
+const SHOWN = 64;
+const UNO_EEPROM = 1024;
+const MAX_RECORDS_16 = 256;
+const VALUE_TYPES = { uint8: "uint8_t", int16: "int16_t", int32: "int32_t", float: "float" };
+
+/** Return the C header: one file, complete by itself. */
+export function header(q: Quantised, stem: string, source: Source): { name: string; text: string } {
+  const name = identifier(stem, source.taken);
+  return { name: `${name}.h`, text: render("c.h.j2", context(q, name, source.version)) };
+}
+
+/** Return the files of an Arduino sketch, by their paths. */
+export function sketch(q: Quantised, stem: string, source: Source, learn: boolean, balanced: boolean): Record<string, Uint8Array> {
+  const name = identifier(stem, source.taken);
+  let all: Record<string, unknown> = { ...context(q, name, source.version), learn };
+  let base: Uint8Array | null = null;
+  let id = 0;
+  if (learn) {
+    if (balanced) {
+      throw new NotForBoards(
+        "a board that goes on learning counts its records as they come, without class_weight: " +
+          "export with learn=False, or train without it and set SEFR_BALANCED on the board",
+      );
+    }
+    const made = baseState(q);
+    ({ bytes: base, id } = made);
+    if (2 * base.length > UNO_EEPROM) {
+      throw new NotForBoards(
+        `saving ${q.low.length} features x ${q.classes.length} classes takes two states of ${base.length} ` +
+          `bytes, and the EEPROM has ${UNO_EEPROM} (an Uno's has ${UNO_EEPROM}): train on fewer features` +
+          ", or give the size of the board's with eeprom=",
+      );
+    }
+    all = { ...all, state: Array.from(base), state_note: made.note, model_id: id };
+  }
+  const encoder = new TextEncoder();
+  const files: Record<string, Uint8Array> = {};
+  const put = (path: string, text: string): void => void (files[`${name}/${path}`] = encoder.encode(text));
+  put(`${name}.h`, render(learn ? "learning.h.j2" : "fixed.h.j2", all));
+  put(`${name}.ino`, render("sensors.ino.j2", all));
+  for (const [path, text] of Object.entries(source.library)) put(`src/sefr/${path}`, text);
+  put("src/sefr/sefr_config.h", `/* The settings of this sketch; see sefr.h. */\n#define SEFR_WEIGHT_BITS ${q.weightBits}\n#define SEFR_SUM_BITS 16\n`);
+  if (base) files[`${name}/base.state`] = base;
+  put("model.json", `${dumps(aboutModel(q, name, learn, id), { ascii: true, indent: 1 })}\n`);
+  return files;
+}
+
+function aboutModel(q: Quantised, name: string, learn: boolean, id: number): Json {
+  const about = { name, input: q.input, features: q.low.length, classes: q.classes as readonly Json[], learn };
+  if (!learn) return about;
+  const m = q.low.length;
+  const side = (values: ArrayLike<number>, byte: number): Json[] => {
+    if (q.input === "uint8") return byte ? new Array<Json>(m).fill(255) : new Array<Json>(m).fill(new Float(0));
+    return Array.from(values, (x) => (q.input === "float" ? new Float(x) : x));
+  };
+  return { ...about, low: side(q.low, 0), high: side(q.high, 1), feature_names: q.names as readonly Json[], id, sum_bits: 16 };
+}
+
+function context(q: Quantised, name: string, version: string): Record<string, unknown> {
+  const m = q.low.length;
+  const rows = q.bias.length;
+  const wide = q.weightBits === 16;
+  const { mapping } = q;
+  const weights = Array.from(q.weights);
+  const turned = Array.from({ length: weights.length }, (_, i) => weights[(i % rows) * m + Math.floor(i / rows)]);
+  return {
+    q: {
+      input: q.input, weight_bits: q.weightBits, ranges: q.ranges, low: Array.from(q.low), high: Array.from(q.high),
+      weights: { ravel: () => weights, T: { ravel: () => turned } },
+    },
+    map: mapping,
+    maps: mapping.low.map((low, j) => [low, mapping.ranges[j], mapping.factors[j], (mapping.exponents ?? mapping.low)[j]]),
+    m,
+    turns: m % 2 === 0 ? m / 2 : m,
+    name,
+    NAME: name.toUpperCase(),
+    version,
+    labels: q.classes.map((label) => cText(labelText(label))),
+    features: q.names.slice(0, SHOWN).map(cText),
+    clear: clear(q).map((value) => literal(value, wide)),
+    classes: distinct(q.classes.map((label) => `is_${word(labelText(label)) || "class"}`)),
+    rows,
+    value_type: VALUE_TYPES[q.input],
+    index_type: m * rows < 1 << 16 ? "uint16_t" : "uint32_t",
+    score_type: wide ? "int64_t" : "int32_t",
+    product_type: wide ? "int32_t" : "int16_t",
+    weight_load: wide ? "16" : "U8",
+    biases: q.bias.map((value) => literal(value, wide)),
+    window: null,
+    lines,
+    integers: (values: ArrayLike<number>) => Array.from(values, String),
+  };
+}
+
+/** Return by how much the mean record of each class leads; 1 where it does not. */
+function clear(q: Quantised): bigint[] {
+  const m = q.low.length;
+  return q.classes.map((_, label) => {
+    const means = Array.from({ length: m }, (_, j) => Math.floor(q.sums[label * m + j] / Math.max(q.counts[label], 1)));
+    const totals = q.bias.map((bias, r) => bias + BigInt(means.reduce((sum, mean, j) => sum + mean * q.weights[r * m + j], 0)));
+    let lead = label ? totals[0] : -totals[0];
+    if (totals.length > 1) {
+      const next = totals.filter((_, k) => k !== label).reduce((a, b) => (a > b ? a : b));
+      const difference = totals[label] - next;
+      lead = difference >= 0n ? difference / 2n : -((1n - difference) / 2n);
+    }
+    return lead > 1n ? lead : 1n;
+  });
+}
+
+/** Return a C literal; the lowest number of a type has none of its own. */
+function literal(value: bigint, wide: boolean): string {
+  const suffix = wide ? "LL" : "L";
+  const lowest = -(1n << (wide ? 63n : 31n));
+  return value === lowest ? `(-${-(value + 1n)}${suffix} - 1)` : `${value}${suffix}`;
+}
+
+function lines(texts: readonly string[]): string {
+  let out = "";
+  for (let at = 0; at < texts.length; at += ON_A_LINE) out += `    ${texts.slice(at, at + ON_A_LINE).join(", ")},\n`;
+  return out;
+}
+
+/** Return what was learned as a board with 16-bit sums would have it, and a note about it. */
+export function baseState(q: Quantised): { bytes: Uint8Array; id: number; note: string } {
+  if (q.classes.length > 43) throw new NotForBoards(`16-bit sums take 43 classes, not ${q.classes.length}: use sum_bits=32`);
+  const m = q.low.length;
+  const counts = Array.from(q.counts, (n) => n / q.factor);
+  const share = Math.min(1, MAX_RECORDS_16 / 2 / Math.max(...counts));
+  const kept = counts.map((n) => (n > 0 ? Math.max(Math.floor(n * share), 1) : 0));
+  const part = kept.map((n, k) => (counts[k] > 0 ? n / counts[k] : 0));
+  const whole = Array.from(q.sums, (sum, i) => {
+    const k = Math.floor(i / m);
+    return Math.min(Math.floor((sum / q.factor) * part[k] + 1e-6), 255 * kept[k]);
+  });
+  const total = (values: number[]): number => values.reduce((a, b) => a + b, 0);
+  const note = `${total(counts).toFixed(0)} records` + (share < 1 ? `, counting as ${total(kept).toFixed(0)}` : "");
+  const integers = q.input === "int16" || q.input === "int32";
+  const side = (values: ArrayLike<number>): Json[] => Array.from(values, (x) => (integers ? x : new Float(x)));
+  const floats = (values: number[]): Json[] => values.map((x) => new Float(x));
+  const rows = kept.map((_, k) => floats(whole.slice(k * m, (k + 1) * m)));
+  const meaning: Json = [
+    m, q.input, [side(q.low), side(q.high)], q.names as readonly Json[], q.classes.map(labelText), floats(kept), rows,
+  ];
+  const id = crc32(new TextEncoder().encode(dumps(meaning, { ascii: true })));
+  return { bytes: packState({ counts: kept, sums: whole, ranges: q.ranges, id }, 16), id, note };
+}

@@ -1,0 +1,49 @@
+/** What the page and its worker say to each other. */
+
+import type { Settings, Trained } from "./learning";
+import type { Kind } from "./table";
+
+/** A column, as the page shows it. */
+export interface ColumnView {
+  name: string;
+  kind: Kind;
+  boolean: boolean;
+  missing: number;
+  /** Different values; null if there are too many to count. */
+  distinct: number | null;
+  /** Of numbers. */
+  range: [number, number] | null;
+  bars: number[];
+  /** The most frequent texts, with how often each occurs. */
+  common: [string, number][];
+  /** The command's sentence where the column cannot be used as it is. */
+  note: string | null;
+}
+
+export interface TableView {
+  name: string;
+  rows: number;
+  columns: ColumnView[];
+  milliseconds: number;
+}
+
+/** Rows that the page keeps, evenly spread over the table. */
+export interface Sample {
+  rows: number[];
+  lines: number[];
+  /** The class of each row. */
+  truth: number[];
+  /** Features, row by row. */
+  values: Float64Array;
+}
+
+export type Request =
+  | { kind: "begin"; kernel: Uint8Array<ArrayBuffer> }
+  | { kind: "open"; id: number; name: string; data: Blob }
+  | { kind: "train"; id: number; settings: Settings };
+
+export type Reply =
+  | { kind: "progress"; id: number; part: number }
+  | { kind: "opened"; id: number; table: TableView }
+  | { kind: "trained"; id: number; trained: Trained; sample: Sample }
+  | { kind: "refused"; id: number; message: string; about: "data" | "training" };

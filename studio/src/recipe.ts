@@ -1,0 +1,114 @@
+/** A Recipe: how the columns of a table become the features of a model. */
+
+import type { Column } from "./kernel";
+import { byCodePoints, repr } from "./python_text";
+import { SourceError, type Table, type TableColumn } from "./table";
+
+/** What the reader wants a column for; a column that is not named is a number, or left out if it is none. */
+export type Role = "number" | "categories" | "out";
+
+export interface Recipe {
+  label: string;
+  columns: string[];
+  categories: Record<string, string[]>;
+}
+
+const MOST_CATEGORIES = 1000;
+const MOST_LISTED = 50;
+
+export function recipeOf(table: Table, label: string, roles: Readonly<Record<string, Role>>): Recipe {
+  table.column(label);
+  const chosen = table.columns.filter((column) => column.name !== label && roleOf(column, roles) !== "out");
+  if (!chosen.length) throw new SourceError(`${table.name}: no column is left for the features`);
+  refuseText(table, chosen.filter((column) => roleOf(column, roles) === "number" && column.kind !== "number"));
+  const categories: Record<string, string[]> = {};
+  for (const column of chosen) {
+    if (roleOf(column, roles) !== "categories") continue;
+    if (!column.codes || column.texts.length > MOST_CATEGORIES) {
+      throw new SourceError(
+        `${table.place(0)}: column ${repr(column.name)} has more than ${MOST_CATEGORIES} values: ` +
+          "too many for categories; leave it out with --drop",
+      );
+    }
+    categories[column.name] = [...column.texts].sort(byCodePoints);
+  }
+  refuseFault(table, [...chosen.filter((column) => !(column.name in categories))]);
+  return { label, columns: chosen.map((column) => column.name), categories };
+}
+
+export function roleOf(column: TableColumn, roles: Readonly<Record<string, Role>>): Role {
+  return roles[column.name] ?? (column.kind === "number" ? "number" : "out");
+}
+
+export function featureNames(recipe: Recipe): string[] {
+  return recipe.columns.flatMap((name) => {
+    const values = recipe.categories[name];
+    return values ? values.map((value) => `${name}=${value}`) : [name];
+  });
+}
+
+/** Return the rows of a batch as the command takes them: 2**18 cells, wide rows at most 64. */
+export function batchRows(columns: number): number {
+  const wide = Math.min(64, Math.floor((1 << 23) / Math.max(1, columns)));
+  return Math.max(1, wide, Math.min(1 << 16, Math.floor((1 << 18) / Math.max(1, columns))));
+}
+
+/** Return the features of some rows, as the kernels read them; a missing value is NaN. */
+export function featuresOf(table: Table, recipe: Recipe, rows: Rows): Column[] {
+  return recipe.columns.flatMap((name) => {
+    const column = table.column(name);
+    const values = recipe.categories[name];
+    if (values) return oneHot(column, values, rows);
+    const numbers = taken(column.numbers!, rows);
+    return [column.boolean && !numbers.some(Number.isNaN) ? Uint8Array.from(numbers) : numbers];
+  });
+}
+
+/** Rows from start to end, or those listed. */
+export type Rows = { start: number; end: number } | Int32Array;
+
+export function taken<T extends Float64Array | Int32Array>(values: T, rows: Rows): T {
+  if (!(rows instanceof Int32Array)) return values.slice(rows.start, rows.end) as T;
+  const some = new (values.constructor as { new (n: number): T })(rows.length);
+  for (let i = 0; i < rows.length; i++) some[i] = values[rows[i]];
+  return some;
+}
+
+function oneHot(column: TableColumn, values: readonly string[], rows: Rows): Column[] {
+  const codes = taken(column.codes!, rows);
+  const incomplete = codes.includes(-1);
+  return values.map((value) => {
+    const wanted = column.texts.indexOf(value);
+    if (!incomplete) return Uint8Array.from(codes, (code) => (code === wanted ? 1 : 0));
+    return Float64Array.from(codes, (code) => (code < 0 ? NaN : code === wanted ? 1 : 0));
+  });
+}
+
+/** Say which columns are no numbers, and what can be done about it. */
+function refuseText(table: Table, bad: readonly TableColumn[]): void {
+  if (!bad.length) return;
+  const texts = bad.filter((column) => column.kind === "text");
+  const others = bad.filter((column) => column.kind === "other");
+  const found: string[] = [];
+  if (texts.length) found.push(`text where numbers are needed: ${listed(texts)}${table.describeText(texts[0])}`);
+  if (others.length) found.push(`not numbers: ${listed(others)}`);
+  const joined = (columns: readonly TableColumn[]): string => repr(columns.map((column) => column.name).join(","));
+  const dropped = bad.length <= MOST_LISTED ? `--drop ${joined(bad)} or ` : "";
+  let advice = `leave out with ${dropped}--drop-text`;
+  if (texts.length) advice += `, or make categories of text with --categories ${joined(texts.slice(0, MOST_LISTED))}`;
+  throw new SourceError(`${table.name}: ${found.join("; ")}; ${advice}`);
+}
+
+/** Refuse the first value that is not a number among the columns of numbers. */
+function refuseFault(table: Table, columns: readonly TableColumn[]): void {
+  const faulty = columns.filter((column) => column.fault).sort((a, b) => a.fault!.row - b.fault!.row);
+  if (!faulty.length) return;
+  const { name, fault } = faulty[0];
+  throw new SourceError(`${table.place(fault!.row)}: column ${repr(name)}: ${fault!.what}`);
+}
+
+function listed(columns: readonly TableColumn[]): string {
+  const names = columns.slice(0, MOST_LISTED).map((column) => repr(column.name)).join(", ");
+  const more = columns.length > MOST_LISTED ? ` and ${columns.length - MOST_LISTED} more` : "";
+  return `${columns.length > 1 ? "columns" : "column"} ${names}${more}`;
+}

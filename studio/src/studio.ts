@@ -1,0 +1,153 @@
+/** What the page knows, and the way from a file to a model: the worker reads and trains, the panels show. */
+
+import { about, examples, image, imageSize, kernel as kernelCode, library, taken } from "virtual:assets";
+import workerSource from "virtual:worker";
+import { byId } from "./dom";
+import type { Source } from "./export";
+import { Kernel } from "./kernel";
+import type { Settings } from "./learning";
+import type { Reply, Request, TableView } from "./messages";
+import { Model } from "./model";
+import type { Image } from "./simulated_uno";
+
+export type Event = "opening" | "opened" | "training" | "trained" | "changed" | "refused";
+
+const LIKELY = /^(?:class|label|target|y|species|outcome|digit|category|result|diagnosis|type)$/i;
+
+export class Studio {
+  table: TableView | null = null;
+  model: Model | null = null;
+  settings: Settings | null = null;
+  /** What is wrong, in the words of the command. */
+  refusal: { message: string; about: "data" | "training" } | null = null;
+  progress = 0;
+  example: string | null = null;
+  fileName = "";
+  private wanted: URLSearchParams | null = null;
+  private latest = 0;
+  private readonly listeners: ((event: Event) => void)[] = [];
+
+  private constructor(private readonly kernel: Kernel, private readonly worker: Worker, readonly uno: Image, readonly source: Source) {
+    worker.onmessage = ({ data }: MessageEvent<Reply>) => this.hear(data);
+  }
+
+  static async begin(): Promise<Studio> {
+    const code = await unpacked(kernelCode);
+    const worker = new Worker(URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" })));
+    worker.postMessage({ kind: "begin", kernel: code } satisfies Request);
+    const files = JSON.parse(new TextDecoder().decode(await unpacked(library))) as Record<string, string>;
+    const uno = { code: await unpacked(image), size: imageSize };
+    return new Studio(await Kernel.from(code), worker, uno, { version: about.version, taken, library: files });
+  }
+
+  listen(listener: (event: Event) => void): void {
+    this.listeners.push(listener);
+  }
+
+  tell(event: Event): void {
+    for (const listener of this.listeners) listener(event);
+  }
+
+  /** Read a file, or text that was pasted. */
+  open(name: string, data: Blob, example: string | null = null): void {
+    this.table = this.model = this.settings = this.refusal = null;
+    this.progress = 0;
+    this.example = example;
+    this.fileName = name;
+    this.ask({ kind: "open", id: ++this.latest, name, data });
+    this.tell("opening");
+  }
+
+  async openExample(name: string): Promise<void> {
+    this.open(name, new Blob([await unpacked(examples[name])]), name.replace(/\.csv$/, ""));
+  }
+
+  /** Remember settings from a link until there is a table that has its columns. */
+  want(settings: URLSearchParams): void {
+    this.wanted = settings;
+  }
+
+  set(change: Partial<Settings>): void {
+    if (!this.settings) return;
+    this.settings = { ...this.settings, ...change };
+    this.train();
+  }
+
+  /** The settings as a link: never the data. */
+  link(): string {
+    const { settings } = this;
+    const words = new URLSearchParams();
+    if (settings) {
+      if (this.example) words.set("example", this.example);
+      words.set("label", settings.label);
+      for (const [name, role] of Object.entries(settings.roles)) words.append(role, name);
+      if (settings.balanced) words.set("class_weight", "balanced");
+      if (settings.ignoreMissing) words.set("missing", "ignore");
+      if (settings.skipUnlabelled) words.set("skip_unlabelled", "1");
+    }
+    return `${location.href.split("#")[0]}#${words}`;
+  }
+
+  say(text: string): void {
+    byId("said").textContent = text;
+  }
+
+  private train(): void {
+    this.refusal = null;
+    this.ask({ kind: "train", id: ++this.latest, settings: this.settings! });
+    this.tell("training");
+  }
+
+  private ask(request: Request): void {
+    this.worker.postMessage(request);
+  }
+
+  private hear(reply: Reply): void {
+    if (reply.id !== this.latest) return;
+    if (reply.kind === "progress") {
+      this.progress = reply.part;
+      this.tell("opening");
+    } else if (reply.kind === "opened") {
+      this.table = reply.table;
+      this.settings = this.firstSettings(reply.table);
+      this.tell("opened");
+      this.train();
+    } else if (reply.kind === "trained") {
+      this.model = new Model(this.kernel, reply.trained, reply.sample, this.settings!, this.fileName);
+      this.tell("trained");
+    } else {
+      this.model = null;
+      this.refusal = { message: reply.message, about: reply.about };
+      this.say(reply.message);
+      this.tell("refused");
+    }
+  }
+
+  /** A label that is likely one, and what a link asks for. */
+  private firstSettings(table: TableView): Settings {
+    const names = table.columns.map((column) => column.name);
+    const named = table.columns.filter((column) => LIKELY.test(column.name)).at(-1);
+    const text = table.columns.filter((column) => column.kind === "text" && (column.distinct ?? 1e9) <= table.rows / 2).at(-1);
+    const { wanted } = this;
+    const asked = wanted?.get("label");
+    const roles: Settings["roles"] = {};
+    for (const role of ["number", "categories", "out"] as const) {
+      for (const name of wanted?.getAll(role) ?? []) if (names.includes(name)) roles[name] = role;
+    }
+    this.wanted = null;
+    return {
+      label: asked && names.includes(asked) ? asked : (named ?? text ?? table.columns.at(-1)!).name,
+      roles,
+      balanced: wanted?.get("class_weight") === "balanced",
+      ignoreMissing: wanted?.get("missing") === "ignore",
+      skipUnlabelled: wanted?.get("skip_unlabelled") === "1",
+    };
+  }
+}
+
+/** Return bytes that were compressed (gzip) and written in base64. */
+export async function unpacked(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

@@ -1,0 +1,91 @@
+/** Understand: what the model looks at, what would change an answer, where it fails, and drawing. */
+
+import { drawPanel } from "./draw_panel";
+import { counted, h, put, rounded, styled, visible } from "./dom";
+import type { Mistake } from "./learning";
+import type { Model } from "./model";
+import { drawn, drawnWeights } from "./picture";
+import type { Studio } from "./studio";
+import { WhatIf } from "./what_if";
+
+const MOST_BARS = 12;
+const MOST_PICTURES = 20;
+const MOST_MISTAKES = 12;
+
+/** What is shown; kept while a model changes. */
+const chosen = { k: 0, effects: true };
+
+export function showUnderstand(panel: HTMLElement, studio: Studio, model: Model): void {
+  const whatIf = new WhatIf(model);
+  const parts = [
+    h("h2", { id: "understand-title" }, "Why it answers so"),
+    h("p", { class: "lead" }, "A score is a sum, one part per feature. So every answer can be taken apart."),
+    model.picture && drawPanel(studio, model),
+    looks(model),
+    whatIf.element,
+    mistakes(model, whatIf),
+  ];
+  put(panel, ...parts);
+}
+
+function looks(model: Model): HTMLElement {
+  chosen.k = Math.min(chosen.k, model.labels.length - 1);
+  const bars = h("div", { class: "effects", id: "looks" });
+  const pictures = h("div", { class: "pictures" });
+  const { picture } = model;
+  const of = (k: number): Float64Array => (chosen.effects ? model.effects(k) : model.featureScores(k));
+  const show = (): void => {
+    const values = of(chosen.k);
+    const order = Array.from(values.keys()).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, MOST_BARS);
+    put(bars, order.map((j) => effect(model.names[j], values[j], chosen.effects ? Math.abs(values[order[0]]) : 1)));
+    put(pictures, picture && model.labels.slice(0, MOST_PICTURES).map((label, k) =>
+      h("figure", {}, drawnWeights(picture, of(k), `What speaks for ${visible(label)}`), h("figcaption", {}, visible(label, 12)))));
+  };
+  const select = h("select", { id: "looks-class", onchange: () => {
+    chosen.k = Number(select.value);
+    show();
+  } }, model.labels.map((label, k) => h("option", { value: k, selected: k === chosen.k }, visible(label, 40))));
+  const kind = h("select", { id: "looks-kind", onchange: () => {
+    chosen.effects = kind.value === "effects";
+    show();
+  } }, h("option", { value: "effects", selected: chosen.effects }, "Effect: how much it moves the score on average"),
+  h("option", { value: "scores", selected: !chosen.effects }, "Score of the paper: how clear it is, from −1 to 1"));
+  show();
+  return h("div", { class: "block" },
+    h("h3", {}, "What it looks at"),
+    h("p", { class: "key" }, h("span", { class: "swatch for" }), "speaks for the class", h("span", { class: "swatch against" }), "speaks against it"),
+    picture && pictures,
+    h("div", { class: "field" }, h("label", { for: "looks-class" }, "Class"), select, h("label", { for: "looks-kind" }, "Show"), kind), bars);
+}
+
+/** A bar to the right where a number is positive, to the left where it is negative. */
+export function effect(name: string, value: number, most: number): HTMLElement {
+  const bar = styled(h("div", { class: `bar ${value >= 0 ? "for" : "against"}` }), { "--part": Math.min(1, Math.abs(value) / (most || 1)) });
+  return h("div", { class: "effect" }, h("span", { class: "feature" }, visible(name, 28)), h("div", { class: "axis" }, bar), h("span", { class: "number" }, signed(value)));
+}
+
+export function signed(value: number): string {
+  return `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(3)}`;
+}
+
+function mistakes(model: Model, whatIf: WhatIf): HTMLElement | null {
+  const { evaluation } = model.trained;
+  if (!evaluation) return null;
+  const hardest = evaluation.mistakes.slice(0, MOST_MISTAKES);
+  const total = evaluation.confusion.reduce((sum, row, k) => sum + row.reduce((a, b, j) => a + (j === k ? 0 : b), 0), 0);
+  return h("div", { class: "block" },
+    h("h3", {}, "Hardest mistakes"),
+    h("p", { class: "faint" }, total ? `${counted(total, "mistake")} in all; these the model was surest of. Choose one to see why.` : "None: every row was told right."),
+    h("div", { class: "mistakes" }, hardest.map((mistake) => card(model, mistake, whatIf))));
+}
+
+function card(model: Model, mistake: Mistake, whatIf: WhatIf): HTMLElement {
+  const { picture } = model;
+  const [is, said] = [visible(model.labels[mistake.truth], 16), visible(model.labels[mistake.answer], 16)];
+  const show = (): void => whatIf.show(mistake.values, `line ${mistake.line}`, mistake.truth, true);
+  const seen = picture
+    ? drawn(picture, mistake.values, Math.max(...model.summary.high), `line ${mistake.line}`)
+    : h("span", { class: "faint values" }, Array.from(mistake.values.slice(0, 4), rounded).join(", ") + (mistake.values.length > 4 ? ", …" : ""));
+  return h("button", { type: "button", class: "mistake", onclick: show }, seen,
+    h("span", {}, "is ", h("strong", {}, is), ", said ", h("strong", {}, said)), h("span", { class: "faint" }, `line ${mistake.line}`));
+}

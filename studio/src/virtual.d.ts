@@ -1,0 +1,23 @@
+/** Modules that build.mjs makes. */
+
+declare module "virtual:templates" {
+  export function render(name: string, context: Record<string, unknown>): string;
+}
+
+declare module "virtual:assets" {
+  /** Compressed (gzip) and in base64. */
+  export const kernel: string;
+  export const image: string;
+  export const library: string;
+  export const examples: Record<string, string>;
+  export const about: import("./model_file").About;
+  export const taken: import("./names").Taken;
+  /** The bytes of flash and RAM that the image of the board takes by itself. */
+  export const imageSize: { flash: number; ram: number };
+}
+
+declare module "virtual:worker" {
+  /** The source of the worker. */
+  export default source;
+  const source: string;
+}

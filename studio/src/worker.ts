@@ -1,0 +1,114 @@
+/** The worker: reads files and trains, so that the page stays free. */
+
+import { CsvReader } from "./csv";
+import { Kernel } from "./kernel";
+import { train, type Trained } from "./learning";
+import type { ColumnView, Reply, Request, Sample, TableView } from "./messages";
+import { featuresOf, recipeOf } from "./recipe";
+import { Unscalable } from "./solve";
+import { SourceError, type Table, type TableColumn } from "./table";
+
+const PIECE = 1 << 21;
+const BARS = 24;
+const MOST_COMMON = 5;
+const SAMPLE = 240;
+const SAMPLE_CELLS = 1 << 18;
+
+let kernel: Promise<Kernel>;
+let table: Table | null = null;
+
+const say = (reply: Reply, transfer: Transferable[] = []): void => self.postMessage(reply, { transfer });
+
+self.onmessage = async ({ data }: MessageEvent<Request>) => {
+  if (data.kind === "begin") {
+    kernel = Kernel.from(data.kernel);
+    return;
+  }
+  try {
+    if (data.kind === "open") {
+      table = null;
+      say({ kind: "opened", id: data.id, table: await open(data.id, data.name, data.data) });
+      return;
+    }
+    if (!table) return;
+    const trained = train(await kernel, table, data.settings);
+    say({ kind: "trained", id: data.id, trained, sample: sampleOf(table, trained) });
+  } catch (error) {
+    const tooLarge = error instanceof RangeError;
+    if (!tooLarge && !(error instanceof SourceError) && !(error instanceof Unscalable)) throw error;
+    const about = data.kind === "open" ? "data" : "training";
+    const message = tooLarge ? "the data are too large for the memory of this page" : (error as Error).message;
+    say({ kind: "refused", id: data.id, message, about });
+  }
+};
+
+async function open(id: number, name: string, data: Blob): Promise<TableView> {
+  const started = performance.now();
+  const reader = new CsvReader(name);
+  for (let at = 0; at < data.size; at += PIECE) {
+    reader.push(new Uint8Array(await data.slice(at, at + PIECE).arrayBuffer()));
+    say({ kind: "progress", id, part: Math.min(1, (at + PIECE) / data.size) });
+  }
+  table = reader.end();
+  const opened = table;
+  const columns = opened.columns.map((column) => viewOf(opened, column));
+  return { name, rows: opened.rows, columns, milliseconds: performance.now() - started };
+}
+
+function viewOf(from: Table, column: TableColumn): ColumnView {
+  const { name, kind, boolean, missing } = column;
+  const distinct = column.codes ? column.texts.length : null;
+  const view: ColumnView = { name, kind, boolean, missing, distinct, range: null, bars: [], common: [], note: noteOf(from, column) };
+  if (column.numbers) {
+    const numbers = column.numbers.subarray(0, from.rows);
+    let [low, high] = [Infinity, -Infinity];
+    for (const value of numbers) {
+      if (value < low && value > -Infinity) low = value;
+      if (value > high && value < Infinity) high = value;
+    }
+    if (low <= high) {
+      view.range = [low, high];
+      view.bars = new Array<number>(BARS).fill(0);
+      const scale = high > low ? BARS / (high - low) : 0;
+      for (const value of numbers) {
+        if (value >= low && value <= high) view.bars[Math.min(BARS - 1, Math.floor((value - low) * scale))]++;
+      }
+    }
+  } else if (column.codes) {
+    const counts = new Array<number>(column.texts.length).fill(0);
+    for (const code of column.codes.subarray(0, from.rows)) if (code >= 0) counts[code]++;
+    const order = counts.map((_, code) => code).sort((a, b) => counts[b] - counts[a]).slice(0, MOST_COMMON);
+    view.common = order.map((code) => [column.texts[code], counts[code]]);
+  }
+  return view;
+}
+
+/** Return what the command says of a column that is no number, used as one. */
+function noteOf(from: Table, column: TableColumn): string | null {
+  if (column.kind === "number") return null;
+  try {
+    const roles = Object.fromEntries(from.columns.map(({ name }) => [name, name === column.name ? "number" : "out"] as const));
+    recipeOf(from, from.columns.find((other) => other !== column)?.name ?? column.name, roles);
+  } catch (error) {
+    if (error instanceof SourceError) return error.message;
+  }
+  return null;
+}
+
+/** Return some rows, evenly spread, with their classes. */
+function sampleOf(from: Table, trained: Trained): Sample {
+  const label = from.column(trained.recipe.label);
+  const m = trained.names.length;
+  const most = Math.max(8, Math.min(SAMPLE, Math.floor(SAMPLE_CELLS / m)));
+  const step = Math.max(1, from.rows / most);
+  const rows: number[] = [];
+  for (let at = step / 2; at < from.rows; at += step) {
+    const row = Math.floor(at);
+    if (label.codes![row] >= 0) rows.push(row);
+  }
+  const columns = featuresOf(from, trained.recipe, Int32Array.from(rows));
+  const values = new Float64Array(rows.length * m);
+  columns.forEach((column, j) => column.forEach((value, i) => (values[i * m + j] = value)));
+  const places = new Map(trained.places);
+  return { rows, lines: rows.map((row) => from.lineOf(row)), truth: rows.map((row) => places.get(label.texts[label.codes![row]])!), values };
+}

@@ -1,0 +1,83 @@
+"""The page in a real browser; every request that leaves it and every fault in its console fails the test."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from steps import EXAMPLES, PAGE
+
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+WAIT = 60_000  # milliseconds; CI shares its processors
+
+
+@pytest.fixture(scope="session")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        try:
+            opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        except sync_api.Error:
+            pytest.skip(f"{CHROMIUM} is not installed: make browser-tools")
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Return a function that opens the page.
+
+    ``look`` are the settings of the browser's window, ``script`` runs first and may call ``functions``.
+    """
+    opened, faults = [], []
+
+    def open_it(path=PAGE, words="", script=None, functions=None, **look):
+        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | look))
+        context.set_default_timeout(WAIT)
+        page = context.new_page()
+        for name, function in (functions or {}).items():
+            page.expose_function(name, function)
+        if script is not None:
+            page.add_init_script(script)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith(("file:", "blob:")) else faults.append(request.url)
+            ),
+        )
+        page.goto(Path(path).as_uri() + words)
+        page.wait_for_selector("html[data-ready]")
+        page.faults = faults
+        opened.append(context)
+        return page
+
+    yield open_it
+    for context in opened:
+        context.close()
+    assert faults == []
+
+
+@pytest.fixture
+def page(open_page):
+    return open_page()
+
+
+@pytest.fixture(scope="session")
+def example_files(tmp_path_factory):
+    """The examples as files, made by what the page was built with."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("parts", PAGE.parents[3] / "studio" / "parts.py")
+    assert spec is not None
+    assert spec.loader is not None
+    parts = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(parts)
+    folder = tmp_path_factory.mktemp("examples")
+    files = {}
+    for name in EXAMPLES:
+        files[name] = folder / f"{name}.csv"
+        files[name].write_text(getattr(parts, name)(), encoding="utf-8")
+    return files

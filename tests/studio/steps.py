@@ -1,0 +1,47 @@
+"""What a reader of the page does, in steps."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "src" / "sefr" / "studio" / "studio.html"
+EXAMPLES = ("digits", "flowers", "gestures")
+
+
+def choose(page, example):
+    """Choose an example and wait until it is trained."""
+    page.click(f"[data-example='{example}.csv']")
+    page.wait_for_selector("#figure-accuracy")
+
+
+def give(page, path):
+    """Give a file to the page; return the sentence if it is refused, None once it is trained."""
+    page.evaluate("() => { document.querySelector('#train').replaceChildren(); }")
+    page.set_input_files("#file", str(path))
+    found = page.wait_for_selector("#data .refusal, #train .lead")
+    return found.inner_text() if "refusal" in (found.get_attribute("class") or "") else None
+
+
+def saved(page, button):
+    """Press a button of "Carry away"; return the name and the content of the file."""
+    with page.expect_download() as download:
+        page.click(f"#{button}")
+    file = download.value
+    return file.suggested_filename, Path(file.path()).read_bytes()
+
+
+def unzipped(content):
+    """Return the files of an archive by their paths."""
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def without_calibration(content):
+    """Return a model file without what probabilities are made from, and without its checksum."""
+    text = content.decode()
+    text = re.sub(r'"calibration": (null|\{[^}]*\})', "", text)
+    return re.sub(r"sha256:[0-9a-f]{64}", "", text)
