@@ -8,9 +8,9 @@ from importlib.metadata import version
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._system.types import Array, Foreign
-from ..classifier import SEFRClassifier
-from .fitted import Fitted
+from ._answers.fitted import Fitted
+from ._system.types import Array, Foreign
+from .classifier import SEFRClassifier
 
 OPSET = 17
 
