@@ -12,7 +12,7 @@ from scipy import sparse
 from .._system.types import Array, Floats, Foreign
 from .arrow import arrow_table
 from .cells import Cells, SparseCells, code_matrix
-from .labelled import Labelled, Table, run_starts, sample_size
+from .labelled import CodedRows, Labelled, run_starts, sample_size
 from .matrix import Dense, Matrix, Sparse, Standardisation
 
 
@@ -89,7 +89,9 @@ class Gatherer:
             self.step = step
             self._kept = [kept.reached(step) for kept in self._kept]
 
-    def sample(self, classes: Array, renamed: Callable[[Labelled], Labelled] = lambda rows: rows) -> Table:
+    def sample(
+        self, classes: Array, renamed: Callable[[Labelled], Labelled] = lambda rows: rows
+    ) -> CodedRows:
         """Return what was kept, coded by ``classes``; weights only if it is all rows."""
         kept = [k for k in self._kept if len(k.weights)]
         tables = [renamed(k.batch).over(classes) for k in kept]
@@ -98,7 +100,7 @@ class Gatherer:
         often = _ticks(ends, weights, self.step) if self.step else np.ones(len(codes), dtype=np.int64)
         places = np.repeat(np.arange(len(codes)), np.where(codes >= 0, often, 0))
         weight = None if self.step else weights[places]
-        return Table(self._gathered([table.matrix for table in tables], places), codes[places], weight)
+        return CodedRows(self._gathered([table.matrix for table in tables], places), codes[places], weight)
 
     def _gathered(self, parts: list[Matrix], places: NDArray[np.int64]) -> Matrix:
         """Return rows of several matrices, one below the other; in cells if they are."""

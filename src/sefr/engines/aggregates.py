@@ -46,7 +46,7 @@ def summary_of_lazy(
     if undefined:
         again = question.ask(undefined, without_nan=True)
         answer = answer.with_features(undefined, again.matched(classes, columns))
-    table = Table(
+    table = Aggregates(
         columns, classes, answer.counts, answer.present, answer.gaps, answer.sums, answer.low, answer.high
     )
     table.refuse(missing)
@@ -250,7 +250,7 @@ def _collected(result: Foreign) -> Foreign:
     return result.collect()
 
 
-class Table:
+class Aggregates:
     """Aggregates of every class (row) and feature (column), checked, on their way to a Summary."""
 
     def __init__(

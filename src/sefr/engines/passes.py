@@ -20,7 +20,7 @@ from scipy import sparse
 
 from .._rows.batches import Gathered, Gatherer
 from .._rows.inputs import refuse_one_class
-from .._rows.labelled import Labelled, Table, sample_size, spread_rows
+from .._rows.labelled import CodedRows, Labelled, sample_size, spread_rows
 from .._rows.matrix import Columns as ColumnMatrix
 from .._rows.matrix import Dense, Gradient, LinearModel, Matrix, Sparse, Standardisation, WeightedRows
 from .._summary.summary import Summary
@@ -172,9 +172,9 @@ class _Remote:
     ) -> None:
         self.partitions, self.columns, self.classes, self.rows = partitions, columns, classes, rows
 
-    def over(self, classes: Array) -> Table:
+    def over(self, classes: Array) -> CodedRows:
         """Return the rows coded by the classes of the Summary; the coding is done where they are."""
-        return Table(self, np.zeros(1, dtype=np.int32), None)  # type: ignore[arg-type]
+        return CodedRows(self, np.zeros(1, dtype=np.int32), None)  # type: ignore[arg-type]
 
     def gradient(
         self, rows: WeightedRows, standard: Standardisation, model: LinearModel, n_threads: int = 1
@@ -275,7 +275,7 @@ def _unpacked(data: bytes) -> dict[str, Array]:
         return dict(arrays)
 
 
-def _sample(summary: Summary, replies: list[bytes]) -> Table:
+def _sample(summary: Summary, replies: list[bytes]) -> CodedRows:
     """Return the sample of all rows from those of the partitions, coded by the classes of the Summary."""
     parts = [_unpacked(data) for data in replies]
     codes = []
@@ -287,12 +287,12 @@ def _sample(summary: Summary, replies: list[bytes]) -> Table:
     matrix = _joined(parts)
     most = sample_size(len(summary.classes), summary.n_features)
     if all(part["whole"] for part in parts) and len(all_codes) <= most:
-        return Table(matrix, all_codes, weights)
+        return CodedRows(matrix, all_codes, weights)
     rows = spread_rows(len(all_codes), weights, min(most, len(all_codes)))
     taken = matrix.take(rows)
     if isinstance(matrix, Gathered) and isinstance(taken, Dense):
         taken = Gathered(taken.array, matrix.like)
-    return Table(taken, all_codes[rows], None)
+    return CodedRows(taken, all_codes[rows], None)
 
 
 def _nothing() -> Dense:

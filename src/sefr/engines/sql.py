@@ -24,7 +24,7 @@ import numpy as np
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
 from .._system.types import Foreign, Label
-from .aggregates import Table, distinct_labels
+from .aggregates import Aggregates, distinct_labels
 from .columns import Columns
 from .dialects import CARRIED, DIALECTS, FIELDS, WRITERS, ansi, carried, quoted
 from .error import EngineError, spoken_by
@@ -125,7 +125,7 @@ def _summary(engine: str, cells: list[list[Foreign]], missing: str) -> Summary:
         counts[k] = float(class_rows)
         parts[:, k, j] = _numbers(values, str(feature), engine)
     gaps, present, origin, total, low, high = parts
-    table = Table(columns, classes, counts, present, gaps, total, low, high)
+    table = Aggregates(columns, classes, counts, present, gaps, total, low, high)
     table.refuse(missing)
     sums = DoubleDouble(present) * origin + DoubleDouble(total) if origin.any() else DoubleDouble(total)
     table.sums = sums.head
@@ -146,7 +146,7 @@ def _numbers(values: Sequence[Label], feature: str, engine: str) -> list[float]:
     return numbers
 
 
-def _warn_of_lost_bits(table: Table, origin: Foreign) -> None:
+def _warn_of_lost_bits(table: Aggregates, origin: Foreign) -> None:
     near = [j for j in table.delicate() if not origin[:, j].any() and not _whole(table, j)]
     if near:
         name, low = table.columns.features[near[0]], table.low[:, near[0]].min()
@@ -157,7 +157,7 @@ def _warn_of_lost_bits(table: Table, origin: Foreign) -> None:
         )
 
 
-def _whole(table: Table, feature: int) -> bool:
+def _whole(table: Aggregates, feature: int) -> bool:
     """Say whether a sum lost nothing, as far as can be told: whole numbers below 2**53."""
     sums = table.sums[:, feature]
     ends = np.concatenate([table.low[:, feature], table.high[:, feature]])
