@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sefr import CurvesDisplay, SEFRClassifier, compare, load
-from sefr._answers.report import report
 from sefr.cli import app
 from sefr.displays import effects, strengths, strongest_features
+from sefr.report import report
 
 
 def model(passes=1):

@@ -11,8 +11,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from sefr import ContributionsDisplay, ScoresDisplay, SEFRClassifier
-from sefr._answers.report import explained, report
 from sefr.displays import effects
+from sefr.report import explained, report
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

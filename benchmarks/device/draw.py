@@ -26,35 +26,38 @@ def main():
     import matplotlib.pyplot as plt
 
     rows = [row for row in read() if row["board"] == "uno"]
+    numbers = {name: i + 1 for i, name in enumerate(dict.fromkeys(row["method"] for row in rows))}
     plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
-    figure, axes = plt.subplots(2, 3, figsize=(12, 7), constrained_layout=True)
+    figure, axes = plt.subplots(2, 3, figsize=(12, 7.4), constrained_layout=True)
+    lines = (("classify", "cycles per answer"), ("learn", "cycles to learn all records"))
     for column, name in enumerate(SETS):
         own = [row for row in rows if row["set"] == name and row["accuracy"]]
-        for line, (what, label) in enumerate(
-            (("classify", "cycles per answer"), ("learn", "cycles to learn all records"))
-        ):
+        for line, (what, label) in enumerate(lines):
             ax = axes[line, column]
             for row in own:
-                if not row[what]:
-                    continue
-                kind = family(row["method"])
-                x, y = float(row[what]), 100 * float(row["accuracy"])
-                ax.plot(x, y, MARKS.get(kind, "o"), color=COLOURS.get(kind, "#2563eb"), markersize=7)
-                ax.annotate(
-                    row["method"], (x, y), (5, 4), textcoords="offset points", fontsize=7.5, color=INK
-                )
+                if row[what]:
+                    kind, number = family(row["method"]), numbers[row["method"]]
+                    x, y = float(row[what]), 100 * float(row["accuracy"])
+                    ax.plot(x, y, MARKS.get(kind, "o"), color=COLOURS.get(kind, "#2563eb"), markersize=7)
+                    place = (0, 7) if number % 2 else (10, -4)
+                    ax.annotate(
+                        str(number), (x, y), place, textcoords="offset points", ha="center", color=INK
+                    )
             ax.set_xscale("log")
-            ax.margins(x=0.35, y=0.15)
+            ax.margins(x=0.15, y=0.15)
             ax.set_xlabel(label)
             ax.set_title(name if line == 0 else "", fontsize=11)
             ax.grid(alpha=0.25)
-        axes[0, 0].set_ylabel("right answers, %")
-        axes[1, 0].set_ylabel("right answers, %")
+    for line in range(2):
+        axes[line, 0].set_ylabel("right answers, %")
     missing = [f"{row['method']} ({row['set']})" for row in rows if row["note"] == "does not fit"]
-    text = "Arduino Uno in simavr, exact cycles. emlearn and micromlgen train on a computer."
+    names = [f"{number} {name}" for name, number in numbers.items()]
+    half = (len(names) + 1) // 2
+    text = "    ".join(names[:half]) + "\n" + "    ".join(names[half:])
+    text += "\nArduino Uno in simavr, exact cycles. emlearn and micromlgen train on a computer."
     if missing:
-        text += f" Do not fit 2 KB: {', '.join(missing)}."
-    figure.supxlabel(text, fontsize=8.5, color=INK)
+        text += f" Not in 2 KB: {', '.join(missing)}."
+    figure.supxlabel(text, fontsize=9, color=INK)
     figure.savefig(
         HERE.parents[1] / "docs" / "pictures" / "learning_on_boards.png", dpi=130, facecolor="white"
     )

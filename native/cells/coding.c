@@ -174,8 +174,8 @@ static void code_doubles(const struct coder *coder, ptrdiff_t j, const double *v
     const int32_t n_edges = feature->n_edges;
     uint8_t *cells = tile->cells + j * TILE_ROWS;
     const bool held = round_to_floats(values, tile->floats) && feature->narrow;
-    const int met = search(tile->floats, coder->near + feature->place, coder->near_trees + j * TREE_FLOATS,
-                           feature->levels, cells);
+    const int met =
+        search(tile->floats, coder->near + feature->place, coder->near_trees + j * TREE_FLOATS, feature->levels, cells);
     if (((met & ONE_IS_EQUAL) && !held) || (met & NOT_ALL_FINITE)) {
         for (ptrdiff_t i = 0; i < n; i++) {
             int32_t at = cells[i] < n_edges ? cells[i] : n_edges;

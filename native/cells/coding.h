@@ -11,7 +11,7 @@ enum { TILE_ROWS = 64, MOST_CELLS = 256, TREE_LEVELS = 5, TREE_FLOATS = 48 };
 /* Edges as the caller has them: those of feature j are edges[starts[j]] .. edges[starts[j + 1] - 1], rising. Without
    edges, values are cells already, in uint8. */
 struct edges {
-    const double *values; /* or NULL */
+    const double *values;  /* or NULL */
     const int64_t *starts; /* m + 1, from 0 */
     ptrdiff_t m;
     bool missing;
@@ -63,8 +63,8 @@ bool sefr_code_tile(const struct coder *coder, const struct table *x, const int6
 /* cells (n x m) = the cell of every value; FINITE, or NOT_FINITE where a value has none. */
 enum outcome sefr_code_cells(const struct table *x, const struct coder *coder, uint8_t *cells, int n_threads);
 
-/* Rows per group and cell: sums (n_groups x n_cells), counts (n_groups); low and high are not written. NOT_FINITE: a row
-   that counts has a value without a cell; the results are then of no use. */
+/* Rows per group and cell: sums (n_groups x n_cells), counts (n_groups); low and high are not written. NOT_FINITE: a
+   row that counts has a value without a cell; the results are then of no use. */
 enum outcome sefr_count_cells(const struct table *x, const struct coder *coder, const struct grouping *by,
                               const struct totals *out, int n_threads);
 

@@ -21,17 +21,17 @@ struct count_plan {
 };
 
 /* Cells of a feature lie `width` apart from those of the next, so that nothing need be looked up. */
-#define DEFINE_COUNT(name, T, step)                                                                              \
-    static void name(const struct coder *coder, const struct cell_tile *tile, const int32_t *group,              \
-                     const double *weight, ptrdiff_t n, T *counts) {                                             \
-        const ptrdiff_t m = coder->m, width = coder->width;                                                      \
-        (void)weight;                                                                                            \
-        for (ptrdiff_t i = 0; i < n; i++) {                                                                      \
-            if (group[i] < 0) continue;                                                                          \
-            T *own = counts + group[i] * m * width;                                                              \
-            const uint8_t *cells = tile->cells + i;                                                              \
-            for (ptrdiff_t j = 0; j < m; j++, own += width, cells += TILE_ROWS) own[*cells] += step;             \
-        }                                                                                                        \
+#define DEFINE_COUNT(name, T, step)                                                                  \
+    static void name(const struct coder *coder, const struct cell_tile *tile, const int32_t *group,  \
+                     const double *weight, ptrdiff_t n, T *counts) {                                 \
+        const ptrdiff_t m = coder->m, width = coder->width;                                          \
+        (void)weight;                                                                                \
+        for (ptrdiff_t i = 0; i < n; i++) {                                                          \
+            if (group[i] < 0) continue;                                                              \
+            T *own = counts + group[i] * m * width;                                                  \
+            const uint8_t *cells = tile->cells + i;                                                  \
+            for (ptrdiff_t j = 0; j < m; j++, own += width, cells += TILE_ROWS) own[*cells] += step; \
+        }                                                                                            \
     }
 DEFINE_COUNT(count_rows, uint32_t, 1)
 DEFINE_COUNT(count_weights, double, weight[i])

@@ -62,20 +62,20 @@ AVX2 static inline __attribute__((always_inline)) int search_levels(const float 
     const __m256 t0 = _mm256_load_ps(tree), t1 = _mm256_load_ps(tree + 8), t2 = _mm256_load_ps(tree + 16);
     const __m256 t3 = _mm256_load_ps(tree + 24), low = _mm256_load_ps(tree + 32), high = _mm256_load_ps(tree + 40);
     struct search_state met = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-#define SEARCH_EIGHT(at, offset)                                                                                   \
-    __m256i at;                                                                                                    \
-    {                                                                                                              \
-        const __m256 x = _mm256_load_ps(values + (offset)), none = _mm256_sub_ps(x, x); /* 0 or NaN */             \
-        met.odd = _mm256_or_ps(met.odd, _mm256_cmp_ps(none, none, _CMP_UNORD_Q));                                  \
-        at = compare_eight(x, t0, _mm256_setzero_si256(), &met);                                                   \
-        if (levels > 1) at = compare_eight(x, _mm256_permutevar8x32_ps(t1, at), at, &met);                         \
-        if (levels > 2) at = compare_eight(x, _mm256_permutevar8x32_ps(t2, at), at, &met);                         \
-        if (levels > 3) at = compare_eight(x, _mm256_permutevar8x32_ps(t3, at), at, &met);                         \
-        if (levels > 4) { /* sixteen edges, in two registers */                                                    \
-            const __m256 second = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28));                                  \
-            const __m256 l = _mm256_permutevar8x32_ps(low, at), h = _mm256_permutevar8x32_ps(high, at);            \
-            at = compare_eight(x, _mm256_blendv_ps(l, h, second), at, &met);                                       \
-        }                                                                                                          \
+#define SEARCH_EIGHT(at, offset)                                                                        \
+    __m256i at;                                                                                         \
+    {                                                                                                   \
+        const __m256 x = _mm256_load_ps(values + (offset)), none = _mm256_sub_ps(x, x); /* 0 or NaN */  \
+        met.odd = _mm256_or_ps(met.odd, _mm256_cmp_ps(none, none, _CMP_UNORD_Q));                       \
+        at = compare_eight(x, t0, _mm256_setzero_si256(), &met);                                        \
+        if (levels > 1) at = compare_eight(x, _mm256_permutevar8x32_ps(t1, at), at, &met);              \
+        if (levels > 2) at = compare_eight(x, _mm256_permutevar8x32_ps(t2, at), at, &met);              \
+        if (levels > 3) at = compare_eight(x, _mm256_permutevar8x32_ps(t3, at), at, &met);              \
+        if (levels > 4) { /* sixteen edges, in two registers */                                         \
+            const __m256 second = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28));                       \
+            const __m256 l = _mm256_permutevar8x32_ps(low, at), h = _mm256_permutevar8x32_ps(high, at); \
+            at = compare_eight(x, _mm256_blendv_ps(l, h, second), at, &met);                            \
+        }                                                                                               \
     }
     for (ptrdiff_t i = 0; i < TILE_ROWS; i += 32) {
         SEARCH_EIGHT(a, i)
@@ -109,11 +109,11 @@ AVX2 static inline __attribute__((always_inline)) void transpose_eight(const cha
     const __m256 s2 = _mm256_unpacklo_ps(r2, r3), s3 = _mm256_unpackhi_ps(r2, r3);
     const __m256 s4 = _mm256_unpacklo_ps(r4, r5), s5 = _mm256_unpackhi_ps(r4, r5);
     const __m256 s6 = _mm256_unpacklo_ps(r6, r7), s7 = _mm256_unpackhi_ps(r6, r7);
-#define COLUMNS(j, a, b, c, d, lanes)                                                                        \
-    {                                                                                                        \
-        const __m256 upper = _mm256_shuffle_ps(a, b, lanes), lower = _mm256_shuffle_ps(c, d, lanes);         \
-        _mm256_store_ps(to + (j) * TILE_ROWS, _mm256_permute2f128_ps(upper, lower, 0x20));                   \
-        _mm256_store_ps(to + ((j) + 4) * TILE_ROWS, _mm256_permute2f128_ps(upper, lower, 0x31));             \
+#define COLUMNS(j, a, b, c, d, lanes)                                                                \
+    {                                                                                                \
+        const __m256 upper = _mm256_shuffle_ps(a, b, lanes), lower = _mm256_shuffle_ps(c, d, lanes); \
+        _mm256_store_ps(to + (j) * TILE_ROWS, _mm256_permute2f128_ps(upper, lower, 0x20));           \
+        _mm256_store_ps(to + ((j) + 4) * TILE_ROWS, _mm256_permute2f128_ps(upper, lower, 0x31));     \
     }
     COLUMNS(0, s0, s2, s4, s6, 0x44)
     COLUMNS(1, s0, s2, s4, s6, 0xee)

@@ -52,8 +52,8 @@ PyObject *sefr_py_code_cells(FASTCALL) {
         Py_BEGIN_ALLOW_THREADS;
         outcome = sefr_code_cells(&table.x, &coder, data_of(&call.arrays[4]), n_threads);
         Py_END_ALLOW_THREADS;
-        result = outcome == FINITE || outcome == NOT_FINITE ? PyBool_FromLong(outcome == FINITE)
-                                                            : sefr_refuse(outcome, 0);
+        result =
+            outcome == FINITE || outcome == NOT_FINITE ? PyBool_FromLong(outcome == FINITE) : sefr_refuse(outcome, 0);
     }
     sefr_free_coder(&coder);
     sefr_release_table(&table);
@@ -63,13 +63,11 @@ PyObject *sefr_py_code_cells(FASTCALL) {
 
 PyObject *sefr_py_count_cells(FASTCALL) {
     enum { X, EDGES, STARTS, MISSING, CODES, WEIGHTS, SUMS, COUNTS, N_THREADS, N_ARGUMENTS };
-    static const struct argument arguments[N_ARGUMENTS] = {OTHER_ARGUMENT("X"),
-                                                           CODER,
-                                                           READS("codes", I32, "n"),
-                                                           READS_OR_NONE("weights", F64, "n"),
-                                                           WRITES("sums", F64, "gc"),
-                                                           WRITES("counts", F64, "g"),
-                                                           OTHER_ARGUMENT("n_threads")};
+    static const struct argument arguments[N_ARGUMENTS] = {
+        OTHER_ARGUMENT("X"),        CODER,
+        READS("codes", I32, "n"),   READS_OR_NONE("weights", F64, "n"),
+        WRITES("sums", F64, "gc"),  WRITES("counts", F64, "g"),
+        OTHER_ARGUMENT("n_threads")};
     struct call call;
     struct held_table table = {0};
     struct coder coder = {0};
@@ -87,8 +85,8 @@ PyObject *sefr_py_count_cells(FASTCALL) {
                    (!call.arrays[WEIGHTS].held || sefr_check_shape(&call.arrays[WEIGHTS], "weights", table.x.n, -1)) &&
                    sefr_check_shape(&call.arrays[SUMS], "sums", n_groups, coder.n_cells) &&
                    sefr_check_shape(&call.arrays[COUNTS], "counts", n_groups, -1)) {
-            const struct grouping by = {data_of(&call.arrays[CODES]), data_of(&call.arrays[WEIGHTS]),
-                                        (int32_t)n_groups, (int32_t)n_groups};
+            const struct grouping by = {data_of(&call.arrays[CODES]), data_of(&call.arrays[WEIGHTS]), (int32_t)n_groups,
+                                        (int32_t)n_groups};
             const struct totals out = {data_of(&call.arrays[SUMS]), data_of(&call.arrays[COUNTS]), NULL, NULL, NULL};
             enum outcome outcome;
             Py_BEGIN_ALLOW_THREADS;

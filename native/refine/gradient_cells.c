@@ -39,18 +39,19 @@ struct cells_scratch {
 
 static bool allocate_scratch(struct cells_scratch *s, const struct cells_plan *plan) {
     const ptrdiff_t m = plan->coder->m, n_scores = plan->model->n_scores;
-    *s = (struct cells_scratch){.first = sefr_aligned(m, sizeof(int32_t)),
-                                .at = sefr_aligned(plan->table ? ROWS * m : 1, sizeof(int32_t)),
-                                .wide_sum = sefr_aligned(plan->table ? 1 : m * plan->coder->width, sizeof(double)),
-                                .score = sefr_aligned(ROWS * plan->width, sizeof(float)),
-                                .residual = sefr_aligned(ROWS * (n_scores + plan->width), sizeof(float)),
-                                .sum = sefr_aligned(plan->table ? plan->coder->n_cells * plan->width : 1, sizeof(float)),
-                                .wide_score = sefr_aligned(ROWS * n_scores, sizeof(double)),
-                                .weight = sefr_aligned(ROWS, sizeof(double)),
-                                .code = sefr_aligned(ROWS, sizeof(int32_t)),
-                                .row = sefr_aligned(ROWS, sizeof(uint8_t *))};
-    if (!s->first || !s->at || !s->wide_sum || !s->score || !s->residual || !s->sum || !s->wide_score || !s->weight || !s->code ||
-        !s->row) {
+    *s =
+        (struct cells_scratch){.first = sefr_aligned(m, sizeof(int32_t)),
+                               .at = sefr_aligned(plan->table ? ROWS * m : 1, sizeof(int32_t)),
+                               .wide_sum = sefr_aligned(plan->table ? 1 : m * plan->coder->width, sizeof(double)),
+                               .score = sefr_aligned(ROWS * plan->width, sizeof(float)),
+                               .residual = sefr_aligned(ROWS * (n_scores + plan->width), sizeof(float)),
+                               .sum = sefr_aligned(plan->table ? plan->coder->n_cells * plan->width : 1, sizeof(float)),
+                               .wide_score = sefr_aligned(ROWS * n_scores, sizeof(double)),
+                               .weight = sefr_aligned(ROWS, sizeof(double)),
+                               .code = sefr_aligned(ROWS, sizeof(int32_t)),
+                               .row = sefr_aligned(ROWS, sizeof(uint8_t *))};
+    if (!s->first || !s->at || !s->wide_sum || !s->score || !s->residual || !s->sum || !s->wide_score || !s->weight ||
+        !s->code || !s->row) {
         return false;
     }
     for (ptrdiff_t j = 0; j < m; j++) s->first[j] = plan->coder->features[j].first;

@@ -18,7 +18,7 @@ from ._answers.settings import check_settings
 from ._rows.batches import Gatherer, restartable, unpack_batch
 from ._rows.cells import Coder, Cut
 from ._rows.inputs import arrow_table, coder_of_batches, feature_names_in, read_rows, refuse_one_class
-from ._rows.labelled import Labelled, Table, sample_of
+from ._rows.labelled import CodedRows, Labelled, sample_of
 from ._rows.labels import encode, find_labels
 from ._summary.readers import READERS
 from ._summary.summary import Summary
@@ -193,7 +193,7 @@ class SEFRClassifier(Answers):
         self,
         summary: Summary,
         batches: Callable[[], Iterable[Labelled]],
-        sample: Table,
+        sample: CodedRows,
         names: Array | None = None,
     ) -> Self:
         """Learn from a Summary, which is the first pass, and make the others over batches of its rows.
@@ -483,8 +483,8 @@ class SEFRClassifier(Answers):
     def _refine(
         self,
         fitted: Fitted,
-        tables: Callable[[], Iterable[Table]],
-        sample: Table,
+        tables: Callable[[], Iterable[CodedRows]],
+        sample: CodedRows,
         before: Fitted | None = None,
     ) -> Refined | None:
         """Make further passes over rows that the Summary contains; ``before`` knows the others."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing
 
 from ._rows.labels import encode
 from ._system.text import picture_text
-from ._system.types import Array, Indices, Rows, Settings
+from ._system.types import Array, Foreign, Indices, Rows, Settings
 from .classifier import SEFRClassifier
 from .model_file import dump
 
@@ -83,7 +83,7 @@ class Comparison(Sequence[Row]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, at: Any) -> Any:
+    def __getitem__(self, at: Foreign) -> Foreign:
         return self.rows[at]
 
     def __iter__(self) -> Iterator[Row]:
@@ -139,7 +139,7 @@ class Comparison(Sequence[Row]):
         ]
         return "\n".join([*table, f"{self.n_rows:,} rows, {self.n_folds} folds. {self.recommendation}"])
 
-    def plot(self, ax: Axes | None = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Foreign:
         """Draw macro F1 as a bar per setting, with the time to train beside it.
 
         Parameters
@@ -183,9 +183,9 @@ def compare(
     X: Rows,
     y: ArrayLike,
     *,
-    cv: Any = 10,
+    cv: Foreign = 10,
     settings: Mapping[str, Settings | None] | None = None,
-    **params: Any,
+    **params: Foreign,
 ) -> Comparison:
     """Cross-validate several settings on the same folds and recommend one.
 
@@ -258,7 +258,7 @@ def dealt_folds(codes: Array, n_folds: int) -> NDArray[np.int64]:
 
 
 def _row(
-    name: str, model: Any, params: Settings, X: Rows, y: Array, splits: list[tuple[Indices, Indices]]
+    name: str, model: Foreign, params: Settings, X: Rows, y: Array, splits: list[tuple[Indices, Indices]]
 ) -> Row:
     """Cross-validate one setting; the time and the size are those of a model of all rows."""
     classes = np.unique(y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._answers.curves import Curve
 from ._system.colours import AGAINST, FOR, NEUTRAL
 from ._system.text import picture_text
-from ._system.types import Array, Fields, Floats, Rows
+from ._system.types import Array, Fields, Floats, Foreign, Rows
 from .classifier import SEFRClassifier
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_NAME = 28  # characters of a name beside a bar
 
 
-def colour_map() -> Any:
+def colour_map() -> Foreign:
     """Return the colours from -1, against, over 0 to 1, for."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -44,12 +44,12 @@ def depths(effects_of_class: Floats) -> Floats:
     return np.asarray(signed_root(effects_of_class / greatest), dtype=np.float64)
 
 
-def signed_root(values: Any) -> Any:
+def signed_root(values: Foreign) -> Foreign:
     """Return the square root of the size, with the sign."""
     return np.sign(values) * np.sqrt(np.abs(values))
 
 
-def signed_square(values: Any) -> Any:
+def signed_square(values: Foreign) -> Foreign:
     """Return what ``signed_root`` was taken of."""
     return np.sign(values) * np.square(values)
 
@@ -175,8 +175,8 @@ class ScoresDisplay:
     scores: Floats
     labels: Sequence[object]
     feature_names: Sequence[str]
-    figure_: Any = field(default=None, repr=False)
-    axes_: Any = field(default=None, repr=False)
+    figure_: Foreign = field(default=None, repr=False)
+    axes_: Foreign = field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
@@ -187,7 +187,7 @@ class ScoresDisplay:
         feature_names: Sequence[str] | None = None,
         count: int = 10,
         image: tuple[int, int] | None = None,
-        axes: Any = None,
+        axes: Foreign = None,
     ) -> Self:
         """Draw a trained model.
 
@@ -213,7 +213,7 @@ class ScoresDisplay:
         display = cls(shown, subjects(estimator), names_of(estimator, feature_names))
         return display.plot(count=count, image=image, axes=axes)
 
-    def plot(self, *, count: int = 10, image: tuple[int, int] | None = None, axes: Any = None) -> Self:
+    def plot(self, *, count: int = 10, image: tuple[int, int] | None = None, axes: Foreign = None) -> Self:
         """Draw; see :meth:`from_estimator`."""
         if image is not None:
             check_image(image, self.scores.shape[1])
@@ -281,8 +281,8 @@ class CurvesDisplay:
 
     curves: Sequence[Curve]
     labels: Sequence[object]
-    figure_: Any = field(default=None, repr=False)
-    axes_: Any = field(default=None, repr=False)
+    figure_: Foreign = field(default=None, repr=False)
+    axes_: Foreign = field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
@@ -291,7 +291,7 @@ class CurvesDisplay:
         *,
         feature_names: Sequence[str] | None = None,
         count: int = 9,
-        axes: Any = None,
+        axes: Foreign = None,
     ) -> Self:
         """Draw a trained model with bins.
 
@@ -312,7 +312,7 @@ class CurvesDisplay:
         order = np.argsort([-curve.importance for curve in named], kind="stable")[:count]
         return cls([named[j] for j in order], subjects(estimator)).plot(axes=axes)
 
-    def plot(self, *, axes: Any = None) -> Self:
+    def plot(self, *, axes: Foreign = None) -> Self:
         """Draw; see :meth:`from_estimator`."""
         self.figure_, self.axes_ = _axes(axes, len(self.curves), (3.2, 2.4))
         for axis, curve in zip(self.axes_, self.curves, strict=True):
@@ -322,7 +322,7 @@ class CurvesDisplay:
         return self
 
 
-def _draw_curve(axis: Any, curve: Curve, labels: Sequence[str]) -> None:
+def _draw_curve(axis: Foreign, curve: Curve, labels: Sequence[str]) -> None:
     """Draw the effect of a feature over its bins, and how many rows support each."""
     ends = curve.ends()
     rows = axis.twinx()
@@ -378,7 +378,7 @@ class ContributionsDisplay:
     score: float
     label: object
     feature_names: Sequence[str]
-    figure_: Any = field(default=None, repr=False)
+    figure_: Foreign = field(default=None, repr=False)
     ax_: Axes | None = field(default=None, repr=False)
 
     @classmethod
@@ -465,14 +465,14 @@ def draw_bars(axis: Axes, names: Sequence[str], values: Floats) -> None:
     axis.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _norm(widest: float) -> Any:
+def _norm(widest: float) -> Foreign:
     """Return how values become colours; see :func:`depths`."""
     from matplotlib.colors import FuncNorm
 
     return FuncNorm((signed_root, signed_square), -widest, widest)
 
 
-def _axes(axes: Any, panels: int, size: tuple[float, float]) -> tuple[Any, Array]:
+def _axes(axes: Foreign, panels: int, size: tuple[float, float]) -> tuple[Foreign, Array]:
     """Return a figure and one Axes per panel."""
     if axes is not None:
         found = np.ravel(np.asarray(axes, dtype=object))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +27,7 @@ from ._rows.matrix import Selected
 from ._summary.folds import summaries_of_rests
 from ._summary.summary import Summary
 from ._system.threads import thread_count
-from ._system.types import Fields, Indices, Rows, Settings
+from ._system.types import Fields, Foreign, Indices, Rows, Settings
 from ._weights.class_weight import class_weights
 from ._weights.solve import scaling_of
 from .classifier import SEFRClassifier
@@ -39,20 +38,20 @@ FOLD_BYTES = 64 << 20
 
 
 def cross_validate(
-    estimator: Any,
+    estimator: Foreign,
     X: Rows,
     y: ArrayLike | None = None,
     *,
     groups: ArrayLike | None = None,
-    scoring: Any = None,
-    cv: Any = None,
+    scoring: Foreign = None,
+    cv: Foreign = None,
     n_jobs: int | None = None,
     verbose: int = 0,
     params: Settings | None = None,
     return_train_score: bool = False,
     return_estimator: bool = False,
     return_indices: bool = False,
-    error_score: Any = np.nan,
+    error_score: Foreign = np.nan,
 ) -> Fields:
     """Evaluate by cross-validation: ``sklearn.model_selection.cross_validate``, from one pass over the data.
 
@@ -101,7 +100,7 @@ def cross_validate(
     return dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
 
 
-def _one_pass_can_do(estimator: Any, y: ArrayLike | None, params: Settings | None) -> bool:
+def _one_pass_can_do(estimator: Foreign, y: ArrayLike | None, params: Settings | None) -> bool:
     return (
         type(estimator) is SEFRClassifier
         and estimator.passes == 1
@@ -119,7 +118,7 @@ class _Splits:
     all the rest. A row in no test fold has fold -1: it is in every training fold.
     """
 
-    def __init__(self, cv: Any, X: Rows, y: ArrayLike | None, groups: ArrayLike | None) -> None:
+    def __init__(self, cv: Foreign, X: Rows, y: ArrayLike | None, groups: ArrayLike | None) -> None:
         n_rows = _num_samples(X)
         self.tests: list[Indices] = []
         self._odd: Iterator[tuple[Indices, Indices]] = iter(())
@@ -264,7 +263,9 @@ def _results(folds: _Folds, asked: Settings) -> Fields:
     return found
 
 
-def _scored(scorer: Any, clf: SEFRClassifier, folds: _Folds, rows: Indices, name: str) -> dict[str, float]:
+def _scored(
+    scorer: Foreign, clf: SEFRClassifier, folds: _Folds, rows: Indices, name: str
+) -> dict[str, float]:
     value = scorer(clf, _safe_indexing(folds.X, rows), _safe_indexing(folds.y, rows))
     values = value if isinstance(value, dict) else {"score": value}
     return {f"{name}_{key}": number for key, number in values.items()}

@@ -1,4 +1,4 @@
-"""Raw flash of RP2040 and ESP32: the adapters against stand-ins of the makers' headers that obey the rules of flash."""
+"""Raw flash of RP2040 and ESP32, against stand-ins of the makers' headers that obey the rules of flash."""
 
 import pytest
 from device_program import needs_tools
@@ -31,7 +31,10 @@ PICO = {
 #define FLASH_SECTOR_SIZE 4096U
 #define FLASH_PAGE_SIZE 256U
 static uint8_t interrupts = 1;
-static void flash_range_erase(uint32_t at, size_t n) { rule(!interrupts, "interrupts on"); erase_bytes(at, (uint32_t)n); }
+static void flash_range_erase(uint32_t at, size_t n) {
+    rule(!interrupts, "interrupts on");
+    erase_bytes(at, (uint32_t)n);
+}
 static void flash_range_program(uint32_t at, const uint8_t *from, size_t n) {
     rule(!interrupts, "interrupts on");
     program_bytes(at, from, (uint32_t)n, 256);

@@ -124,3 +124,13 @@ def test_names_of_others_stay_text():
     found = before.compare(Summary.of(frame + 5, ["a", "b"] * 30))
     assert found.findings
     assert "\x1b" not in "".join(found.findings)
+
+
+def test_bins_have_no_means_and_ranges_to_compare(rng):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    clf = SEFRClassifier(bins=4).fit(X, y)
+    for compare in (lambda: clf.summary_.compare(clf.summary_), lambda: clf.drift(X)):
+        with pytest.raises(ValueError, match="a Summary with bins does not have"):
+            compare()
+    with pytest.raises(ValueError, match="release one without bins"):
+        clf.summary_.private(1.0, 1e-6, (-9, 9))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import narwhals as nw
 import numpy as np
 
+from .._system.types import Foreign
 
-def arrow_table(X: Any) -> Any:
+
+def arrow_table(X: Foreign) -> Foreign:
     """Return Arrow data that is no table as one; anything else as it is. A reader is read here, once."""
     if type(X) is np.ndarray:
         return X
@@ -29,6 +30,6 @@ def arrow_table(X: Any) -> Any:
     return X
 
 
-def _is_lazy(X: Any) -> bool:
+def _is_lazy(X: Foreign) -> bool:
     """Say whether X is a query of an engine, which other words refuse."""
     return type(X).__module__.split(".")[0].lstrip("_") in {"polars", "duckdb", "ibis", "dask", "pyspark"}

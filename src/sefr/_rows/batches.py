@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._system.types import Array, Floats
+from .._system.types import Array, Floats, Foreign
 from .arrow import arrow_table
 from .cells import Cells, SparseCells, code_matrix
-from .labelled import Labelled, Table, run_starts, sample_size
+from .labelled import CodedRows, Labelled, run_starts, sample_size
 from .matrix import Dense, Matrix, Sparse, Standardisation
 
 
-def restartable(batches: Any) -> Callable[[], Iterator[Any]]:
+def restartable(batches: Foreign) -> Callable[[], Iterator[Foreign]]:
     """Return a callable that starts the batches anew; an iterator, which can be read once, is an error."""
     if callable(batches):
         return lambda: iter(batches())
@@ -30,7 +30,7 @@ def restartable(batches: Any) -> Callable[[], Iterator[Any]]:
     return lambda: iter(batches)
 
 
-def unpack_batch(batch: Any, number: int) -> tuple[Any, Any, Any]:
+def unpack_batch(batch: Foreign, number: int) -> tuple[Foreign, Foreign, Foreign]:
     """Return X, y and weights of a batch."""
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         raise TypeError(f"batch {number} is not (X, y) or (X, y, sample_weight)")
@@ -89,7 +89,9 @@ class Gatherer:
             self.step = step
             self._kept = [kept.reached(step) for kept in self._kept]
 
-    def sample(self, classes: Array, renamed: Callable[[Labelled], Labelled] = lambda rows: rows) -> Table:
+    def sample(
+        self, classes: Array, renamed: Callable[[Labelled], Labelled] = lambda rows: rows
+    ) -> CodedRows:
         """Return what was kept, coded by ``classes``; weights only if it is all rows."""
         kept = [k for k in self._kept if len(k.weights)]
         tables = [renamed(k.batch).over(classes) for k in kept]
@@ -98,7 +100,7 @@ class Gatherer:
         often = _ticks(ends, weights, self.step) if self.step else np.ones(len(codes), dtype=np.int64)
         places = np.repeat(np.arange(len(codes)), np.where(codes >= 0, often, 0))
         weight = None if self.step else weights[places]
-        return Table(self._gathered([table.matrix for table in tables], places), codes[places], weight)
+        return CodedRows(self._gathered([table.matrix for table in tables], places), codes[places], weight)
 
     def _gathered(self, parts: list[Matrix], places: NDArray[np.int64]) -> Matrix:
         """Return rows of several matrices, one below the other; in cells if they are."""

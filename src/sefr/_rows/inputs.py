@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import narwhals as nw
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from .._system.types import Array, Floats, Rows
+from .._system.types import Array, Floats, Foreign, Rows
 from .arrow import arrow_table as arrow_table
 from .cells import Categories, Coder, Cut, code_matrix, learn_coder
 from .cells.batches import learn_coder_of_batches
@@ -149,7 +149,7 @@ def read_rows(
     return rows._replace(matrix=code_matrix(rows.matrix, coder)), feature_names_of(X)
 
 
-def coder_of_batches(batches: Iterable[tuple[Any, Any, Any]], cut: Cut | None) -> Coder | None:
+def coder_of_batches(batches: Iterable[tuple[Foreign, Foreign, Foreign]], cut: Cut | None) -> Coder | None:
     """Return where the features of batches (X, y, sample_weight) are cut; None if they are not to be."""
     if cut is None:
         return None
@@ -189,7 +189,7 @@ def matrix_of(X: Rows, categories: Mapping[int, Categories] | None = None) -> Ma
     return Dense(_array(X))
 
 
-def _refuse_lazy(X: Any) -> None:
+def _refuse_lazy(X: Foreign) -> None:
     """Raise an error for a frame whose rows are not here: a query, or a table on a cluster."""
     engine = type(X).__module__.split(".")[0].lstrip("_")
     kinds = {"LazyFrame", "DuckDBPyRelation", "DataFrame"} | ({"Table"} if engine == "ibis" else set())
@@ -201,7 +201,7 @@ def _refuse_lazy(X: Any) -> None:
         )
 
 
-def _array(X: Any) -> Array:
+def _array(X: Foreign) -> Array:
     if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2 and X.size:
         return np.asarray(X)
     return np.asarray(check_array(X, dtype="numeric", ensure_all_finite=False, copy=False))
@@ -242,7 +242,7 @@ def _check_indices(X: csr_matrix) -> None:
             raise ValueError(f"X is a damaged {X.format.upper()} matrix: an index is outside the matrix")
 
 
-def _frame(X: Any, categories: Mapping[int, Categories]) -> Matrix:
+def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
     if nw.dependencies.is_pandas_dataframe(X):
         X = _without_sparse_columns(X)
         if sparse.issparse(X):
@@ -275,7 +275,7 @@ def _frame(X: Any, categories: Mapping[int, Categories]) -> Matrix:
     return Columns(columns, frame.shape[0])
 
 
-def _without_sparse_columns(X: Any) -> Any:
+def _without_sparse_columns(X: Foreign) -> Foreign:
     """Return a pandas frame whose columns are all sparse as a CSR matrix, single sparse columns as dense."""
     hollow = [hasattr(kind, "fill_value") and hasattr(kind, "subtype") for kind in X.dtypes]
     if not any(hollow):
@@ -287,7 +287,7 @@ def _without_sparse_columns(X: Any) -> Any:
     return type(X)(dict(enumerate(columns))).set_axis(X.columns, axis=1)
 
 
-def _arrow_pieces(X: Any) -> list[Columns]:
+def _arrow_pieces(X: Foreign) -> list[Columns]:
     """Return views of an Arrow table's chunks; none if a column needs conversion or chunks are small."""
     kinds = [str(field.type) for field in X.schema]
     if (
@@ -303,7 +303,7 @@ def _arrow_pieces(X: Any) -> list[Columns]:
     return [Columns([column.to_numpy() for column in batch.columns], batch.num_rows) for batch in batches]
 
 
-def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, Array]:
+def _numbers_in_disguise(frame: Foreign, names: list[str]) -> dict[str, Array]:
     """Return the columns of Python objects that are all numbers."""
     found = {}
     for name in names:
@@ -315,7 +315,7 @@ def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, Array]:
     return found
 
 
-def _one_block(X: Any) -> Array | None:
+def _one_block(X: Foreign) -> Array | None:
     """Return the array behind a pandas frame of one numpy type: a view, not a copy."""
     if not nw.dependencies.is_pandas_dataframe(X):
         return None
@@ -325,7 +325,7 @@ def _one_block(X: Any) -> Array | None:
     return None
 
 
-def _column(series: Any) -> Array:
+def _column(series: Foreign) -> Array:
     if series.null_count() or series.dtype.is_decimal():
         series = series.cast(nw.Float64)
     values = np.asarray(series.to_numpy())

@@ -21,7 +21,7 @@ SAMPLE_CELLS = 1 << 23
 COMPARED_CELLS = 1 << 20
 
 
-class Table(NamedTuple):
+class CodedRows(NamedTuple):
     """Rows whose labels are coded by the classes of the Summary; a code below 0 leaves a row out."""
 
     matrix: Matrix
@@ -37,12 +37,12 @@ class Labelled(NamedTuple):
     codes: Codes
     weights: Floats | None
 
-    def over(self, classes: Array) -> Table:
+    def over(self, classes: Array) -> CodedRows:
         """Return the rows coded by other classes; rows of a class that is not among them are left out."""
         if classes is self.classes or np.array_equal(classes, self.classes):
-            return Table(self.matrix, self.codes, self.weights)
+            return CodedRows(self.matrix, self.codes, self.weights)
         place = find_labels(classes, self.classes).astype(np.int32)
-        return Table(self.matrix, place[self.codes], self.weights)
+        return CodedRows(self.matrix, place[self.codes], self.weights)
 
 
 def sample_size(n_classes: int, n_features: int) -> int:
@@ -51,7 +51,7 @@ def sample_size(n_classes: int, n_features: int) -> int:
     return int(min(SAMPLE_ROWS, by_scores, max(64, SAMPLE_CELLS // n_features)))
 
 
-def sample_of(table: Table, n_classes: int) -> Table:
+def sample_of(table: CodedRows, n_classes: int) -> CodedRows:
     """Return up to ``sample_size`` rows, evenly spread by weight, so that a row twice is a row of weight 2.
 
     Those of a sample that is not all rows have no weights.
@@ -62,9 +62,9 @@ def sample_of(table: Table, n_classes: int) -> Table:
     starts = run_starts(table.matrix, table.codes, live, most)
     if starts is not None:
         rows = live[starts]
-        return Table(table.matrix.take(rows), table.codes[rows], np.add.reduceat(weights[live], starts))
+        return CodedRows(table.matrix.take(rows), table.codes[rows], np.add.reduceat(weights[live], starts))
     rows = live[spread_rows(len(live), weights[live], most)]
-    return Table(table.matrix.take(rows), table.codes[rows], None)
+    return CodedRows(table.matrix.take(rows), table.codes[rows], None)
 
 
 def spread_rows(n_rows: int, weights: Floats | None, most: int) -> Indices:

@@ -185,6 +185,8 @@ def _plain(label: Any) -> Any:
 
 def drift(before: Summary, after: Summary, thresholds: Thresholds = USUAL, *, labelled: bool = True) -> Drift:
     """Compare two Summaries of the same features and classes; without labels, the features alone."""
+    if before.coder is not None or after.coder is not None:
+        raise ValueError("drift compares means and ranges, which a Summary with bins does not have")
     for which, summary in (("first", before), ("second", after)):
         if not summary.n_rows > 0:
             raise ValueError(f"the {which} Summary has no rows to compare")

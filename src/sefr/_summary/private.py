@@ -83,6 +83,8 @@ def release(
     rows_per_person : int, default=1
         The most rows that belong to one person.
     """
+    if summary.coder is not None:
+        raise ValueError("a Summary with bins cannot be released: release one without bins")
     low, high = _checked(summary, epsilon, delta, ranges, rows_per_person)
     from opendp import prelude as dp
 

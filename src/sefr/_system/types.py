@@ -9,6 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array: TypeAlias = NDArray[Any]
+# A label: text, a number, a boolean.
+Label: TypeAlias = Any
+# What another library made: a frame, a column, a session; and an expression of one. They have no common type.
+Foreign: TypeAlias = Any
+Expression: TypeAlias = Any
 Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.int32]
 Indices: TypeAlias = NDArray[np.int64]

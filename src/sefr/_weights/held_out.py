@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows.labelled import Labelled, Table, spread_rows
+from .._rows.labelled import CodedRows, Labelled, spread_rows
 from .._rows.matrix import Matrix, every_run
 from .._summary.summary import Summary
 from .._system.types import Floats, Indices
@@ -100,7 +100,7 @@ def held_out_scores(
     total = matrix.shape[0] if rows.weights is None else float(rows.weights.sum())
     most, step = _share(total, matrix.shape[1], len(planes.bias), whole=matrix.whole)
     same = rows.classes is summary.classes
-    coded = Table(rows.matrix, rows.codes, rows.weights) if same else rows.over(summary.classes)
+    coded = CodedRows(rows.matrix, rows.codes, rows.weights) if same else rows.over(summary.classes)
     some, weights, evidence = _sample(coded, total, most, summary.counts)
     if step > 1:
         scores = _scores_by_some_features(matrix, some, step, weighted, planes, epsilon)
@@ -112,7 +112,9 @@ def held_out_scores(
     return HeldOut(scores, coded.codes[some], weights, evidence, (summary, planes))
 
 
-def _sample(rows: Table, total: float, most: int, counts: Floats) -> tuple[Indices, Floats, Floats | None]:
+def _sample(
+    rows: CodedRows, total: float, most: int, counts: Floats
+) -> tuple[Indices, Floats, Floats | None]:
     """Return about ``most`` rows, evenly spread by weight, with their weights and their evidence."""
     n_rows = rows.matrix.shape[0]
     if max(total, n_rows) <= most:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._answers.report import MOST_RECORDS, explained, report
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
 from ..displays import check_image, effects, names_of, strongest_features, subjects
@@ -15,6 +14,7 @@ from ..files import ColumnRecipe
 from ..files.label_column import coded, like_the_model
 from ..files.learning import checked_rows, without_feature_names
 from ..files.reader import TEXT
+from ..report import MOST_RECORDS, explained, report
 from . import options
 from .picture import gallery
 from .screen import MOST_PATH, Screen, bar, grid, shown

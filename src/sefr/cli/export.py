@@ -92,8 +92,8 @@ def _window(text: str | None) -> tuple[int, int] | None:
 
 
 def _onnx(clf: SEFRClassifier, path: str) -> str:
-    from .._answers.onnx_model import to_onnx  # its library is an extra
     from .._system.atomic_file import atomic_file
+    from ..onnx_model import to_onnx  # its library is an extra
 
     path = options.output_path(path)
     content = to_onnx(clf)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from rich.text import Text
 
 from .. import model_file
-from .._answers.report import explained, report
 from .._rows.batches import Gatherer
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
@@ -23,6 +22,7 @@ from ..comparison import SETTINGS, compare
 from ..displays import effects, subjects
 from ..files import open_dataset
 from ..files.learning import learn, refine, without_feature_names
+from ..report import explained, report
 from .explanation import save_picture
 from .picture import gallery
 from .screen import Screen, path_shown, seconds

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 MOST = (1 << 32) - 1
 
@@ -53,7 +51,7 @@ class Drift:
         """Whether the range is set."""
         return self._done >= self.blocks
 
-    def watch(self, leads: Any) -> NDArray[np.bool_]:
+    def watch(self, leads: ArrayLike) -> NDArray[np.bool_]:
         """Count leads in their order; return where an alarm was given."""
         values = np.asarray(leads)
         if values.ndim != 1 or values.dtype.kind not in "iu" or ((values < 0) | (values > MOST)).any():

@@ -16,12 +16,13 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._system.atomic_file import atomic_file, replace_folder
+from .._system.types import Fields
 from ..classifier import SEFRClassifier
 from .names import c_text, distinct, identifier, word
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
@@ -136,7 +137,7 @@ def export(
     return _write_file(directory / f"{name}.h", f"{'c' if target == 'c' else 'generated'}.h.j2", context)
 
 
-def _context(q: Quantised, name: str) -> dict[str, Any]:
+def _context(q: Quantised, name: str) -> Fields:
     m, mapping = q.n_features, q.mapping
     exponents = mapping.low if mapping.exponents is None else mapping.exponents
     columns = (mapping.low, mapping.ranges, mapping.factors, exponents)
@@ -205,16 +206,16 @@ def _lines(texts: Iterable[str]) -> str:
     return "".join(rows)
 
 
-def _terms(q: Quantised) -> dict[str, Any]:
+def _terms(q: Quantised) -> Fields:
     """Cut each row into windows of features and keep the weights that are not 0."""
-    chunks: list[dict[str, Any]] = []
+    chunks: list[Fields] = []
     for row, weights in enumerate(q.weights):
         for at in range(0, q.n_features, WINDOW):
             window = weights[at : at + WINDOW]
             terms = [(int(j), int(window[j])) for j in np.flatnonzero(window)]
             if terms:
                 chunks.append({"row": row, "at": at, "terms": terms})
-    by_row: list[list[dict[str, Any]]] = [[] for _ in q.weights]
+    by_row: list[list[Fields]] = [[] for _ in q.weights]
     for chunk in chunks:
         by_row[chunk["row"]].append(chunk)
     largest = 255 * np.abs(q.weights.astype(np.int64)).sum(axis=1) + np.abs(np.array(q.bias, np.float64))
@@ -226,7 +227,7 @@ def _terms(q: Quantised) -> dict[str, Any]:
     }
 
 
-def _render(template: str, context: dict[str, Any], file: Path | IO[bytes]) -> None:
+def _render(template: str, context: Fields, file: Path | IO[bytes]) -> None:
     try:
         import jinja2
     except ImportError:
@@ -241,7 +242,7 @@ def _render(template: str, context: dict[str, Any], file: Path | IO[bytes]) -> N
     )
 
 
-def _write_file(path: Path, template: str, context: dict[str, Any]) -> Path:
+def _write_file(path: Path, template: str, context: Fields) -> Path:
     """Write beside the place and move there: a reader sees the old file or the new one."""
     with atomic_file(path) as file:
         _render(template, context, file)
@@ -273,7 +274,7 @@ def _check_library(q: Quantised) -> None:
         )
 
 
-def _learning(q: Quantised, sum_bits: int, eeprom: int) -> dict[str, Any]:
+def _learning(q: Quantised, sum_bits: int, eeprom: int) -> Fields:
     """Return what a sketch that learns starts from, or say why it cannot."""
     if sum_bits == 16 and len(q.classes) > 43:
         raise ValueError(f"16-bit sums take 43 classes, not {len(q.classes)}: use sum_bits=32")
@@ -288,7 +289,7 @@ def _learning(q: Quantised, sum_bits: int, eeprom: int) -> dict[str, Any]:
     return {"state": np.frombuffer(state, np.uint8), "state_note": note, "model_id": id_of(state)}
 
 
-def _write_sketch(q: Quantised, context: dict[str, Any], path: Path, learn: bool, sum_bits: int) -> Path:
+def _write_sketch(q: Quantised, context: Fields, path: Path, learn: bool, sum_bits: int) -> Path:
     fresh = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
         name = context["name"]

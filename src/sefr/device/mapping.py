@@ -12,10 +12,11 @@ so that every machine has the same t.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .._system.types import Array
 
 Integers = NDArray[np.int64]
 
@@ -52,7 +53,7 @@ class Mapping:
         return bool(((self.ranges > 1) & (self.ranges < 256) | (self.factors > 0) & (self.ranges == 1)).any())
 
 
-def integer_mapping(low: NDArray[Any], high: NDArray[Any], highest: int) -> Mapping:
+def integer_mapping(low: Array, high: Array, highest: int) -> Mapping:
     """Return the quickest exact mapping of integers up to ``highest``."""
     ranges = np.maximum(high.astype(np.int64) - low.astype(np.int64), 0)
     low = np.where(ranges > 0, low.astype(np.int64), highest)  # no value exceeds it: the byte is 0

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._system.atomic_file import atomic_file
 from .names import identifier
@@ -72,7 +71,7 @@ class Normal:
         self.means: NDArray[np.int64] | None = None
         self.scales: NDArray[np.int64] | None = None
 
-    def learn(self, X: Any) -> Normal:
+    def learn(self, X: ArrayLike) -> Normal:
         """Add normal records, rows of bytes, in their order."""
         records = self._records(X)
         if self.sums is None or self.squares is None:
@@ -102,7 +101,7 @@ class Normal:
         self.scales = np.where(fine, n << 16, n << 12) // np.array(roots)
         return self
 
-    def score(self, X: Any) -> NDArray[np.int64]:
+    def score(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return how far each record lies from the normal ones: about 256 per feature for those."""
         if self.means is None or self.scales is None:
             raise ValueError("learn normal records and call solve() first")
@@ -110,7 +109,7 @@ class Normal:
         result: NDArray[np.int64] = (z * z).sum(axis=1)
         return result
 
-    def watch(self, X: Any) -> Normal:
+    def watch(self, X: ArrayLike) -> Normal:
         """Raise the threshold to the highest score of these normal records, as a board does.
 
         With C records that were not learned, a further one lies above with a probability of at most
@@ -119,7 +118,7 @@ class Normal:
         self.threshold = max(self.threshold, int(self.score(X).max(initial=0)))
         return self
 
-    def choose(self, X: Any, false_alarms: float) -> Normal:
+    def choose(self, X: ArrayLike, false_alarms: float) -> Normal:
         """Set the threshold so that at most this share of normal records is flagged.
 
         ``X`` are normal records that were not learned, C of them: the threshold is the
@@ -138,7 +137,7 @@ class Normal:
         self.threshold = int(scores[max(rank, 1) - 1])
         return self
 
-    def check(self, X: Any) -> NDArray[np.bool_]:
+    def check(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Return which records are normal."""
         result: NDArray[np.bool_] = self.score(X) <= self.threshold
         return result
@@ -173,7 +172,7 @@ class Normal:
             file.write(text.encode())
         return path
 
-    def _records(self, X: Any) -> NDArray[np.int64]:
+    def _records(self, X: ArrayLike) -> NDArray[np.int64]:
         values = np.asarray(X)
         m = values.shape[-1] if self.sums is None and values.ndim == 2 else -1
         m = len(self.sums) if self.sums is not None else m

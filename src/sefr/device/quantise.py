@@ -12,13 +12,13 @@ import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._rows.ranges import known_ranges
+from .._system.types import Array, Foreign
 from .._weights.solve import means, scaling_of
 from ..classifier import SEFRClassifier
 from . import _twin
@@ -61,17 +61,17 @@ class Quantised:
     ((3, 4), 'float')
     """
 
-    classes: NDArray[Any]
+    classes: Array
     feature_names: tuple[str, ...] | None
     input: str
-    low: NDArray[Any]
-    high: NDArray[Any]
+    low: Array
+    high: Array
     ranges: Bytes | None
     counts: NDArray[np.uint32]
     sums: NDArray[np.uint32]
     factor: float
     weight_bits: int
-    weights: NDArray[Any]
+    weights: Array
     bias: tuple[int, ...]
 
     @property
@@ -91,7 +91,7 @@ class Quantised:
             return float_mapping(self.low, self.high)
         return integer_mapping(self.low, self.high, int(np.iinfo(np.dtype(self.input)).max))
 
-    def bytes_of(self, X: Any) -> Bytes:
+    def bytes_of(self, X: Foreign) -> Bytes:
         """Return raw values as the bytes the board makes of them, or say which value it cannot take."""
         X = check_array(X, accept_sparse=False, dtype=np.float64, ensure_all_finite=True)
         if X.shape[1] != self.n_features:
@@ -114,7 +114,7 @@ class Quantised:
         _twin.bytes_of_integers(self.n_features, values, low, high, out)
         return out
 
-    def raw_of(self, X: Any) -> NDArray[Any]:
+    def raw_of(self, X: Foreign) -> Array:
         """Return raw values in the type the board reads."""
         return np.ascontiguousarray(X, np.dtype("<f4") if self.input == "float" else f"<{_CODES[self.input]}")
 
@@ -164,8 +164,8 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
         )
     if not 2 <= len(clf.classes_) <= MAX_CLASSES:
         raise ValueError(f"a board knows 2 to {MAX_CLASSES} classes, not {len(clf.classes_)}")
-    low: NDArray[Any]
-    high: NDArray[Any]
+    low: Array
+    high: Array
     low, high = _raw_range(clf)
     kind = input or _smallest_input(clf, low, high)
     ranges = None
@@ -214,7 +214,7 @@ def _raw_range(clf: SEFRClassifier) -> tuple[NDArray[np.float64], NDArray[np.flo
     return known_ranges(clf.scale, m)
 
 
-def _smallest_input(clf: SEFRClassifier, low: NDArray[Any], high: NDArray[Any]) -> str:
+def _smallest_input(clf: SEFRClassifier, low: Array, high: Array) -> str:
     whole = (clf.summary_.sums, low, high)
     if any((part != np.floor(part)).any() for part in whole) or clf.summary_.tails is not None:
         return "float"
@@ -233,7 +233,7 @@ def _check_bytes(clf: SEFRClassifier) -> None:
         )
 
 
-def _whole_range(low: NDArray[Any], high: NDArray[Any], kind: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def _whole_range(low: Array, high: Array, kind: str) -> tuple[Array, Array]:
     limits = np.iinfo(np.dtype(kind))
     low, high = np.floor(low), np.ceil(high)
     if low.min() < limits.min or high.max() > limits.max or (high - low).max() >= 1 << 24:
@@ -241,7 +241,7 @@ def _whole_range(low: NDArray[Any], high: NDArray[Any], kind: str) -> tuple[NDAr
     return low.astype(np.int32), high.astype(np.int32)
 
 
-def _float_range(low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _float_range(low: Array, high: Array) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     limit = float(np.finfo(np.float32).max)
     bottom, top = (np.clip(side, -limit, limit).astype(np.float32) for side in (low, high))
     lost = np.flatnonzero((np.abs([low, high]) > limit).any(axis=0) | ((low < high) & (bottom >= top)))
@@ -251,7 +251,7 @@ def _float_range(low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[np.floa
 
 
 def _byte_sums(
-    clf: SEFRClassifier, kind: str, low: NDArray[Any], high: NDArray[Any]
+    clf: SEFRClassifier, kind: str, low: Array, high: Array
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], float]:
     summary = clf.fitted_.weighted  # class weights multiplied in
     if kind == "uint8" and summary.present is None:
@@ -274,7 +274,7 @@ def _byte_sums(
 
 def solve_bytes(
     weight_bits: int, counts: NDArray[np.uint32], sums: NDArray[np.uint32], ranges: Bytes | None
-) -> tuple[NDArray[Any], tuple[int, ...]]:
+) -> tuple[Array, tuple[int, ...]]:
     """Return weights and bias from counts and sums, by the device library with 32-bit sums."""
     classes, features = sums.shape
     rows = 1 if classes == 2 else classes
@@ -291,8 +291,8 @@ def solve_bytes(
 
 
 def _refined_bytes(
-    clf: SEFRClassifier, weight_bits: int, kind: str, low: NDArray[Any], high: NDArray[Any]
-) -> tuple[NDArray[Any], tuple[int, ...]]:
+    clf: SEFRClassifier, weight_bits: int, kind: str, low: Array, high: Array
+) -> tuple[Array, tuple[int, ...]]:
     """Return weights and bias of a refined model: its own, for bytes, the largest being ONE.
 
     A byte is the value itself, or 255 (x - low) / (high - low).
@@ -310,7 +310,7 @@ def _refined_bytes(
     return matrix, tuple(_bounded_bias(matrix, exact))
 
 
-def _bounded_bias(weights: NDArray[Any], bias: list[int | None]) -> list[int]:
+def _bounded_bias(weights: Array, bias: list[int | None]) -> list[int]:
     """Return biases of the same answers that a score's bits hold: at most 255 sum |w| + 1.
 
     Beyond that a bias decides alone. Two classes: it is moved to where it just does. More: scores count from
@@ -328,7 +328,7 @@ def _bounded_bias(weights: NDArray[Any], bias: list[int | None]) -> list[int]:
     ]
 
 
-def _long_bias(weights: NDArray[Any], counts: NDArray[np.uint32], sums: NDArray[np.uint32]) -> list[int]:
+def _long_bias(weights: Array, counts: NDArray[np.uint32], sums: NDArray[np.uint32]) -> list[int]:
     """Return the bias by the definition in sefr.h, where 32 bits may not hold it."""
     binary = len(counts) == 2
     total, n_all = sums.astype(np.int64).sum(axis=0), int(counts.sum(dtype=np.int64))

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+
+from .._system.types import Fields, Label
 
 BAUD = 115200
 RESET_LIMIT = 10.0  # seconds; the Uno restarts when its port is opened, and its boot loader waits for two
@@ -38,7 +39,7 @@ class Sketch:
 
     name: str
     features: int
-    classes: tuple[Any, ...]
+    classes: tuple[Label, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
     feature_names: tuple[str, ...] | None
@@ -70,7 +71,7 @@ class Sketch:
             ) from None
 
     @property
-    def meaning(self) -> dict[str, Any]:
+    def meaning(self) -> Fields:
         """What ``read_state`` must know of the board's bytes."""
         return {
             "classes": self.classes,

@@ -8,11 +8,11 @@ import struct
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from .._system.types import Array
 from ..classifier import SEFRClassifier
 from .board import BOARDS, HERE, Board
 from .export import export
@@ -45,7 +45,7 @@ class Simulation:
     """
 
     board: str
-    predictions: NDArray[Any]
+    predictions: Array
     counter: str
     per_record: float
     seconds: float | None
@@ -64,7 +64,7 @@ class Simulation:
 
 def simulate(
     clf_or_sketch: SEFRClassifier | str | os.PathLike[str],
-    X: Any,
+    X: ArrayLike,
     board: str = "uno",
     *,
     weights: str = "int8",
@@ -119,7 +119,7 @@ def simulate(
         return _run(chosen, folder, "model", q.raw_of(X), q.classes, learn=False)
 
 
-def _records(X: Any, kind: str, features: int) -> NDArray[Any]:
+def _records(X: ArrayLike, kind: str, features: int) -> Array:
     values = np.asarray(X)
     if kind not in INPUTS or values.ndim != 2 or values.shape[1] != features:
         raise ValueError(f"X has shape {values.shape}, expected (n, {features}) of {kind}")
@@ -129,9 +129,7 @@ def _records(X: Any, kind: str, features: int) -> NDArray[Any]:
     return result
 
 
-def _run(
-    board: Board, folder: Path, name: str, records: NDArray[Any], classes: NDArray[Any], learn: bool
-) -> Simulation:
+def _run(board: Board, folder: Path, name: str, records: Array, classes: Array, learn: bool) -> Simulation:
     sources = [HERE / "classify.c", *sorted(folder.glob("src/sefr/*.c"))]
     if board.name == "uno":
         sources += sorted(folder.glob("src/sefr/*.S"))

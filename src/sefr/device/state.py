@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._rows.cells import Coder
 from .._summary.summary import Summary
+from .._system.types import Array, Label
 
 MAGIC = b"SEFR"
 VERSION = 2
@@ -45,9 +46,9 @@ class StateError(ValueError):
 def read_state(
     data: bytes,
     *,
-    classes: Sequence[Any] | NDArray[Any] | None = None,
-    low: Any = 0.0,
-    high: Any = 255.0,
+    classes: Sequence[Label] | Array | None = None,
+    low: ArrayLike = 0.0,
+    high: ArrayLike = 255.0,
     feature_names: Sequence[str] | None = None,
     base: bytes | None = None,
 ) -> Summary:
@@ -137,8 +138,8 @@ def write_state(
     *,
     sum_bits: int = 16,
     ranges: bool = False,
-    low: Any = 0.0,
-    high: Any = 255.0,
+    low: ArrayLike = 0.0,
+    high: ArrayLike = 255.0,
     sequence: int = 0,
     model_id: int = 0,
 ) -> bytes:
@@ -187,7 +188,9 @@ def write_state(
     )
 
 
-def _write_cells(summary: Summary, coder: Coder, low: Any, high: Any, sequence: int, model_id: int) -> bytes:
+def _write_cells(
+    summary: Summary, coder: Coder, low: ArrayLike, high: ArrayLike, sequence: int, model_id: int
+) -> bytes:
     m = coder.n_features
     bins = coder.n_cells // m
     empty = pack_state(np.zeros(2), np.zeros((2, max(coder.n_cells, 1))), None, 8, bins=bins)
@@ -207,8 +210,8 @@ def _write_cells(summary: Summary, coder: Coder, low: Any, high: Any, sequence: 
 
 
 def pack_state(
-    counts: NDArray[Any],
-    sums: NDArray[Any],
+    counts: Array,
+    sums: Array,
     ranges: NDArray[np.uint8] | None,
     sum_bits: int,
     sequence: int = 0,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from .._system.types import Array
 from ..classifier import SEFRClassifier
 from . import _twin
 from .quantise import quantise
@@ -73,7 +73,7 @@ class Twin:
         self.quantised = quantise(clf, weights, input)
         self._clf = clf
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> Array:
         """Return what the board answers to raw values (n, m), to the bit."""
         q = self.quantised
         records = np.ascontiguousarray(q.bytes_of(X))
@@ -85,17 +85,17 @@ class Twin:
             bias = bias.astype(np.int32)
         bits = 16 if q.wide else 8
         _twin.classify(bits, q.n_features, len(q.classes), weights, bias, records, answers)
-        result: NDArray[Any] = q.classes[answers]
+        result: Array = q.classes[answers]
         return result
 
-    def scores(self, X: Any) -> NDArray[np.int64]:
+    def scores(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the board's scores of raw values, (n, 1) for two classes or (n, K), to the bit."""
         q = self.quantised
         records, weights = q.bytes_of(X).astype(np.int64), q.weights.astype(np.int64)
         result: NDArray[np.int64] = records @ weights.T + np.array(q.bias, np.int64)
         return result
 
-    def leads(self, X: Any) -> NDArray[np.uint64]:
+    def leads(self, X: ArrayLike) -> NDArray[np.uint64]:
         """Return how far each answer leads: the size of the score, or the highest score less the next.
 
         Below a board's ``margin`` the answer is "don't know". What ``sefr_lead`` gives is the same with int8
@@ -109,7 +109,12 @@ class Twin:
         return result
 
     def margin(
-        self, X: Any, y: Any = None, *, accuracy: float | None = None, coverage: float | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        accuracy: float | None = None,
+        coverage: float | None = None,
     ) -> int:
         """Choose the margin below which a board says "don't know".
 
@@ -139,7 +144,7 @@ class Twin:
             )
         return 0 if found[0] == 0 else int(leads[order[found[0]]])
 
-    def loss(self, X: Any, y: Any) -> Loss:
+    def loss(self, X: ArrayLike, y: ArrayLike) -> Loss:
         """Return what quantisation costs on rows with known labels, before anything is flashed."""
         host, board = self._clf.predict(X), self.predict(X)
         y = np.asarray(y)

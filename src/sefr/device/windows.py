@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 FEATURES = ("mean", "variance", "minimum", "maximum", "crossings", "energy", "difference")
 LONGEST = 1024  # SEFR_WINDOW_LONGEST
 
 
-def windows(signal: Any, length: int, hop: int | None = None) -> NDArray[np.int64]:
+def windows(signal: ArrayLike, length: int, hop: int | None = None) -> NDArray[np.int64]:
     """Return seven features of each axis over windows of a signal.
 
     Parameters

@@ -8,7 +8,6 @@ timestamp), measured from its lowest value, exactly as ``Summary.of`` does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -19,13 +18,14 @@ from .._rows.labels import encode
 from .._summary.accumulate import DELICATE
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
+from .._system.types import Array, Floats, Foreign, Label
 from .columns import Columns
 from .error import EngineError, spoken_by
 
-Floats = NDArray[np.float64]
 
-
-def summary_of_lazy(frame: Any, columns: Columns, schema: Any, *, missing: str, at_once: int) -> Summary:
+def summary_of_lazy(
+    frame: Foreign, columns: Columns, schema: Foreign, *, missing: str, at_once: int
+) -> Summary:
     """Return the Summary of a narwhals LazyFrame's rows, asking for some features ``at_once``."""
     question = _Question(frame, columns, schema)
     m = len(columns.features)
@@ -46,7 +46,7 @@ def summary_of_lazy(frame: Any, columns: Columns, schema: Any, *, missing: str, 
     if undefined:
         again = question.ask(undefined, without_nan=True)
         answer = answer.with_features(undefined, again.matched(classes, columns))
-    table = Table(
+    table = Aggregates(
         columns, classes, answer.counts, answer.present, answer.gaps, answer.sums, answer.low, answer.high
     )
     table.refuse(missing)
@@ -60,11 +60,11 @@ def summary_of_lazy(frame: Any, columns: Columns, schema: Any, *, missing: str, 
     return table.summary(sums)
 
 
-def distinct_labels(labels: Sequence[Any], column: str, engine: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def distinct_labels(labels: Sequence[Label], column: str, engine: str) -> tuple[Array, NDArray[np.intp]]:
     """Return the labels of the groups sorted, and the order that sorts them."""
     if any(label is None or label != label for label in labels):
         raise EngineError(f"{engine}: label column {column!r} has rows without a label (null or NaN)")
-    array: NDArray[Any] = np.array(labels)
+    array: Array = np.array(labels)
     if array.dtype.kind == "U" and any("\0" in label for label in labels):
         array = np.array(labels, dtype=object)  # numpy's own strings end at NUL
     if array.dtype.kind == "f" and (array != np.floor(array)).any():
@@ -81,7 +81,7 @@ def distinct_labels(labels: Sequence[Any], column: str, engine: str) -> tuple[ND
 class Answer:
     """What an engine says of some features, a row a class."""
 
-    def __init__(self, labels: list[Any], rows: Floats, counts: Floats, features: Sequence[Floats]) -> None:
+    def __init__(self, labels: list[Label], rows: Floats, counts: Floats, features: Sequence[Floats]) -> None:
         self.labels = labels
         self.rows = rows  # rows of weight above 0
         self.counts = counts  # rows by weight
@@ -92,7 +92,7 @@ class Answer:
         features = [part[order] for part in (self.gaps, self.present, self.sums, self.low, self.high)]
         return Answer([self.labels[i] for i in order], self.rows[order], self.counts[order], features)
 
-    def matched(self, classes: NDArray[Any], columns: Columns) -> Answer:
+    def matched(self, classes: Array, columns: Columns) -> Answer:
         """Return the answer in the order of the classes that an earlier one had."""
         again, order = distinct_labels(self.labels, columns.label, columns.engine)
         if not np.array_equal(again, classes):
@@ -119,7 +119,7 @@ class Answer:
 class _Question:
     """Asks an engine for aggregates of features, each a float64 before it is added up."""
 
-    def __init__(self, frame: Any, columns: Columns, schema: Any) -> None:
+    def __init__(self, frame: Foreign, columns: Columns, schema: Foreign) -> None:
         self.frame = frame
         self.columns = columns
         self.schema = schema
@@ -149,7 +149,7 @@ class _Question:
             result = _collected(table.group_by("label").agg(*aggregates))
         return self._read(result, len(features))
 
-    def _value(self, name: str, without_nan: bool) -> Any:
+    def _value(self, name: str, without_nan: bool) -> Foreign:
         if (
             self.schema[name] == nw.Boolean
         ):  # DuckDB would push a cast into its CSV reader, which then fails on "true"
@@ -160,7 +160,7 @@ class _Question:
             return nw.when(~value.is_nan()).then(value)
         return value
 
-    def _weighted(self, key: Any, weight: str, values: list[Any]) -> Any:
+    def _weighted(self, key: Foreign, weight: str, values: list[Label]) -> Foreign:
         table = self.frame.select(key.alias("label"), nw.col(weight).cast(nw.Float64).alias("w"), *values)
         counted = [nw.when(nw.col("w") > 0).then(nw.col(f"f{i}")).alias(f"f{i}") for i in range(len(values))]
         table = table.select("label", "w", *counted)
@@ -175,7 +175,7 @@ class _Question:
         used = nw.when(nw.col("w") > 0).then(nw.lit(1.0)).alias("used")
         return table.with_columns(used, *products)
 
-    def _read(self, result: Any, n: int) -> Answer:
+    def _read(self, result: Foreign, n: int) -> Answer:
         def column(name: str, empty: float) -> Floats:
             return np.array(
                 [empty if v is None else float(v) for v in result[name].to_list()], dtype=np.float64
@@ -200,7 +200,7 @@ class _Question:
         )
 
     def _check_weights(
-        self, labels: list[Any], rows: Floats, filled: Floats, low: Floats, counts: Floats
+        self, labels: list[Label], rows: Floats, filled: Floats, low: Floats, counts: Floats
     ) -> None:
         bad = (filled < rows) | (low < 0) | ~np.isfinite(counts)
         if bad.any():
@@ -210,7 +210,7 @@ class _Question:
             )
 
 
-def _plain(n: int) -> list[Any]:
+def _plain(n: int) -> list[Foreign]:
     return [nw.len().alias("rows")] + [
         part
         for i in range(n)
@@ -224,7 +224,7 @@ def _plain(n: int) -> list[Any]:
     ]
 
 
-def _weighted(n: int) -> list[Any]:
+def _weighted(n: int) -> list[Foreign]:
     w = nw.col("w")
     parts = [
         nw.len().alias("all"),
@@ -244,19 +244,19 @@ def _weighted(n: int) -> list[Any]:
     return parts
 
 
-def _collected(result: Any) -> Any:
+def _collected(result: Foreign) -> Foreign:
     if result.implementation.is_polars():
         return result.collect(engine="streaming")
     return result.collect()
 
 
-class Table:
+class Aggregates:
     """Aggregates of every class (row) and feature (column), checked, on their way to a Summary."""
 
     def __init__(
         self,
         columns: Columns,
-        classes: NDArray[Any],
+        classes: Array,
         counts: Floats,
         present: Floats,
         gaps: Floats,
@@ -284,7 +284,7 @@ class Table:
             ~np.isfinite(self.sums), "the values of {} are too large to be summed in float64"
         )
 
-    def _refuse_features(self, cells: Any, words: str) -> None:
+    def _refuse_features(self, cells: Foreign, words: str) -> None:
         if (bad := cells.any(axis=0)).any():
             raise EngineError(f"{self.columns.engine}: {words.format(self._name(int(np.argmax(bad))))}")
 

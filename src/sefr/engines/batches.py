@@ -17,6 +17,7 @@ from .._rows.labels import encode
 from .._rows.matrix import KERNEL_TYPES, Dense, Matrix, Sparse
 from .._rows.matrix import Columns as ColumnMatrix
 from .._summary.summary import Summary
+from .._system.types import Foreign
 from .columns import Columns
 from .error import EngineError, counted
 
@@ -90,7 +91,7 @@ def _matrix_of_batch(batch: pa.RecordBatch, places: dict[str, int], columns: Col
     )
 
 
-def labels_of(column: pa.Array) -> Any:
+def labels_of(column: pa.Array) -> Foreign:
     """Return a column of labels as numpy has it; a missing one as None or NaN."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -103,7 +104,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _numbers(column: pa.Array, name: str) -> Any:
+def _numbers(column: pa.Array, name: str) -> Foreign:
     if not _is_number(column.type):
         raise ValueError(f"column {name!r} is {column.type}, not a number")
     return _as_floats(column)
@@ -128,7 +129,7 @@ def matrix_of_vectors(column: pa.Array, name: str) -> Matrix:
     return Dense(_as_floats(flat).reshape(len(column), width))
 
 
-def _as_floats(flat: pa.Array) -> Any:
+def _as_floats(flat: pa.Array) -> Foreign:
     """Return numbers as numpy has them, in place where Arrow and numpy agree; null as NaN."""
     if flat.null_count or pa.types.is_decimal(flat.type):
         flat = flat.cast(pa.float64())

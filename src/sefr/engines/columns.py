@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import narwhals as nw
 
+from .._system.types import Foreign, Settings
 from .error import EngineError, counted
 
 
@@ -64,17 +64,17 @@ def counted_names(names: Sequence[object]) -> str:
     return counted([str(name) for name in names], 20)
 
 
-def is_number(dtype: Any) -> bool:
+def is_number(dtype: Foreign) -> bool:
     """Say whether a narwhals dtype can be a feature; Python objects are looked at one by one later."""
     return bool(dtype.is_numeric() or dtype == nw.Boolean or dtype == nw.Object)
 
 
-def is_vector(columns: Columns, schema: Mapping[str, Any]) -> bool:
+def is_vector(columns: Columns, schema: Settings) -> bool:
     """Say whether the features are the elements of one column of lists or of arrays of one length."""
     return len(columns.features) == 1 and isinstance(schema[columns.features[0]], nw.List | nw.Array)
 
 
-def refuse_what_is_no_number(columns: Columns, schema: Mapping[str, Any]) -> None:
+def refuse_what_is_no_number(columns: Columns, schema: Settings) -> None:
     """Raise an error that names the first feature or weight that is not a column of numbers."""
     for name in columns.all[1:]:
         dtype = schema[name]

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from .._system.types import Floats
+
 Row = Mapping[Any, Any]
 
 # The first step of a weight, in standard deviations of its feature.

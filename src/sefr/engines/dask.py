@@ -5,11 +5,12 @@ Dask runs a partition again when a worker dies; its answer is taken once (``part
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import narwhals as nw
 
 from .._summary.summary import Summary
+from .._system.types import Foreign
 from .columns import Columns, refuse_what_is_no_number
 from .error import EngineError, spoken_by
 from .partitions import Part, whole
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .passes import Question, Reply
 
 
-def summary_of_dask(frame: Any, columns: Columns, *, missing: str) -> Summary:
+def summary_of_dask(frame: Foreign, columns: Columns, *, missing: str) -> Summary:
     """Return the Summary of a Dask DataFrame's rows."""
     return DaskRows(frame, columns).summary(missing)
 
@@ -26,7 +27,7 @@ def summary_of_dask(frame: Any, columns: Columns, *, missing: str) -> Summary:
 class DaskRows:
     """The partitions of a Dask data frame; on a cluster they stay in its memory between the passes."""
 
-    def __init__(self, frame: Any, columns: Columns) -> None:
+    def __init__(self, frame: Foreign, columns: Columns) -> None:
         self.columns = columns
         with spoken_by(columns.engine, "plan the partitions"):
             self.parts = frame[columns.all].to_delayed()
@@ -43,7 +44,7 @@ class DaskRows:
             self.kept, self.parts = True, _kept_on_cluster(self.parts)
         return [(number, *answer) for number, answer in self._computed(_answer, question)]
 
-    def _computed(self, function: Any, *settings: Any) -> list[Any]:
+    def _computed(self, function: Foreign, *settings: Foreign) -> list[Foreign]:
         import dask
 
         with spoken_by(self.columns.engine, "compute the partitions"):
@@ -52,7 +53,7 @@ class DaskRows:
             return list(dask.compute(*tasks))
 
 
-def _kept_on_cluster(parts: list[Any]) -> list[Any]:
+def _kept_on_cluster(parts: list[Foreign]) -> list[Foreign]:
     """Return the partitions, held by the workers of a cluster if there is one; this process may be small."""
     import dask
 
@@ -65,12 +66,12 @@ def _kept_on_cluster(parts: list[Any]) -> list[Any]:
     return list(dask.persist(*parts))
 
 
-def _answer(partition: Any, number: int, question: Question) -> tuple[int, tuple[int, bytes | None]]:
+def _answer(partition: Foreign, number: int, question: Question) -> tuple[int, tuple[int, bytes | None]]:
     batches = nw.from_native(partition, eager_only=True).to_arrow().to_batches()
     return number, question(batches)
 
 
-def part_of_partition(partition: Any, number: int, columns: Columns, missing: str) -> Part:
+def part_of_partition(partition: Foreign, number: int, columns: Columns, missing: str) -> Part:
     """Return one partition's Summary; what is wrong comes back as words, not as an exception to retry."""
     from .frames import summary_of_eager
 

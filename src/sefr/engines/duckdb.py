@@ -7,12 +7,13 @@ or Iceberg table is read through its own metadata.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._summary.summary import Summary
+from .._system.types import Foreign, Settings
 from .columns import chosen
 from .dialects import literal
 from .error import EngineError, one_line, spoken_by
@@ -41,7 +42,7 @@ def summary_of_files(
     weight: str | None = None,
     *,
     missing: str = "error",
-    settings: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
 ) -> Summary:
     """Return the Summary of the rows of files (also .csv.gz), or of a Delta or Iceberg table.
 
@@ -123,7 +124,7 @@ def _relation(
         raise EngineError(f"{ENGINE}: the files are of different kinds: {', '.join(sorted(kinds))}")
     function = f"read_{kinds.pop()}"
 
-    def read(some: list[str]) -> Any:
+    def read(some: list[str]) -> Foreign:
         names = ", ".join(map(literal, some))
         return connection.sql(f"FROM {function}([{names}], union_by_name=true, hive_partitioning=true)")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from .._system.types import Expression, Foreign
 from ..classifier import SEFRClassifier
 from .scoring import Plan, balanced
 
@@ -13,7 +13,7 @@ KINDS = ("prediction", "scores", "probabilities")
 
 def expression(
     clf: SEFRClassifier, engine: str, kind: str = "prediction", *, features: Sequence[str] | None = None
-) -> Any:
+) -> Expression:
     """Return what a model says of a row, as an expression over the columns of its features.
 
     Parameters
@@ -49,17 +49,17 @@ def expression(
     return MAKERS[engine](plan, kind)
 
 
-def _polars(plan: Plan, kind: str) -> Any:
+def _polars(plan: Plan, kind: str) -> Expression:
     import polars as pl
 
-    def value(name: str) -> Any:
+    def value(name: str) -> Expression:
         return pl.col(name).cast(pl.Float64).fill_nan(None)
 
-    def part(x: Any, base: float, coef: float, part: float) -> Any:
+    def part(x: Expression, base: float, coef: float, part: float) -> Expression:
         made = (x - base) * coef + part
         return made.fill_null(0.0) if plan.ignore else made
 
-    def total(parts: list[Any], constant: float) -> Any:
+    def total(parts: list[Expression], constant: float) -> Expression:
         return balanced([*parts, pl.lit(constant)], lambda a, b: a + b)
 
     scores = plan.scores(value, part, total)
@@ -77,18 +77,18 @@ def _polars(plan: Plan, kind: str) -> Any:
     return pl.lit(pl.Series(plan.classes)).gather(known).alias(kind)
 
 
-def _ibis(plan: Plan, kind: str) -> Any:
+def _ibis(plan: Plan, kind: str) -> Expression:
     import ibis
 
-    def value(name: str) -> Any:
+    def value(name: str) -> Expression:
         x = ibis._[name].cast("float64")
         return ibis.ifelse(x.isnan(), ibis.null("float64"), x)
 
-    def part(x: Any, base: float, coef: float, part: float) -> Any:
+    def part(x: Expression, base: float, coef: float, part: float) -> Expression:
         made = (x - base) * coef + part
         return ibis.coalesce(made, 0.0) if plan.ignore else made
 
-    def total(parts: list[Any], constant: float) -> Any:
+    def total(parts: list[Expression], constant: float) -> Expression:
         return balanced([*parts, ibis.literal(constant)], lambda a, b: a + b)
 
     scores = plan.scores(value, part, total)
@@ -97,24 +97,24 @@ def _ibis(plan: Plan, kind: str) -> Any:
     return _by_cases(plan, kind, scores, _Ibis(ibis)).name(kind)
 
 
-def spark_scores(plan: Plan, value: Callable[[str], Any]) -> list[Any]:
+def spark_scores(plan: Plan, value: Callable[[str], Expression]) -> list[Expression]:
     """Return the scores as Spark columns; ``value`` makes a double of a feature, null where it is missing."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    def part(x: Any, base: float, coef: float, part: float) -> Any:
+    def part(x: Expression, base: float, coef: float, part: float) -> Expression:
         made = (x - F.lit(base)) * F.lit(coef) + F.lit(part)
         return F.coalesce(made, F.lit(0.0)) if plan.ignore else made
 
-    def total(parts: list[Any], constant: float) -> Any:
+    def total(parts: list[Expression], constant: float) -> Expression:
         return balanced([*parts, F.lit(constant)], lambda a, b: a + b)
 
     return plan.scores(value, part, total)
 
 
-def _spark(plan: Plan, kind: str) -> Any:
+def _spark(plan: Plan, kind: str) -> Expression:
     from pyspark.sql import functions as F  # noqa: N812
 
-    def value(name: str) -> Any:
+    def value(name: str) -> Expression:
         return F.nullif(F.col(f"`{name.replace('`', '``')}`").cast("double"), F.lit(float("nan")))
 
     scores = spark_scores(plan, value)
@@ -126,32 +126,32 @@ def _spark(plan: Plan, kind: str) -> Any:
 class _Ibis:
     """The words of Ibis for what ``_by_cases`` needs."""
 
-    def __init__(self, ibis: Any) -> None:
+    def __init__(self, ibis: Foreign) -> None:
         self.literal, self.array, self.greatest = ibis.literal, lambda parts: ibis.array(parts), ibis.greatest
-        self.exp: Callable[[Any], Any] = lambda x: x.exp()
+        self.exp: Callable[[Expression], Expression] = lambda x: x.exp()
         self._ibis = ibis
 
-    def cases(self, pairs: list[tuple[Any, Any]]) -> Any:
+    def cases(self, pairs: list[tuple[Expression, Expression]]) -> Expression:
         return self._ibis.cases(*pairs)
 
 
 class _Spark:
     """The words of Spark for what ``_by_cases`` needs."""
 
-    def __init__(self, functions: Any) -> None:
+    def __init__(self, functions: Foreign) -> None:
         self.literal, self.exp = functions.lit, functions.exp
-        self.array: Callable[[list[Any]], Any] = lambda parts: functions.array(*parts)
+        self.array: Callable[[list[Expression]], Expression] = lambda parts: functions.array(*parts)
         self.greatest = functions.greatest
         self._when = functions.when
 
-    def cases(self, pairs: list[tuple[Any, Any]]) -> Any:
+    def cases(self, pairs: list[tuple[Expression, Expression]]) -> Expression:
         made = self._when(*pairs[0])
         for pair in pairs[1:]:
             made = made.when(*pair)
         return made
 
 
-def _by_cases(plan: Plan, kind: str, scores: list[Any], words: Any) -> Any:
+def _by_cases(plan: Plan, kind: str, scores: list[Expression], words: Foreign) -> Expression:
     """Return the prediction or the probabilities from scores, in the words of an engine."""
     if kind == "probabilities":
         powers = softmax_powers(plan, scores, words.greatest, words.exp)
@@ -166,8 +166,11 @@ def _by_cases(plan: Plan, kind: str, scores: list[Any], words: Any) -> Any:
 
 
 def softmax_powers(
-    plan: Plan, scores: list[Any], greatest: Callable[..., Any], exp: Callable[[Any], Any]
-) -> list[Any]:
+    plan: Plan,
+    scores: list[Expression],
+    greatest: Callable[..., Expression],
+    exp: Callable[[Expression], Expression],
+) -> list[Expression]:
     """Return what the probabilities are the shares of: exp(s / T + b), in units of the likeliest class."""
     calibration = plan.calibration
     if calibration is None:
@@ -181,4 +184,4 @@ def softmax_powers(
     return [exp(logit - likeliest) for logit in logits]
 
 
-MAKERS: dict[str, Callable[[Plan, str], Any]] = {"polars": _polars, "ibis": _ibis, "pyspark": _spark}
+MAKERS: dict[str, Callable[[Plan, str], Expression]] = {"polars": _polars, "ibis": _ibis, "pyspark": _spark}

@@ -30,6 +30,7 @@ from .._rows.inputs import checked_weights, matrix_of
 from .._rows.labelled import Labelled
 from .._rows.labels import encode
 from .._summary.summary import Summary
+from .._system.types import Foreign
 from .aggregates import summary_of_lazy
 from .columns import Columns, chosen, is_vector, refuse_what_is_no_number
 from .error import EngineError, spoken_by
@@ -41,7 +42,7 @@ WIDE = 64
 
 
 def summary_of_frame(
-    frame: Any,
+    frame: Foreign,
     label: str,
     features: Sequence[str] | None = None,
     weight: str | None = None,
@@ -85,7 +86,7 @@ def summary_of_frame(
     return summary_of_lazy(table, columns, schema, missing=missing, at_once=WIDE)
 
 
-def open_frame(frame: Any) -> Any:
+def open_frame(frame: Foreign) -> Foreign:
     """Return a narwhals frame, or an ``ArrowStream`` for Arrow data that is no frame."""
     stream = arrow_stream(frame)
     if stream is not None:
@@ -107,7 +108,7 @@ def open_frame(frame: Any) -> Any:
         ) from None
 
 
-def _refuse_two_columns_of_one_name(frame: Any) -> None:
+def _refuse_two_columns_of_one_name(frame: Foreign) -> None:
     """Look where a frame can have such columns: Polars and DuckDB cannot."""
     engine = type(frame).__module__.split(".")[0]
     if engine in {"pandas", "dask", "pyspark"} and hasattr(frame, "columns"):
@@ -116,13 +117,13 @@ def _refuse_two_columns_of_one_name(frame: Any) -> None:
         refuse_duplicates(engine, frame.column_names)
 
 
-def _as_table(batch: Any) -> Any:
+def _as_table(batch: Foreign) -> Foreign:
     import pyarrow as pa
 
     return pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
 
 
-def engine_of(table: Any) -> str:
+def engine_of(table: Foreign) -> str:
     """Return the name of the engine behind a narwhals frame, for people to read."""
     name = str(table.implementation)
     if table.implementation.is_ibis():
@@ -130,21 +131,21 @@ def engine_of(table: Any) -> str:
     return name
 
 
-def _backend(table: Any) -> str:
+def _backend(table: Foreign) -> str:
     try:
         return str(table.get_backend().name)
     except Exception:  # a table made of several backends has none; its query will say so
         return "no backend"
 
 
-def _is_plain(columns: Columns, schema: Any) -> bool:
+def _is_plain(columns: Columns, schema: Foreign) -> bool:
     """Say whether the features are columns of numbers, not one column of vectors."""
     return len(columns.features) > 1 or not isinstance(
         schema[columns.features[0]], nw.List | nw.Array | nw.Unknown | nw.Struct
     )
 
 
-def summary_of_eager(table: Any, columns: Columns, *, missing: str) -> Summary:
+def summary_of_eager(table: Foreign, columns: Columns, *, missing: str) -> Summary:
     """Return the Summary of a narwhals DataFrame's rows, added up by our kernel."""
     rows = table.select(columns.features)
     if not rows.shape[0]:
@@ -175,7 +176,7 @@ def summary_of_eager(table: Any, columns: Columns, *, missing: str) -> Summary:
         raise EngineError(f"{columns.engine}: {column.get(what, '')}{error}") from None
 
 
-def _label_values(labels: Any) -> Any:
+def _label_values(labels: Any) -> Foreign:
     """Return labels as numpy has them; text with NUL as objects, since numpy's own strings end there."""
     values = labels.to_numpy()
     if (
@@ -187,7 +188,7 @@ def _label_values(labels: Any) -> Any:
     return values
 
 
-def _holds_vectors(rows: Any) -> bool:
+def _holds_vectors(rows: Foreign) -> bool:
     """Say whether the one column is of Python objects, the first of which is a list or an array."""
     if rows.shape[1] != 1 or rows.schema[rows.columns[0]] != nw.Object:
         return False

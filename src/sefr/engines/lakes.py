@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+from .._system.types import Foreign
 from .error import EngineError, spoken_by
 
 EXTRAS = {"delta": "deltalake", "iceberg": "pyiceberg"}
@@ -30,7 +30,7 @@ def refuse_part_of_lake(file: Path) -> None:
             )
 
 
-def open_lake(folder: Path, kind: str) -> Any:
+def open_lake(folder: Path, kind: str) -> Foreign:
     """Return the rows that a Delta or Iceberg table holds now, as Arrow data."""
     try:
         return _delta(folder) if kind == "delta" else _iceberg(folder)
@@ -41,14 +41,14 @@ def open_lake(folder: Path, kind: str) -> Any:
         ) from None
 
 
-def _delta(folder: Path) -> Any:
+def _delta(folder: Path) -> Foreign:
     from deltalake import DeltaTable
 
     with spoken_by("delta", f"open {folder}"):
         return DeltaTable(str(folder)).to_pyarrow_dataset()
 
 
-def _iceberg(folder: Path) -> Any:
+def _iceberg(folder: Path) -> Foreign:
     from pyiceberg.table import StaticTable
 
     with spoken_by("iceberg", f"open {folder}"):

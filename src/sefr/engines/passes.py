@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from .._rows.batches import Gathered, Gatherer
 from .._rows.inputs import refuse_one_class
-from .._rows.labelled import Labelled, Table, sample_size, spread_rows
+from .._rows.labelled import CodedRows, Labelled, sample_size, spread_rows
 from .._rows.matrix import Columns as ColumnMatrix
 from .._rows.matrix import Dense, Gradient, LinearModel, Matrix, Sparse, Standardisation, WeightedRows
 from .._summary.summary import Summary
+from .._system.types import Array, Floats, Foreign
 from ..classifier import SEFRClassifier
 from .batches import batch_rows, feature_names_of_batch, rows_of_batch
 from .columns import Columns, chosen, refuse_what_is_no_number
@@ -35,14 +35,13 @@ from .streams import frame_batches
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Floats = NDArray[np.float64]
 # Number of the partition, its rows, and what it adds: packed arrays, None where it has no rows.
 Reply = tuple[int, int, bytes | None]
 
 
 def fit_frame(
     clf: SEFRClassifier,
-    frame: Any,
+    frame: Foreign,
     label: str = "y",
     features: Sequence[str] | None = None,
     weight: str | None = None,
@@ -84,7 +83,7 @@ def fit_frame(
         return fit_partitions(clf, DaskRows(frame, columns), columns)
     rows = batch_rows(len(columns.features))
 
-    def batches() -> Any:
+    def batches() -> Foreign:
         return frame_batches(table, columns.all, rows, ordered=True)
 
     return _fit_batches(clf, columns, batches)
@@ -121,7 +120,7 @@ def _fit_batches(clf: SEFRClassifier, columns: Columns, batches: Callable[[], An
     return clf.fit_from(total, lambda: (found for found, _ in rows()), sample, _names(total))
 
 
-def _names(summary: Summary) -> NDArray[Any] | None:
+def _names(summary: Summary) -> Array | None:
     names = summary.feature_names
     return None if names is None else np.array(names, dtype=object)
 
@@ -169,13 +168,13 @@ class _Remote:
     """All rows of a table on a cluster, as one batch that is swept there."""
 
     def __init__(
-        self, partitions: Partitions, columns: Columns, classes: NDArray[Any], rows: dict[int, int]
+        self, partitions: Partitions, columns: Columns, classes: Array, rows: dict[int, int]
     ) -> None:
         self.partitions, self.columns, self.classes, self.rows = partitions, columns, classes, rows
 
-    def over(self, classes: NDArray[Any]) -> Table:
+    def over(self, classes: Array) -> CodedRows:
         """Return the rows coded by the classes of the Summary; the coding is done where they are."""
-        return Table(self, np.zeros(1, dtype=np.int32), None)  # type: ignore[arg-type]
+        return CodedRows(self, np.zeros(1, dtype=np.int32), None)  # type: ignore[arg-type]
 
     def gradient(
         self, rows: WeightedRows, standard: Standardisation, model: LinearModel, n_threads: int = 1
@@ -196,7 +195,7 @@ class _Sweeper(NamedTuple):
     """Asks a partition for its share of the loss and of the gradient."""
 
     columns: Columns
-    classes: NDArray[Any]
+    classes: Array
     class_weights: Floats
     standard: Standardisation
     model: LinearModel
@@ -229,7 +228,7 @@ class _Sampler(NamedTuple):
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> tuple[int, bytes | None]:
         gatherer = Gatherer()
         n_rows, total = 0, 0.0
-        labels: NDArray[Any] | None = None
+        labels: Array | None = None
         for batch in batches:
             n_rows += batch.num_rows
             rows = rows_of_batch(batch, self.columns) if batch.num_rows else None
@@ -253,7 +252,7 @@ class _Sampler(NamedTuple):
         return n_rows, _packed(arrays)
 
 
-def _matrix_arrays(matrix: Matrix, like: Matrix) -> dict[str, NDArray[Any]]:
+def _matrix_arrays(matrix: Matrix, like: Matrix) -> dict[str, Array]:
     if isinstance(matrix, Sparse):
         rows = matrix.by_rows
         shape = np.array(rows.shape)
@@ -265,18 +264,18 @@ def _matrix_arrays(matrix: Matrix, like: Matrix) -> dict[str, NDArray[Any]]:
     return {"dense": dense, "kinds": np.array(kinds, dtype=str)}
 
 
-def _packed(arrays: dict[str, NDArray[Any]]) -> bytes:
+def _packed(arrays: dict[str, Array]) -> bytes:
     file = BytesIO()
     np.savez(file, allow_pickle=False, **arrays)
     return file.getvalue()
 
 
-def _unpacked(data: bytes) -> dict[str, NDArray[Any]]:
+def _unpacked(data: bytes) -> dict[str, Array]:
     with np.load(BytesIO(data), allow_pickle=False) as arrays:
         return dict(arrays)
 
 
-def _sample(summary: Summary, replies: list[bytes]) -> Table:
+def _sample(summary: Summary, replies: list[bytes]) -> CodedRows:
     """Return the sample of all rows from those of the partitions, coded by the classes of the Summary."""
     parts = [_unpacked(data) for data in replies]
     codes = []
@@ -288,19 +287,19 @@ def _sample(summary: Summary, replies: list[bytes]) -> Table:
     matrix = _joined(parts)
     most = sample_size(len(summary.classes), summary.n_features)
     if all(part["whole"] for part in parts) and len(all_codes) <= most:
-        return Table(matrix, all_codes, weights)
+        return CodedRows(matrix, all_codes, weights)
     rows = spread_rows(len(all_codes), weights, min(most, len(all_codes)))
     taken = matrix.take(rows)
     if isinstance(matrix, Gathered) and isinstance(taken, Dense):
         taken = Gathered(taken.array, matrix.like)
-    return Table(taken, all_codes[rows], None)
+    return CodedRows(taken, all_codes[rows], None)
 
 
 def _nothing() -> Dense:
     return Dense(np.zeros((0, 1)))
 
 
-def _joined(parts: list[dict[str, NDArray[Any]]]) -> Matrix:
+def _joined(parts: list[dict[str, Array]]) -> Matrix:
     if any("data" in part for part in parts):
         pieces = [
             sparse.csr_matrix((part["data"], part["indices"], part["indptr"]), shape=tuple(part["shape"]))

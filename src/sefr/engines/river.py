@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import exp
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from river import base
@@ -13,6 +13,7 @@ from .._rows.inputs import matrix_of
 from .._rows.labelled import Labelled
 from .._rows.labels import encode
 from .._summary.summary import Summary
+from .._system.types import Foreign, Label, Scale
 from .correction import Correction
 from .tally import Tally
 
@@ -65,10 +66,10 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
 
     def __init__(
         self,
-        scale: Any = "minmax",
+        scale: Scale = "minmax",
         epsilon: float = 1e-7,
         half_life: float | None = None,
-        drift_detector: Any = None,
+        drift_detector: Foreign = None,
         on_drift: str = "reset",
         drift_factor: float = 0.1,
         correct: bool = False,
@@ -94,7 +95,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     def _multiclass(self) -> bool:
         return True
 
-    def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: dict[Foreign, Foreign], y: Label, w: float = 1.0) -> None:
         """Learn a row; ``w`` is how often it counts."""
         if self.drift_detector is not None:
             self._look_for_drift(x, y)
@@ -102,7 +103,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         if self._correction is not None and w:
             self._correct(x, y, w)
 
-    def _correct(self, x: dict[Any, Any], y: Any, w: float) -> None:
+    def _correct(self, x: dict[Foreign, Foreign], y: Label, w: float) -> None:
         tally, correction = self._tally, cast(Correction, self._correction)
         values, n_classes, place = tally.values(x), len(tally.counts), tally.labels[y]
         if n_classes == 2 and not correction.places:
@@ -110,7 +111,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         elif n_classes > 1:
             correction.learn_of_many(values, place, n_classes, w)
 
-    def _look_for_drift(self, x: dict[Any, Any], y: Any) -> None:
+    def _look_for_drift(self, x: dict[Foreign, Foreign], y: Label) -> None:
         answer = self.predict_one(x)
         if answer is None:
             return
@@ -126,7 +127,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
                     self.drift_factor
                 )
 
-    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+    def predict_one(self, x: dict[Foreign, Foreign], **kwargs: Foreign) -> Foreign:
         """Return the label of a row; None before any row was learned."""
         order = self._tally.order
         if len(order) < 2:
@@ -134,7 +135,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         scores = self._scores(x)
         return order[scores.index(max(scores))][0] if len(order) > 2 else order[scores[1] > 0][0]
 
-    def _scores(self, x: dict[Any, Any]) -> list[float]:
+    def _scores(self, x: dict[Foreign, Foreign]) -> list[float]:
         """Return a score for each class in sorted order."""
         correction = self._correction
         if correction is None:
@@ -146,7 +147,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         scores = correction.scores(values)
         return [float(scores[k]) for _, k in order]
 
-    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+    def predict_proba_one(self, x: dict[Foreign, Foreign], **kwargs: Foreign) -> dict[Foreign, float]:
         """Return a number in [0, 1] for each label seen; they add up to 1."""
         order = self._tally.order
         if len(order) < 2:
@@ -159,7 +160,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         total = sum(powers)
         return {label: power / total for (label, _), power in zip(order, powers, strict=True)}
 
-    def learn_many(self, X: Any, y: Any) -> None:
+    def learn_many(self, X: Foreign, y: Label) -> None:
         """Learn a data frame's rows: equal to ``learn_one`` of each in turn, and faster."""
         n, width = X.shape
         if self.drift_detector is not None or self.correct or n * width <= FEW_CELLS:
@@ -176,7 +177,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         tally.absorb(summary, frame.columns)
         tally.age(1)
 
-    def _learn_each(self, X: Any, y: Any) -> None:
+    def _learn_each(self, X: Foreign, y: Label) -> None:
         """Learn rows one by one, after all of them were looked at: a batch is learned whole or not at all."""
         if hasattr(X, "to_dict") and hasattr(y, "tolist"):  # pandas, without a detour that costs as much
             rows, labels = _records(X), y.tolist()
@@ -190,14 +191,14 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
             for x, label in zip(rows, labels, strict=True):
                 self.learn_one(x, label)
 
-    def predict_many(self, X: Any) -> Any:
+    def predict_many(self, X: Foreign) -> Foreign:
         """Return the labels of a data frame's rows."""
         frame = into_frame(X)
         scores, labels = self._scores_of_many(frame)
         answers = [labels[k] for k in scores.argmax(axis=1)] if len(labels) else [None] * frame.shape[0]
         return to_native_series(np.array(answers), name=None, like=frame)
 
-    def predict_proba_many(self, X: Any) -> Any:
+    def predict_proba_many(self, X: Foreign) -> Foreign:
         """Return a column of numbers in [0, 1] for each label seen."""
         frame = into_frame(X)
         scores, labels = self._scores_of_many(frame)
@@ -207,7 +208,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         shares = powers / powers.sum(axis=1, keepdims=True)
         return to_native_frame({label: shares[:, k] for k, label in enumerate(labels)}, like=frame)
 
-    def _scores_of_many(self, frame: Any) -> tuple[Any, Sequence[Any]]:
+    def _scores_of_many(self, frame: Foreign) -> tuple[Foreign, Sequence[Foreign]]:
         labels = [label for label, _ in self._tally.order]
         n = frame.shape[0]
         if len(labels) < 2:
@@ -235,7 +236,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         self._tally.absorb(summary, features)
 
 
-def _records(X: Any) -> list[dict[Any, Any]]:
+def _records(X: Foreign) -> list[dict[Foreign, Foreign]]:
     """Return the rows of a pandas frame as dicts; where all are floats, without pandas' way per cell."""
     names = list(X.columns)
     if set(X.dtypes) == {np.dtype(np.float64)} and len(set(names)) == len(names):

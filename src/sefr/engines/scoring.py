@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._answers.probabilities import TemperatureScaling
+from .._system.types import Floats, Foreign, Label
 from ..classifier import SEFRClassifier
 from .dialects import DIALECTS, boolean_number, literal, number, quoted
 
-Floats = NDArray[np.float64]
 E = TypeVar("E")
 
 ROUNDING = 1e-9
@@ -103,7 +102,7 @@ def _calibration(clf: SEFRClassifier) -> TemperatureScaling:
     return scaling
 
 
-def _named(base: Floats, clf: SEFRClassifier) -> Any:
+def _named(base: Floats, clf: SEFRClassifier) -> Foreign:
     """Return one row under the names that the model knows its features by."""
     import pyarrow as pa
 
@@ -263,7 +262,7 @@ class Scoring:
         )
 
 
-def _label(label: Any, dialect: str) -> str:
+def _label(label: Label, dialect: str) -> str:
     """Return a class as a literal of its own type."""
     if isinstance(label, bool):
         return str(int(label)) if dialect == "sqlite" else str(label).upper()

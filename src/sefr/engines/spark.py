@@ -8,7 +8,7 @@ ones by our kernel, through Arrow.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -42,6 +42,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from .. import model_file
 from .._summary.summary import Summary
+from .._system.types import Expression, Fields, Foreign
 from ..classifier import SEFRClassifier
 from .columns import Columns, chosen
 from .error import EngineError
@@ -104,7 +105,7 @@ class _SEFRParams(
         """Set the column that probabilities are written to; "" for none."""
         return self._set(probabilityCol=value)  # type: ignore[no-any-return]
 
-    def _classifier_params(self) -> dict[str, Any]:
+    def _classifier_params(self) -> Fields:
         return {
             "epsilon": self.getOrDefault("epsilon"),
             "missing": self.getOrDefault("missing"),
@@ -113,7 +114,7 @@ class _SEFRParams(
         }
 
 
-def _scale(words: str) -> Any:
+def _scale(words: str) -> Expression:
     if words == "minmax":
         return words
     if words == "none":
@@ -165,7 +166,7 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
         self._set(**{name: value for name, value in self._input_kwargs.items() if value is not None})
 
     @keyword_only  # type: ignore[untyped-decorator]
-    def setParams(self, **params: Any) -> Self:  # noqa: N802
+    def setParams(self, **params: Expression) -> Self:  # noqa: N802
         """Set parameters, by the names that the constructor takes."""
         return self._set(**{k: v for k, v in self._input_kwargs.items() if v is not None})  # type: ignore[no-any-return]
 
@@ -193,7 +194,7 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
         """Set how often training may read the rows."""
         return self._set(passes=value)  # type: ignore[no-any-return]
 
-    def _fit(self, dataset: Any) -> SEFRModel:
+    def _fit(self, dataset: Foreign) -> SEFRModel:
         weight = self.getOrDefault("weightCol") if self.isDefined("weightCol") else None
         columns = chosen(ENGINE, dataset.columns, self.getLabelCol(), [self.getFeaturesCol()], weight or None)
         classifier = SEFRClassifier(**self._classifier_params())
@@ -275,7 +276,7 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
         """Return the model as a scikit-learn classifier."""
         return SEFRClassifier.from_fitted(self._classifier.fitted_, **self._classifier.get_params())
 
-    def _transform(self, dataset: Any) -> Any:
+    def _transform(self, dataset: Foreign) -> Expression:
         name = self.getFeaturesCol()
         if name not in dataset.columns:
             raise EngineError(
@@ -310,7 +311,7 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
             found = found.withColumn(probability, array_to_vector(F.array(*(p / total for p in powers))))
         return found.withColumn(raw, array_to_vector(scores)).drop(*names)
 
-    def _answer(self, scores: Any) -> Any:
+    def _answer(self, scores: Foreign) -> Expression:
         classes = self.summary.classes.tolist()
         text = isinstance(classes[0], str)
         labels = [F.lit(label if text else float(label)) for label in classes]
@@ -328,10 +329,10 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
         return _Reader()
 
 
-def _expressions(plan: Plan, features: Any) -> Any:
+def _expressions(plan: Plan, features: Foreign) -> Expression:
     """Return the scores as an array of one per class, by Spark alone; null where a row cannot be scored."""
 
-    def value(place: str) -> Any:
+    def value(place: str) -> Expression:
         return F.nullif(F.get(features, F.lit(int(place))), F.lit(float("nan")))
 
     scores = spark_scores(plan, value)
@@ -342,7 +343,7 @@ def _expressions(plan: Plan, features: Any) -> Any:
     return F.when(sound, F.array(*both))
 
 
-def _kernel(classifier: SEFRClassifier) -> Any:
+def _kernel(classifier: SEFRClassifier) -> Expression:
     """Return a column function: features to one score per class, null where they cannot be scored."""
     model = model_file.dump(classifier)
     models: list[SEFRClassifier] = []
@@ -358,7 +359,7 @@ def _kernel(classifier: SEFRClassifier) -> Any:
     return F.arrow_udf(scores, T.ArrayType(T.DoubleType()))
 
 
-def _scores(model: SEFRClassifier, features: pa.Array) -> tuple[Any, Any]:
+def _scores(model: SEFRClassifier, features: pa.Array) -> tuple[Expression, Expression]:
     """Return the scores of every row, and which rows could not be scored."""
     width = model.n_features_in_
     lengths = pc.fill_null(pc.list_value_length(features), -1).to_numpy(zero_copy_only=False)

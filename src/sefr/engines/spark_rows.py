@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from .._summary.summary import Summary
+from .._system.types import Foreign
 from .batches import summary_of_batches
 from .columns import Columns
 from .error import EngineError, spoken_by
@@ -32,7 +33,7 @@ BATCH_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"
 BATCH_BYTES = 32 << 20
 
 
-def summary_of_spark(frame: Any, columns: Columns, *, missing: str = "error") -> Summary:
+def summary_of_spark(frame: Foreign, columns: Columns, *, missing: str = "error") -> Summary:
     """Return the Summary of a Spark DataFrame's rows, added up by our kernel in the executors."""
     return SparkRows(frame, columns).summary(missing)
 
@@ -40,7 +41,7 @@ def summary_of_spark(frame: Any, columns: Columns, *, missing: str = "error") ->
 class SparkRows:
     """The rows of a Spark data frame; inside ``with`` Spark keeps them between the passes."""
 
-    def __init__(self, frame: Any, columns: Columns) -> None:
+    def __init__(self, frame: Foreign, columns: Columns) -> None:
         refuse_types(frame, columns)
         self.columns = columns
         self.session = frame.sparkSession
@@ -83,7 +84,7 @@ _SIZES: WeakKeyDictionary[Any, _BatchSize] = WeakKeyDictionary()
 
 
 @contextmanager
-def _small_batches(session: Any) -> Iterator[None]:
+def _small_batches(session: Foreign) -> Iterator[None]:
     """Let Spark cut batches by size too: 10,000 rows of 5,000 features would be 400 MB in every executor.
 
     The setting belongs to the session: the first of several threads changes it, the last one restores it.
@@ -107,16 +108,16 @@ def _small_batches(session: Any) -> Iterator[None]:
                     session.conf.set(BATCH_SETTING, size.before)
 
 
-def _bytes(data: Any) -> bytes | None:
+def _bytes(data: Foreign) -> bytes | None:
     return None if data is None else bytes(data)
 
 
-def column_of(frame: Any, name: str) -> Any:
+def column_of(frame: Foreign, name: str) -> Foreign:
     """Return a column whose name may have dots and backticks."""
     return frame["`" + name.replace("`", "``") + "`"]
 
 
-def refuse_types(frame: Any, columns: Columns) -> None:
+def refuse_types(frame: Foreign, columns: Columns) -> None:
     """Raise an error that names the first feature or weight that is neither a number nor a vector."""
     kinds = {field.name: field.dataType for field in frame.schema.fields}
     plain = len(columns.features) > 1
@@ -133,7 +134,7 @@ def refuse_types(frame: Any, columns: Columns) -> None:
             raise EngineError(f"{columns.engine}: column {name!r} is {kind.simpleString()}, not {wanted}")
 
 
-def _shipped(frame: Any, name: str) -> Any:
+def _shipped(frame: Foreign, name: str) -> Foreign:
     """Return a column as Arrow carries it: a vector as a struct without null lists.
 
     Spark takes four times as long to write a null list of indices as to write an empty one.

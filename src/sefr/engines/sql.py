@@ -18,13 +18,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
-from .aggregates import Table, distinct_labels
+from .._system.types import Foreign, Label
+from .aggregates import Aggregates, distinct_labels
 from .columns import Columns
 from .dialects import CARRIED, DIALECTS, FIELDS, WRITERS, ansi, carried, quoted
 from .error import EngineError, spoken_by
@@ -68,7 +68,7 @@ class Query:
         return ".".join(map(quoted, self.table.split(".")))
 
 
-def summary_of_result(result: Any, *, missing: str = "error") -> Summary:
+def summary_of_result(result: Foreign, *, missing: str = "error") -> Summary:
     """Return the Summary in the result of a query; see ``Summary.of_query``."""
     engine, names, rows = _rows(result)
     if "model" in names:
@@ -76,13 +76,13 @@ def summary_of_result(result: Any, *, missing: str = "error") -> Summary:
     return _summary(engine, _cells(engine, names, rows), missing)
 
 
-def summaries_of_result(result: Any, *, missing: str = "error") -> dict[Any, Summary]:
+def summaries_of_result(result: Foreign, *, missing: str = "error") -> dict[Foreign, Summary]:
     """Return the Summaries in the result of a query with a group, by the values of its column."""
     engine, names, rows = _rows(result)
     if "model" not in names:
         raise EngineError(f"{engine}: the result has no column 'model'; its columns are {names}")
     at = names.index("model")
-    groups: dict[Any, list[Sequence[Any]]] = {}
+    groups: dict[Foreign, list[Sequence[Foreign]]] = {}
     for row in rows:
         groups.setdefault(row[at], []).append(row)
     if not groups:
@@ -93,7 +93,7 @@ def summaries_of_result(result: Any, *, missing: str = "error") -> dict[Any, Sum
     }
 
 
-def _cells(engine: str, names: list[str], rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
+def _cells(engine: str, names: list[str], rows: Iterable[Sequence[Foreign]]) -> list[list[Foreign]]:
     """Return the fields of each row of a result."""
     if absent := [name for name in FIELDS if name not in names]:
         raise EngineError(f"{engine}: the result has no column {absent[0]!r}; its columns are {names}")
@@ -101,7 +101,7 @@ def _cells(engine: str, names: list[str], rows: Iterable[Sequence[Any]]) -> list
     return [[row[i] for i in at] for row in rows]
 
 
-def _summary(engine: str, cells: list[list[Any]], missing: str) -> Summary:
+def _summary(engine: str, cells: list[list[Foreign]], missing: str) -> Summary:
     if not cells:
         raise EngineError(f"{engine}: the table has no rows")
     places = {str(feature): int(place) for _, feature, place, *_ in cells}
@@ -125,7 +125,7 @@ def _summary(engine: str, cells: list[list[Any]], missing: str) -> Summary:
         counts[k] = float(class_rows)
         parts[:, k, j] = _numbers(values, str(feature), engine)
     gaps, present, origin, total, low, high = parts
-    table = Table(columns, classes, counts, present, gaps, total, low, high)
+    table = Aggregates(columns, classes, counts, present, gaps, total, low, high)
     table.refuse(missing)
     sums = DoubleDouble(present) * origin + DoubleDouble(total) if origin.any() else DoubleDouble(total)
     table.sums = sums.head
@@ -133,7 +133,7 @@ def _summary(engine: str, cells: list[list[Any]], missing: str) -> Summary:
     return table.summary(sums)
 
 
-def _numbers(values: Sequence[Any], feature: str, engine: str) -> list[float]:
+def _numbers(values: Sequence[Label], feature: str, engine: str) -> list[float]:
     """Return missing, present, origin, total, low, high; no value at all is no sum and no extreme."""
     numbers = []
     for value, empty in zip(values, (0.0, 0.0, 0.0, 0.0, np.inf, -np.inf), strict=True):
@@ -146,7 +146,7 @@ def _numbers(values: Sequence[Any], feature: str, engine: str) -> list[float]:
     return numbers
 
 
-def _warn_of_lost_bits(table: Table, origin: Any) -> None:
+def _warn_of_lost_bits(table: Aggregates, origin: Foreign) -> None:
     near = [j for j in table.delicate() if not origin[:, j].any() and not _whole(table, j)]
     if near:
         name, low = table.columns.features[near[0]], table.low[:, near[0]].min()
@@ -157,7 +157,7 @@ def _warn_of_lost_bits(table: Table, origin: Any) -> None:
         )
 
 
-def _whole(table: Table, feature: int) -> bool:
+def _whole(table: Aggregates, feature: int) -> bool:
     """Say whether a sum lost nothing, as far as can be told: whole numbers below 2**53."""
     sums = table.sums[:, feature]
     ends = np.concatenate([table.low[:, feature], table.high[:, feature]])
@@ -167,7 +167,7 @@ def _whole(table: Table, feature: int) -> bool:
     )
 
 
-def _rows(result: Any) -> tuple[str, list[str], Iterable[Sequence[Any]]]:
+def _rows(result: Foreign) -> tuple[str, list[str], Iterable[Sequence[Foreign]]]:
     """Return the engine's name, the names of the columns and the rows of whatever holds a result."""
     engine = type(result).__module__.split(".")[0].lstrip("_")
     with spoken_by(engine, "read the result of the query"):

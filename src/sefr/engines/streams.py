@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .._system.types import Foreign, Label
 from .columns import counted_names
 from .dialects import quoted
 from .error import EngineError, spoken_by
@@ -26,7 +27,7 @@ class ArrowStream:
 
     engine = "pyarrow"
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: Foreign) -> None:
         self.source = source
         self.schema: pa.Schema = getattr(source, "schema", None) or source.dataset_schema
         self.once = not hasattr(source, "to_batches")
@@ -55,7 +56,7 @@ class ArrowStream:
         yield from self.source.to_batches(columns=list(names), batch_size=rows)
 
 
-def arrow_stream(source: Any) -> ArrowStream | None:
+def arrow_stream(source: Foreign) -> ArrowStream | None:
     """Return Arrow data that is no frame as a stream; None for anything else."""
     arrow = sys.modules.get("pyarrow")
     if arrow is not None and isinstance(source, arrow.RecordBatchReader):
@@ -66,7 +67,7 @@ def arrow_stream(source: Any) -> ArrowStream | None:
     return None
 
 
-def foreign_stream(source: Any) -> ArrowStream | None:
+def foreign_stream(source: Foreign) -> ArrowStream | None:
     """Return what is no frame but has Arrow's C stream interface; None for anything else."""
     if not hasattr(source, "__arrow_c_stream__"):
         return None
@@ -76,7 +77,9 @@ def foreign_stream(source: Any) -> ArrowStream | None:
         return ArrowStream(pa.RecordBatchReader.from_stream(source))
 
 
-def frame_batches(table: Any, names: Sequence[str], rows: int, *, ordered: bool = False) -> Batches | None:
+def frame_batches(
+    table: Foreign, names: Sequence[str], rows: int, *, ordered: bool = False
+) -> Batches | None:
     """Return the batches of some columns of a narwhals frame; None for a frame on a cluster.
 
     ``ordered`` keeps the rows in the order that the engine has them in, for passes that must see the same.
@@ -94,7 +97,7 @@ def frame_batches(table: Any, names: Sequence[str], rows: int, *, ordered: bool 
     return _eager_batches(table, names, rows)
 
 
-def _duckdb_batches(relation: Any, names: Sequence[str], rows: int) -> Batches:
+def _duckdb_batches(relation: Foreign, names: Sequence[str], rows: int) -> Batches:
     # Quoted names: narwhals makes an expression per column, which takes 9 times as long for 2,000 of them.
     chosen = relation.project(", ".join(map(quoted, names)))
     read = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader  # DuckDB before 1.4
@@ -102,21 +105,21 @@ def _duckdb_batches(relation: Any, names: Sequence[str], rows: int) -> Batches:
         yield from reader
 
 
-def _polars_batches(frame: Any, rows: int, ordered: bool) -> Batches:
+def _polars_batches(frame: Foreign, rows: int, ordered: bool) -> Batches:
     for piece in frame.collect_batches(chunk_size=rows, maintain_order=ordered, engine="streaming"):
         yield from piece.to_arrow().to_batches()
 
 
-def _ibis_batches(table: Any, names: Sequence[str], rows: int) -> Batches:
+def _ibis_batches(table: Foreign, names: Sequence[str], rows: int) -> Batches:
     # Not to_pyarrow_batches, which Ibis 12 has not for DuckDB 2.
     yield from table.select(*names).to_pyarrow().to_batches(max_chunksize=rows)
 
 
-def _eager_batches(table: Any, names: Sequence[str], rows: int) -> Batches:
+def _eager_batches(table: Foreign, names: Sequence[str], rows: int) -> Batches:
     yield from table.select(names).to_arrow().to_batches(max_chunksize=rows)
 
 
-def refuse_duplicates(engine: str, names: Sequence[Any]) -> None:
+def refuse_duplicates(engine: str, names: Sequence[Label]) -> None:
     """Raise an error where two columns of a table have the same name: which one is meant, nobody can say."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)

@@ -13,14 +13,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
+from .._system.types import Floats, Foreign, Label, Scale
 from .._weights.hyperplanes import Scaling
 from .._weights.solve import scaling_of, weights_and_midpoints
 
-Floats = NDArray[np.float64]
 Name = Hashable
 Row = Mapping[Any, Any]
 
@@ -37,7 +36,9 @@ NARROW = 1000
 class Tally:
     """Counts, sums and extremes of a stream of rows; the same as a Summary's, to be changed in place."""
 
-    def __init__(self, scale: Any = "minmax", epsilon: float = 1e-7, half_life: float | None = None) -> None:
+    def __init__(
+        self, scale: Scale = "minmax", epsilon: float = 1e-7, half_life: float | None = None
+    ) -> None:
         self.range = _known_range(scale)
         self.scale = scale
         self.epsilon = epsilon
@@ -53,7 +54,7 @@ class Tally:
         self.unit = 1.0  # what a row learned now counts, in the sums
         self._solved: _Solved | None = None
 
-    def learn(self, x: Row, y: Any, weight: float = 1.0) -> None:
+    def learn(self, x: Row, y: Label, weight: float = 1.0) -> None:
         """Add a row; one that cannot be added changes nothing."""
         values = self.values(x)
         if weight != 1.0 and not 0 <= weight < inf:
@@ -61,7 +62,7 @@ class Tally:
         if weight:
             self.add(values, y, weight)
 
-    def add(self, values: Row, y: Any, weight: float = 1.0) -> None:
+    def add(self, values: Row, y: Label, weight: float = 1.0) -> None:
         """Add a row that was looked at."""
         k = self.labels.get(y)
         if k is None:
@@ -84,7 +85,7 @@ class Tally:
         if self.growth != 1.0:
             self.age(1)
 
-    def check(self, x: Row, y: Any) -> Row:
+    def check(self, x: Row, y: Label) -> Row:
         """Return the values of a row; raise an error for one that ``learn`` would refuse."""
         if y is None or y != y:
             raise ValueError("river: the row has no label")
@@ -115,7 +116,7 @@ class Tally:
             values[name] = value
         return values
 
-    def _new_class(self, y: Any) -> int:
+    def _new_class(self, y: Label) -> int:
         if y is None or y != y:
             raise ValueError("river: the row has no label")
         try:
@@ -322,7 +323,7 @@ class _Solved:
         return np.asarray(np.where(here, x, 0.0) @ weights.T - here @ (weights * midpoints).T)
 
 
-def _known_range(scale: Any) -> tuple[float, float] | None:
+def _known_range(scale: Foreign) -> tuple[float, float] | None:
     if scale == "minmax":
         return None
     if scale is None:

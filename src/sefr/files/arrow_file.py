@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import pyarrow as pa
 from pyarrow import ipc
 
+from .._system.types import Foreign
 from .reader import DAMAGE, Reader, SourceError, as_wanted, batch_rows, checked_names, first_line, kind_of
 from .source import Source
 
@@ -57,7 +57,7 @@ class ArrowReader(Reader):
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     @staticmethod
-    def _open(content: mmap.mmap, fields: list[int] | None = None) -> Any:
+    def _open(content: mmap.mmap, fields: list[int] | None = None) -> Foreign:
         buffer = pa.BufferReader(pa.py_buffer(content))
         options = ipc.IpcReadOptions(included_fields=fields, use_threads=False)
         if content[:6] == b"ARROW1":

@@ -7,11 +7,12 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from .._system.types import Foreign
 from .reader import TEXT, Reader, SourceError, check_width, checked_names, first_line, kind_of
 from .source import LONGEST_LINE, NulByteError, Source, Stream, lines_of
 
@@ -175,7 +176,7 @@ class CsvReader(Reader):
 
     def _reader(
         self, source: pa.NativeFile, types: Mapping[str, pa.DataType], names: list[str], block: int
-    ) -> Any:
+    ) -> Foreign:
         return arrow_csv.open_csv(
             source,
             read_options=arrow_csv.ReadOptions(column_names=self._names, block_size=block, use_threads=False),

@@ -11,10 +11,11 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
 
+from .._system.types import Foreign
 from .reader import SourceError, first_line
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Stream(io.RawIOBase):
         raw = _opened(path)
         self._counted = _Counted(raw)
         buffered = io.BufferedReader(self._counted, CHUNK)
-        self._inner: Any = buffered
+        self._inner: Foreign = buffered
         try:
             start = buffered.peek(4)[:4]
         except OSError as error:
@@ -155,7 +156,7 @@ class Stream(io.RawIOBase):
         """Leave out bytes that ``head`` has shown."""
         self._at += length
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: Foreign) -> int:
         """Fill a buffer; return the number of bytes."""
         wanted = len(buffer)
         if self._at < len(self._head):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,8 @@ from sefr.paper.datasets.catalogue import GISETTE_PART
 from sefr.paper.journal import WHOLE, Key, Row
 from sefr.paper.measurement import quality
 from sefr.paper.protocol import Data, Split, split, splits
+
+from .._system.types import Foreign
 
 VARIANTS = ("float", "uint8", "int8")
 
@@ -59,7 +60,7 @@ def _fold(variant: str, fold: Split) -> tuple[float, float]:
         model = SEFRClassifier().fit(fold.X_train, fold.y_train)
         return quality(fold.y_test, model.predict(fold.X_test))
     model = SEFRClassifier(scale=(0, 255)).fit(as_bytes(fold.X_train), fold.y_train)
-    predict: Any = model.predict
+    predict: Foreign = model.predict
     if variant == "int8":
         twin = _twin()
         if twin is None:
@@ -68,7 +69,7 @@ def _fold(variant: str, fold: Split) -> tuple[float, float]:
     return quality(fold.y_test, predict(as_bytes(fold.X_test)))
 
 
-def _twin() -> Any:
+def _twin() -> Foreign:
     try:
         return getattr(import_module("sefr.device"), "Twin", None)
     except ImportError:

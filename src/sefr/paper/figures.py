@@ -6,7 +6,7 @@ import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from sefr.paper.journal import Row
 from sefr.paper.methods import METHODS
 from sefr.paper.tables import Cell
 
-from .._system.types import Fields
+from .._system.types import Fields, Foreign
 
 if TYPE_CHECKING:
     pass
@@ -46,7 +46,9 @@ _STYLE = {
 
 
 @contextmanager
-def _drawing(name: str, width: float, height: float, **grid: Any) -> Iterator[tuple[Any, Any, io.StringIO]]:
+def _drawing(
+    name: str, width: float, height: float, **grid: Foreign
+) -> Iterator[tuple[Foreign, Foreign, io.StringIO]]:
     """Yield (figure, axes, text); the text is the SVG once the block has ended."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -202,7 +204,9 @@ def overview(
     return text.getvalue()
 
 
-def _overview_panel(axis: Any, cells: dict[tuple[str, str], dict[str, Cell]], name: str, title: str) -> None:
+def _overview_panel(
+    axis: Foreign, cells: dict[tuple[str, str], dict[str, Cell]], name: str, title: str
+) -> None:
     for method in METHODS:
         found = cells.get((name, method))
         if found is None or found["seconds"].ours is None:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Self
+from typing import Self
 
-from .._system.types import Array, Estimator
+from .._system.types import Array, Estimator, Foreign
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,19 @@ class TwoPass:
         return self.model_.predict(X)
 
 
-def _lightgbm(seed: int) -> Any:
+def _lightgbm(seed: int) -> Foreign:
     from lightgbm import LGBMClassifier
 
     return LGBMClassifier(n_jobs=1, verbose=-1, random_state=seed)
 
 
-def _xgboost(seed: int) -> Any:
+def _xgboost(seed: int) -> Foreign:
     from xgboost import XGBClassifier
 
     return XGBClassifier(n_jobs=1, random_state=seed)
 
 
-def _catboost(seed: int) -> Any:
+def _catboost(seed: int) -> Foreign:
     from catboost import CatBoostClassifier
 
     return CatBoostClassifier(
@@ -68,38 +68,38 @@ def _catboost(seed: int) -> Any:
     )
 
 
-def _decision_tree(seed: int) -> Any:
+def _decision_tree(seed: int) -> Foreign:
     from sklearn.tree import DecisionTreeClassifier
 
     return DecisionTreeClassifier(random_state=seed)
 
 
-def _random_forest(seed: int) -> Any:
+def _random_forest(seed: int) -> Foreign:
     from sklearn.ensemble import RandomForestClassifier
 
     return RandomForestClassifier(n_jobs=1, random_state=seed)
 
 
-def _naive_bayes(seed: int) -> Any:
+def _naive_bayes(seed: int) -> Foreign:
     from sklearn.naive_bayes import GaussianNB
 
     return GaussianNB()
 
 
-def _svm(seed: int) -> Any:
+def _svm(seed: int) -> Foreign:
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.svm import SVC
 
     return OneVsRestClassifier(SVC(kernel="linear"))
 
 
-def _sefr(seed: int) -> Any:
+def _sefr(seed: int) -> Foreign:
     from sefr import SEFRClassifier
 
     return SEFRClassifier()
 
 
-def _two_pass(seed: int) -> Any:
+def _two_pass(seed: int) -> Foreign:
     return TwoPass()
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -17,7 +16,7 @@ from sefr.paper.journal import WHOLE, Key, Row
 from sefr.paper.measurement import quality
 from sefr.paper.protocol import Data, splitter
 
-from .._system.types import Array
+from .._system.types import Array, Foreign
 
 OURS = "ours"
 
@@ -72,7 +71,7 @@ def _meaningless(variant: str, data: Data) -> str:
     return ""
 
 
-def _splitter(key: Key) -> Any:
+def _splitter(key: Key) -> Foreign:
     if key.variant == "not_stratified":
         return KFold(key.folds, shuffle=True, random_state=key.seed)
     if key.variant == "not_shuffled":
@@ -91,7 +90,7 @@ def _answer(variant: str, X: Array, y: Array, X_test: Array) -> Array:
     return np.asarray(model.predict(X_test))
 
 
-def _by_gap(model: Any, X: Array, y: Array, X_test: Array) -> Array:
+def _by_gap(model: Foreign, X: Array, y: Array, X_test: Array) -> Array:
     """Answer with the lowest e_k / (tau_pos - tau_neg), e_k being the paper's score of classifier k."""
     trained = -model.decision_function(X)
     gaps = [

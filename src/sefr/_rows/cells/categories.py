@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._system.types import Rows
+from ..._system.types import Foreign, Rows
 
 # A cell per category, one for all others and one for missing values have numbers below 256.
 MOST_CATEGORIES = 254
 
 
-class Categories(tuple[Any, ...]):
+class Categories(tuple[Foreign, ...]):
     """The categories of a feature, in the order of its cells; a last cell is for any other value.
 
     Examples
@@ -29,7 +27,7 @@ class Categories(tuple[Any, ...]):
         return f"Categories({list(self)!r})"
 
 
-def is_categorical(dtype: Any) -> bool:
+def is_categorical(dtype: Foreign) -> bool:
     """Say whether a column has categories: of pandas or Polars, or a dictionary of Arrow."""
     return dtype in (nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
 
@@ -50,7 +48,7 @@ def categories_of(X: Rows) -> dict[int, Categories]:
     }
 
 
-def _categories(series: Any) -> Categories:
+def _categories(series: Foreign) -> Categories:
     native = series.to_native()
     declared = getattr(getattr(native, "cat", None), "categories", None)
     if declared is not None and nw.dependencies.is_pandas_series(native):
@@ -61,7 +59,7 @@ def _categories(series: Any) -> Categories:
         values = sorted({value for value in series.to_list() if value is not None})
     if len(values) <= MOST_CATEGORIES:
         return Categories(values)
-    often: dict[Any, int] = dict.fromkeys(values, 0)
+    often: dict[Foreign, int] = dict.fromkeys(values, 0)
     for value in series.to_list():
         if value in often:
             often[value] += 1
@@ -69,9 +67,9 @@ def _categories(series: Any) -> Categories:
     return Categories(value for value in values if value in kept)
 
 
-def category_codes(series: Any, categories: Categories) -> NDArray[np.float64]:
+def category_codes(series: Foreign, categories: Categories) -> NDArray[np.float64]:
     """Return the number of each value among the categories, their count for an unknown one, NaN for none."""
-    place: dict[Any, float] = {value: float(code) for code, value in enumerate(categories)}
+    place: dict[Foreign, float] = {value: float(code) for code, value in enumerate(categories)}
     unknown = float(len(categories))
     return np.array(
         [

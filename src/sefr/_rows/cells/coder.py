@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._system.types import Floats
+from ..._system.types import Floats, Foreign
 from ..._system.value import Value
 from .categories import MOST_CATEGORIES, Categories
 
@@ -105,7 +104,7 @@ class Coder(Value):
         return cells
 
 
-def check_bins(bins: Any) -> None:
+def check_bins(bins: Foreign) -> None:
     """Raise an error for a setting of bins that has no meaning."""
     if bins is None:
         return
@@ -119,7 +118,7 @@ def check_bins(bins: Any) -> None:
         _check_part(part, j)
 
 
-def _check_part(part: Any, feature: int) -> None:
+def _check_part(part: Foreign, feature: int) -> None:
     if isinstance(part, Categories):
         if len(part) > MOST_CATEGORIES or len(set(part)) < len(part):
             raise ValueError(
@@ -140,7 +139,7 @@ def _check_part(part: Any, feature: int) -> None:
         raise ValueError(f"bins: feature {feature} has {len(edges)} edges, more than {MOST_CELLS - 1}")
 
 
-def given_coder(bins: Sequence[Any], n_features: int, *, missing: bool) -> Coder:
+def given_coder(bins: Sequence[Foreign], n_features: int, *, missing: bool) -> Coder:
     """Return the coder of edges that were given for every feature."""
     check_bins(bins)
     if len(bins) != n_features:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ... import _native
-from ..._system.types import Floats, Indices
+from ..._system.types import Floats, Foreign, Indices
 from ..labelled import Labelled
 from ..matrix import Matrix
 from ..ranges import known_ranges
@@ -28,12 +28,12 @@ GOLDEN = (5**0.5 - 1) / 2
 class Cut(NamedTuple):
     """How features are to be cut: the settings of a model that say so."""
 
-    bins: Any
-    scale: Any
+    bins: Foreign
+    scale: Foreign
     missing: str
 
     @classmethod
-    def of(cls, bins: Any, scale: Any, missing: str) -> Cut | None:
+    def of(cls, bins: Foreign, scale: Foreign, missing: str) -> Cut | None:
         """Return the settings, or None where features are not cut."""
         return None if bins is None else cls(bins, scale, missing)
 

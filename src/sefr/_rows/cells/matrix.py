@@ -6,13 +6,12 @@ import functools
 from collections.abc import Iterator
 from functools import cached_property
 from operator import add
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import _native
-from ..._system.types import Floats, Indices
+from ..._system.types import Floats, Foreign, Indices
 from ..matrix import (
     Columns,
     Dense,
@@ -67,7 +66,7 @@ class Cells(Matrix):
     def _cut(self) -> tuple[Floats, NDArray[np.int64], bool]:
         return self.coder.edges, self.coder.starts, self.coder.missing
 
-    def _operands(self, rows: Indices | None = None) -> Iterator[tuple[slice, Any]]:
+    def _operands(self, rows: Indices | None = None) -> Iterator[tuple[slice, Foreign]]:
         """Yield the values as the kernels read them, each part with its place."""
         matrix = self.matrix
         if rows is None and isinstance(matrix, Columns):
@@ -86,7 +85,7 @@ class Cells(Matrix):
         parts = (self._count(values, groups.take(rows), n_threads) for rows, values in self._operands())
         return functools.reduce(add, parts)
 
-    def _count(self, values: Any, groups: Grouping, n_threads: int) -> Raw:
+    def _count(self, values: Foreign, groups: Grouping, n_threads: int) -> Raw:
         codes, weights, n_classes, n_folds = groups
         sums, counts = np.empty((n_classes * n_folds, self.shape[1])), np.empty(n_classes * n_folds)
         finite = _native.count_cells(values, *self._cut, codes, weights, sums, counts, n_threads)

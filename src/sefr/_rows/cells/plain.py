@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from ..._system.types import Fields
+from ..._system.types import Fields, Foreign
 from .categories import Categories
 from .coder import Coder, given_coder
 
 
-def plain_parts(parts: Sequence[Any]) -> list[Any]:
+def plain_parts(parts: Sequence[Foreign]) -> list[Foreign]:
     """Return the edges of each feature as a list, or its categories as ``{"categories": [...]}``."""
     return [
         {"categories": [_plain(value) for value in part]}
@@ -22,21 +21,21 @@ def plain_parts(parts: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Foreign) -> Foreign:
     value = value.item() if isinstance(value, np.generic) else value
     if type(value) not in (str, int, float, bool):
         raise TypeError(f"a category of type {type(value).__name__} cannot be saved; use text or numbers")
     return value
 
 
-def parts_of(plain: Any) -> list[Any]:
+def parts_of(plain: Foreign) -> list[Foreign]:
     """Return what ``plain_parts`` was made of; ``ValueError`` for anything else."""
     if not isinstance(plain, list):
         raise ValueError("bins must be a list with an entry per feature")
     return [_part(entry, j) for j, entry in enumerate(plain)]
 
 
-def _part(entry: Any, feature: int) -> Any:
+def _part(entry: Foreign, feature: int) -> Foreign:
     if isinstance(entry, dict):
         values = entry.get("categories") if len(entry) == 1 else None
         if not isinstance(values, list) or any(type(v) not in (str, int, float, bool) for v in values):
@@ -52,7 +51,7 @@ def plain_coder(coder: Coder) -> Fields:
     return {"missing": coder.missing, "edges": plain_parts(coder.parts)}
 
 
-def coder_of(plain: Any, n_features: int) -> Coder:
+def coder_of(plain: Foreign, n_features: int) -> Coder:
     """Return the coder that ``plain_coder`` was made of; ``ValueError`` for anything else."""
     if (
         not isinstance(plain, dict)

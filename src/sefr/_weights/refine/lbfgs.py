@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ..._rows.labelled import Table
+from ..._rows.labelled import CodedRows
 from ..._rows.matrix import Gradient, LinearModel, WeightedRows
 from ..._system.types import Floats
 
@@ -117,7 +117,7 @@ class Penalty:
 class RowSource(NamedTuple):
     """The rows, anew for each pass, and the weight of a row of each class."""
 
-    tables: Callable[[], Iterable[Table]]
+    tables: Callable[[], Iterable[CodedRows]]
     class_weights: Floats
     n_threads: int
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._rows.labelled import Table
+from ..._rows.labelled import CodedRows
 from ..._rows.matrix import blas_threads
 from ..._summary.summary import Summary
 from ..._system.types import Array, Floats
@@ -58,8 +58,8 @@ class TrainingRows(NamedTuple):
     ``class_weight`` (K,) says how often the rows of each class count; None: as they come.
     """
 
-    tables: Callable[[], Iterable[Table]]
-    sampled: Table
+    tables: Callable[[], Iterable[CodedRows]]
+    sampled: CodedRows
     n_threads: int = 1
     class_weight: Floats | None = None
 
@@ -202,7 +202,7 @@ def _at_base_rates(space: Space | StepSpace, base_rates: Floats, origin: Floats)
     return Evaluated(origin, float(-(base_rates @ np.log(base_rates))), gradient)
 
 
-def _leave_one_out(objective: Objective, point: Floats, sampled: Table) -> HeldOut:
+def _leave_one_out(objective: Objective, point: Floats, sampled: CodedRows) -> HeldOut:
     """Return the sample's scores as if each row had been left out.
 
     How far one row can have moved the weights depends on how many directions the rows share: for rows of

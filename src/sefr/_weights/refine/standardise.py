@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._rows.labelled import Table
+from ..._rows.labelled import CodedRows
 from ..._rows.matrix import Gradient, LinearModel, Sparse, Standardisation
 from ..._system.types import Floats
 from ..hyperplanes import Hyperplanes, Scaling
@@ -96,7 +96,7 @@ class ClassMeans(NamedTuple):
 
 
 def standardise(
-    classes: ClassMeans, scaling: Scaling, sampled: Table, n_before: float
+    classes: ClassMeans, scaling: Scaling, sampled: CodedRows, n_before: float
 ) -> tuple[Space, Sample]:
     """Return the space of the scaled features, and the sampled rows in it.
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._rows.cells import Coder
-from ..._rows.labelled import Table
+from ..._rows.labelled import CodedRows
 from ..._rows.matrix import Gradient, LinearModel, Matrix, Standardisation
 from ..._system.types import Floats
 from ..hyperplanes import Hyperplanes
@@ -166,7 +166,7 @@ class CellSample:
         return self.matrix.scores(np.ascontiguousarray(table), base)[:, 0]
 
 
-def step_space(classes: ClassMeans, coder: Coder, sampled: Table) -> tuple[StepSpace, CellSample]:
+def step_space(classes: ClassMeans, coder: Coder, sampled: CodedRows) -> tuple[StepSpace, CellSample]:
     """Return the space of the steps between the cells of a coder, and the sampled rows in it."""
     steps, shares = Steps.of(coder), classes.mean()
     mean = steps.reached(shares[None])[0]

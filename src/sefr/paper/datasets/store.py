@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -19,7 +18,7 @@ from platformdirs import user_cache_path
 from sefr._system.atomic_file import atomic_file
 from sefr.paper.datasets.catalogue import NAMES, Entry, entry
 
-from ..._system.types import Array, Fields
+from ..._system.types import Array, Fields, Foreign
 
 _ROWS_PER_BLOCK = 256  # of float64: 10 MB for the widest dataset
 
@@ -129,7 +128,7 @@ def load(name: str, *, download: bool = True) -> Dataset:
 
 def digest(X: Array, y: Array) -> str:
     """Return the sha256 of the values: X row by row as little-endian float64, then the rank of each label."""
-    rows: Any = scipy.sparse.csr_matrix(X) if scipy.sparse.issparse(X) else np.asarray(X)
+    rows: Foreign = scipy.sparse.csr_matrix(X) if scipy.sparse.issparse(X) else np.asarray(X)
     state = hashlib.sha256(repr(tuple(map(int, rows.shape))).encode())
     for start in range(0, rows.shape[0], _ROWS_PER_BLOCK):
         block = rows[start : start + _ROWS_PER_BLOCK]

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .._system.colours import AGAINST, AGAINST_DARK, FOR, FOR_DARK, NEUTRAL, NEUTRAL_DARK, channels
-from .._system.types import Array, Fields
-from ..classifier import SEFRClassifier
-from ..displays import (
+from ._answers.page import environment, template
+from ._system.colours import AGAINST, AGAINST_DARK, FOR, FOR_DARK, NEUTRAL, NEUTRAL_DARK, channels
+from ._system.types import Array, Fields
+from .classifier import SEFRClassifier
+from .displays import (
     check_image,
     depths,
     effects,
@@ -23,7 +24,6 @@ from ..displays import (
     strongest_features,
     subjects,
 )
-from .page import environment, template
 
 MOST_FEATURES = 2_000
 MOST_RECORDS = 200

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._system.types import Array
-from ..classifier import SEFRClassifier
-from .fitted import Fitted
+from ._answers.fitted import Fitted
+from ._system.types import Array, Foreign
+from .classifier import SEFRClassifier
 
 OPSET = 17
 
@@ -79,13 +78,13 @@ def to_onnx(clf: SEFRClassifier) -> bytes:
 class _Graph:
     """Nodes and constants in the making."""
 
-    def __init__(self, helper: Any, int64: int) -> None:
+    def __init__(self, helper: Foreign, int64: int) -> None:
         self.helper = helper
         self.int64 = int64
         self.nodes: list[object] = []
         self.initializers: list[object] = []
 
-    def node(self, operator: str, inputs: list[str], output: str, **attributes: Any) -> str:
+    def node(self, operator: str, inputs: list[str], output: str, **attributes: Foreign) -> str:
         self.nodes.append(self.helper.make_node(operator, inputs, [output], **attributes))
         return output
 
@@ -152,7 +151,7 @@ def _scores_of_cells(graph: _Graph, fitted: Fitted) -> str:
     return graph.node("Add", ["summed", "odd"], "raw")
 
 
-def _labels(classes: Array, types: Any) -> tuple[int, list[object]]:
+def _labels(classes: Array, types: Foreign) -> tuple[int, list[object]]:
     """Return the labels and their ONNX type."""
     kind = classes.dtype.kind
     if kind in "iu":

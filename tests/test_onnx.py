@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
 from sefr import SEFRClassifier, save
-from sefr._answers.onnx_model import to_onnx
+from sefr.onnx_model import to_onnx
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
