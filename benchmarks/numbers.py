@@ -220,6 +220,45 @@ def uno() -> str:
     return _table(["simulated Arduino Uno, 16 MHz", "cycles", "ms", "the paper, ms"], cells)
 
 
+def torture() -> str:
+    """Return what the last long run of ``make torture`` tried and found."""
+    run = _json("../tests/torture/results.json")
+    parts = run["parts"]
+    verbs, fuzz, files = parts["verbs"], parts["fuzz"], parts["damaged"]
+    faults, crowd, races = parts["faults"], parts["crowd"], parts["races"]
+    rows = [
+        [
+            "sequences of verbs against the oracle",
+            f"{verbs['sequences']:,}; {verbs['compared']:,} comparisons",
+            verbs,
+        ],
+        ["inputs of the coverage-guided fuzzer", f"{fuzz['inputs']:,}, {len(fuzz['targets'])} targets", fuzz],
+        ["mutated files in a child with limits", f"{files['files']:,}", files],
+        [
+            "faults at system calls",
+            f"{faults['tried']:,} of {faults['of']:,}, {len(faults['calls'])} commands",
+            faults,
+        ],
+        [
+            "processes on one model",
+            f"{crowd['commands']:,} commands, {crowd['kills']:,} kills, {crowd['rows_lost']:.0f} rows lost",
+            crowd,
+        ],
+        [
+            "rounds of the kernels under sanitizers",
+            f"{races['storm']['rounds']:,} with {races['storm']['changes']:,} changes from outside, "
+            f"{races['races']['rounds']:,} for races",
+            races,
+        ],
+    ]
+    table = _table(
+        ["what was tried", "how often", "faults found", "seconds"],
+        [[name, count, str(part["failures"]), f"{part['seconds']:,}"] for name, count, part in rows],
+    )
+    where = f"Python {run['python']}, {run['system']}"
+    return f"{table}\n\n{run['date']}, {run['minutes']} minutes, seed {run['seed']}, {where}."
+
+
 TABLES: dict[str, Callable[[], str]] = {
     table.__name__: table
     for table in (
@@ -237,6 +276,7 @@ TABLES: dict[str, Callable[[], str]] = {
         stream_memory,
         uno,
         *tables.SHOWN,
+        torture,
     )
 }
 

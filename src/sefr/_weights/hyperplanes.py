@@ -20,9 +20,9 @@ FAR = 2.0**8
 NARROW = 1e-290
 
 
-def per_class(scores: Floats) -> Floats:
+def per_class(scores: Floats, axis: int = 1) -> Floats:
     """Return scores (n, R) as one per class (n, K): the single score of two classes is their difference."""
-    return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
+    return np.concatenate([-scores, scores], axis=axis) / 2 if scores.shape[axis] == 1 else scores
 
 
 @dataclass(frozen=True)

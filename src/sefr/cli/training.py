@@ -193,7 +193,8 @@ def _say_next(screen: Screen, training: Training, path: str) -> None:
     if "-" in training.data:
         screen.note(f"next: {explain}")
     else:
-        screen.note(f"next: {training.command('evaluate')}; {explain}")
+        passes = {"passes": str(training.passes)} if training.passes > 1 else {}
+        screen.note(f"next: {training.command('evaluate', **passes)}; {explain}")
 
 
 def _learned_by_duckdb(screen: Screen, training: Training, recipe: ColumnRecipe) -> Summary:

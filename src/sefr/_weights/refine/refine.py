@@ -19,7 +19,7 @@ from ..._rows.matrix import blas_threads
 from ..._summary.summary import Summary
 from ..._system.types import Array, Floats
 from ..held_out import HeldOut, unseen_by_loss
-from ..hyperplanes import Hyperplanes, Scaling, planes_of
+from ..hyperplanes import Hyperplanes, Scaling, per_class, planes_of
 from ..solve import means
 from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, Sample, minimise
 from .standardise import ClassMeans, Space, standardise
@@ -237,17 +237,12 @@ def per_score(by_class: Floats) -> Floats:
     return by_class[1:] - by_class[:1] if len(by_class) == 2 else by_class
 
 
-def per_class(by_score: Floats) -> Floats:
-    """Return values of scores (R, ...) as those of classes: one score as two that differ by it."""
-    return np.concatenate([-by_score, by_score]) / 2 if len(by_score) == 1 else by_score
-
-
 def _over_all_classes(refined: Refined, seen: NDArray[np.intp], n_classes: int) -> Refined:
     """Return hyperplanes of the classes seen as those of all classes; a class never seen scores -inf."""
     planes, scaling = refined.planes, refined.planes.scaling
     weights, midpoints = np.zeros((2, n_classes, len(scaling.low)))
     bias = np.full(n_classes, -np.inf)
-    weights[seen], bias[seen] = per_class(planes.weights), per_class(planes.bias)
+    weights[seen], bias[seen] = per_class(planes.weights, 0), per_class(planes.bias, 0)
     midpoints[seen] = refined.midpoints  # one row stands for both of two classes
     held_out = None if refined.held_out is None else refined.held_out.over(seen, n_classes)
     return Refined(planes_of(scaling, weights, bias), midpoints, refined.loss_curve, held_out)
@@ -265,7 +260,7 @@ def _carried_over(
     shift = np.divide(scaling.low - old.low, old.span, out=np.zeros_like(old.span), where=old.span > 0)
     weights, bias = planes.weights * ratio, planes.bias + planes.weights @ shift
     if not (np.array_equal(earlier.classes, classes) and np.isfinite(bias).all()):
-        weights, bias = per_class(weights), per_class(bias)
+        weights, bias = per_class(weights, 0), per_class(bias, 0)
         known = np.isfinite(bias) & np.isin(earlier.classes, classes)
         at = np.searchsorted(classes, earlier.classes[known])
         all_weights, all_bias = np.zeros((len(classes), weights.shape[1])), np.zeros(len(classes))
