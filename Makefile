@@ -92,7 +92,7 @@ bench: $(TEST_READY) ## measure speed against the read limit and peers, into ben
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.host $(BENCH)
 
-bench-accuracy: $(TEST_READY) ## macro F1 and fit time of the passes beside other methods, into benchmarks/accuracy/results.json (30 minutes)
+bench-accuracy: $(TEST_READY) ## macro F1 and fit time of passes and bins beside other methods, into benchmarks/accuracy/ (an hour or more)
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
 	$(BIN)/python -m benchmarks.accuracy.kinds

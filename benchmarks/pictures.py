@@ -297,7 +297,7 @@ def _draw_tables(name: str, of: Callable[[dict[str, tables.Line]], float], label
         axis.set(xscale="log", xlabel=f"{label} (geometric mean)", ylabel="mean macro F1")
         axis.set_title("Twelve tables")
         axis.grid(visible=True)
-        axis.margins(0.12, 0.1)
+        axis.margins(0.18, 0.1)
         figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
     draw_both(DOCS / f"{name}.png", (WIDE, 4.8), draw)

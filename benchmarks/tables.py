@@ -45,7 +45,7 @@ def typical(values: list[float]) -> float:
     return float(np.exp(np.mean(np.log(np.maximum(values, 1e-5)))))
 
 
-def short(figure: str) -> str:
+def short(figure: str | float) -> str:
     """Return a figure in three digits, or as a whole number."""
     value = float(figure)
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
@@ -63,7 +63,7 @@ def _row(method: str, own: dict[str, Line]) -> list[str]:
         method,
         *(f"{np.mean(column(own, what)):.1f}" for what in ("f1", "accuracy")),
         f"{np.mean([float(each) for each in loss]):.3f}" if all(loss) else "",
-        f"{1e3 * typical(column(own, 'fit_s')):.3g}",
+        short(1e3 * typical(column(own, "fit_s"))),
         f"{1e3 * typical(column(own, 'predict_s')):.2g}",
         f"{typical(column(own, 'bytes')) / 1000:.0f}",
     ]
