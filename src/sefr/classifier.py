@@ -148,10 +148,11 @@ class SEFRClassifier(Answers):
         self : SEFRClassifier
             The trained model.
         """
-        summary, rows = self._summarise(X := arrow_table(X), y, sample_weight)
+        X = X if (plain := type(X) is np.ndarray) else arrow_table(X)
+        summary, rows = self._summarise(X, y, sample_weight)
         if len(summary.classes) < 2:
             refuse_one_class(summary.classes, "y", "; partial_fit with classes=[...] can start from one")
-        self._fitted = self._learned(summary, rows, feature_names_in(X))
+        self._fitted = self._learned(summary, rows, None if plain else feature_names_in(X))
         return self
 
     def fit_batches(self, batches: Any) -> Self:
@@ -413,20 +414,20 @@ class SEFRClassifier(Answers):
         rows, names = self._read(X, y, sample_weight, by.summary.coder if isinstance(by, Fitted) else by)
         if isinstance(by, Fitted):
             self._check_features(X, rows.matrix)
-        return Summary.of_rows(rows, names, missing=self.missing, n_threads=thread_count(self.n_jobs)), rows
+        n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
+        return Summary.of_rows(rows, names, missing=self.missing, n_threads=n_threads), rows
 
     def _read(
         self, X: Rows, y: ArrayLike, sample_weight: Weights, coder: Coder | None = None
     ) -> tuple[Labelled, Names]:
         """Return labelled rows and their features' names; cut by ``coder``, or as the settings say."""
         if y is None:
-            name = type(self).__name__
-            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         return read_rows(X, y, sample_weight, coder or self._cut)
 
     @property
     def _cut(self) -> Cut | None:
-        return Cut.of(self.bins, self.scale, self.missing)
+        return None if self.bins is None else Cut.of(self.bins, self.scale, self.missing)
 
     def _both(
         self, verb: str, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None
@@ -440,9 +441,9 @@ class SEFRClassifier(Answers):
         if isinstance(other, Summary):
             return fitted, other
         if y is None:
+            kind = type(other).__name__
             raise TypeError(
-                f"{verb} takes another SEFRClassifier, a Summary, or rows with their labels, "
-                f"not {type(other).__name__}"
+                f"{verb} takes another SEFRClassifier, a Summary, or rows with their labels, not {kind}"
             )
         return fitted, self._summarise(arrow_table(other), y, sample_weight, fitted)[0]
 
@@ -458,12 +459,13 @@ class SEFRClassifier(Answers):
         summary: Summary,
         names: Array | None,
         before: Fitted | None = None,
-        calibration: Calibration | None = None,
+        known: Calibration = NOTHING,
     ) -> Fitted:
         """Return what follows from a Summary under the settings of this model."""
-        scaling, weights = scaling_of(summary, self.scale), class_weights(self.class_weight, summary)
-        known = calibration or NOTHING
-        new = Fitted(summary, scaling, float(self.epsilon), weights, calibration=known, names=names)
+        weights = None if self.class_weight is None else class_weights(self.class_weight, summary)
+        new = Fitted(
+            summary, scaling_of(summary, self.scale), float(self.epsilon), weights, None, known, names=names
+        )
         if before is None:
             return new
         return replace(new, closed=before.closed, columns=before.columns, batches=before.batches)

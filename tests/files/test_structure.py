@@ -34,7 +34,7 @@ PACKAGE = Path(sefr.__file__).parent
 
 
 def test_the_limits_in_the_docs_are_those_of_the_code():
-    text = (PACKAGE.parents[1] / "docs" / "files.md").read_text()
+    text = (PACKAGE.parents[1] / "docs" / "guide" / "files.md").read_text()
     for limit in (
         f"| columns of a file | {reader.MOST_COLUMNS:,} |",
         f"| a line of text | {source.LONGEST_LINE >> 20} MB |",

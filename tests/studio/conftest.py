@@ -12,7 +12,7 @@ CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 WAIT = 60_000  # milliseconds; CI shares its processors
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # no two of them may be open in one process
 def browser():
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:

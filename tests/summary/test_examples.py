@@ -21,6 +21,6 @@ def test_an_example_runs_and_says_what_the_document_has(name, said):
     done = subprocess.run([sys.executable, FOLDER / name], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert said in done.stdout
-    document = (FOLDER.parents[1] / "docs" / "federated.md").read_text()
+    document = (FOLDER.parents[1] / "docs" / "guide" / "federated.md").read_text()
     for line in done.stdout.strip().splitlines():
         assert line in document

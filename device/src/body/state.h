@@ -13,7 +13,7 @@ enum { WITH_RANGES = 1, WITH_INT8 = 2, WITH_INT16 = 4, WITH_BINS = SEFR_BINS }; 
 #endif
 
 static uint8_t flags_of(const sefr_model *model) {
-    uint8_t flags = WITH_BINS | (RANGES_OF(model) ? WITH_RANGES : 0);
+    uint8_t flags = (uint8_t)(WITH_BINS | (RANGES_OF(model) ? WITH_RANGES : 0));
     if (KEEPS_WEIGHTS(model) && model->solved) flags |= WITH_WEIGHTS;
     return flags;
 }

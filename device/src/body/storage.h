@@ -80,8 +80,10 @@ static sefr_status check_header(const sefr_model *model, const sefr_storage *sto
         uint8_t value = read_byte(storage, (sefr_place)(begin + at)), expected = header_byte(model, 0, at);
         if (at == 7) { /* a state may have weights, of either width, that the model does not ask for */
             if (value > 29 || (value & 6) == 6) return SEFR_BAD_SHAPE;
-            value &= WITH_RANGES | 24;
-            expected &= WITH_RANGES | 24;
+            uint8_t compared = WITH_RANGES;
+            compared = (uint8_t)(compared | 24);
+            value &= compared;
+            expected &= compared;
         }
         if (value != expected && (at < 12 || at >= 16)) {
             return at < 4 ? SEFR_BAD_STATE : at == 4 ? SEFR_BAD_VERSION : at < 12 ? SEFR_BAD_SHAPE : SEFR_OTHER_MODEL;

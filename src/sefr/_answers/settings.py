@@ -20,7 +20,8 @@ def check_settings(settings: Settings) -> None:
         raise ValueError(f"epsilon must be a number from 0 up, not {epsilon!r}")
     if missing not in ("error", "ignore"):
         raise ValueError(f"missing must be 'error' or 'ignore', not {missing!r}")
-    check_bins(settings["bins"])
+    if settings["bins"] is not None:
+        check_bins(settings["bins"])
     if not isinstance(passes, Integral) or isinstance(passes, bool) or passes < 1:
         raise ValueError(f"passes must be a whole number from 1 up, not {passes!r}")
     if n_jobs is not None and not isinstance(n_jobs, Integral):

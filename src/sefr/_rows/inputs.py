@@ -137,7 +137,7 @@ def read_rows(
 
     With ``cut``, features are cut into cells, as these settings or this coder say.
     """
-    X = arrow_table(X)
+    X = X if type(X) is np.ndarray else arrow_table(X)
     if cut is None:
         return labelled(matrix_of(X), y, sample_weight), feature_names_of(X)
     if isinstance(cut, Coder):

@@ -146,8 +146,6 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
     ([[103, -102]], 'uint8')
     """
     check_is_fitted(clf)
-    if clf.summary_.coder is not None:
-        raise ValueError("a model with bins has tables, not weights: it cannot be quantised for a board so")
     if weights not in WEIGHT_BITS:
         raise ValueError(f"weights must be one of {list(WEIGHT_BITS)}, not {weights!r}")
     if input is not None and input not in INPUTS:
