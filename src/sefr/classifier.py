@@ -161,9 +161,8 @@ class SEFRClassifier(Answers):
         Parameters
         ----------
         batches : callable or collection
-            Yields ``(X, y)`` or ``(X, y, sample_weight)``, as for ``fit``. It is started anew for every pass
-            and must bring the same rows in the same order: a function that opens a file, a list. With
-            ``bins``, once more before, unless the edges are given or follow from known ranges.
+            Yields ``(X, y)`` or ``(X, y, sample_weight)``. It is started anew for every pass, with ``bins``
+            once more before, and must bring the same rows in the same order: a function that opens a file.
 
         Returns
         -------
@@ -463,9 +462,8 @@ class SEFRClassifier(Answers):
     ) -> Fitted:
         """Return what follows from a Summary under the settings of this model."""
         weights = None if self.class_weight is None else class_weights(self.class_weight, summary)
-        new = Fitted(
-            summary, scaling_of(summary, self.scale), float(self.epsilon), weights, None, known, names=names
-        )
+        scaling = scaling_of(summary, self.scale)
+        new = Fitted(summary, scaling, float(self.epsilon), weights, None, known, names=names)
         if before is None:
             return new
         return replace(new, closed=before.closed, columns=before.columns, batches=before.batches)
