@@ -1,8 +1,8 @@
 """``python -m benchmarks.host.versions BEFORE AFTER``: two installed versions, side by side in one run.
 
 BEFORE and AFTER are Python interpreters, each with its own sefr. Both stay alive and take turns on the same
-rows, so that a noisy machine disturbs both alike. Written to versions.csv: the time of BEFORE divided by that of
-AFTER, best of all turns and median of the ratios; below 0.97 AFTER is slower.
+rows, so that a noisy machine disturbs both alike. Written to versions.csv: the time of BEFORE divided by
+that of AFTER, best of all turns and median of the ratios; below 0.97 AFTER is slower.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import time
 from pathlib import Path
+from typing import TextIO, cast
 
 from ..machine import commit, machine
 
@@ -77,16 +78,15 @@ class Version:
     """One version in a process of its own that waits for work."""
 
     def __init__(self, python: str) -> None:
-        self._child = subprocess.Popen(
+        child = subprocess.Popen(
             [python, "-c", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
+        self._work, self._answers = cast(TextIO, child.stdin), cast(TextIO, child.stdout)
 
     def seconds(self, case: tuple[str, str, int, str], calls: int) -> float:
         """Return the time of one call, the mean of ``calls``."""
-        assert self._child.stdin
-        assert self._child.stdout
-        self._child.stdin.write("\t".join(map(str, (*case, calls))) + "\n")
-        answer = self._child.stdout.readline()
+        self._work.write("\t".join(map(str, (*case, calls))) + "\n")
+        answer = self._answers.readline()
         if not answer:
             raise SystemExit(f"a version failed on {case}: see above")
         return float(answer)
@@ -103,9 +103,8 @@ def main() -> None:
     before, after = Version(options.before), Version(options.after)
     with options.out.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(
-            ["machine", "commit", "shape", "type", "classes", "what", "before_ms", "after_ms", "best", "median"]
-        )
+        names = ["shape", "type", "classes", "what", "before_ms", "after_ms", "best", "median"]
+        writer.writerow(["machine", "commit", *names])
         for case in CASES:
             first = before.seconds(case, 1), after.seconds(case, 1)
             calls = max(1, int(0.02 / max(first)))
