@@ -99,6 +99,7 @@ PyObject *sefr_py_scores(FASTCALL);
 PyObject *sefr_py_gradient(FASTCALL);
 PyObject *sefr_py_gradient_csr(FASTCALL);
 PyObject *sefr_py_find_edges(FASTCALL);
+PyObject *sefr_py_grow_ferns(FASTCALL);
 PyObject *sefr_py_code_cells(FASTCALL);
 PyObject *sefr_py_count_cells(FASTCALL);
 PyObject *sefr_py_cell_scores(FASTCALL);

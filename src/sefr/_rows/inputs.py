@@ -256,7 +256,9 @@ def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
     converted = _numbers_in_disguise(frame, text)
     names = frame.columns
     converted |= {
-        names[j]: category_codes(frame[names[j]], own) for j, own in categories.items() if j < len(names)
+        names[j]: category_codes(frame.get_column(names[j]), own)
+        for j, own in categories.items()
+        if j < len(names)
     }
     if left := [name for name in text if name not in converted]:
         kinds = ", ".join(f"{name!r} ({frame.schema[name]})" for name in left[:5])

@@ -42,7 +42,7 @@ def categories_of(X: Rows) -> dict[int, Categories]:
         return {}
     frame = nw.from_native(X, eager_only=True)
     return {
-        j: _categories(frame[name])
+        j: _categories(frame.get_column(name))
         for j, (name, dtype) in enumerate(frame.schema.items())
         if is_categorical(dtype)
     }

@@ -1,10 +1,10 @@
 """Further passes over cells: a feature's effect is searched step by step, from one bin to the next.
 
 In thermometer coding bin b of a feature is 1 where the value is at or above edge b, so that a weight is the
-step of the effect at an edge, and the ridge penalty on steps makes neighbouring bins alike. Categories and
-missing values, which have no neighbours, keep a weight each. The rows are never coded so: a table of effects
-is a cumulative sum of steps, and the gradient by the steps is a cumulative sum, from the other side, of the
-gradient by the table.
+step of the effect at an edge, and the ridge penalty on steps makes neighbouring bins alike. Categories, cells
+of ferns and missing values, which have no neighbours, keep a weight each. The rows are never coded so: a
+table of effects is a cumulative sum of steps, and the gradient by the steps is a cumulative sum, from the
+other side, of the gradient by the table.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from .standardise import ClassMeans
 
 # Steps are in units of their spread to this power: 0 takes them as they are, 1 would standardise them.
 STEP_POWER = 0.5
+# Weights of cells of ferns are in units of this part of those of bins: the penalty prefers bins.
+FERN_UNIT = 0.5
 # Values of the rows whose products tell how many directions the rows share.
 GRAM_CELLS = 1 << 22
 
@@ -43,11 +45,10 @@ class Steps:
         free = np.ones(coder.n_cells, dtype=bool)
         begins[coder.offsets[:-1]] = True
         free[coder.offsets[:-1]] = False
-        for feature in coder.categories:
-            own = slice(coder.offsets[feature], coder.offsets[feature + 1])
-            begins[own], free[own] = True, True
+        alone = coder.unordered[coder.column_of]
+        begins[alone], free[alone] = True, True
         if coder.missing:
-            begins[coder.offsets[1:] - 1] = True
+            begins[coder.offsets[1 : coder.n_features + 1] - 1] = True
         return cls(np.flatnonzero(begins), np.cumsum(begins) - 1, free)
 
     def table(self, steps: Floats) -> Floats:
@@ -99,10 +100,8 @@ class StepSpace:
         """Return the point of a table."""
         table = planes.weights
         first = table[:, self.coder.offsets[:-1]]
-        counted = np.ones(self.coder.n_features, dtype=bool)
-        counted[list(self.coder.categories)] = False
-        first = np.where(counted, first, 0.0)  # a category is no step beyond another
-        steps = self.steps.differences(table - first[:, self.coder.feature_of])
+        first = np.where(self.coder.unordered, 0.0, first)  # a category is no step beyond another
+        steps = self.steps.differences(table - first[:, self.coder.column_of])
         weights = np.divide(steps, self.scale, out=np.zeros_like(steps), where=self.scale > 0)
         bias = planes.bias + first.sum(axis=1) + (weights * self.scale) @ self.mean
         return np.concatenate([weights.ravel(), bias])
@@ -126,10 +125,10 @@ class StepSpace:
         table = self.steps.table(weights * self.scale)
         begins = self.coder.offsets[:-1]
         mean = np.add.reduceat(table * self.shares, begins, axis=1)
-        power = np.add.reduceat((table - mean[:, self.coder.feature_of]) ** 2 * self.shares, begins, axis=1)
+        power = np.add.reduceat((table - mean[:, self.coder.column_of]) ** 2 * self.shares, begins, axis=1)
         total = power.sum(axis=1, keepdims=True)
         share = np.divide(power, total, out=np.full(power.shape, 1 / len(begins)), where=total > 0)
-        centred = table + (share * intercepts[:, None] - mean)[:, self.coder.feature_of]
+        centred = table + (share * intercepts[:, None] - mean)[:, self.coder.column_of]
         return centred, np.zeros(len(table)), np.zeros_like(table)
 
 
@@ -174,6 +173,7 @@ def step_space(classes: ClassMeans, coder: Coder, sampled: CodedRows) -> tuple[S
     live = steps.free & (variance > 1e-12)
     scale = np.zeros(len(mean))
     scale[live] = variance[live] ** (-STEP_POWER / 2)
+    scale[coder.column_of >= coder.n_features] *= FERN_UNIT
     unit = 1 / np.sqrt(max(float(scale**2 @ variance), 1e-12)) if live.any() else 1.0
     of_class = (steps.reached(np.nan_to_num(classes.means)) - mean) * scale
     space = StepSpace(coder, steps, shares, mean, scale * unit, float(unit), of_class)
