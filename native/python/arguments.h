@@ -104,6 +104,8 @@ PyObject *sefr_py_code_cells(FASTCALL);
 PyObject *sefr_py_count_cells(FASTCALL);
 PyObject *sefr_py_cell_scores(FASTCALL);
 PyObject *sefr_py_gradient_cells(FASTCALL);
+PyObject *sefr_py_minimise_mixture(FASTCALL);
+PyObject *sefr_py_find_direction(FASTCALL);
 PyObject *sefr_py_solve(FASTCALL);
 PyObject *sefr_py_solve_means(FASTCALL);
 PyObject *sefr_py_is_delicate(FASTCALL);

@@ -238,6 +238,32 @@ def gradient_cells(
     ``cells``: uint8 (n, m), what ``code_cells`` writes. ``table`` and ``table_gradient``: float64 (R, C).
     """
 
+def minimise_mixture(
+    scores: Buffer,
+    codes: Buffer,
+    weights: Buffer,
+    hessian: Buffer,
+    start: Buffer,
+    slope: Buffer | None,
+    shares: Buffer,
+) -> None:
+    """Write the a that minimises the loss of sum_i a_i scores_i + a·hessian·a / 2, by Newton's method.
+
+    ``scores``: float64 (q, n, R), of n rows at q points, at most 4; R = 1 for two classes, else K. ``codes``:
+    int32 (n,), the class of each. ``weights``: float64 (n,), which add up to 1. ``hessian``: float64 (q, q),
+    that of the penalty. ``start``: float64 (q,). With ``slope``, float64 (q,), the exact derivative at
+    ``start`` over all rows, these rows are trusted for the curvature alone. ``shares``: float64 (q,).
+    """
+
+def find_direction(
+    gradient: Buffer, steps: Buffer, changes: Buffer, order: Buffer, direction: Buffer
+) -> None:
+    """Write the direction of L-BFGS, by its two loops over steps and the changes of the gradient.
+
+    ``gradient``, ``direction``: float64 (n,). ``steps``, ``changes``: float64 (p, n). ``order``: int64, those
+    of the p that are used, the oldest first, at most 64.
+    """
+
 def solve(
     sums: Buffer,
     counts: Buffer,

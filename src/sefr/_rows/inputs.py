@@ -252,16 +252,17 @@ def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
     frame = nw.from_native(X, eager_only=True)
     if frame.shape[0] == 0 or frame.shape[1] == 0:
         check_array(np.empty(frame.shape))  # raises scikit-learn's own words
-    text = [n for n, dtype in frame.schema.items() if not (dtype.is_numeric() or dtype == nw.Boolean)]
-    converted = _numbers_in_disguise(frame, text)
-    names = frame.columns
+    schema = frame.schema
+    names = list(schema)
+    text = [name for name in names if not (schema[name].is_numeric() or schema[name] == nw.Boolean)]
+    converted = _numbers_in_disguise(frame, [name for name in text if schema[name] == nw.Object])
     converted |= {
         names[j]: category_codes(frame.get_column(names[j]), own)
         for j, own in categories.items()
         if j < len(names)
     }
     if left := [name for name in text if name not in converted]:
-        kinds = ", ".join(f"{name!r} ({frame.schema[name]})" for name in left[:5])
+        kinds = ", ".join(f"{name!r} ({schema[name]})" for name in left[:5])
         more = f" and {len(left) - 5} more" if len(left) > 5 else ""
         raise ValueError(
             f"could not convert string to float: columns of X that are not numbers: {kinds}{more}; "
@@ -306,14 +307,13 @@ def _arrow_pieces(X: Foreign) -> list[Columns]:
 
 
 def _numbers_in_disguise(frame: Foreign, names: list[str]) -> dict[str, Array]:
-    """Return the columns of Python objects that are all numbers."""
+    """Return those of some columns of Python objects that are all numbers."""
     found = {}
     for name in names:
-        if frame.schema[name] == nw.Object:
-            try:
-                found[name] = frame[name].to_numpy().astype(np.float64)
-            except (TypeError, ValueError):
-                continue
+        try:
+            found[name] = frame.get_column(name).to_numpy().astype(np.float64)
+        except (TypeError, ValueError):
+            continue
     return found
 
 

@@ -71,6 +71,10 @@ def category_codes(series: Foreign, categories: Categories) -> NDArray[np.float6
     """Return the number of each value among the categories, their count for an unknown one, NaN for none."""
     place: dict[Foreign, float] = {value: float(code) for code, value in enumerate(categories)}
     unknown = float(len(categories))
+    native = series.to_native()
+    if nw.dependencies.is_pandas_series(native) and hasattr(native, "cat"):  # which has numbers already
+        known = [place.get(value, unknown) for value in native.cat.categories]
+        return np.asarray(np.array([*known, np.nan])[native.cat.codes.to_numpy()])
     return np.array(
         [
             np.nan if value is None or value != value else place.get(value, unknown)

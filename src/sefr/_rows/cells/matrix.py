@@ -117,7 +117,8 @@ class Cells(Matrix):
 
     def block(self, rows: Index, columns: Index = slice(None)) -> Floats:
         """Return the cells of some rows, written out."""
-        cells = self.coder.code(self.matrix.block(rows))
+        coded = "cells" in self.__dict__
+        cells = self.cells[rows] if coded else self.coder.code(self.matrix.block(rows))
         out = np.zeros((len(cells), self.shape[1]))
         out[np.arange(len(cells))[:, None], self.coder.offsets[:-1] + cells] = 1
         return out[:, columns]

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._rows.cells import Coder
+from ..._rows.cells import Cells, Coder
 from ..._rows.labelled import CodedRows
 from ..._rows.matrix import Gradient, LinearModel, Matrix, Standardisation
 from ..._system.types import Floats
@@ -177,5 +177,7 @@ def step_space(classes: ClassMeans, coder: Coder, sampled: CodedRows) -> tuple[S
     unit = 1 / np.sqrt(max(float(scale**2 @ variance), 1e-12)) if live.any() else 1.0
     of_class = (steps.reached(np.nan_to_num(classes.means)) - mean) * scale
     space = StepSpace(coder, steps, shares, mean, scale * unit, float(unit), of_class)
+    if isinstance(sampled.matrix, Cells):
+        _ = sampled.matrix.cells  # coded once, for every look at the sample
     weights = classes.weights[sampled.codes] * (1.0 if sampled.weights is None else sampled.weights)
     return space, CellSample(sampled.matrix, space, sampled.codes, weights / weights.sum())
