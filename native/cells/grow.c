@@ -16,7 +16,8 @@ struct grower {
     int32_t n_features;
     double *counts; /* cells of the fern so far x cells of a feature x classes */
     double *totals; /* cells of the fern so far x classes */
-    double *scores; /* MOST_CELLS: what each bound is worth */
+    double *scores; /* MOST_CELLS: what each bound is worth, of those that are drawn */
+    bool drawn[MOST_CELLS];
     uint64_t state;
 };
 
@@ -61,14 +62,22 @@ static void weigh(struct grower *g, double *counts, const double *total, int32_t
     if (equal) {
         for (int32_t b = 0; b < n; b++) {
             const double *own = counts + b * n_classes;
-            g->scores[b] += purity(own, NULL, n_classes) + purity(own, total, n_classes);
+            if (g->drawn[b]) g->scores[b] += purity(own, NULL, n_classes) + purity(own, total, n_classes);
         }
         return;
     }
     for (int32_t b = n - 1; b > 0; b--) { /* the rows at or above b: those above it and its own */
         double *own = counts + b * n_classes;
         for (int32_t k = 0; b + 1 < n && k < n_classes; k++) own[k] += own[n_classes + k];
-        g->scores[b] += purity(own, NULL, n_classes) + purity(own, total, n_classes);
+        if (g->drawn[b]) g->scores[b] += purity(own, NULL, n_classes) + purity(own, total, n_classes);
+    }
+}
+
+static void draw_bounds(struct grower *g, int32_t n, bool equal) {
+    const int32_t lowest = equal ? 0 : 1, most = n - lowest, bounds = g->growth->bounds;
+    memset(g->drawn, bounds >= most, sizeof g->drawn);
+    for (int32_t i = 0; i < bounds && bounds < most; i++) {
+        g->drawn[lowest + (int32_t)(draw(g) % (uint64_t)most)] = true; /* perhaps one of them twice */
     }
 }
 
@@ -85,11 +94,10 @@ static void look_at(struct grower *g, int32_t feature, int32_t places, struct ch
         g->counts[g->place[i] * size + own[i] * n_classes + g->code[i]] += g->weight[i];
     }
     memset(g->scores, 0, MOST_CELLS * sizeof(double));
+    draw_bounds(g, n, equal);
     for (int32_t p = 0; p < places; p++) weigh(g, g->counts + p * size, g->totals + p * n_classes, n, equal);
-    const int32_t lowest = equal ? 0 : 1, drawn = growth->bounds < n - lowest ? growth->bounds : n - lowest;
-    for (int32_t i = 0; i < drawn; i++) {
-        const int32_t b = drawn == n - lowest ? lowest + i : lowest + (int32_t)(draw(g) % (uint64_t)(n - lowest));
-        if (g->scores[b] > best->worth) *best = (struct choice){g->scores[b], feature, b};
+    for (int32_t b = equal ? 0 : 1; b < n; b++) {
+        if (g->drawn[b] && g->scores[b] > best->worth) *best = (struct choice){g->scores[b], feature, b};
     }
 }
 

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from ..._rows.cells import Cells, Coder
 from ..._rows.labelled import CodedRows
@@ -32,7 +33,10 @@ GRAM_CELLS = 1 << 22
 
 @dataclass(frozen=True)
 class Steps:
-    """Which cells follow each other: ``runs`` begin at ``starts``; the first cell of some runs is no step."""
+    """Which cells follow each other: runs begin at ``starts``; the first cell of some runs is no step.
+
+    Runs are of the cells of features, the first ``len(run_of)``; each cell of a fern stands by itself.
+    """
 
     starts: NDArray[np.int64]
     run_of: NDArray[np.int64]
@@ -49,23 +53,29 @@ class Steps:
         begins[alone], free[alone] = True, True
         if coder.missing:
             begins[coder.offsets[1 : coder.n_features + 1] - 1] = True
+        begins = begins[: coder.offsets[coder.n_features]]
         return cls(np.flatnonzero(begins), np.cumsum(begins) - 1, free)
 
     def table(self, steps: Floats) -> Floats:
         """Return the effect of each cell (R, C) from the steps up to it."""
-        total = np.cumsum(steps, axis=1)
-        before = total[:, self.starts] - steps[:, self.starts]
-        return np.asarray(total - before[:, self.run_of])
+        own = steps[:, : len(self.run_of)]
+        total = np.cumsum(own, axis=1)
+        before = total[:, self.starts] - own[:, self.starts]
+        total -= before[:, self.run_of]
+        return total if own.shape == steps.shape else np.hstack([total, steps[:, len(self.run_of) :]])
 
     def reached(self, by_cell: Floats) -> Floats:
         """Return sums over the cells from each step on (R, C): what ``table`` does, transposed."""
-        total = np.cumsum(by_cell, axis=1)
-        ends = np.append(self.starts[1:], by_cell.shape[1]) - 1
-        return np.asarray((total[:, ends][:, self.run_of] - total + by_cell) * self.free)
+        own = by_cell[:, : len(self.run_of)]
+        total = np.cumsum(own, axis=1)
+        ends = np.append(self.starts[1:], len(self.run_of)) - 1
+        found = (total[:, ends][:, self.run_of] - total + own) * self.free[: len(self.run_of)]
+        return found if own.shape == by_cell.shape else np.hstack([found, by_cell[:, len(self.run_of) :]])
 
     def differences(self, table: Floats) -> Floats:
         """Return the steps that a table consists of; those of first cells are the cells themselves."""
-        steps = np.diff(table, axis=1, prepend=0.0)
+        steps, own = table.copy(), slice(len(self.run_of))
+        steps[:, own] = np.diff(table[:, own], axis=1, prepend=0.0)
         steps[:, self.starts] = table[:, self.starts]
         return steps
 
@@ -150,11 +160,25 @@ class CellSample:
         """Never asked for: the passes are made over the rows themselves."""
         raise NotImplementedError
 
-    def vectors(self, rows: NDArray[np.intp]) -> Floats:
-        """Return some of the rows as vectors of the space."""
-        most = max(2, GRAM_CELLS // self.matrix.shape[1])
-        cells = self.matrix.block(rows[:most])
-        return np.asarray((self.space.steps.reached(cells) - self.space.mean) * self.space.scale)
+    def products(self, rows: NDArray[np.intp]) -> Floats:
+        """Return the inner products of some of the rows in the space; of the first, where cells are many."""
+        space, coder = self.space, self.space.coder
+        rows = rows[: max(2, GRAM_CELLS // self.matrix.shape[1])]
+        n_bins = int(coder.offsets[coder.n_features])
+        if n_bins == coder.n_cells or not isinstance(self.matrix, Cells):
+            vectors = (space.steps.reached(self.matrix.block(rows)) - space.mean) * space.scale
+            return np.asarray(vectors @ vectors.T)
+        cells = coder.offsets[:-1] + self.matrix.cells[rows]
+        bins = np.zeros((len(rows), n_bins))
+        bins[np.arange(len(rows))[:, None], cells[:, : coder.n_features]] = 1
+        vectors = (space.steps.reached(bins) - space.mean[:n_bins]) * space.scale[:n_bins]
+        # a row has one cell of each fern: (1 - mean) scale there, and -mean scale in all others
+        ferns, square = cells[:, coder.n_features :], space.scale**2
+        ends = np.arange(len(rows) + 1) * ferns.shape[1]
+        ones = csr_matrix((space.scale[ferns].ravel(), ferns.ravel(), ends), shape=(len(rows), coder.n_cells))
+        off = (square * space.mean)[ferns].sum(axis=1)
+        rest = float(square[n_bins:] @ space.mean[n_bins:] ** 2)
+        return np.asarray(vectors @ vectors.T + (ones @ ones.T).toarray() - off - off[:, None] + rest)
 
     @cached_property
     def squared_lengths(self) -> Floats:
