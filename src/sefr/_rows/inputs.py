@@ -247,6 +247,8 @@ def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
         X = _without_sparse_columns(X)
         if sparse.issparse(X):
             return _sparse(X)
+        if categories and (columns := _pandas_columns(X, categories)):
+            return Columns(columns, len(X))
     if nw.dependencies.is_pyarrow_table(X) and (pieces := _arrow_pieces(X)):
         return pieces[0] if len(pieces) == 1 else Stacked(pieces)
     frame = nw.from_native(X, eager_only=True)
@@ -276,6 +278,18 @@ def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
         for series in frame.iter_columns()
     ]
     return Columns(columns, frame.shape[0])
+
+
+def _pandas_columns(X: Foreign, categories: Mapping[int, Categories]) -> list[Array]:
+    """Return the columns of a pandas frame of numbers and categories; none if there are others."""
+    numbers = [isinstance(kind, np.dtype) and kind in KERNEL_TYPES for kind in X.dtypes]
+    if not len(X) or not all(is_number or j in categories for j, is_number in enumerate(numbers)):
+        return []
+    series = [X.iloc[:, j] for j in range(len(numbers))]
+    return [
+        category_codes(own, categories[j]) if j in categories else own.to_numpy()
+        for j, own in enumerate(series)
+    ]
 
 
 def _without_sparse_columns(X: Foreign) -> Foreign:
