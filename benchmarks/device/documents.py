@@ -125,6 +125,17 @@ def motions():
     return f"Windows of {lengths} samples are classified with an accuracy of {shown} and {last}, {same}."
 
 
+def micropython():
+    """Return the times of micropython/sefr.py in MicroPython's own interpreter."""
+    rows = rows_of("micropython")
+    names = {"learn": "learn a record", "solve": "solve", "classify": "classify a record"}
+    shapes = list(dict.fromkeys((row["features"], row["classes"]) for row in rows))
+    times = {(row["features"], row["classes"], row["what"]): float(row["microseconds"]) for row in rows}
+    cells = [[text, *(f"{times[*shape, what]:,.0f}" for shape in shapes)] for what, text in names.items()]
+    heads = [f"{features} features, {classes} classes" for features, classes in shapes]
+    return table(["microseconds", *heads], cells)
+
+
 def learning():
     """Return the benchmark of learning on an Uno, a table per data set."""
     parts = []
@@ -172,7 +183,7 @@ def tools():
     return f"Measured {run['date']}: {shown}."
 
 
-TABLES = {f.__name__: f for f in (uno, cortex, values, bins, motions, learning, boards, tools)}
+TABLES = {f.__name__: f for f in (uno, cortex, values, bins, motions, micropython, learning, boards, tools)}
 
 
 def filled(text):
