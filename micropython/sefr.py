@@ -29,8 +29,8 @@ VERSION = 2
 ONE = {8: 127, 16: 32767}
 MAX_RECORDS = {16: 256, 32: 16777216}
 HEAD = "<4sBBBBIII"  # magic, version, bits of a sum, classes, flags, features, sequence number, id
-# The two inner loops for interpreters that make machine code (ESP32, RP2040, STM32). Others refuse a file with
-# such a decorator, so that this is text. What a pointer gives has no sign.
+# The two inner loops for interpreters that make machine code (ESP32, RP2040, STM32). Others refuse a file
+# with such a decorator, so that this is text. What a pointer gives has no sign.
 VIPER = """
 @micropython.viper
 def add(sums: ptr16, record: ptr8, n: int):
