@@ -41,6 +41,15 @@ class WeightType(StrEnum):
     int16 = "int16"
 
 
+class ValueType(StrEnum):
+    """What the values of a record are on a board."""
+
+    uint8 = "uint8"
+    int16 = "int16"
+    int32 = "int32"
+    float = "float"
+
+
 class Engines(StrEnum):
     """What reads the files."""
 
@@ -115,6 +124,14 @@ Epsilon = Annotated[
     ),
 ]
 Weights = Annotated[WeightType, typer.Option("--weights", help="How a board keeps its weights.")]
+Values = Annotated[
+    ValueType | None,
+    typer.Option(
+        "--input",
+        help="Type of the values on a board; the smallest that holds what was learned.",
+        show_default=False,
+    ),
+]
 Balance = Annotated[
     ClassWeight,
     typer.Option("--class-weight", help="balanced: every class counts the same, however rare it is."),
