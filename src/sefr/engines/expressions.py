@@ -114,6 +114,11 @@ def _ibis(plan: Plan, kind: str) -> Expression:
     return _by_cases(plan, kind, scores, _Ibis(ibis)).name(kind)
 
 
+def _ibis_number(x: Expression) -> Expression:
+    """Return a column as a double; PostgreSQL does not make one of a boolean itself."""
+    return (x.ifelse(1, 0) if x.type().is_boolean() else x).cast("float64")
+
+
 class _IbisWords:
     """The words of Ibis for what a plan consists of."""
 
@@ -123,7 +128,7 @@ class _IbisWords:
         self.ibis, self.ignore = ibis, plan.ignore
 
     def value(self, name: str) -> Expression:
-        x = self.ibis._[name].cast("float64")
+        x = self.ibis._[name].pipe(_ibis_number)
         return self.ibis.ifelse(x.isnan(), self.ibis.null("float64"), x)
 
     def line(self, x: Expression, base: float, coef: float, part: float) -> Expression:
@@ -134,7 +139,7 @@ class _IbisWords:
         self, name: str, edges: Sequence[float], parts: Sequence[float], gone: float | None
     ) -> Expression:
         # One case with all bins: Ibis takes much longer to write cases within cases.
-        x, ibis = self.ibis._[name].cast("float64"), self.ibis
+        x, ibis = self.ibis._[name].pipe(_ibis_number), self.ibis
         cases = [(x < edge, ibis.literal(part)) for edge, part in zip(edges, parts, strict=False)]
         missing = (x.isnull() | x.isnan(), self._gone(gone))
         return ibis.cases(missing, *cases, else_=ibis.literal(parts[-1]))
