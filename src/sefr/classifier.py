@@ -239,9 +239,7 @@ class SEFRClassifier(Answers):
             The trained model, unchanged if an error was raised.
         """
         self.check_params()
-        if self.bins is not None:
-            raise ValueError("fit_frame does not cut bins yet: use fit with rows here, or fit_batches")
-        if self.passes > 1:  # the engine makes the passes, and calls fit_from
+        if self.passes > 1 or self.bins is not None:  # the engine makes the passes, and calls fit_from
             return cast(Self, READERS["passes"](self, frame, label, features, weight))
         summary = Summary.of_frame(frame, label, features, weight, missing=self.missing)
         refuse_one_class(summary.classes, f"column {label!r}")

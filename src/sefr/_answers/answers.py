@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._rows.arrow import arrow_table
-from .._rows.cells import Categories
+from .._rows.cells import Categories, code_matrix
 from .._rows.cells.coder import copies_of_parts
 from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
 from .._rows.labels import find_labels
@@ -162,8 +162,9 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def drift(self, X: Rows, thresholds: Thresholds = USUAL) -> Drift:
         """Compare rows without labels with those that were learned; ``drift(X).warn()`` warns of a change.
 
-        The features alone are compared: means, missing values and ranges. A change tells that the rows are
-        others, not that the answers are wrong; ``Summary.compare`` compares rows with labels.
+        The features alone are compared: means, missing values and ranges, or with bins how the rows lie in
+        them. A change tells that the rows are others, not that the answers are wrong; ``Summary.compare``
+        compares rows with labels.
 
         Parameters
         ----------
@@ -178,6 +179,8 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             True in an ``if`` where a change exceeds its threshold; ``findings`` are sentences.
         """
         fitted, matrix = self.fitted_, self._matrix(X)
+        coder = fitted.summary.coder
+        matrix = matrix if coder is None else code_matrix(matrix, coder)
         rows = labelled(matrix, np.zeros(matrix.shape[0], dtype=np.int8))
         found = Summary.of_rows(rows, fitted.summary.feature_names, missing=self.missing)
         return drift(fitted.summary, found, thresholds, labelled=False)

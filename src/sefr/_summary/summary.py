@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._rows.batches import unpack_batch
 from .._rows.cells import Coder, Cut
 from .._rows.inputs import describe_feature, read_rows
 from .._rows.labelled import Labelled
@@ -75,18 +76,8 @@ class Summary:
     """
 
     __slots__ = (
-        *(
-            "classes",
-            "coder",
-            "count_tails",
-            "counts",
-            "feature_names",
-            "high",
-            "low",
-            "n_features",
-            "n_scores",
-        ),
-        *("present", "present_tails", "sums", "tails"),
+        *("classes", "coder", "count_tails", "counts", "feature_names", "high", "low", "n_features"),
+        *("n_scores", "present", "present_tails", "sums", "tails"),
     )
 
     classes: Array
@@ -156,8 +147,8 @@ class Summary:
         raw, sums = accumulate(rows, 1, feature_names, missing=missing, n_threads=n_threads)
         present = None if raw.present is None else DoubleDouble(raw.present)
         ends, coder = (raw.low[0], raw.high[0]), rows.matrix.coder
-        counts = DoubleDouble(raw.counts)
-        summary = cls.from_doubles(rows.classes, counts, sums, present, *ends, feature_names, coder)
+        parts = (rows.classes, DoubleDouble(raw.counts), sums, present)
+        summary = cls.from_doubles(*parts, *ends, feature_names, coder)
         return summary if rows.weights is None else summary.without_empty_classes()
 
     @classmethod
@@ -246,6 +237,15 @@ class Summary:
             What NaN and null mean.
         """
         return cast(Summary, READERS["frame"](frame, label, features, weight, missing=missing))
+
+    @classmethod
+    def of_batches(cls, batches: Any, *, missing: str = "error", n_jobs: int | None = None) -> Summary:
+        """Summarise batches ``(X, y)`` or ``(X, y, sample_weight)``, each read once; the rest as ``of``."""
+        parts = (unpack_batch(batch, number) for number, batch in enumerate(batches))
+        total = sum(cls.of(*part, missing=missing, n_jobs=n_jobs) for part in parts)
+        if not isinstance(total, Summary):
+            raise ValueError("there are no batches to summarise")
+        return total
 
     @classmethod
     def of_query(cls, result: Any, *, missing: str = "error") -> Summary:
