@@ -29,6 +29,8 @@ MEMORY_CELLS = 1 << 26
 # Stop after two passes in a row that lower the loss by less than this part of it.
 STALLED = 1e-4
 NEWTON_STEPS = 25
+# The squared sine of the angle below which two directions are one: near it, rounding grows a millionfold.
+PARALLEL = 1e-6
 ENOUGH = 1e-4  # of the loss; the pass over all rows corrects what is left
 
 
@@ -215,11 +217,17 @@ def minimise(
         direction = _direction(at.gradient, pairs)
         if not direction @ at.gradient < 0:
             return best.point  # the gradient is 0
-        points = [at.point, direction, *(pair[0] for pair in pairs[-1:])]
+        points = [at.point, direction, *(pair[0] for pair in pairs[-1:] if not _parallel(pair[0], at.point))]
         slope = np.array([at.gradient @ point for point in points])
         trial = objective.best_mixture(
             points, np.eye(len(points))[0], objective.penalty.hessian(points), slope
         )
+
+
+def _parallel(step: Floats, point: Floats) -> bool:
+    """Say whether a step leads where the point lies: as a third direction it would add rounding alone."""
+    along = (step @ point) ** 2
+    return bool(along >= (1 - PARALLEL) * (step @ step) * (point @ point))
 
 
 def _direction(gradient: Floats, pairs: list[tuple[Floats, Floats]]) -> Floats:
