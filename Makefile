@@ -25,7 +25,7 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio test test-quick test-oldest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
+.PHONY: help demo studio test test-quick test-oldest test-newest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
 .PHONY: torture bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools studio-tools
 
 help: ## list the targets
@@ -88,7 +88,7 @@ paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick:
 	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper \
 	  $(addprefix --device-results ,$(wildcard benchmarks/device/results.csv)) $(PAPER)
 
-bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/ (four minutes)
+bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/ (five minutes)
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.host $(BENCH)
 
@@ -132,7 +132,10 @@ torture: $(TEST_READY) kernel-tools engine-tools ## try to break it, an hour (MI
 	cd tests && ../$(BIN)/python -m torture --minutes $(MINUTES) $(addprefix --seed ,$(SEED))
 
 test-oldest: $(TEST_READY) ## run the core's tests with the oldest versions that pyproject.toml allows
-	.ci/test-oldest
+	.ci/test-core oldest
+
+test-newest: $(TEST_READY) ## run the core's tests on the newest Python of this machine
+	.ci/test-core newest
 
 wheels: $(TEST_READY) wheel-tools ## build wheels that need no compiler into dist/: manylinux for x86-64 and aarch64
 	$(BIN)/pip install "$(NAME)[wheels]"

@@ -18,6 +18,7 @@ import numpy as np
 
 from . import tables
 from .accuracy.sets import PAPER, SCIKIT_LEARN
+from .host import shown as speed
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -236,7 +237,8 @@ def torture() -> str:
         ["mutated files in a child with limits", f"{files['files']:,}", files],
         [
             "faults at system calls",
-            f"{faults['tried']:,} of {faults['of']:,}, {len(faults['calls'])} commands",
+            f"{faults['tried']:,}, at {faults['calls_hit']:,} of the {sum(faults['calls'].values()):,} calls "
+            f"that {len(faults['calls'])} commands make",
             faults,
         ],
         [
@@ -276,6 +278,7 @@ TABLES: dict[str, Callable[[], str]] = {
         stream_memory,
         uno,
         *tables.SHOWN,
+        *speed.SHOWN,
         torture,
     )
 }

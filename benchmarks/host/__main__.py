@@ -7,9 +7,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from . import files, folds, growth, peers, report, shapes
+from . import files, folds, growth, passes, peers, report, shapes
 
-SECTIONS = {"shapes": shapes, "peers": peers, "folds": folds, "files": files, "growth": growth}
+SECTIONS = {
+    "shapes": shapes,
+    "passes": passes,
+    "peers": peers,
+    "folds": folds,
+    "files": files,
+    "growth": growth,
+}
 
 
 def main() -> None:

@@ -396,7 +396,7 @@ class SEFRClassifier(Answers):
 
     def check_params(self) -> None:
         """Raise an error that names the first setting that has no meaning."""
-        check_settings(self.get_params(deep=False))
+        check_settings(vars(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

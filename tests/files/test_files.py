@@ -15,7 +15,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import feather, ipc, parquet
 
 from sefr import SEFRClassifier, Summary
-from sefr.files import SourceError, open_dataset
+from sefr.files import SourceError, csv_file, open_dataset
 from sefr.files import reader as reader_module
 from sefr.files.learning import Confusion, FoldAssigner, learn, without_feature_names
 from sefr.files.prefetch import prefetch
@@ -463,3 +463,18 @@ def test_what_is_not_wanted_any_more_is_not_made():
     assert next(numbers) == 1
     numbers.close()
     assert len(made) <= 3
+
+
+def test_the_columns_of_a_wide_csv_are_what_they_are_in_a_narrow_one(tmp_path):
+    """Wide files are asked in parts whether all are numbers; text, truth and dates among them are seen."""
+    kinds = {"n": "1.5", "i": "7", "t": "word", "b": "true", "d": "2024-05-01", "e": "", "m": "NA", "q": "?"}
+    header = [f"{name}{j}" for j in range(200) for name in kinds]
+    row = [value for _ in range(200) for value in kinds.values()]
+    assert len(header) > csv_file.FEW_COLUMNS
+    for name, columns in (("wide", len(header)), ("narrow", len(kinds))):
+        lines = [",".join(header[:columns]), *[",".join(row[:columns])] * 3]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    wide, narrow = (open_dataset([str(tmp_path / f"{name}.csv")]).columns for name in ("wide", "narrow"))
+    assert list(wide) == header
+    assert {name: wide[f"{name}199"] for name in kinds} == {name: narrow[f"{name}0"] for name in kinds}
+    assert narrow["t0"] == "text"

@@ -19,7 +19,7 @@ from .child import environment
 
 RESULTS = Path(__file__).with_name("results.json")
 # Parts of the time; what is left after the others goes to nobody.
-SHARES = {"verbs": 0.25, "fuzz": 0.3, "damaged": 0.1, "faults": 0.2, "crowd": 0.1, "races": 0.05}
+SHARES = {"verbs": 0.15, "fuzz": 0.25, "damaged": 0.05, "faults": 0.4, "crowd": 0.1, "races": 0.05}
 
 
 @dataclass

@@ -163,11 +163,7 @@ class Laboratory:
         if not killed and (outcome.code == 0) != (found == new):
             which = "new" if found == new else "old"
             return f"exit code {outcome.code}, but the {which} file is there: {outcome}"
-        if (
-            not killed
-            and left
-            and outcome.hit not in {"unlink", "unlinkat", "rmdir", "openat", "openat64", "close"}
-        ):
+        if not killed and left and outcome.hit not in REMOVING:
             return f"left behind: {sorted(left)}: {outcome}"
         if killed and (again or found == old):
             retried = self._run(here, Trial(trial.command, 0, "count"))
@@ -215,22 +211,17 @@ def command_line(here: Path, arguments: list[str], said: Path, arm: Callable[[],
 
 
 def trials(calls: dict[str, int], seed: int) -> Iterator[Trial]:
-    """Yield every fault at every call, in an order that the seed decides, commands in turn."""
+    """Yield every fault at every call: first one at each call of each command, then another, and so on."""
     rng = random.Random(seed)
     queues = []
     for command, number in calls.items():
-        faults = [
-            Trial(command, at, how, error)
-            for at in range(1, number + 1)
-            for how in HOW[1:]
-            for error in (ERRORS if how == "fail" else (0,))
-        ]
-        rng.shuffle(faults)
-        queues.append(faults)
-    while any(queues):
-        for faults in queues:
-            if faults:
-                yield faults.pop()
+        for at in range(1, number + 1):
+            kinds = [(how, error) for how in HOW[1:] for error in (ERRORS if how == "fail" else (0,))]
+            rng.shuffle(kinds)
+            queues.append([Trial(command, at, how, error) for how, error in kinds])
+    rng.shuffle(queues)
+    for round_of_trials in zip(*queues, strict=True):
+        yield from round_of_trials
 
 
 def serve(folder: Path, seconds: float, seed: int) -> int:
@@ -242,20 +233,19 @@ def serve(folder: Path, seconds: float, seed: int) -> int:
     laboratory = Laboratory(folder)
     ends, tried, failures = time.monotonic() + seconds, 0, []
     hits: dict[str, int] = {}
+    places: set[tuple[str, int]] = set()
     total = 0
     for trial in trials(laboratory.calls, seed):
         total += 1
         if time.monotonic() > ends or len(failures) >= 5:
             continue
         tried += 1
+        places.add((trial.command, trial.at))
         hits[trial.how] = hits.get(trial.how, 0) + 1
         if wrong := laboratory.attempt(trial):
             failures.append(asdict(trial) | {"wrong": wrong})
-    print(
-        json.dumps(
-            {"calls": laboratory.calls, "tried": tried, "of": total, "faults": hits, "failures": failures}
-        )
-    )
+    figures = {"calls": laboratory.calls, "calls_hit": len(places), "tried": tried, "of": total}
+    print(json.dumps(figures | {"faults": hits, "failures": failures}))
     return 1 if failures else 0
 
 

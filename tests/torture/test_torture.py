@@ -106,3 +106,19 @@ def test_what_the_fuzzer_found_stays_mended(path):
         pytest.skip("the fuzzer has found nothing so far")
     name = next(name for name in TARGETS if path.name.startswith(name.replace(" ", "-") + "-"))
     assert not fuzzer.fails(name, path.read_bytes())
+
+
+def test_several_classes_far_from_zero_that_are_not_scaled_cost_no_digits():
+    """The others are the total minus a class, of values near 1e9 that differ little: found by the sequences."""
+    rng = np.random.default_rng(5)
+    X, y = 1e9 + rng.integers(-200, 200, (60, 3)), np.arange(60) % 4
+    weights = np.where(y == 1, 200 / 3, 1 / 3)  # not so many that the class dominates by itself
+    exact = Oracle(3, None, Fraction(1e-7))
+    exact.learn(
+        (tuple(map(Fraction, row)), k, Fraction(w)) for row, k, w in zip(X, y.tolist(), weights, strict=True)
+    )
+    clf = SEFRClassifier(scale=None).fit(X, y, sample_weight=weights)
+    found = clf.decision_function(X[:10])
+    for row, scores in zip(X[:10], found, strict=True):
+        expected = [float(score) for score in exact.scores(tuple(map(Fraction, row)))]
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-13)

@@ -127,7 +127,7 @@ class Fitted(Value):
     def calibrated_with(self, rows: Labelled, before: Calibration) -> Fitted:
         """Return the same that also knows the scores of a few of the rows that were learned."""
         if self.refined is None:
-            new = held_out_scores(rows, self.summary, self.weighted, self.planes, self.epsilon)
+            new = held_out_scores(rows, self)
         elif self.refined.held_out is None:
             return self.with_calibration(before)
         else:

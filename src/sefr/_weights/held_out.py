@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from .._summary.summary import Summary
 from .._system.types import Floats, Indices
 from .._system.value import Value
 from .hyperplanes import Hyperplanes, Scaling, leave_out_missing, per_class
-from .solve import means, solve, weights_and_midpoints
+from .solve import means, solve
 
 MOST_ROWS = 1024
 # Indices whose scores are kept after one pass; the values that are read for it, and the multiplications: so
@@ -40,15 +41,15 @@ class HeldOut(Value):
     """Scores (S, R) of some rows with their codes and weights; where ``evidence`` is given, a row counts so.
 
     ``weights`` say how many rows of the data a row stands for, ``evidence`` how many were looked at; None
-    stands for the weights themselves. ``seen_by`` are the Summary and the hyperplanes that have learned the
-    rows, None where the scores are leave-one-out scores already.
+    stands for the weights themselves. ``seen_by`` are the Summary that has learned the rows and how it was
+    scaled, None where the scores are leave-one-out scores already.
     """
 
     scores: Floats
     codes: NDArray[np.int32]
     weights: Floats
     evidence: Floats | None = None
-    seen_by: tuple[Summary, Hyperplanes] | None = None
+    seen_by: tuple[Summary, Scaling] | None = None
 
     @cached_property
     def unseen(self) -> HeldOut:
@@ -88,28 +89,42 @@ class HeldOut(Value):
         return HeldOut(scores, np.asarray(at, dtype=np.int32)[self.codes], self.weights, self.evidence)
 
 
-def held_out_scores(
-    rows: Labelled, summary: Summary, weighted: Summary, planes: Hyperplanes, epsilon: float
-) -> HeldOut:
+class Solution(Protocol):
+    """A Summary, what is solved from it and how; ``weighted`` has the class weights multiplied in."""
+
+    @property
+    def summary(self) -> Summary: ...
+    @property
+    def weighted(self) -> Summary: ...
+    @property
+    def scaling(self) -> Scaling: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def planes(self) -> Hyperplanes: ...
+    @property
+    def midpoints(self) -> Floats: ...
+
+
+def held_out_scores(rows: Labelled, model: Solution) -> HeldOut:
     """Return the scores of a few of the rows behind a Summary, coded by its classes.
 
-    ``weighted`` is the Summary that the hyperplanes were solved from, class weights multiplied in. Wide rows
-    are scored by some of their features: by hyperplanes that know no others, times their number.
+    Wide rows are scored by some of their features, by hyperplanes that know no others, times their number.
+    Those of all features are not solved for it: a fit of wide rows would take half as long again.
     """
-    matrix = rows.matrix
+    matrix, summary = rows.matrix, model.summary
     total = matrix.shape[0] if rows.weights is None else float(rows.weights.sum())
-    most, step = _share(total, matrix.shape[1], len(planes.bias), whole=matrix.whole)
+    most, step = _share(total, matrix.shape[1], summary.n_scores, whole=matrix.whole)
     same = rows.classes is summary.classes
     coded = CodedRows(rows.matrix, rows.codes, rows.weights) if same else rows.over(summary.classes)
     some, weights, evidence = _sample(coded, total, most, summary.counts)
     if step > 1:
-        scores = _scores_by_some_features(matrix, some, step, weighted, planes, epsilon)
+        scores = _scores_by_some_features(matrix, some, step, model)
     else:
-        scores = planes.raw_scores(matrix, rows=some)
+        scores = model.planes.raw_scores(matrix, rows=some)
     if summary.present is not None and np.isnan(gone := scores.sum(axis=1)).any():
-        _, midpoints = weights_and_midpoints(weighted, planes.scaling, epsilon)
-        leave_out_missing(planes, midpoints, matrix.take(some), scores, np.isnan(gone))
-    return HeldOut(scores, coded.codes[some], weights, evidence, (summary, planes))
+        leave_out_missing(model.planes, model.midpoints, matrix.take(some), scores, np.isnan(gone))
+    return HeldOut(scores, coded.codes[some], weights, evidence, (summary, model.scaling))
 
 
 def _sample(
@@ -156,11 +171,9 @@ def _share(n_rows: float, n_features: int, n_planes: int, *, whole: bool) -> tup
     return min(SCORED_ROWS, max(FEWEST_SCORED, cells // n_features)), 1
 
 
-def _scores_by_some_features(
-    matrix: Matrix, some: Indices, step: int, summary: Summary, planes: Hyperplanes, epsilon: float
-) -> Floats:
-    scaling = Scaling(every_run(planes.scaling.low, step), every_run(planes.scaling.span, step))
-    part = solve(_some_features(summary, step), scaling, epsilon)
+def _scores_by_some_features(matrix: Matrix, some: Indices, step: int, model: Solution) -> Floats:
+    scaling = Scaling(every_run(model.scaling.low, step), every_run(model.scaling.span, step))
+    part = solve(_some_features(model.weighted, step), scaling, model.epsilon)
     return part.raw_scores(matrix.take_runs(some, step)) * (matrix.shape[1] / len(scaling.low))
 
 
@@ -182,18 +195,18 @@ def _some_features(summary: Summary, step: int) -> Summary:
     )
 
 
-def unseen_by_sefr(seen: HeldOut, summary: Summary, planes: Hyperplanes) -> HeldOut:
+def unseen_by_sefr(seen: HeldOut, summary: Summary, scaling: Scaling) -> HeldOut:
     """Return SEFR's scores of rows it has learned as if it had not: less what a row does to its class's mean.
 
     The mean a of N rows moves by (x - a) / N, and w = (a - b) / (a + b) with it by 2 b / (a + b)^2 of that,
     so the row's own score is too high by the variance times that, added up over the features.
     """
     counts = summary.counts
-    own = np.nan_to_num(means(summary, planes.scaling))
-    rest = np.nan_to_num(means(summary, planes.scaling, rest=True))
+    own = np.nan_to_num(means(summary, scaling))
+    rest = np.nan_to_num(means(summary, scaling, rest=True))
     both = own + rest
     steep = np.divide(2 * rest, both**2, out=np.zeros_like(both), where=both > 1e-7)
-    ends = planes.scaling.apply(np.array([summary.low, summary.high]))  # 0 and 1 where they were learned
+    ends = scaling.apply(np.array([summary.low, summary.high]))  # 0 and 1 where they were learned
     spread = np.clip((own - ends[0]) * (ends[1] - own), 0, None)
     if summary.coder is None:  # of cells, which are 0 or 1, it is the variance itself
         spread *= EVEN

@@ -78,7 +78,9 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
     cells, sums = summary.cells, summary.double_sums
     total_cells, total = cells.head.sum(axis=0), sums.head.sum(axis=0)
     careful = bool(delicate(scaling.low, total, total_cells).any())
-    careful |= rest and bool((cells.head > DOMINANT * (total_cells - cells.head)).any())
+    if rest:
+        careful |= bool((cells.head > DOMINANT * (total_cells - cells.head)).any())
+        careful |= bool(delicate(summary.low, total, total_cells).any())
     if rest:
         sums = _others(sums) if careful else DoubleDouble(total - sums.head)
         cells = _others(cells) if careful else DoubleDouble(total_cells - cells.head)
@@ -128,7 +130,7 @@ def _solve(
         counts = summary.counts
     shape = summary.n_scores, summary.sums.shape[1]
     weights, bias, middle = np.empty(shape), np.empty(shape[0]), np.empty(shape if midpoints else (0, 0))
-    if summary.present is None:
+    if summary.present is None and not _far_inside(summary, scaling):
         low, span = (np.ascontiguousarray(side) for side in (scaling.low, scaling.span))
         wanted = middle if midpoints else None
         if _native.solve(summary.sums, counts, low, span, epsilon, weights, bias, wanted):
@@ -139,6 +141,13 @@ def _solve(
     middle = np.empty(shape)
     _native.solve_means(own, counts, rest, epsilon, weights, bias, middle)
     return weights, bias + _unseen(counts), middle, True
+
+
+def _far_inside(summary: Summary, scaling: Scaling) -> bool:
+    """Say whether values lie so far from where the scale begins that the total minus a class loses digits."""
+    if len(summary.counts) == 2 or scaling.low is summary.low:
+        return False
+    return _native.is_delicate(summary.sums, summary.counts, summary.low)
 
 
 def _unseen(counts: Floats) -> Floats | float:

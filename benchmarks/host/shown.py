@@ -1,0 +1,114 @@
+"""The figures of speed as docs/speed.md shows them: of results.csv, which ``make bench`` writes."""
+
+from __future__ import annotations
+
+from ..tables import Line, lines, markdown, short
+
+RESULTS = "host/results.csv"
+
+
+def _of(section: str) -> list[Line]:
+    return [line for line in lines(RESULTS) if line["section"] == section]
+
+
+def _spelled(shape: str) -> str:
+    rows, features = shape.split("x")
+    return f"{int(rows):,} x {int(features):,}"
+
+
+def speed_shapes() -> str:
+    """Return the shares of the speed of reading, by shape, type, classes and threads."""
+    by_case = {(r["shape"], r["type"], r["classes"], r["threads"]): r for r in _of("shapes")}
+
+    def figure(shape: str, kind: str, classes: int, threads: int, what: str) -> str:
+        found = by_case.get((shape, kind, str(classes), str(threads)))
+        return f"{float(found[what]):.2f}" if found else ""
+
+    rows = []
+    for shape, kind in dict.fromkeys((shape, kind) for shape, kind, _, _ in by_case):
+        if shape == "1000x10":
+            continue
+        figures = [
+            *(figure(shape, kind, classes, 1, "kernel") for classes in (2, 10, 100)),
+            *(figure(shape, kind, classes, 2, "kernel") for classes in (2, 10)),
+            figure(shape, kind, 2, 1, "fit_over_kernel"),
+            figure(shape, kind, 2, 1, "predict"),
+        ]
+        rows.append([_spelled(shape), kind, *figures])
+    head = ["rows x features", "type", "kernel, 2 classes", "10", "100", "two threads, 2", "10"]
+    table = markdown([*head, "fit / kernel", "predict, 2 classes"], rows)
+    where = lines(RESULTS)[0]
+    return f"{table}\n\nMeasured on: {where['machine']}, commit {where['commit']}."
+
+
+def speed_small() -> str:
+    """Return the times of small calls, and of folds."""
+    small = [r for r in _of("shapes") if r["shape"] == "1000x10" and r["classes"] == "2"]
+    rows = [
+        [r["type"], f"{1e3 * float(r['fit_ms']):.0f}", f"{float(r['predict_one_us']):.0f}"] for r in small
+    ]
+    return markdown(["1,000 x 10", "fit, us", "predict of one row, us"], rows)
+
+
+def speed_columns() -> str:
+    """Return the shares of the speed of reading for columns."""
+    rows = [[r["type"], r["classes"], f"{float(r['fit']):.2f}"] for r in _of("columns")]
+    return markdown(["1,000,000 x 40 by columns", "classes", "fit"], rows)
+
+
+def speed_folds() -> str:
+    """Return what ten folds cost."""
+    rows = [
+        [_spelled(r["shape"]), short(r["over_fit_and_predict"]), short(r["times_faster_than_sklearn"])]
+        for r in _of("folds")
+    ]
+    return markdown(
+        ["ten folds", "times one fit and one predict", "times faster than `cross_val_score`"], rows
+    )
+
+
+def speed_peers() -> str:
+    """Return how many times longer others take to fit."""
+    peers = _of("peers")
+    shapes = list(dict.fromkeys(r["shape"] for r in peers))
+
+    def figure(name: str, shape: str) -> str:
+        r = next(r for r in peers if (r["name"], r["shape"]) == (name, shape))
+        times = f"{float(r['times_ours']):,.0f}"
+        whole = r["rows_measured"] == r["rows"]
+        return times if whole else f"> {times} (on {int(r['rows_measured']):,} rows)"
+
+    names = dict.fromkeys(r["name"] for r in peers)
+    rows = [[name, *(figure(name, shape) for shape in shapes)] for name in names]
+    return markdown(["fit time, times ours", *map(_spelled, shapes)], rows)
+
+
+def speed_files() -> str:
+    """Return what learning from a file costs beside decoding it."""
+    rows = [
+        [
+            r["name"],
+            _spelled(r["shape"]),
+            *(f"{float(r[what]):.0f}" for what in ("decode_ms", "train_ms")),
+            f"{float(r['of_decode_speed']):.2f}",
+        ]
+        for r in _of("files")
+    ]
+    return markdown(
+        ["file, float32", "rows x features", "decode ms", "decode and train ms", "of decode speed"], rows
+    )
+
+
+def speed_passes() -> str:
+    """Return what a further pass takes beside the first."""
+    found = _of("passes")
+    cases = dict.fromkeys((r["shape"], r["type"]) for r in found)
+    rows = []
+    for shape, kind in cases:
+        own = {r["classes"]: r for r in found if (r["shape"], r["type"]) == (shape, kind)}
+        figures = [f"{float(own[k]['further_over_first']):.1f}" if k in own else "" for k in ("2", "10")]
+        rows.append([f"{_spelled(shape)} {kind}", *figures])
+    return markdown(["a further pass, times the first", "2 classes", "10 classes"], rows)
+
+
+SHOWN = (speed_passes, speed_shapes, speed_small, speed_columns, speed_folds, speed_peers, speed_files)
