@@ -6,6 +6,7 @@ import { Gatherer } from "./gatherer";
 import { type HeldOut, heldOutScores } from "./held_out";
 import type { Kernel } from "./kernel";
 import { checkLabels, finalLabels, byLabel, type Label } from "./labels";
+import { fitScaling, type TemperatureScaling } from "./probabilities";
 import { byCodePoints, repr } from "./python_text";
 import { featureNames, type Recipe, recipeOf, type Role } from "./recipe";
 import { refine, type Refined } from "./refine";
@@ -56,6 +57,8 @@ export interface Fitted {
 export interface Trained extends Fitted {
   recipe: Recipe;
   names: string[];
+  /** What turns scores into probabilities; null where no row tells, or there are too many classes. */
+  calibration: TemperatureScaling | null;
   /** The lowest and highest value of every feature. */
   ranges: { low: Float64Array; high: Float64Array };
   /** The class that each text of the label's column means. */
@@ -93,6 +96,8 @@ export function train(kernel: Kernel, table: Table, settings: Settings): Trained
   const labels = finalLabels(table, table.column(recipe.label), total.classes, rows);
   const fitted = fit(task, counted, new Map(total.classes.map((text, k) => [text, labels[k]])), true);
   const places = total.classes.map((text, k): [string, number] => [text, fitted.summary.classes.indexOf(labels[k])]);
+  const { heldOut, summary } = fitted;
+  const calibration = heldOut && fitScaling(heldOut, summary.counts.head);
   const trained = performance.now();
   let evaluation: Evaluation | null = null;
   let note: string | null = null;
@@ -104,7 +109,7 @@ export function train(kernel: Kernel, table: Table, settings: Settings): Trained
   }
   const milliseconds = { train: trained - started, evaluate: performance.now() - trained };
   const ranges = fitted.summary.coder ? rangesOf(task) : { low: fitted.summary.low, high: fitted.summary.high };
-  return { recipe, names, ...fitted, ranges, places, evaluation, note, milliseconds };
+  return { recipe, names, ...fitted, calibration, ranges, places, evaluation, note, milliseconds };
 }
 
 /** The Summary of rows, by the texts of their labels, and a sample of them. */

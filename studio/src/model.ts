@@ -30,6 +30,7 @@ export class Model {
     this.names = trained.names;
     this.labels = trained.summary.classes.map(labelText);
     this.picture = pictureOf(trained.names);
+    this.fittedScaling = { found: trained.calibration };
     [this.scaling, this.planes] = this.solved();
   }
 
@@ -93,7 +94,7 @@ export class Model {
   /** What turns scores into probabilities, fitted when first asked for; null where no row tells. */
   get calibration(): TemperatureScaling | null {
     const { heldOut } = this.trained;
-    this.fittedScaling ??= { found: heldOut && fitScaling(heldOut, this.planes.bias.length, this.summary.counts.head) };
+    this.fittedScaling ??= { found: heldOut && fitScaling(heldOut, this.summary.counts.head) };
     return this.fittedScaling.found;
   }
 

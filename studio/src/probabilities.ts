@@ -26,10 +26,13 @@ export function probabilities({ inverse, offsets }: TemperatureScaling, scores: 
   return likely.map((value) => value / all);
 }
 
+/** Newton's method solves as many equations: more would keep the page's reader waiting. */
+const MOST_CLASSES = 256;
+
 /** Return the temperature and the offsets that make the labels of rows most likely; null where a class has none. */
-export function fitScaling(sample: HeldOut, r: number, counts: Floats): TemperatureScaling | null {
-  if (counts.some((count, k) => count > 0 && !sample.codes.includes(k))) return null;
-  const problem = new Likelihood(sample, r, counts);
+export function fitScaling(sample: HeldOut, counts: Floats): TemperatureScaling | null {
+  if (counts.length > MOST_CLASSES || counts.some((count, k) => count > 0 && !sample.codes.includes(k))) return null;
+  const problem = new Likelihood(sample, sample.scores.length / sample.codes.length, counts);
   const k = counts.length;
   const start = new Float64Array(k + 1);
   start[0] = 1;

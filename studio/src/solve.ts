@@ -128,8 +128,9 @@ export function means<L>(summary: Summary<L>, scaling: Scaling, rest = false): F
   let sums = summary.sums;
   const totalCells = sumOfRows(cells.head, m);
   const total = sumOfRows(sums.head, m);
-  const delicate = scaling.low.some((low, j) => isDelicate(low, total[j], totalCells[j]));
-  const careful = delicate || (rest && cells.head.some((n, i) => n > DOMINANT * (totalCells[i % m] - n)));
+  const delicate = (side: Floats): boolean => side.some((low, j) => isDelicate(low, total[j], totalCells[j]));
+  const dominant = (): boolean => cells.head.some((n, i) => n > DOMINANT * (totalCells[i % m] - n));
+  const careful = delicate(scaling.low) || (rest && (dominant() || delicate(summary.low)));
   if (rest) {
     sums = careful ? others(sums, m) : plain(sums.head.map((x, i) => total[i % m] - x));
     cells = careful ? others(cells, m) : plain(cells.head.map((x, i) => totalCells[i % m] - x));
