@@ -109,7 +109,7 @@ def test_what_the_fuzzer_found_stays_mended(path):
 
 
 def test_several_classes_far_from_zero_that_are_not_scaled_cost_no_digits():
-    """The others are the total minus a class, of values near 1e9 that differ little: found by the sequences."""
+    """The others are the total minus a class, of values near 1e9 that differ little: found by sequences."""
     rng = np.random.default_rng(5)
     X, y = 1e9 + rng.integers(-200, 200, (60, 3)), np.arange(60) % 4
     weights = np.where(y == 1, 200 / 3, 1 / 3)  # not so many that the class dominates by itself
