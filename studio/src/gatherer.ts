@@ -77,8 +77,12 @@ export class Gatherer {
       });
     }
     const m = this.kept[0].columns.length;
+    const columns = Array.from({ length: m }, () => new Float64Array(places.length));
+    places.forEach(([part, i], at) => {
+      for (let j = 0; j < m; j++) columns[j][at] = part.columns[j][i];
+    });
     return {
-      columns: Array.from({ length: m }, (_, j) => Float64Array.from(places, ([part, i]) => part.columns[j][i])),
+      columns,
       labels: places.map(([part, i]) => part.labels[i]),
       weights: this.step ? null : Float64Array.from(places, ([part, i]) => part.weights[i]),
     };

@@ -59,8 +59,9 @@ class Likelihood {
   readonly weights: Floats;
   readonly shares: Floats;
   readonly size: number;
-  private readonly gaps: Floats;
-  private readonly target: Floats;
+  /** Row by row: slices made once, for the many times they are read. */
+  private readonly gaps: Floats[];
+  private readonly target: Floats[];
   private readonly precision: Floats;
   private readonly k: number;
 
@@ -90,14 +91,15 @@ class Likelihood {
       }
     });
     this.size = behind ? -distance / behind : 1;
-    this.gaps = gaps.map((gap) => Math.max(gap / this.size, -FARTHEST_GAPS));
+    const byRow = (values: Floats): Floats[] => Array.from(codes, (_, i) => values.slice(i * k, (i + 1) * k));
+    this.gaps = byRow(gaps.map((gap) => Math.max(gap / this.size, -FARTHEST_GAPS)));
     // Platt's targets: n rows of a class cannot show that it is surer than (n + 1) / (n + 2)
     const rows = found(evidence);
     const sure = rows.map((n) => (n + 1) / (n + 2));
-    this.target = gaps.map((_, at) => {
+    this.target = byRow(gaps.map((_, at) => {
       const code = codes[Math.floor(at / k)];
       return at % k === code ? sure[code] : (1 - sure[code]) / Math.max(1, k - 1);
-    });
+    }));
     const rarest = Math.max(1, Math.min(...rows.filter((n) => n > 0)));
     this.precision = Float64Array.of(TEMPERATURE_PRECISION / rarest, ...new Array<number>(k).fill(1 / OFFSET_VARIANCE));
     this.shares = found(weights).map((sum) => sum / total(weights));
@@ -107,17 +109,16 @@ class Likelihood {
   rows(theta: Floats, run: (likely: Floats, gaps: Floats, weight: number, target: Floats, value: number) => void): void {
     const { k } = this;
     const likely = new Float64Array(k);
-    this.weights.forEach((weight, i) => {
-      const gaps = this.gaps.subarray(i * k, (i + 1) * k);
-      const target = this.target.subarray(i * k, (i + 1) * k);
+    for (let i = 0; i < this.gaps.length; i++) {
+      const [gaps, target] = [this.gaps[i], this.target[i]];
       for (let c = 0; c < k; c++) likely[c] = theta[0] * gaps[c] + theta[1 + c];
       const most = highest(likely);
       const aimed = dot(target, likely);
       let sum = 0;
       for (let c = 0; c < k; c++) sum += likely[c] = Math.exp(likely[c] - most);
       for (let c = 0; c < k; c++) likely[c] /= sum;
-      run(likely, gaps, weight, target, Math.log(sum) + most - aimed);
-    });
+      run(likely, gaps, this.weights[i], target, Math.log(sum) + most - aimed);
+    }
   }
 
   value(theta: Floats): number {

@@ -105,13 +105,15 @@ class StandardSample implements Sample {
   }
 
   scores(coef: Floats, r: number): Floats {
-    const m = this.width;
+    const { rows, width: m } = this;
     const own = this.narrow ? coef.map(Math.fround) : coef;
-    const scores = new Float64Array(this.codes.length * r);
-    for (let i = 0; i < this.codes.length; i++) {
+    const n = this.codes.length;
+    const scores = new Float64Array(n * r);
+    for (let i = 0; i < n; i++) {
       for (let k = 0; k < r; k++) {
+        const [row, weights] = [i * m, k * m];
         let sum = 0;
-        for (let j = 0; j < m; j++) sum += this.rows[i * m + j] * own[k * m + j];
+        for (let j = 0; j < m; j++) sum += rows[row + j] * own[weights + j];
         scores[i * r + k] = sum;
       }
     }
@@ -132,16 +134,19 @@ class StandardSample implements Sample {
   }
 
   private gradientOf({ coef, intercept }: LinearModel): Gradient {
-    const [m, r] = [this.width, intercept.length];
+    const { rows, width: m } = this;
+    const r = intercept.length;
     const z = this.scores(coef, r).map((score, i) => score + intercept[i % r]);
     const loss = lossOf(z, r, this.codes, this.weights);
     const found = { loss, coef: new Float64Array(r * m), intercept: new Float64Array(r) };
+    const sums = found.coef;
     for (let i = 0; i < this.codes.length; i++) {
       for (let k = 0; k < r; k++) {
         const truth = r === 1 ? this.codes[i] === 1 : this.codes[i] === k;
         const residual = (z[i * r + k] - Number(truth)) * this.weights[i];
         found.intercept[k] += residual;
-        for (let j = 0; j < m; j++) found.coef[k * m + j] += residual * this.rows[i * m + j];
+        const [row, to] = [i * m, k * m];
+        for (let j = 0; j < m; j++) sums[to + j] += residual * rows[row + j];
       }
     }
     return found;
