@@ -75,7 +75,7 @@ def digits(page: Page) -> dict[str, float]:
 
 def large(browser: Browser, page: Page, rows: int, folder: Path) -> dict[str, float]:
     """Read and train a file of 20 features."""
-    from test_flows import longest_task
+    from steps import longest_task
 
     path = folder / "large.csv"
     body = np.random.default_rng(1).normal(size=(10_000, 20)).round(4)

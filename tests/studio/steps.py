@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import zipfile
 from io import BytesIO
@@ -72,3 +73,20 @@ def without_calibration(content):
     text = content.decode()
     text = re.sub(r'"calibration": (null|\{[^}]*\})', "", text)
     return re.sub(r"sha256:[0-9a-f]{64}", "", text)
+
+
+def longest_task(trace):
+    """Return the longest that one task kept the thread that readers wait for, in ms of its processor."""
+    events = json.loads(trace)["traceEvents"]
+    main = {
+        (event["pid"], event["tid"])
+        for event in events
+        if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
+    }
+    tasks = [
+        event["tdur"] / 1000
+        for event in events
+        if event["name"].endswith("RunTask") and (event["pid"], event["tid"]) in main and "tdur" in event
+    ]
+    assert tasks, "the browser traced no task"
+    return max(tasks)

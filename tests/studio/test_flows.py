@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from arduino_core import build_sketch, needs_core
 from device_program import needs_tools
-from steps import EXAMPLES, PAGE, choose, give, saved, turn, unzipped
+from steps import EXAMPLES, PAGE, choose, give, longest_task, saved, turn, unzipped
 
 from sefr import SEFRClassifier, load
 from sefr.device import read_state
@@ -387,23 +387,6 @@ def test_the_keyboard_alone_suffices(page):
         tab_to(button)
         with page.expect_download():
             page.keyboard.press("Enter")
-
-
-def longest_task(trace):
-    """Return the longest that one task kept the thread that readers wait for, in ms of its processor."""
-    events = json.loads(trace)["traceEvents"]
-    main = {
-        (event["pid"], event["tid"])
-        for event in events
-        if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
-    }
-    tasks = [
-        event["tdur"] / 1000
-        for event in events
-        if event["name"].endswith("RunTask") and (event["pid"], event["tid"]) in main and "tdur" in event
-    ]
-    assert tasks, "the browser traced no task"
-    return max(tasks)
 
 
 @pytest.mark.slow
