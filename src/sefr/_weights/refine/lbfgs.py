@@ -29,6 +29,8 @@ MEMORY = 10
 MEMORY_CELLS = 1 << 26
 # Stop after two passes in a row that lower the loss by less than this part of it.
 STALLED = 1e-4
+# The squared sine of the angle below which two directions are one: near it, rounding grows a millionfold.
+PARALLEL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,8 @@ def minimise(
         direction = pairs.direction(at.gradient)
         if not direction @ at.gradient < 0:
             return best.point  # the gradient is 0
-        points = [at.point, direction, *pairs.steps[pairs.order[-1:]]]
+        last = pairs.steps[pairs.order[-1:]]
+        points = [at.point, direction, *(step for step in last if not _parallel(step, at.point))]
         slope = np.array([at.gradient @ point for point in points])
         trial = objective.best_mixture(
             points, _FIRST[: len(points)], objective.penalty.hessian(points), slope
@@ -226,6 +229,12 @@ def minimise(
 
 
 _FIRST = np.eye(3)[0]
+
+
+def _parallel(step: Floats, point: Floats) -> bool:
+    """Say whether a step leads where the point lies: as a third direction it would add rounding alone."""
+    along = (step @ point) ** 2
+    return bool(along >= (1 - PARALLEL) * (step @ step) * (point @ point))
 
 
 class _Pairs:
