@@ -40,6 +40,12 @@ export function sketch(q: Quantised, stem: string, source: Source, learn: boolea
           "export with learn=False, or train without it and set SEFR_BALANCED on the board",
       );
     }
+    if (q.refined) {
+      throw new NotForBoards(
+        "a board that goes on learning solves its weights from sums, which would undo " +
+          "passes > 1: export with learn=False, or train with passes=1",
+      );
+    }
     const made = baseState(q);
     ({ bytes: base, id } = made);
     if (2 * base.length > UNO_EEPROM) {

@@ -156,6 +156,16 @@ Bins = Annotated[
         show_default=False,
     ),
 ]
+Interactions = Annotated[
+    int | None,
+    typer.Option(
+        "--interactions",
+        help="With --bins: so many ferns, such as 60, each of cells that several features choose together.",
+        min=1,
+        max=1000,
+        show_default=False,
+    ),
+]
 Out = Annotated[str | None, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON on standard output.")]
@@ -240,6 +250,11 @@ class Settings:
     epsilon: float = 1e-7
     class_weight: ClassWeight = ClassWeight.none
     bins: int | None = None
+    interactions: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.interactions is not None and self.bins is None:
+            raise typer.BadParameter("--interactions goes with --bins, such as --bins 32")
 
     def params(self, **more: Any) -> Fields:
         """Return the parameters of the classifier; a wrong one is an error."""
@@ -253,6 +268,8 @@ class Settings:
         }
         if self.bins is not None:
             params["bins"] = self.bins
+        if self.interactions is not None:
+            params["interactions"] = self.interactions
         if self.class_weight is not ClassWeight.none:
             params["class_weight"] = self.class_weight.value
         if unknown := set(params) - set(SEFRClassifier().get_params()):
@@ -266,6 +283,7 @@ class Settings:
         given += [] if self.scale == "minmax" else ["--scale", self.scale]
         given += [] if self.epsilon == 1e-7 else ["--epsilon", repr(self.epsilon)]
         given += [] if self.bins is None else ["--bins", str(self.bins)]
+        given += [] if self.interactions is None else ["--interactions", str(self.interactions)]
         weighted = self.class_weight is not ClassWeight.none
         return given + (["--class-weight", self.class_weight.value] if weighted else [])
 
