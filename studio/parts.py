@@ -19,6 +19,8 @@ import numpy as np
 from jinja2 import Environment, nodes
 
 from sefr import SEFRClassifier, model_file
+from sefr._rows.cells import Coder
+from sefr._rows.cells.plain import plain_coder
 from sefr._system import colours
 from sefr.device.export import TEMPLATES
 from sefr.device.export import library as library_folder
@@ -233,6 +235,7 @@ def main() -> None:
             "version": version[1],
             "schema": model_file.SCHEMA,
             "settings": dict(sorted(SEFRClassifier().get_params().items())),
+            "coder": plain_coder(Coder.of([], missing=False)),
         },
         "reserved": sorted(RESERVED),
         "owned": list(OWNED),
