@@ -28,6 +28,8 @@ from sefr.device.names import OWNED, RESERVED
 from sefr.device.windows import FEATURES, windows
 
 ROOT = Path(__file__).parents[1]
+# The page writes no code with literals and has no models with bins.
+UNUSED = {"generated.h.j2", "cells.j2", "table.h.j2", "table_sketch.h.j2"}
 COMPARISONS = {"eq": "===", "ne": "!==", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<="}
 FILTERS = {"length": "{}.length", "abs": "Math.abs({})"}
 
@@ -161,7 +163,7 @@ def templates() -> str:
     environment = Environment(keep_trailing_newline=True)  # noqa: S701 - the output is C
     compiled = []
     for path in sorted(TEMPLATES.glob("*.j2")):
-        if path.name != "generated.h.j2":
+        if path.name not in UNUSED:
             source = Compiler().template(environment.parse(path.read_text()))
             compiled.append(f"{json.dumps(path.name)}: {source}")
     return f"{HELPERS}const templates = {{\n{(',' + chr(10)).join(compiled)}\n}};\n{RENDER}"

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 from cli.driver import assert_one_line
 
+from sefr import SEFRClassifier, save
+
 
 def trained(sefr, frame, name):
     frame.to_csv(f"{name}.csv", index=False)
@@ -36,6 +38,30 @@ def test_drift_by_exit_code_screen_json_and_page(sefr, iris):
     assert [item["feature"] for item in answer["features"] if item["drifted"]] == ["sepal_width"]
     assert sefr("drift", "last.sefr", "inches.sefr", "--quiet") == (3, "", "")
     assert sefr("drift", "last.sefr", "inches.sefr", "--mean", "9", "--quiet") == (0, "", "")
+
+
+def test_drift_of_bins_has_psi_and_ks(sefr, iris):
+    X, y = iris.drop(columns="species"), iris["species"]
+    last = SEFRClassifier(bins=6).fit(X.iloc[::2], y.iloc[::2])
+    save(last, "last.sefr")
+    for name, rows in (
+        ("this", X.iloc[1::2]),
+        ("inches", X.iloc[1::2].assign(petal_width=X["petal_width"] / 2)),
+    ):
+        save(SEFRClassifier(bins=last.edges_).fit(rows, y.iloc[1::2]), f"{name}.sefr")
+    code, out, err = sefr("drift", "last.sefr", "this.sefr")
+    assert (code, err) == (0, "")
+    assert "PSI" in out
+    code, out, err = sefr("drift", "last.sefr", "inches.sefr", "-o", "drift.html")
+    assert code == 3, err
+    assert "'petal_width' is distributed otherwise over its bins: PSI" in out
+    page = Path("drift.html").read_text()
+    assert "population stability index" in page
+    assert "mean moved" not in page
+    assert sefr("drift", "last.sefr", "inches.sefr", "--psi", "99", "--ks", "1", "--quiet") == (0, "", "")
+    answer = json.loads(sefr("drift", "last.sefr", "inches.sefr", "--json")[1])
+    assert {item["feature"] for item in answer["features"] if item["drifted"]} == {"petal_width"}
+    assert all(item["ks"] <= 1 for item in answer["features"])
 
 
 def test_drift_of_other_features_is_one_line(sefr, iris):

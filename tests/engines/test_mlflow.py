@@ -1,26 +1,57 @@
-"""MLflow keeps a model in the format of skops, with the types that it is told to trust."""
+"""MLflow: a model is logged as it comes, as its own file, or with the types that skops is told to trust."""
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
 from sefr import SEFRClassifier
 
 mlflow = pytest.importorskip("mlflow")
-sio = pytest.importorskip("skops.io")
+
+
+@pytest.fixture
+def iris(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a database needs more than mlflow-skinny
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(f"file://{tmp_path}/runs")
+    yield load_iris(return_X_y=True)
+    mlflow.set_tracking_uri(before)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of MLflow's own
-def test_a_model_goes_through_log_model_and_back(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
-    X, y = load_iris(return_X_y=True)
-    model = SEFRClassifier().fit(X, y)
-    trusted = [name for name in sio.get_untrusted_types(data=sio.dumps(model)) if name.startswith("sefr.")]
+@pytest.mark.parametrize("settings", [{}, {"passes": 4, "bins": 6}])
+def test_a_model_is_logged_as_it_comes(iris, settings):
+    from sefr.engines.mlflow import load_model, log_model
+
+    X, y = iris
+    model = SEFRClassifier(**settings).fit(X, y)
     with mlflow.start_run():
-        info = mlflow.sklearn.log_model(model, name="iris", skops_trusted_types=trusted)
-    again = mlflow.sklearn.load_model(info.model_uri)
+        info = log_model(model, "iris")
+        with pytest.raises(NotFittedError):
+            log_model(SEFRClassifier(), "nothing")
+    again = load_model(info.model_uri)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     served = mlflow.pyfunc.load_model(info.model_uri)
     np.testing.assert_array_equal(served.predict(X), model.predict(X))
+    raw = served._model_impl
+    np.testing.assert_array_equal(raw.predict(X, {"method": "predict_proba"}), model.predict_proba(X))
+    with pytest.raises(ValueError, match="method must be one of predict, predict_proba, decision_function"):
+        raw.predict(X, {"method": "__init__"})
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of MLflow's own
+def test_a_model_goes_through_the_flavour_of_scikit_learn_and_back(iris):
+    sio = pytest.importorskip("skops.io")
+    X, y = iris
+    model = SEFRClassifier().fit(X, y)
+    trusted = [name for name in sio.get_untrusted_types(data=sio.dumps(model)) if name.startswith("sefr.")]
+    with mlflow.start_run():
+        info = mlflow.sklearn.log_model(
+            model, name="iris", skops_trusted_types=trusted, pip_requirements=["sefr-learn"]
+        )
+    again = mlflow.sklearn.load_model(info.model_uri)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

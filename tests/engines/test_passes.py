@@ -2,8 +2,10 @@
 
 import os
 import signal
+import sys
 import threading
 import time
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -14,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from sefr import SEFRClassifier
+from sefr._rows.cells import Categories, code_matrix
 from sefr._rows.labelled import Labelled
 from sefr._rows.matrix import Columns as ColumnMatrix
-from sefr.engines import passes
+from sefr.engines import passes, questions
 from sefr.engines.error import EngineError
 
 NAMES = [f"c{j}" for j in range(7)]
@@ -63,17 +66,32 @@ def test_passes_are_those_of_one_process(engine, as_frame, samples, n, weight):
     table = rows_of(n)
     frame, clf = as_frame(engine, table), SEFRClassifier(passes=7)
     assert passes.fit_frame(clf, frame, "y", NAMES, weight) is clf
-    lengths = [len(part.compute()) for part in frame.to_delayed()] if engine == "dask" else None
+    lengths = None  # of the batches that the rows come in: the kernel's gradient is of float32
+    if engine == "dask":
+        lengths = [len(part.compute()) for part in frame.to_delayed()]
+    elif engine == "pyspark":
+        lengths = batch_lengths(frame)
     expected = alone(table, clf.summary_, samples[0], weight, lengths)
     assert clf.n_passes_ == expected.n_passes_ > 2
-    # The kernel's gradient is of float32: rows cut in other places, as Spark does, move its last bits.
-    near = 1e-6 if engine == "pyspark" else 1e-9
-    atol = near * np.abs(expected.coef_).max()
-    np.testing.assert_allclose(clf.coef_, expected.coef_, rtol=near, atol=atol)
-    close = 1e-8 if engine == "pyspark" else 1e-9
-    np.testing.assert_allclose(clf.loss_curve_, expected.loss_curve_, rtol=close)
+    atol = 1e-9 * np.abs(expected.coef_).max()
+    np.testing.assert_allclose(clf.coef_, expected.coef_, rtol=1e-9, atol=atol)
+    np.testing.assert_allclose(clf.loss_curve_, expected.loss_curve_, rtol=1e-9)
     assert clf.feature_names_in_.tolist() == NAMES
     assert clf.predict_proba(table.select(NAMES)).shape == (n, 3)
+
+
+def batch_lengths(frame):
+    """Return how many rows the Arrow batches of a Spark data frame have, partition by partition."""
+
+    def count(batches):
+        from pyspark import TaskContext
+
+        for batch in batches:
+            row = {"partition": [TaskContext.get().partitionId()], "rows": [batch.num_rows]}
+            yield type(batch).from_pydict(row)
+
+    found = frame.mapInArrow(count, "partition long, rows long").collect()
+    return [row.rows for row in sorted(found, key=lambda row: row.partition)]
 
 
 def test_one_pass_is_the_summary_and_has_probabilities(engine, as_frame):
@@ -82,6 +100,58 @@ def test_one_pass_is_the_summary_and_has_probabilities(engine, as_frame):
     expected = SEFRClassifier().fit(table.select(NAMES), table["y"].to_numpy())
     np.testing.assert_allclose(clf.coef_, expected.coef_, rtol=1e-9)
     assert clf.predict_proba(table.select(NAMES)).shape == (2000, 3)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_bins_are_those_of_one_process(engine, as_frame, samples, weight):
+    """Edges and cells to the bit, since all rows are among the sample that edges are taken from."""
+    table = rows_of(3000)
+    weights = None if weight is None else table[weight].to_numpy()
+    once = SEFRClassifier(bins=9).fit_frame(as_frame(engine, table), "y", NAMES, weight)
+    here = SEFRClassifier(bins=9).fit(table.select(NAMES), table["y"].to_numpy(), weights)
+    assert once.summary_ == here.summary_
+    np.testing.assert_array_equal(once.fitted_.table, here.fitted_.table)
+    assert once.predict_proba(table.select(NAMES)).shape == (3000, 3)
+    clf = SEFRClassifier(bins=9, passes=5).fit_frame(as_frame(engine, table), "y", NAMES, weight)
+    rows = alone_in_cells(table, here, weights)
+    expected = SEFRClassifier(bins=9, passes=5).fit_from(here.summary_, lambda: [rows], samples[-1])
+    assert clf.n_passes_ == expected.n_passes_ > 2
+    assert clf.summary_ == expected.summary_
+    near = 1e-6 * np.abs(expected.fitted_.table).max()  # of float32, and cut elsewhere
+    np.testing.assert_allclose(clf.fitted_.table, expected.fitted_.table, rtol=0, atol=near)
+
+
+def alone_in_cells(table, clf, weights):
+    classes, codes = np.unique(table["y"].to_numpy(), return_inverse=True)
+    matrix = ColumnMatrix([table[name].to_numpy() for name in NAMES], table.num_rows)
+    cells = code_matrix(matrix, clf.summary_.coder)
+    own = None if weights is None else weights.astype(np.float64)
+    return Labelled(cells, classes, codes.astype(np.int32), own)
+
+
+def test_bins_of_many_rows_lists_known_ranges_and_given_edges(tmp_path, monkeypatch):
+    """Edges come from a sample; cells that do not fit in memory are made anew for each pass."""
+    table = rows_of(30_000)
+    pq.write_table(table, tmp_path / "t.parquet")
+    frame = duckdb.connect().read_parquet(str(tmp_path / "t.parquet"))
+    clf = SEFRClassifier(bins=16, passes=4).fit_frame(frame, "y", NAMES)
+    here = SEFRClassifier(bins=16, passes=4).fit(table.select(NAMES), table["y"].to_numpy())
+    X, y = table.select(NAMES), table["y"].to_numpy()
+    assert abs(clf.score(X, y) - here.score(X, y)) < 0.01
+    for mine, theirs in zip(clf.edges_, here.edges_, strict=True):
+        assert np.abs(mine - theirs).max() < 0.3
+    monkeypatch.setattr(passes, "KEPT_BYTES", 1000)
+    again = SEFRClassifier(bins=16, passes=4).fit_frame(frame, "y", NAMES)
+    np.testing.assert_array_equal(again.fitted_.table, clf.fitted_.table)
+    lists = pa.table({"f": X.to_pandas().to_numpy().tolist(), "y": table["y"]})
+    known = SEFRClassifier(bins=8, scale=(-9, 9)).fit_frame(pl.from_arrow(lists).lazy(), "y")
+    np.testing.assert_allclose(known.edges_[3], np.linspace(-9, 9, 9)[1:-1])
+    given = SEFRClassifier(bins=here.edges_).fit_frame(pl.from_arrow(table).lazy(), "y", NAMES)
+    assert given.summary_ == here.summary_
+    with pytest.raises(EngineError, match="bins has categories"):
+        SEFRClassifier(bins=[Categories(["a"])] * 7).fit_frame(table, "y", NAMES)
+    with pytest.raises(EngineError, match="once more before"):
+        SEFRClassifier(bins=4).fit_frame(table.to_reader(), "y", NAMES)
 
 
 def test_one_column_of_lists_and_data_sets(tmp_path):
@@ -99,7 +169,14 @@ def test_one_column_of_lists_and_data_sets(tmp_path):
 
 
 def test_a_partition_that_comes_twice_counts_once():
-    assert passes._once([(2, 5, b"b"), (0, 3, b"a"), (2, 5, b"b")]) == {0: (3, b"a"), 2: (5, b"b")}
+    sweep = questions.Sweep(*([None] * 4))
+    one, two = (np.array([value]).tobytes() for value in (1.0, 2.0))
+    replies = [questions.Reply({2: 5}, two), questions.Reply({0: 3}, one), questions.Reply({2: 5}, two)]
+    assert questions.once(replies) == [questions.Reply({0: 3}, one), questions.Reply({2: 5}, two)]
+    (both,) = questions.once(replies, sweep)
+    assert both == questions.Reply({0: 3, 2: 5}, np.array([3.0]).tobytes())
+    with pytest.raises(EngineError, match="no such luck"):
+        questions.once([*replies, questions.Reply({1: 0}, None, "no such luck")])
 
 
 def test_rows_that_change_between_passes_are_noticed():
@@ -115,41 +192,114 @@ def test_rows_that_change_between_passes_are_noticed():
     class Changing(DaskRows):
         asked = 0
 
-        def ask(self, question):
+        def ask(self, question, reading, classes):
             self.asked += 1
-            other = DaskRows(frames[1], columns) if self.asked > 2 else super()
-            return other.ask(question)
+            if self.asked == 2:
+                self.parts = DaskRows(frames[1], columns).parts
+                self.first(reading, "error")
+            return super().ask(question, reading, classes)
 
     with pytest.raises(EngineError, match="dask: the rows changed between two passes"):
         passes.fit_partitions(SEFRClassifier(passes=5), Changing(frames[0], columns), columns)
 
 
-def test_a_dask_worker_that_is_killed_in_mid_pass_changes_nothing():
+@pytest.mark.parametrize("bins", [None, 6])
+@pytest.mark.parametrize("cluster", ["dask", pytest.param("pyspark", marks=pytest.mark.slow)])
+def test_answers_of_many_partitions_are_joined_where_they_are(cluster, bins, as_frame, monkeypatch):
+    """In groups, each partition once and in the order of their numbers: the same but for rounding."""
+    import sefr.engines.dask as dask_rows
+
+    modules = [dask_rows]
+    frame = as_frame(cluster, rows_of(1500))
+    if cluster == "pyspark":
+        from sefr.engines import spark_rows
+
+        modules, frame = [spark_rows], frame.repartition(7)
+        frame = frame.cache()  # else each pass would shuffle anew
+    found = []
+    for few in (100, 2):
+        for module in modules:
+            monkeypatch.setattr(module, "FEW_PARTITIONS", few)
+        found.append(passes.fit_frame(SEFRClassifier(passes=4, bins=bins), frame, "y", NAMES))
+    assert found[0].summary_ == found[1].summary_
+    weights = [clf.fitted_.planes.weights for clf in found]
+    np.testing.assert_allclose(*weights, rtol=1e-9, atol=1e-9 * np.abs(weights[0]).max())
+
+
+class Lingering(questions.Sweep):
+    """A sweep of which one partition, once, says which process it runs in, and waits to be killed with it."""
+
+    note = ""
+    victim = "python"
+
+    def __call__(self, rows):
+        rows = list(rows)
+        try:
+            os.close(os.open(self.note + ".taken", os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return super().__call__(rows)
+        pid = os.getpid()
+        while self.victim not in Path(f"/proc/{pid}/comm").read_text():
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        Path(self.note + ".new").write_text(str(pid))
+        os.rename(self.note + ".new", self.note)
+        time.sleep(300)
+        raise RuntimeError("nobody killed this process")
+
+
+def with_one_killed(fit, monkeypatch, note, victim):
+    """Return what a fit gives while a process is killed in the middle of its second pass."""
+    killed = []
+
+    def killer():
+        for _ in range(2400):
+            if os.path.exists(note):
+                killed.append(int(Path(note).read_text()))
+                os.kill(killed[0], signal.SIGKILL)
+                return
+            time.sleep(0.1)
+
+    thread = threading.Thread(target=killer)
+    thread.start()
+    monkeypatch.setattr(passes, "Sweep", type("Lingering", (Lingering,), {"note": note, "victim": victim}))
+    found = fit()
+    thread.join()
+    assert len(killed) == 1
+    return found
+
+
+def test_a_dask_worker_that_is_killed_in_mid_pass_changes_nothing(tmp_path, monkeypatch):
+    import cloudpickle
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
 
-    table = rows_of(8000)
-    frame = dd.from_pandas(table.to_pandas(), npartitions=6)
-    expected = passes.fit_frame(SEFRClassifier(passes=6), frame, "y", NAMES)
-    killed = []
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
-        workers = {name: worker.pid for name, worker in cluster.workers.items()}
-        answered = passes._once
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
+    frame = dd.from_pandas(rows_of(4000).to_pandas(), npartitions=6)
 
-        def killer(replies):
-            if not killed:
-                killed.append(next(iter(workers.values())))
-                threading.Timer(0.05, os.kill, (killed[0], signal.SIGKILL)).start()
-                time.sleep(0.1)
-            return answered(replies)
+    def fit():
+        return passes.fit_frame(SEFRClassifier(passes=4), frame, "y", NAMES)
 
-        passes._once = killer
-        try:
-            found = passes.fit_frame(SEFRClassifier(passes=6), frame, "y", NAMES)
-        finally:
-            passes._once = answered
-    assert killed
+    expected = fit()
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+    with cluster, Client(cluster):
+        found = with_one_killed(fit, monkeypatch, str(tmp_path / "note"), "python")
     np.testing.assert_array_equal(found.coef_, expected.coef_)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bins", [None, 5])
+def test_an_executor_that_is_killed_in_mid_pass_changes_nothing(as_frame, tmp_path, monkeypatch, bins):
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors cannot import this file
+    frame = as_frame("pyspark", rows_of(4000))
+
+    def fit():
+        return passes.fit_frame(SEFRClassifier(passes=4, bins=bins), frame, "y", NAMES)
+
+    expected = fit()
+    found = with_one_killed(fit, monkeypatch, str(tmp_path / "note"), "java")
+    np.testing.assert_array_equal(found.fitted_.planes.weights, expected.fitted_.planes.weights)
 
 
 def test_what_is_wrong(engine, as_frame):

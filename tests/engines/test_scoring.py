@@ -10,9 +10,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sefr import SEFRClassifier
+from sefr import SEFRClassifier, Summary
 from sefr.engines.expressions import expression
-from sefr.engines.scoring import Plan, Scoring
+from sefr.engines.plan import Plan
+from sefr.engines.scoring import Scoring
 
 NAMES = ["a", 'half "quoted"', "it's", "d.ot", "flat", "time"]
 DIALECTS = ["duckdb", "postgresql", "sqlite"]
@@ -228,3 +229,24 @@ def test_expressions_of_a_missing_value_without_leave_are_null(where, rng, reque
     answers = scored(where, rows, expression(clf, where), request)
     assert pd.isna(answers[4])
     assert answers[:4] + answers[5:] == clf.predict(rows.drop(4)).tolist()
+
+
+def test_ibis_on_postgresql_with_booleans(postgres, rng):
+    """Added up, trained in further passes and scored there: PostgreSQL makes no number of a boolean."""
+    rows = pd.DataFrame({"a": rng.normal(size=80), "flag": rng.random(80) > 0.5})
+    rows["y"], rows["w"] = np.where(rows["a"] + rows["flag"] > 0.5, "p", "q"), rng.integers(1, 4, 80)
+    postgres.execute("DROP TABLE IF EXISTS flags; CREATE TABLE flags (a float8, flag boolean, y text, w int)")
+    with postgres.cursor().copy("COPY flags FROM STDIN") as copy:
+        for row in rows.itertuples(index=False):
+            copy.write_row(row)
+    info = postgres.info
+    there = ibis.postgres.connect(host=info.host, user=info.user, database=info.dbname).table("flags")
+    for weight in (None, "w"):
+        summary = Summary.of_frame(there, "y", ["a", "flag"], weight)
+        expected = Summary.of(rows[["a", "flag"]], rows["y"], rows["w"] if weight else None)
+        np.testing.assert_allclose(summary.sums, expected.sums, rtol=1e-12)
+        np.testing.assert_array_equal(summary.counts, expected.counts)
+    for settings in ({}, {"passes": 4}, {"bins": 4}):
+        clf = SEFRClassifier(**settings).fit_frame(there, "y", ["a", "flag"])
+        answers = there.mutate(out=expression(clf, "ibis")).execute()
+        assert (answers["out"] == clf.predict(answers[["a", "flag"]])).all()

@@ -101,6 +101,49 @@ def test_a_reader_is_read_once(mixed):
         Summary.of_frame(reader, "species", ["count"])
 
 
+def test_readers_of_adbc(mixed, tmp_path):
+    driver = pytest.importorskip("adbc_driver_sqlite.dbapi")
+    rows = mixed.select(["species", "count", "halves"])
+    with driver.connect(str(tmp_path / "t.db")) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("rows", rows, mode="create")
+        connection.commit()
+        expected = Summary.of_frame(rows, "species", missing="ignore")
+        cursor.execute("SELECT * FROM rows")
+        found = Summary.of_frame(cursor.fetch_record_batch(), "species", missing="ignore")
+        np.testing.assert_array_equal(found.sums, expected.sums)
+        cursor.execute("SELECT count, halves FROM rows")
+        X, y = cursor.fetch_record_batch(), rows["species"].to_numpy()
+        clf = SEFRClassifier(missing="ignore").fit(X, y)
+        np.testing.assert_array_equal(clf.summary_.sums, expected.sums)
+        cursor.execute("SELECT count, halves FROM rows")
+        answers = clf.predict(cursor.fetch_record_batch())
+    assert (answers == clf.predict(rows.select(["count", "halves"]))).all()
+
+
+def test_flight_streams(mixed):
+    flight = pytest.importorskip("pyarrow.flight")
+    rows = mixed.select(["species", "count", "halves"])
+
+    class Server(flight.FlightServerBase):
+        def do_get(self, context, ticket):
+            names = ticket.ticket.decode().split(",")
+            return flight.RecordBatchStream(rows.select(names).to_reader(max_chunksize=50))
+
+    with Server("grpc://127.0.0.1:0") as server, flight.connect(f"grpc://127.0.0.1:{server.port}") as client:
+
+        def reader(names):
+            return client.do_get(flight.Ticket(names.encode())).to_reader()
+
+        expected = Summary.of_frame(rows, "species", missing="ignore")
+        assert Summary.of_frame(reader("species,count,halves"), "species", missing="ignore") == expected
+        y = rows["species"].to_numpy()
+        clf = SEFRClassifier(missing="ignore").fit(reader("count,halves"), y)
+        assert clf.summary_ == expected
+        assert (clf.predict(reader("count,halves")) == clf.predict(rows.select(["count", "halves"]))).all()
+        batches = ((batch, y[i * 50 : i * 50 + 50]) for i, batch in enumerate(reader("count,halves")))
+        assert Summary.of_batches(batches, missing="ignore") == expected
+
+
 def test_two_columns_of_one_name():
     table = pa.table([pa.array([1, 2]), pa.array([3, 4]), pa.array([0, 1])], names=["a", "a", "y"])
     pandas = pd.DataFrame([[1, 3, 0], [2, 4, 1]], columns=["a", "a", "y"])

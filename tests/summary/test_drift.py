@@ -126,11 +126,74 @@ def test_names_of_others_stay_text():
     assert "\x1b" not in "".join(found.findings)
 
 
-def test_bins_have_no_means_and_ranges_to_compare(rng):
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits, load_wine])
+def test_random_parts_of_one_table_have_not_drifted_in_their_bins(load, rng):
+    X, y = load(return_X_y=True)
+    clf = SEFRClassifier(bins=12).fit(X, y)
+    for size in (15, 60, len(y) // 2):
+        some = rng.permutation(len(y))[:size]
+        part = Summary.of(X[some], y[some], bins=clf.edges_)
+        assert clf.summary_.compare(part).findings == ()
+        assert clf.drift(X[some]).findings == ()
+
+
+def test_psi_and_ks_by_hand():
+    """Counts 30, 50, 20 and 10, 20, 70 of 100 rows; half a row more per bin keeps the logarithm finite."""
+    values = np.array([0.0, 1.0, 2.0])
+    before, after = (np.repeat(values, counts)[:, None] for counts in ([30, 50, 20], [10, 20, 70]))
+    y = np.arange(100) % 2
+    edges = [np.array([0.5, 1.5])]
+    found = Summary.of(before, y, bins=edges).compare(Summary.of(after, y, bins=edges)).features[0]
+    p, q = (np.array(counts) + 0.5 for counts in ([30, 50, 20], [10, 20, 70]))
+    p, q = p / p.sum(), q / q.sum()
+    assert found.psi == pytest.approx(float(((q - p) * np.log(q / p)).sum()))
+    assert found.ks == pytest.approx(0.5)
+    assert found.drifted == ("psi", "ks")
+    assert found.mean_before is None
+
+
+def test_every_kind_of_change_of_bins_is_found_and_no_other(rng):
+    n = 2000
+    X = rng.normal(size=(n, 4))
+    X[rng.random(n) < 0.1, 3] = np.nan
+    y = np.arange(n) % 2
+    clf = SEFRClassifier(bins=10, missing="ignore").fit(X, y)
+    later = rng.normal(size=(n, 4))
+    later[:, 0] *= 3  # the mean stays: bins see what means do not
+    later[:, 1] += 1
+    later[rng.random(n) < 0.5, 3] = np.nan
+    drift = clf.drift(later)
+    found = {item.feature: item.drifted for item in drift.features}
+    assert found == {
+        "column 0": ("psi", "ks"),
+        "column 1": ("psi", "ks"),
+        "column 2": (),
+        "column 3": ("missing", "psi"),
+    }
+    said = " ".join(drift.findings)
+    assert "'column 0' is distributed otherwise over its bins: PSI " in said
+    assert "'column 3': 9.9% of the values were missing" in said
+    json.dumps(drift.to_dict(), allow_nan=False)
+    quiet = Thresholds(psi=9, ks=1, missing=1)
+    assert not clf.drift(later, quiet)
+
+
+def test_categories_have_a_psi_and_no_order(rng):
+    import pandas as pd
+
+    rows = pd.DataFrame({"colour": pd.Categorical(rng.choice(["red", "green", "blue"], 600))})
+    clf = SEFRClassifier(bins=4).fit(rows, np.arange(600) % 2)
+    other = pd.DataFrame({"colour": pd.Categorical(rng.choice(["red", "red", "red", "mauve"], 600))})
+    (item,) = clf.drift(other).features
+    assert item.ks is None
+    assert item.drifted == ("psi",)
+    assert not clf.drift(rows)
+
+
+def test_bins_of_other_edges_cannot_be_compared(rng):
     X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
-    clf = SEFRClassifier(bins=4).fit(X, y)
-    for compare in (lambda: clf.summary_.compare(clf.summary_), lambda: clf.drift(X)):
-        with pytest.raises(ValueError, match="a Summary with bins does not have"):
-            compare()
-    with pytest.raises(ValueError, match="release one without bins"):
-        clf.summary_.private(1.0, 1e-6, (-9, 9))
+    one, two = (SEFRClassifier(bins=bins).fit(X, y).summary_ for bins in (4, 5))
+    with pytest.raises(ValueError, match="cannot compare Summaries of other bins"):
+        one.compare(two)
+    with pytest.raises(ValueError, match="with bins and one without"):
+        one.compare(Summary.of(X, y))

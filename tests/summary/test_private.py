@@ -170,3 +170,61 @@ def test_a_damaged_mark_is_refused(rows):
     ):
         with pytest.raises(ValueError, match="the mark of a noisy Summary"):
             with_noise(plain, bad)
+
+
+@pytest.fixture
+def cells(rng):
+    y = rng.integers(0, 2, 3000)
+    X = np.clip(rng.normal(size=(3000, 4)) + y[:, None], -4, 4)
+    return SEFRClassifier(bins=8, scale=(-4, 4)).fit(X, y), X, y
+
+
+def test_cells_are_released_with_the_noise_that_is_said(cells):
+    clf, X, y = cells
+    released = clf.summary_.private(2.0, 1e-6, (-4, 4))
+    (spent,) = released.releases
+    differences = [clf.summary_.private(2.0, 1e-6, (-4, 4)).counts - clf.summary_.counts for _ in range(40)]
+    assert 0.6 < np.std(differences) / spent.count_noise < 1.5
+    assert released.coder == clf.summary_.coder
+    totals = np.add.reduceat(released.sums, released.coder.offsets[:-1], axis=1)
+    np.testing.assert_allclose(totals, np.broadcast_to(released.counts[:, None], totals.shape), rtol=1e-9)
+    assert (released.sums >= 0).all()
+    again = Summary.from_bytes(released.to_bytes())
+    assert again == released
+    private = SEFRClassifier.from_summary(released, bins=8, scale=(-4, 4))
+    assert private.score(X, y) > clf.score(X, y) - 0.02
+    with pytest.raises(ValueError, match="private Summary away from exact rows"):
+        _ = clf.summary_ - released
+
+
+@pytest.mark.parametrize("per_person", [1, 3])
+def test_opendp_confirms_the_promise_for_cells(cells, per_person):
+    """The worst rows of one person: all of one class, in the same cells."""
+    clf, X, y = cells
+    summary = clf.summary_
+    (spent,) = summary.private(1.0, 1e-6, (-4, 4), per_person).releases
+    less = Summary.of(X[per_person:], np.r_[y[per_person:]], bins=clf.edges_)
+    same = Summary.of(np.tile(X[:1], (per_person, 1)), y[:1].repeat(per_person), bins=clf.edges_)
+    moved = (less + same).over(summary.classes)
+    weight = spent.sum_noise / spent.count_noise
+    distance = np.sqrt(
+        ((moved.counts - less.counts) ** 2).sum() * weight**2 + ((moved.sums - less.sums) ** 2).sum()
+    )
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
+    noise = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=spent.sum_noise))
+    assert dp.c.make_fix_delta(noise, 1e-6).check(d_in=float(distance), d_out=(1.0, 1e-6))
+    assert not dp.c.make_fix_delta(noise, 1e-6).check(d_in=float(distance) * 1.05, d_out=(1.0, 1e-6))
+
+
+def test_edges_that_tell_of_the_rows_are_not_released(cells):
+    clf, X, y = cells
+    learned = SEFRClassifier(bins=8).fit(X, y).summary_
+    with pytest.raises(ValueError, match="column 0 is cut at edges that do not follow from its range"):
+        learned.private(1.0, 1e-6, (-4, 4))
+    with pytest.raises(ValueError, match="do not follow from its range from -5 to 4"):
+        clf.summary_.private(1.0, 1e-6, (-5, 4))
+    import pandas as pd
+
+    rows = pd.DataFrame({"c": pd.Categorical(["a", "b"] * 30)})
+    with pytest.raises(ValueError, match="column 0 has categories"):
+        SEFRClassifier(bins=4).fit(rows, [0, 0, 1] * 20).summary_.private(1.0, 1e-6, (0, 1))

@@ -207,3 +207,24 @@ def test_from_summary_equals_fit(rng):
     assert (clf.coef_ == fitted.coef_).all()
     assert clf.n_features_in_ == 3
     assert (clf.predict(X) == fitted.predict(X)).all()
+
+
+def test_batches_add_up_to_all_rows_read_once(rng):
+    import pyarrow as pa
+
+    X, y = rng.integers(0, 9, (100, 3)), np.arange(100) % 2
+    w = rng.integers(1, 4, 100)
+    table = pa.table({name: X[:, j] for j, name in enumerate("abc")})
+    parts = [slice(start, start + 30) for start in range(0, 100, 30)]
+    kinds = (
+        table.to_batches(max_chunksize=30),
+        [table[part] for part in parts],
+        [table[part].to_reader() for part in parts],
+    )
+    for batches in kinds:
+        read_once = ((X, y[part], w[part]) for X, part in zip(batches, parts, strict=True))
+        assert Summary.of_batches(read_once) == Summary.of(table, y, w)
+    with pytest.raises(ValueError, match="there are no batches"):
+        Summary.of_batches([])
+    with pytest.raises(TypeError, match="batch 1 is not"):
+        Summary.of_batches([(X, y), X])

@@ -3,6 +3,9 @@
 A Summary knows no variances, but it knows the extremes: the variance of values between low and high whose
 mean is m is at most (high - m)(m - low) (Bhatia and Davis, 2000). So the standard error of a mean has an
 upper bound, and a difference smaller than a few of these is taken for chance, however small the batch.
+
+A Summary with bins knows no means and ranges but the whole distribution of each feature over its bins: these
+are compared by the population stability index (PSI) and by the Kolmogorov-Smirnov distance (KS).
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from .._system.text import visible
 from .._system.value import Value
 
 if TYPE_CHECKING:
+    from .._rows.cells import Coder
     from .summary import Summary
 
 Floats = NDArray[np.float64]
@@ -38,6 +42,8 @@ class Thresholds(Value):
     of one class, in units of the range it had; ``missing`` that of its share of missing values; ``outside``
     how far its values leave that range, in units of it (one row decides that, so the usual limit is wide).
     ``chance`` is how many standard errors, by their upper bound, a change of a share or a mean must exceed.
+    With bins, ``psi`` and ``ks`` are those of a feature's distribution over its bins; 0.25 is the PSI that
+    people take for a major change.
     """
 
     share: float = 0.1
@@ -45,6 +51,8 @@ class Thresholds(Value):
     missing: float = 0.1
     outside: float = 10.0
     chance: float = 4.0
+    psi: float = 0.25
+    ks: float = 0.1
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -78,8 +86,9 @@ class FeatureDrift(Value):
 
     ``mean_before`` and ``mean_after`` are None where it had no value. ``shift`` is the change of the mean in
     units of the range before; ``class_shift`` the change in the class ``of_class``, in which it exceeds
-    chance most. ``below`` and ``above`` say how far values leave the range, in the same units. ``drifted``
-    names what exceeds its threshold: "mean", "class mean", "missing", "outside".
+    chance most. ``below`` and ``above`` say how far values leave the range, in the same units. With bins
+    there are ``psi`` and ``ks`` instead, the latter None for categories, which have no order. ``drifted``
+    names what exceeds its threshold: "mean", "class mean", "missing", "outside", "psi", "ks".
     """
 
     feature: str
@@ -93,12 +102,15 @@ class FeatureDrift(Value):
     below: float
     above: float
     drifted: tuple[str, ...]
+    psi: float | None = None
+    ks: float | None = None
 
     @property
     def size(self) -> float:
         """The largest of its changes, by which features are ordered."""
         missing = abs(self.missing_after - self.missing_before)
-        return max(abs(self.shift), abs(self.class_shift), missing, self.below, self.above)
+        moved = (abs(self.shift), abs(self.class_shift), self.below, self.above)
+        return max(*moved, missing, self.psi or 0.0, self.ks or 0.0)
 
 
 @dataclass(frozen=True)
@@ -155,6 +167,9 @@ class Drift(Value):
                 side = "above" if item.above >= item.below else "below"
                 far = max(item.above, item.below)
                 yield f"{name} has values {side} its range by {far:.2f} of it"
+            both = [("psi", item.psi), ("ks", item.ks)]
+            if over := [f"{what.upper()} {value:.2f}" for what, value in both if what in item.drifted]:
+                yield f"{name} is distributed otherwise over its bins: {', '.join(over)}"
 
     def warn(self) -> None:
         """Issue a DriftWarning with the findings, the first three in words; nothing where there are none."""
@@ -185,13 +200,14 @@ def _plain(label: Any) -> Any:
 
 def drift(before: Summary, after: Summary, thresholds: Thresholds = USUAL, *, labelled: bool = True) -> Drift:
     """Compare two Summaries of the same features and classes; without labels, the features alone."""
-    if before.coder is not None or after.coder is not None:
-        raise ValueError("drift compares means and ranges, which a Summary with bins does not have")
     for which, summary in (("first", before), ("second", after)):
         if not summary.n_rows > 0:
             raise ValueError(f"the {which} Summary has no rows to compare")
     classes = tuple(_classes(before, after, thresholds)) if labelled else ()
-    features = tuple(_features(before, after, thresholds, labelled=labelled))
+    if before.coder is not None:
+        features = tuple(_binned_features(before, before.coder, after, thresholds))
+    else:
+        features = tuple(_features(before, after, thresholds, labelled=labelled))
     return Drift(before.n_rows, after.n_rows, classes, features, thresholds)
 
 
@@ -252,6 +268,51 @@ def _features(
             float(above[j]),
             tuple(name for name, exceeds in found.items() if exceeds),
         )
+
+
+def _binned_features(
+    before: Summary, coder: Coder, after: Summary, limits: Thresholds
+) -> Iterator[FeatureDrift]:
+    """Compare how the rows of each feature lie in its bins.
+
+    Among equal distributions over B bins, PSI / (1/n + 1/m) is near a chi-square of B - 1 degrees, whose tail
+    Laurent and Massart (2000) bound, and the inequality of Dvoretzky, Kiefer and Wolfowitz bounds KS.
+    """
+    counts = [summary.sums.sum(axis=0) for summary in (before, after)]
+    rows = [before.n_rows, after.n_rows]
+    names = before.feature_names or after.feature_names or [f"column {j}" for j in range(coder.n_features)]
+    for j in range(coder.n_features):
+        cells = [count[coder.offsets[j] : coder.offsets[j + 1]] for count in counts]
+        gaps = [np.array([own[-1] / n if coder.missing else 0.0]) for own, n in zip(cells, rows, strict=True)]
+        noise = _share_noise(gaps[0], rows[0], gaps[1], rows[1])
+        degrees, tail = len(cells[0]) - 1, limits.chance**2 / 2
+        psi = _psi(*cells)
+        by_chance = (degrees + 2 * np.sqrt(degrees * tail) + 2 * tail) * (1 / rows[0] + 1 / rows[1])
+        values = [own[:-1] if coder.missing else own for own in cells]
+        present = [float(own.sum()) for own in values]
+        ks = None if j in coder.categories or not all(present) else _ks(*values)
+        ks_noise = limits.chance / 2 * np.sqrt(sum(1 / n for n in present)) if all(present) else 0.0
+        found = {
+            "missing": bool(abs(gaps[1] - gaps[0]) > max(limits.missing, float(limits.chance * noise[0]))),
+            "psi": psi > max(limits.psi, by_chance),
+            "ks": ks is not None and ks > max(limits.ks, ks_noise),
+        }
+        drifted = tuple(name for name, exceeds in found.items() if exceeds)
+        missing = (float(gaps[0][0]), float(gaps[1][0]))
+        no_mean = (None, None, 0.0, 0.0, None)
+        yield FeatureDrift(str(names[j]), *no_mean, *missing, 0.0, 0.0, drifted, psi, ks)
+
+
+def _psi(before: Floats, after: Floats) -> float:
+    """Return the population stability index of counts; half a row more in each bin keeps it finite."""
+    p, q = ((own + 0.5) / (own.sum() + 0.5 * len(own)) for own in (before, after))
+    return float(((q - p) * np.log(q / p)).sum())
+
+
+def _ks(before: Floats, after: Floats) -> float:
+    """Return the greatest difference between the shares of rows up to an edge."""
+    p, q = (np.cumsum(own) / own.sum() for own in (before, after))
+    return float(np.abs(p - q).max())
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ and each person has at most ``rows_per_person`` of them. It says nothing of a se
 their epsilons add up.
 
 A row adds 1 to one count and, measured from the middle of its range, at most half a range to each sum of its
-class. All of these are one vector of integers, and the discrete Gaussian mechanism of OpenDP adds noise to it
-once; nothing else is taken from the rows. What follows (no negative count, sums within count * range) is
-arithmetic on what was released and costs nothing.
+class. With bins it adds 1 to one cell of each feature instead. All of these are one vector of integers, and
+the discrete Gaussian mechanism of OpenDP adds noise to it once; nothing else is taken from the rows. What
+follows (no negative count, sums within count * range) is arithmetic on what was released and costs nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._rows.cells import Categories, Coder
+from .._rows.cells.learn import equal_edges
 from .._system.value import Value
 from .double_double import DoubleDouble
 from .summary import Summary
@@ -49,7 +51,8 @@ class Release(Value):
     rows_per_person : int
         How many rows of one person it covers.
     count_noise, sum_noise : float
-        Standard deviations of the noise: of a count, in rows; of a sum, in ranges of its feature.
+        Standard deviations of the noise: of a count, in rows; of a sum, in ranges of its feature, or of the
+        rows in a cell.
     mechanism : str
         How the noise was drawn.
     id : str
@@ -73,29 +76,66 @@ def release(
     Parameters
     ----------
     summary : Summary
-        Of rows that count once each and lack no value.
+        Of rows that count once each and lack no value; with bins there may be a bin for missing ones.
     epsilon, delta : float
         The promise: small is private. Epsilon is usually from 0.1 to 10, delta well below one in the number
         of people.
     ranges : (low, high)
         Numbers, or one per feature, known without looking at the rows. A Summary with values outside is
-        refused: clip the rows first.
+        refused: clip the rows first. With bins, its edges must be the equal widths of these ranges.
     rows_per_person : int, default=1
         The most rows that belong to one person.
     """
-    if summary.coder is not None:
-        raise ValueError("a Summary with bins cannot be released: release one without bins")
     low, high = _checked(summary, epsilon, delta, ranges, rows_per_person)
+    n_classes, n_features, span = len(summary.classes), summary.n_features, high - low
+    coder = summary.coder
+    if coder is None:
+        step = float(STEPS)
+        middle = summary.double_counts.head[:, None] * ((low + high) / 2)
+        exact = np.rint((summary.sums - middle) / span * STEPS)
+        reach = rows_per_person * STEPS / 2 + ROUNDING
+    else:  # a row lies in one cell of each feature
+        _refuse_edges_of_rows(coder, low, high)
+        step, exact, reach = 1.0, np.rint(summary.sums), float(rows_per_person)
+    most = STEPS / 2 if coder is None else 1.0  # what a row adds to a feature
+    weight = max(1, round(COUNT_SHARE * most * sqrt(n_features)))
+    vector = np.concatenate([np.rint(summary.counts) * weight, exact.ravel()])
+    distance = sqrt((rows_per_person * weight) ** 2 + n_features * reach**2)
+    noisy, scale = _with_noise(vector, distance, epsilon, delta)
+    counts = np.maximum(noisy[:n_classes] / weight, 1.0)
+    released = noisy[n_classes:].reshape(summary.sums.shape) / step
+    if coder is None:
+        sums = np.clip(released, -counts[:, None] / 2, counts[:, None] / 2) * span
+        sums += counts[:, None] * ((low + high) / 2)
+    else:
+        sums = _as_rows(released, counts, coder)
+    spent = Release(
+        float(epsilon),
+        float(delta),
+        int(rows_per_person),
+        float(scale / weight),
+        float(scale / step),
+        "discrete Gaussian, OpenDP",
+        secrets.token_hex(8),
+    )
+    ends = (summary.low.copy(), summary.high.copy()) if coder is not None else (low.copy(), high.copy())
+    plain = Summary.from_doubles(
+        summary.classes.copy(),
+        DoubleDouble(counts),
+        DoubleDouble(sums),
+        None,
+        *ends,
+        summary.feature_names,
+        coder,
+    )
+    return marked(plain, (spent,))
+
+
+def _with_noise(vector: Floats, distance: float, epsilon: float, delta: float) -> tuple[Floats, float]:
+    """Return integers with noise, and its scale: one person moves them by at most ``distance``."""
     from opendp import prelude as dp
 
     dp.enable_features("contrib")
-    n_features, span = summary.n_features, high - low
-    weight = max(1, round(COUNT_SHARE * STEPS / 2 * sqrt(n_features)))
-    middle = summary.double_counts.head[:, None] * ((low + high) / 2)
-    steps = np.rint((summary.sums - middle) / span * STEPS)
-    exact = np.concatenate([np.rint(summary.counts) * weight, steps.ravel()])
-    reach = rows_per_person * STEPS / 2 + ROUNDING
-    distance = sqrt((rows_per_person * weight) ** 2 + n_features * reach**2)
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
 
     def mechanism(scale: float) -> Any:
@@ -107,29 +147,29 @@ def release(
     enough, not_enough = (sqrt(log + epsilon) - sqrt(log)) ** 2, 4 * epsilon + 10
     bounds = (distance / sqrt(2 * not_enough), 1.01 * distance / sqrt(2 * enough))
     scale = dp.binary_search_param(mechanism, d_in=distance, d_out=(epsilon, delta), bounds=bounds)
-    noisy = np.array(mechanism(scale)([int(value) for value in exact]), dtype=np.float64)
-    counts = np.maximum(noisy[: len(summary.classes)] / weight, 1.0)
-    centred = noisy[len(summary.classes) :].reshape(summary.sums.shape) / STEPS
-    sums = np.clip(centred, -counts[:, None] / 2, counts[:, None] / 2) * span
-    spent = Release(
-        float(epsilon),
-        float(delta),
-        int(rows_per_person),
-        float(scale / weight),
-        float(scale / STEPS),
-        "discrete Gaussian, OpenDP",
-        secrets.token_hex(8),
-    )
-    plain = Summary.from_doubles(
-        summary.classes.copy(),
-        DoubleDouble(counts),
-        DoubleDouble(sums + counts[:, None] * ((low + high) / 2)),
-        None,
-        low.copy(),
-        high.copy(),
-        summary.feature_names,
-    )
-    return marked(plain, (spent,))
+    return np.array(mechanism(scale)([int(value) for value in vector]), dtype=np.float64), float(scale)
+
+
+def _refuse_edges_of_rows(coder: Coder, low: Floats, high: Floats) -> None:
+    """Raise an error unless the bins follow from the ranges: edges learned from rows would tell of them."""
+    for j, part in enumerate(coder.parts):
+        if isinstance(part, Categories):
+            raise ValueError(f"column {j} has categories, which come from the rows: release it without them")
+        most = len(part) + 1
+        known = equal_edges(low[j : j + 1], high[j : j + 1], most)[0]
+        if not np.array_equal(part, known):
+            raise ValueError(
+                f"column {j} is cut at edges that do not follow from its range from {low[j]:g} to "
+                f"{high[j]:g}: learn with bins and scale=(low, high), so that they tell nothing of the rows"
+            )
+
+
+def _as_rows(released: Floats, counts: Floats, coder: Coder) -> Floats:
+    """Return cells as rows could fill them: none below 0, and those of a feature add up to the count."""
+    cells = np.maximum(released, 0.0)
+    cells += 1e-9 * (counts[:, None] + 1)  # a feature whose cells all came out negative
+    total = np.add.reduceat(cells, coder.offsets[:-1], axis=1)
+    return np.asarray(cells * (counts[:, None] / total)[:, coder.feature_of])
 
 
 def _checked(
@@ -148,7 +188,7 @@ def _checked(
         raise ValueError(f"rows_per_person must be a whole number from 1 up, not {rows_per_person!r}")
     try:
         low, high = (
-            np.array(np.broadcast_to(np.asarray(side, dtype=np.float64), summary.low.shape))
+            np.array(np.broadcast_to(np.asarray(side, dtype=np.float64), (summary.n_features,)))
             for side in ranges
         )
     except (TypeError, ValueError):
@@ -164,6 +204,8 @@ def _checked(
         raise ValueError("a private Summary needs rows that count once each, without weights or decay")
     if (summary.counts > MOST_ROWS).any():
         raise ValueError(f"a private Summary takes at most {MOST_ROWS:,} rows per class")
+    if summary.coder is not None:
+        return low, high  # the outer bins hold what lies outside
     outside = (summary.low < low) | (summary.high > high)
     if outside.any():
         j = int(np.argmax(outside))

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._rows.batches import unpack_batch
 from .._rows.cells import Coder, Cut
 from .._rows.inputs import describe_feature, read_rows
 from .._rows.labelled import Labelled
 from .._rows.labels import are_alike, find_labels
 from .._system.threads import thread_count
-from .._system.types import Array, Bins, Fields, Floats, Rows
+from .._system.types import Array, Bins, Fields, Floats, Interactions, Rows
 from .accumulate import accumulate
 from .alignment import aligned, checked_cells
 from .bytes_format import packed, unpacked
@@ -75,18 +76,8 @@ class Summary:
     """
 
     __slots__ = (
-        *(
-            "classes",
-            "coder",
-            "count_tails",
-            "counts",
-            "feature_names",
-            "high",
-            "low",
-            "n_features",
-            "n_scores",
-        ),
-        *("present", "present_tails", "sums", "tails"),
+        *("classes", "coder", "count_tails", "counts", "feature_names", "high", "low", "n_features"),
+        *("n_scores", "present", "present_tails", "sums", "tails"),
     )
 
     classes: Array
@@ -120,6 +111,7 @@ class Summary:
         *,
         missing: str = "error",
         bins: Bins = None,
+        interactions: Interactions = None,
         n_jobs: int | None = None,
     ) -> Summary:
         """Summarise rows in one pass.
@@ -134,12 +126,12 @@ class Summary:
             How often each row counts. Weight 2 equals the row twice, weight 0 the row absent.
         missing : {"error", "ignore"}
             What NaN means.
-        bins : None, int or list, default=None
+        bins, interactions : None, int or list, default=None
             How features are cut into bins, as for ``SEFRClassifier`` with ``scale="minmax"``.
         n_jobs : int, default=None
             Threads; None is one, -1 all. The result is the same to the bit.
         """
-        rows, names = read_rows(X, y, sample_weight, Cut.of(bins, "minmax", missing))
+        rows, names = read_rows(X, y, sample_weight, Cut.of(bins, "minmax", missing, interactions))
         return cls.of_rows(rows, names, missing=missing, n_threads=thread_count(n_jobs))
 
     @classmethod
@@ -155,8 +147,8 @@ class Summary:
         raw, sums = accumulate(rows, 1, feature_names, missing=missing, n_threads=n_threads)
         present = None if raw.present is None else DoubleDouble(raw.present)
         ends, coder = (raw.low[0], raw.high[0]), rows.matrix.coder
-        counts = DoubleDouble(raw.counts)
-        summary = cls.from_doubles(rows.classes, counts, sums, present, *ends, feature_names, coder)
+        parts = (rows.classes, DoubleDouble(raw.counts), sums, present)
+        summary = cls.from_doubles(*parts, *ends, feature_names, coder)
         return summary if rows.weights is None else summary.without_empty_classes()
 
     @classmethod
@@ -245,6 +237,15 @@ class Summary:
             What NaN and null mean.
         """
         return cast(Summary, READERS["frame"](frame, label, features, weight, missing=missing))
+
+    @classmethod
+    def of_batches(cls, batches: Any, *, missing: str = "error", n_jobs: int | None = None) -> Summary:
+        """Summarise batches ``(X, y)`` or ``(X, y, sample_weight)``, each read once; the rest as ``of``."""
+        parts = (unpack_batch(batch, number) for number, batch in enumerate(batches))
+        total = sum(cls.of(*part, missing=missing, n_jobs=n_jobs) for part in parts)
+        if not isinstance(total, Summary):
+            raise ValueError("there are no batches to summarise")
+        return total
 
     @classmethod
     def of_query(cls, result: Any, *, missing: str = "error") -> Summary:

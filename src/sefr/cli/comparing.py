@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .._summary.drift import Drift, Thresholds
 from .._system.atomic_file import atomic_file
-from .screen import Screen, bar, grid, shown
+from .screen import Grid, Screen, bar, grid, shown
 from .stored import read_model
 
 MOST_SHOWN = 10
@@ -41,6 +41,24 @@ def carry_out(screen: Screen, asked: Comparing) -> bool:
     return bool(found)
 
 
+def _means(found: Drift) -> Grid:
+    table = grid("feature", "mean moved", "before", "after", "", right=["mean moved", "before", "after"])
+    for item in sorted(found.features, key=lambda item: -abs(item.shift))[:MOST_SHOWN]:
+        means = ["none" if mean is None else f"{mean:.5g}" for mean in (item.mean_before, item.mean_after)]
+        table.add_row(shown(item.feature), f"{item.shift:+.3f}", *means, bar(item.shift))
+    return table
+
+
+def _bins(found: Drift) -> Grid:
+    columns = ["PSI", "KS", "missing before", "after"]
+    table = grid("feature", *columns, right=columns)
+    for item in sorted(found.features, key=lambda item: -(item.psi or 0.0))[:MOST_SHOWN]:
+        ks = "none" if item.ks is None else f"{item.ks:.3f}"
+        missing = [f"{share:.1%}" for share in (item.missing_before, item.missing_after)]
+        table.add_row(shown(item.feature), f"{item.psi:.3f}", ks, *missing)
+    return table
+
+
 def _show(screen: Screen, found: Drift, asked: Comparing) -> None:
     for said in found.findings[:MOST_SHOWN]:
         screen.line(said)
@@ -49,10 +67,6 @@ def _show(screen: Screen, found: Drift, asked: Comparing) -> None:
     if not found:
         rows = f"{found.rows_before:,.0f} to {found.rows_after:,.0f} rows"
         screen.line(f"no drift from {asked.before} to {asked.after} ({rows})")
-    table = grid("feature", "mean moved", "before", "after", "", right=["mean moved", "before", "after"])
-    for item in sorted(found.features, key=lambda item: -abs(item.shift))[:MOST_SHOWN]:
-        means = ["none" if mean is None else f"{mean:.5g}" for mean in (item.mean_before, item.mean_after)]
-        table.add_row(shown(item.feature), f"{item.shift:+.3f}", *means, bar(item.shift))
-    screen.print(table)
+    screen.print(_bins(found) if any(item.psi is not None for item in found.features) else _means(found))
     if asked.output:
         screen.note(f"{asked.output}: written")

@@ -31,6 +31,12 @@ def drift(
     chance: Annotated[
         float, typer.Option(help="Standard errors that shares and means must exceed as well.", min=0)
     ] = 4.0,
+    psi: Annotated[
+        float, typer.Option(help="With bins: the population stability index of a feature.", min=0)
+    ] = 0.25,
+    ks: Annotated[
+        float, typer.Option(help="With bins: the Kolmogorov-Smirnov distance of a feature.", min=0)
+    ] = 0.1,
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Write a page, .html.", show_default=False)
     ] = None,
@@ -38,6 +44,8 @@ def drift(
     json: options.Json = False,
 ) -> None:
     """Compare what two models were trained on: shares of the classes, means, missing values, ranges.
+
+    Models with bins, which must have the same edges, are compared by how the rows lie in them.
 
     Exit code 0: no change exceeds its threshold. 3: some do.
 
@@ -56,6 +64,7 @@ def drift(
         raise typer.BadParameter("--output writes a page: name it .html")
     screen = Screen(quiet=quiet, as_json=json, output=output)
     thresholds = {"share": share, "mean": mean, "missing": missing, "outside": outside, "chance": chance}
+    thresholds |= {"psi": psi, "ks": ks}
     asked = Comparing(before, after, thresholds, output and options.output_path(output))
     if carry_out(screen, asked):
         raise typer.Exit(DRIFTED)

@@ -12,7 +12,8 @@ from .. import model_file
 from ..engines.catalogue import Catalogue, catalogue_of
 from ..engines.columns import chosen
 from ..engines.maintained import maintenance_sql
-from ..engines.scoring import SCORED, Plan, Scoring
+from ..engines.plan import Plan
+from ..engines.scoring import SCORED, Scoring
 from ..engines.sql import Query
 from ..files.recipe import ColumnRecipe
 

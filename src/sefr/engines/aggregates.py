@@ -150,11 +150,12 @@ class _Question:
         return self._read(result, len(features))
 
     def _value(self, name: str, without_nan: bool) -> Foreign:
-        if (
-            self.schema[name] == nw.Boolean
-        ):  # DuckDB would push a cast into its CSV reader, which then fails on "true"
+        if self.schema[name] == nw.Boolean:
+            # Not a cast of the column: DuckDB would push it into its CSV reader, which then fails on "true".
+            # Whole numbers first: to PostgreSQL 1.0 is a decimal, which Ibis takes for a double already.
             yes = nw.col(name)
-            return nw.when(yes).then(nw.lit(1.0)).otherwise(nw.when(~yes).then(nw.lit(0.0)))
+            number = nw.when(yes).then(nw.lit(1)).otherwise(nw.when(~yes).then(nw.lit(0)))
+            return number.cast(nw.Float64)
         value = nw.col(name).cast(nw.Float64)
         if without_nan and self.schema[name].is_float():
             return nw.when(~value.is_nan()).then(value)
@@ -172,7 +173,7 @@ class _Question:
                 nw.when(~nw.col(f"f{i}").is_null()).then(nw.col("w")).alias(f"v{i}"),
             )
         ]
-        used = nw.when(nw.col("w") > 0).then(nw.lit(1.0)).alias("used")
+        used = nw.when(nw.col("w") > 0).then(nw.lit(1)).cast(nw.Float64).alias("used")
         return table.with_columns(used, *products)
 
     def _read(self, result: Foreign, n: int) -> Answer:

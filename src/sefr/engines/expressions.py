@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from .._rows.cells import Categories
 from .._system.types import Expression, Foreign
 from ..classifier import SEFRClassifier
-from .scoring import Plan, balanced
+from .plan import Plan, balanced, searched
 
 KINDS = ("prediction", "scores", "probabilities")
 
@@ -52,17 +53,7 @@ def expression(
 def _polars(plan: Plan, kind: str) -> Expression:
     import polars as pl
 
-    def value(name: str) -> Expression:
-        return pl.col(name).cast(pl.Float64).fill_nan(None)
-
-    def part(x: Expression, base: float, coef: float, part: float) -> Expression:
-        made = (x - base) * coef + part
-        return made.fill_null(0.0) if plan.ignore else made
-
-    def total(parts: list[Expression], constant: float) -> Expression:
-        return balanced([*parts, pl.lit(constant)], lambda a, b: a + b)
-
-    scores = plan.scores(value, part, total)
+    scores = plan.scores(_PolarsWords(plan))
     if kind == "scores":
         return pl.concat_list(scores).alias("scores")
     if kind == "probabilities":
@@ -77,50 +68,150 @@ def _polars(plan: Plan, kind: str) -> Expression:
     return pl.lit(pl.Series(plan.classes)).gather(known).alias(kind)
 
 
+class _PolarsWords:
+    """The words of Polars for what a plan consists of; a bin is looked up, not asked for edge by edge."""
+
+    def __init__(self, plan: Plan) -> None:
+        import polars
+
+        self.pl, self.ignore = polars, plan.ignore
+
+    def value(self, name: str) -> Expression:
+        return self.pl.col(name).cast(self.pl.Float64).fill_nan(None)
+
+    def line(self, x: Expression, base: float, coef: float, part: float) -> Expression:
+        made = (x - base) * coef + part
+        return made.fill_null(0.0) if self.ignore else made
+
+    def steps(
+        self, name: str, edges: Sequence[float], parts: Sequence[float], gone: float | None
+    ) -> Expression:
+        pl, x = self.pl, self.value(name)
+        place = pl.lit(pl.Series(edges, dtype=pl.Float64)).search_sorted(x.fill_null(0.0), side="right")
+        found = pl.lit(pl.Series(parts)).gather(place)
+        return pl.when(x.is_null()).then(pl.lit(gone, dtype=pl.Float64)).otherwise(found)
+
+    def choice(
+        self, name: str, categories: Categories, parts: Sequence[float], gone: float | None
+    ) -> Expression:
+        pl = self.pl
+        x = pl.col(name).cast(pl.String) if all(isinstance(c, str) for c in categories) else pl.col(name)
+        made = pl.lit(parts[-1])
+        for value, part in zip(categories, parts, strict=False):
+            made = pl.when(x == value).then(pl.lit(part)).otherwise(made)
+        return pl.when(x.is_null()).then(pl.lit(gone, dtype=pl.Float64)).otherwise(made)
+
+    def total(self, parts: list[Expression], constant: float) -> Expression:
+        return balanced([*parts, self.pl.lit(constant)], lambda a, b: a + b)
+
+
 def _ibis(plan: Plan, kind: str) -> Expression:
     import ibis
 
-    def value(name: str) -> Expression:
-        x = ibis._[name].cast("float64")
-        return ibis.ifelse(x.isnan(), ibis.null("float64"), x)
-
-    def part(x: Expression, base: float, coef: float, part: float) -> Expression:
-        made = (x - base) * coef + part
-        return ibis.coalesce(made, 0.0) if plan.ignore else made
-
-    def total(parts: list[Expression], constant: float) -> Expression:
-        return balanced([*parts, ibis.literal(constant)], lambda a, b: a + b)
-
-    scores = plan.scores(value, part, total)
+    scores = plan.scores(_IbisWords(plan))
     if kind == "scores":
         return ibis.array(scores).name("scores")
     return _by_cases(plan, kind, scores, _Ibis(ibis)).name(kind)
 
 
-def spark_scores(plan: Plan, value: Callable[[str], Expression]) -> list[Expression]:
-    """Return the scores as Spark columns; ``value`` makes a double of a feature, null where it is missing."""
-    from pyspark.sql import functions as F  # noqa: N812
+def _ibis_number(x: Expression) -> Expression:
+    """Return a column as a double; PostgreSQL does not make one of a boolean itself."""
+    return (x.ifelse(1, 0) if x.type().is_boolean() else x).cast("float64")
 
-    def part(x: Expression, base: float, coef: float, part: float) -> Expression:
-        made = (x - F.lit(base)) * F.lit(coef) + F.lit(part)
-        return F.coalesce(made, F.lit(0.0)) if plan.ignore else made
 
-    def total(parts: list[Expression], constant: float) -> Expression:
-        return balanced([*parts, F.lit(constant)], lambda a, b: a + b)
+class _IbisWords:
+    """The words of Ibis for what a plan consists of."""
 
-    return plan.scores(value, part, total)
+    def __init__(self, plan: Plan) -> None:
+        import ibis
+
+        self.ibis, self.ignore = ibis, plan.ignore
+
+    def value(self, name: str) -> Expression:
+        x = self.ibis._[name].pipe(_ibis_number)
+        return self.ibis.ifelse(x.isnan(), self.ibis.null("float64"), x)
+
+    def line(self, x: Expression, base: float, coef: float, part: float) -> Expression:
+        made = (x - base) * coef + part
+        return self.ibis.coalesce(made, 0.0) if self.ignore else made
+
+    def steps(
+        self, name: str, edges: Sequence[float], parts: Sequence[float], gone: float | None
+    ) -> Expression:
+        # One case with all bins: Ibis takes much longer to write cases within cases.
+        x, ibis = self.ibis._[name].pipe(_ibis_number), self.ibis
+        cases = [(x < edge, ibis.literal(part)) for edge, part in zip(edges, parts, strict=False)]
+        missing = (x.isnull() | x.isnan(), self._gone(gone))
+        return ibis.cases(missing, *cases, else_=ibis.literal(parts[-1]))
+
+    def choice(
+        self, name: str, categories: Categories, parts: Sequence[float], gone: float | None
+    ) -> Expression:
+        x, ibis = self.ibis._[name], self.ibis
+        pairs = [(x == value, ibis.literal(part)) for value, part in zip(categories, parts, strict=False)]
+        found = ibis.cases(*pairs, else_=ibis.literal(parts[-1]))
+        return ibis.ifelse(x.isnull(), self._gone(gone), found)
+
+    def _gone(self, gone: float | None) -> Expression:
+        return self.ibis.null("float64") if gone is None else self.ibis.literal(gone)
+
+    def total(self, parts: list[Expression], constant: float) -> Expression:
+        return balanced([*parts, self.ibis.literal(constant)], lambda a, b: a + b)
 
 
 def _spark(plan: Plan, kind: str) -> Expression:
     from pyspark.sql import functions as F  # noqa: N812
 
-    def value(name: str) -> Expression:
-        return F.nullif(F.col(f"`{name.replace('`', '``')}`").cast("double"), F.lit(float("nan")))
-
-    scores = spark_scores(plan, value)
+    scores = plan.scores(SparkWords(plan))
     if kind == "scores":
         return F.array(*scores).alias("scores")
     return _by_cases(plan, kind, scores, _Spark(F)).alias(kind)
+
+
+class SparkWords:
+    """The words of Spark for what a plan consists of; ``column`` makes a column of a feature's name."""
+
+    def __init__(self, plan: Plan, column: Callable[[str], Expression] | None = None) -> None:
+        from pyspark.sql import functions
+
+        self.F, self.ignore = functions, plan.ignore
+        self.column = column or (lambda name: functions.col(f"`{name.replace('`', '``')}`"))
+
+    def value(self, name: str) -> Expression:
+        """Return a feature as a double."""
+        return self.F.nullif(self.column(name).cast("double"), self.F.lit(float("nan")))
+
+    def line(self, x: Expression, base: float, coef: float, part: float) -> Expression:
+        """Return (x - base) * coef + part."""
+        lit = self.F.lit
+        made = (x - lit(base)) * lit(coef) + lit(part)
+        return self.F.coalesce(made, lit(0.0)) if self.ignore else made
+
+    def steps(
+        self, name: str, edges: Sequence[float], parts: Sequence[float], gone: float | None
+    ) -> Expression:
+        """Return the part of the bin that a feature lies in."""
+        lit, x = self.F.lit, self.value(name)
+
+        def below(edge: float, then: Expression, other: Expression) -> Expression:
+            return self.F.when(x < lit(edge), then).otherwise(other)
+
+        found = searched(edges, list(map(lit, parts)), below)
+        return self.F.when(x.isNull(), lit(gone).cast("double")).otherwise(found)
+
+    def choice(
+        self, name: str, categories: Categories, parts: Sequence[float], gone: float | None
+    ) -> Expression:
+        """Return the part of the category that a column has."""
+        x, lit = self.column(name), self.F.lit
+        made = self.F.when(x.isNull(), lit(gone).cast("double"))
+        for value, part in zip(categories, parts, strict=False):
+            made = made.when(x == lit(value), lit(part))
+        return made.otherwise(lit(parts[-1]))
+
+    def total(self, parts: list[Expression], constant: float) -> Expression:
+        """Return the sum of all."""
+        return balanced([*parts, self.F.lit(constant)], lambda a, b: a + b)
 
 
 class _Ibis:

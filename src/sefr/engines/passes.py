@@ -9,34 +9,37 @@ so that timing changes nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
 from scipy import sparse
 
 from .._rows.batches import Gathered, Gatherer
+from .._rows.cells import Coder, Cut, code_matrix, learn_coder
+from .._rows.cells.batches import learn_coder_of_batches
 from .._rows.inputs import refuse_one_class
 from .._rows.labelled import CodedRows, Labelled, sample_size, spread_rows
 from .._rows.matrix import Columns as ColumnMatrix
 from .._rows.matrix import Dense, Gradient, LinearModel, Matrix, Sparse, Standardisation, WeightedRows
 from .._summary.summary import Summary
-from .._system.types import Array, Floats, Foreign
+from .._system.types import Array, Foreign
 from ..classifier import SEFRClassifier
-from .batches import batch_rows, feature_names_of_batch, rows_of_batch
+from .batches import batch_rows
 from .columns import Columns, chosen, refuse_what_is_no_number
 from .error import EngineError, spoken_by
 from .frames import engine_of, open_frame
+from .packed import Packed, pack, unpack
+from .questions import NamedRows, Question, Reading, Reply, Sweep, once, unpacked
 from .streams import frame_batches
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-# Number of the partition, its rows, and what it adds: packed arrays, None where it has no rows.
-Reply = tuple[int, int, bytes | None]
+# Rows that edges of bins are taken from, and the fewest that a partition adds to the sample.
+EDGE_ROWS = 1 << 13
+FEWEST = 16
+# Cells that this process keeps between passes, one byte each; beyond that the engine streams the rows again.
+KEPT_BYTES = 1 << 28
 
 
 def fit_frame(
@@ -59,9 +62,10 @@ def fit_frame(
     clf.check_params()
     table = open_frame(frame)
     if not isinstance(table, nw.DataFrame | nw.LazyFrame):
-        if table.once and clf.passes > 1:
+        if table.once and (clf.passes > 1 or clf.bins is not None):
             raise EngineError(
-                f"{table.engine}: a stream can be read once, and every pass reads the rows again"
+                f"{table.engine}: a stream can be read once, and every pass reads the rows again, with bins "
+                "once more before"
             )
         columns = chosen(table.engine, table.schema.names, label, features, weight)
         rows = batch_rows(len(columns.features))
@@ -90,34 +94,53 @@ def fit_frame(
 
 
 def _fit_batches(clf: SEFRClassifier, columns: Columns, batches: Callable[[], Any]) -> SEFRClassifier:
-    """Train on batches that this process reads, anew for each pass."""
-    gatherer = Gatherer()
-    total: Summary | None = None
+    """Train on batches that this process reads, anew for each pass; with bins, cells that fit are kept."""
+    cut, coder = _cut(clf, columns.engine), None
 
-    def rows() -> Iterator[tuple[Labelled, tuple[str, ...] | None]]:
+    def rows() -> Iterator[NamedRows]:
         with spoken_by(columns.engine, "read the rows"), closing(batches()) as stream:
-            for number, batch in enumerate(stream):
-                if not batch.num_rows:
-                    continue
-                try:
-                    found = rows_of_batch(batch, columns)
-                except ValueError as error:
-                    raise EngineError(f"{columns.engine}: batch {number}: {error}") from None
-                if found is not None:
-                    yield found, feature_names_of_batch(batch, columns)
+            yield from Reading(columns, coder).rows(stream)
 
-    for number, (found, names) in enumerate(rows()):
+    if cut is not None:
+        coder = learn_coder_of_batches(((found, {}) for found, _, _ in rows()), cut)
+    gatherer, total = Gatherer(), None
+    kept = _Kept()
+    for found, names, number in rows():
         try:
             part = Summary.of_rows(found, names, missing=clf.missing)
         except ValueError as error:
             raise EngineError(f"{columns.engine}: batch {number}: {error}") from None
         total = part if total is None else total + part
         gatherer.add(found)
+        if cut is not None and clf.passes > 1:
+            kept.add(found)
     if total is None:
         raise EngineError(f"{columns.engine}: the table has no rows")
     refuse_one_class(total.classes, f"column {columns.label!r}")
-    sample = gatherer.sample(total.classes)
-    return clf.fit_from(total, lambda: (found for found, _ in rows()), sample, _names(total))
+    sample, classes = gatherer.sample(total.classes), total.classes
+
+    def again() -> Iterator[Labelled]:
+        if kept.batches:
+            return (unpack(batch, classes, coder) for batch in kept.batches)
+        return (found for found, _, _ in rows())
+
+    return clf.fit_from(total, again, sample, _names(total))
+
+
+class _Kept:
+    """The cells of all batches, one byte per value, or none of them where they are too many."""
+
+    def __init__(self) -> None:
+        self.batches: list[Packed] = []
+        self.left = KEPT_BYTES
+
+    def add(self, rows: Labelled) -> None:
+        """Keep the cells of a batch, if those before were kept."""
+        if self.left > 0:
+            self.batches.append(pack(rows))
+            self.left -= len(self.batches[-1].data)
+        if self.left <= 0:
+            self.batches.clear()
 
 
 def _names(summary: Summary) -> Array | None:
@@ -128,49 +151,80 @@ def _names(summary: Summary) -> Array | None:
 class Partitions(Protocol):
     """The partitions of a table on a cluster, and what can be asked of them: one job per question."""
 
-    def summary(self, missing: str) -> Summary:
-        """Return the Summary of all rows."""
+    def edges(self, columns: Columns, most: int) -> list[Reply]:
+        """Return about so many rows of all, for the edges of bins."""
 
-    def ask(self, question: Question) -> list[Reply]:
-        """Return the answers of the partitions, some perhaps twice."""
+    def first(self, reading: Reading, missing: str) -> Reply:
+        """Keep the rows for further passes, cut into bins if they are to be; return the Summary of all."""
 
+    def samples(self, most: Mapping[int, int]) -> list[Reply]:
+        """Return some rows of each partition, at most as many as is said under its number."""
 
-class Question(Protocol):
-    """What is asked of the batches of each partition."""
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> tuple[int, bytes | None]:
-        """Return the number of rows and what they add up to."""
+    def ask(self, question: Question, reading: Reading, classes: Array) -> Reply:
+        """Return the answer of all partitions to a question about the rows that were kept."""
 
 
 def fit_partitions(clf: SEFRClassifier, partitions: Partitions, columns: Columns) -> SEFRClassifier:
     """Train on the partitions of a table: the Summary, a sample of its rows, and one job per further pass."""
-    summary = partitions.summary(clf.missing)
+    cut, engine = _cut(clf, columns.engine), columns.engine
+    coder = None
+    if cut is not None:
+        with spoken_by(engine, "draw rows for the edges of bins"):
+            found = once(partitions.edges(columns, 1 if cut.fixed else EDGE_ROWS))
+        coder = _coder(found, cut, engine)
+    reading = Reading(columns, coder)
+    first = partitions.first(reading, clf.missing)
+    if first.data is None:
+        raise EngineError(f"{engine}: the table has no rows")
+    summary = Summary.from_bytes(first.data)
     refuse_one_class(summary.classes, f"column {columns.label!r}")
-    with spoken_by(columns.engine, "draw a sample of the rows"):
-        replies = _once(
-            partitions.ask(_Sampler(columns, sample_size(len(summary.classes), summary.n_features)))
-        )
-    rows = {number: count for number, (count, _) in replies.items() if count}
-    sample = _sample(summary, [data for _, data in replies.values() if data is not None])
-    remote = _Remote(partitions, columns, summary.classes, rows)
+    rows = {number: count for number, count in first.rows.items() if count}
+    with spoken_by(engine, "draw a sample of the rows"):
+        most = sample_size(len(summary.classes), summary.n_features)
+        replies = once(partitions.samples(_shares(rows, most)))
+    sample = _sample(summary, [reply.data for reply in replies if reply.data is not None])
+    remote = _Remote(partitions, reading, summary.classes, rows)
     return clf.fit_from(summary, lambda: [remote], sample, _names(summary))  # type: ignore[list-item]
 
 
-def _once(replies: Iterable[Reply]) -> dict[int, tuple[int, bytes | None]]:
-    """Return the answers by the number of their partition, in its order, each once."""
-    taken: dict[int, tuple[int, bytes | None]] = {}
-    for number, rows, data in replies:
-        taken.setdefault(number, (rows, data))
-    return dict(sorted(taken.items()))
+def _cut(clf: SEFRClassifier, engine: str) -> Cut | None:
+    """Return how features are to be cut; None if they are not."""
+    cut = Cut.of(clf.bins, clf.scale, clf.missing)
+    if cut is not None and cut.given:
+        raise EngineError(
+            f"{engine}: bins has categories, and a column of text cannot be learned from here: use fit or "
+            "fit_batches with rows in this process"
+        )
+    return cut
+
+
+def _coder(replies: list[Reply], cut: Cut, engine: str) -> Coder:
+    """Return where features are cut, from rows that came home."""
+    parts = [unpacked(reply.data) for reply in replies if reply.data is not None]
+    if not parts:
+        raise EngineError(f"{engine}: the table has no rows")
+    weights = np.concatenate([part["weights"] for part in parts])
+    codes = np.zeros(len(weights), dtype=np.int32)
+    alike = bool((weights == weights[0]).all())
+    matrix = _joined(parts)
+    return learn_coder(Labelled(matrix, np.zeros(1), codes, None if alike else weights), cut, {})
+
+
+def _shares(rows: Mapping[int, int], most: int) -> dict[int, int]:
+    """Return how many rows to take of each partition: all, or twice its share of those needed."""
+    total = sum(rows.values())
+    if total <= most:
+        return dict(rows)
+    return {number: FEWEST + 2 * most * count // total for number, count in rows.items()}
 
 
 class _Remote:
     """All rows of a table on a cluster, as one batch that is swept there."""
 
     def __init__(
-        self, partitions: Partitions, columns: Columns, classes: Array, rows: dict[int, int]
+        self, partitions: Partitions, reading: Reading, classes: Array, rows: dict[int, int]
     ) -> None:
-        self.partitions, self.columns, self.classes, self.rows = partitions, columns, classes, rows
+        self.partitions, self.reading, self.classes, self.rows = partitions, reading, classes, rows
 
     def over(self, classes: Array) -> CodedRows:
         """Return the rows coded by the classes of the Summary; the coding is done where they are."""
@@ -180,104 +234,18 @@ class _Remote:
         self, rows: WeightedRows, standard: Standardisation, model: LinearModel, n_threads: int = 1
     ) -> Gradient:
         """Make one pass: loss and gradient of every partition, added in the order of their numbers."""
-        engine = self.columns.engine
-        question = _Sweeper(self.columns, self.classes, rows.class_weights, standard, model)
+        engine = self.reading.columns.engine
+        question = Sweep(self.classes, rows.class_weights, standard, model)
         with spoken_by(engine, "make a pass over the rows"):
-            replies = _once(self.partitions.ask(question))
-        if {number: rows for number, (rows, _) in replies.items() if rows} != self.rows:
+            reply = self.partitions.ask(question, self.reading, self.classes)
+        if {number: count for number, count in reply.rows.items() if count} != self.rows or not reply.data:
             raise EngineError(f"{engine}: the rows changed between two passes over the table")
-        parts = [_unpacked(data) for _, data in replies.values() if data is not None]
-        loss, coef, intercept = (sum(part[name] for part in parts) for name in Gradient._fields)
-        return Gradient(float(loss), np.asarray(coef), np.asarray(intercept))
-
-
-class _Sweeper(NamedTuple):
-    """Asks a partition for its share of the loss and of the gradient."""
-
-    columns: Columns
-    classes: Array
-    class_weights: Floats
-    standard: Standardisation
-    model: LinearModel
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> tuple[int, bytes | None]:
-        total: Gradient | None = None
-        n_rows = 0
-        for batch in batches:
-            n_rows += batch.num_rows
-            rows = rows_of_batch(batch, self.columns) if batch.num_rows else None
-            if rows is None:
-                continue
-            matrix, codes, weights = rows.over(self.classes)
-            # one thread: a worker has one core per task
-            part = matrix.gradient(
-                WeightedRows(codes, weights, self.class_weights), self.standard, self.model
-            )
-            total = part if total is None else total + part
-        if total is None:
-            return n_rows, None
-        return n_rows, _packed({name: np.asarray(value) for name, value in total._asdict().items()})
-
-
-class _Sampler(NamedTuple):
-    """Asks a partition for some of its rows, evenly spread by weight."""
-
-    columns: Columns
-    most: int
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> tuple[int, bytes | None]:
-        gatherer = Gatherer()
-        n_rows, total = 0, 0.0
-        labels: Array | None = None
-        for batch in batches:
-            n_rows += batch.num_rows
-            rows = rows_of_batch(batch, self.columns) if batch.num_rows else None
-            if rows is None:
-                continue
-            total += batch.num_rows if rows.weights is None else float(rows.weights.sum())
-            labels = rows.classes if labels is None else np.union1d(labels, rows.classes)
-            gatherer.add(rows)
-        if labels is None:
-            return n_rows, None
-        sample = gatherer.sample(labels)
-        at = np.arange(len(sample.codes))
-        whole = sample.weights is not None
-        if len(at) > self.most:
-            at, whole = spread_rows(len(at), sample.weights, self.most), False
-        weights = np.full(len(at), total / len(at)) if not whole else sample.weights[at]  # type: ignore[index]
-        like = gatherer.like if gatherer.like is not None else sample.matrix
-        arrays = _matrix_arrays(sample.matrix.take(at), like)
-        arrays |= {"codes": sample.codes[at], "weights": weights, "whole": np.array(whole)}
-        arrays["labels"] = np.array(json.dumps(labels.tolist()))
-        return n_rows, _packed(arrays)
-
-
-def _matrix_arrays(matrix: Matrix, like: Matrix) -> dict[str, Array]:
-    if isinstance(matrix, Sparse):
-        rows = matrix.by_rows
-        shape = np.array(rows.shape)
-        return {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": shape}
-    dense = np.concatenate([block for _, block in matrix.blocks()])
-    kinds = [str(c.dtype) for c in like.columns] if isinstance(like, ColumnMatrix) else []
-    if isinstance(like, Dense):
-        kinds = [str(like.array.dtype)]
-    return {"dense": dense, "kinds": np.array(kinds, dtype=str)}
-
-
-def _packed(arrays: dict[str, Array]) -> bytes:
-    file = BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
-    return file.getvalue()
-
-
-def _unpacked(data: bytes) -> dict[str, Array]:
-    with np.load(BytesIO(data), allow_pickle=False) as arrays:
-        return dict(arrays)
+        return question.gradient(reply.data)
 
 
 def _sample(summary: Summary, replies: list[bytes]) -> CodedRows:
     """Return the sample of all rows from those of the partitions, coded by the classes of the Summary."""
-    parts = [_unpacked(data) for data in replies]
+    parts = [unpacked(data) for data in replies]
     codes = []
     for part in parts:
         labels = np.array(json.loads(str(part["labels"])), dtype=summary.classes.dtype)
@@ -287,12 +255,16 @@ def _sample(summary: Summary, replies: list[bytes]) -> CodedRows:
     matrix = _joined(parts)
     most = sample_size(len(summary.classes), summary.n_features)
     if all(part["whole"] for part in parts) and len(all_codes) <= most:
-        return CodedRows(matrix, all_codes, weights)
+        return CodedRows(_cut_as(matrix, summary.coder), all_codes, weights)
     rows = spread_rows(len(all_codes), weights, min(most, len(all_codes)))
     taken = matrix.take(rows)
     if isinstance(matrix, Gathered) and isinstance(taken, Dense):
         taken = Gathered(taken.array, matrix.like)
-    return CodedRows(taken, all_codes[rows], None)
+    return CodedRows(_cut_as(taken, summary.coder), all_codes[rows], None)
+
+
+def _cut_as(matrix: Matrix, coder: Coder | None) -> Matrix:
+    return matrix if coder is None else code_matrix(matrix, coder)
 
 
 def _nothing() -> Dense:

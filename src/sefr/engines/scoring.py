@@ -1,120 +1,19 @@
 """Scoring where the rows are: a trained model as one SELECT, for DuckDB, PostgreSQL and SQLite.
 
-The score is the sum of one part per feature, (x - base) * coef + part at the base: the difference from a
-value that was seen, so that no bits are lost to values far from zero. A missing value is a part left out.
-``Plan`` has these numbers; ``sefr.engines.expressions`` makes Polars, Ibis and Spark expressions of the same.
+``Plan`` has the numbers; ``sefr.engines.expressions`` makes Polars, Ibis and Spark expressions of the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
-import numpy as np
-
-from .._answers.probabilities import TemperatureScaling
-from .._system.types import Floats, Foreign, Label
-from ..classifier import SEFRClassifier
+from .._rows.cells import Categories
+from .._system.types import Label
 from .dialects import DIALECTS, boolean_number, literal, number, quoted
+from .plan import Plan, balanced, searched
 
-E = TypeVar("E")
-
-ROUNDING = 1e-9
 SCORED = ("duckdb", "postgresql", "sqlite")
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a linear model needs to score rows: for R scores (1 for two classes, else K) of m features."""
-
-    classes: list[Any]  # (K,)
-    features: tuple[str, ...]  # (m,)
-    base: Floats  # (m,), a value of each feature that was seen
-    coef: Floats  # (R, m)
-    parts: Floats  # (R, m), what each feature says at its base
-    constant: Floats  # (R,), what the parts do not add up to, if anything
-    ignore: bool  # whether a missing value is left out; else there is no answer
-    calibration: TemperatureScaling | None  # of the probabilities
-
-    @classmethod
-    def of(
-        cls, clf: SEFRClassifier, features: Sequence[str] | None = None, *, probabilities: bool = False
-    ) -> Plan:
-        """Return the plan of a trained model; ``features`` names its columns where it has no names."""
-        summary = clf.summary_
-        if summary.coder is not None:
-            raise ValueError("a model with bins cannot be scored by an engine: its features have curves")
-        names = features if features is not None else summary.feature_names
-        if names is None:
-            raise ValueError("the model's features have no names: say which columns they are")
-        if len(names) != summary.n_features:
-            raise ValueError(
-                f"{len(names)} columns were named, but the model has {summary.n_features} features"
-            )
-        if (unseen := summary.counts == 0).any():
-            raise ValueError(
-                f"class {summary.classes[unseen][0]!r} was never seen: there is nothing to score"
-            )
-        base = np.where(np.isfinite(summary.low), summary.low, 0.0)
-        row = base[None, :] if not hasattr(clf, "feature_names_in_") else _named(base, clf)
-        coef = np.asarray(clf.coef_)
-        parts = np.asarray(clf.contributions(row)).reshape(coef.shape)
-        scores = np.asarray(clf.decision_function(row)).reshape(len(coef))
-        constant = scores - parts.sum(axis=1)
-        # A score is the sum of its parts: what is left over is rounding, which would break ties.
-        constant[np.abs(constant) <= ROUNDING * np.abs(parts).sum(axis=1)] = 0.0
-        return cls(
-            summary.classes.tolist(),
-            tuple(names),
-            base,
-            coef,
-            parts,
-            constant,
-            clf.missing == "ignore",
-            _calibration(clf) if probabilities else None,
-        )
-
-    def scores(
-        self, value: Callable[[str], E], part: Callable[[E, float, float, float], E], total: Callable[..., E]
-    ) -> list[E]:
-        """Return the scores: ``part`` makes one of a feature's value, base, coef and part, ``total`` adds."""
-        found = []
-        values = [value(name) for name in self.features]
-        for r in range(len(self.coef)):
-            used = np.flatnonzero(self.coef[r]) if self.ignore else range(len(values))
-            parts = [
-                part(values[j], float(self.base[j]), float(self.coef[r, j]), float(self.parts[r, j]))
-                for j in used
-            ]
-            fixed = 0.0 if not self.ignore else float(self.parts[r, self.coef[r] == 0].sum())
-            found.append(total(parts, float(self.constant[r]) + fixed))
-        return found
-
-
-def _calibration(clf: SEFRClassifier) -> TemperatureScaling:
-    scaling = clf.fitted_.probability_scaling
-    if scaling is None:
-        raise ValueError(
-            "probabilities need rows to be fitted to, and this model comes from a Summary, which holds none: "
-            "call calibrate(X, y) first"
-        )
-    return scaling
-
-
-def _named(base: Floats, clf: SEFRClassifier) -> Foreign:
-    """Return one row under the names that the model knows its features by."""
-    import pyarrow as pa
-
-    return pa.table({name: [value] for name, value in zip(clf.feature_names_in_, base, strict=True)})
-
-
-def balanced(terms: Sequence[E], join: Callable[[E, E], E]) -> E:
-    """Return all terms joined in a tree as flat as can be: databases refuse a chain of thousands."""
-    if len(terms) == 1:
-        return terms[0]
-    half = len(terms) // 2
-    return join(balanced(terms[:half], join), balanced(terms[half:], join))
 
 
 @dataclass(frozen=True)
@@ -162,26 +61,8 @@ class Scoring:
         )
         return f"SELECT sefr_rows.*,\n  {listed}\nFROM {source} AS sefr_rows;\n"
 
-    def _value(self, name: str, dialect: str) -> str:
-        """Return a feature as a double, NULL where it is missing."""
-        if name in self.categories:
-            column, value = self.categories[name]
-            x = f"sefr_rows.{quoted(column)}"
-            return f"CASE WHEN {x} = {literal(value)} THEN 1.0 WHEN {x} IS NOT NULL THEN 0.0 END"
-        x = f"sefr_rows.{quoted(name)}"
-        if dialect == "sqlite":  # text in a column of numbers is a missing value, not 0
-            return f"CASE WHEN typeof({x}) IN ('integer', 'real') THEN CAST({x} AS REAL) END"
-        return boolean_number(x) if name in self.booleans else DIALECTS[dialect].double(x)
-
-    def _part(self, x: str, base: float, coef: float, part: float) -> str:
-        made = f"(({x} - {number(base)}) * {number(coef)} + {number(part)})"
-        return f"coalesce({made}, 0)" if self.plan.ignore else made
-
     def _scores(self, dialect: str) -> list[str]:
-        def total(parts: list[str], constant: float) -> str:
-            return balanced([*parts, number(constant)], lambda a, b: f"({a} + {b})")
-
-        return self.plan.scores(lambda name: self._value(name, dialect), self._part, total)
+        return self.plan.scores(_Sql(self, dialect))
 
     def _top(self, dialect: str) -> list[str]:
         """Return the highest score, and the highest logit of the probabilities."""
@@ -235,12 +116,10 @@ class Scoring:
 
     def _reason(self, i: int, dialect: str, what: str) -> str:
         """Return the name or the part of the feature that says the i-th most about the answer."""
-        plan = self.plan
+        plan, words = self.plan, _Sql(self, dialect)
         rows = []
         for j, name in enumerate(plan.features):
-            x = self._value(name, dialect)
-            base, coef, parts = float(plan.base[j]), plan.coef[:, j].tolist(), plan.parts[:, j].tolist()
-            made = [self._part(x, base, w, part) for w, part in zip(coef, parts, strict=True)]
+            made = [plan.part(words, r, j) for r in range(len(plan.constant))]
             own = [f"coalesce({part}, 0)" for part in made]
             part = own[0] if len(own) == 1 else self._by_answer(own)
             rows.append((j, literal(name), part))
@@ -260,6 +139,52 @@ class Scoring:
             f"(SELECT {what} FROM (VALUES {values}) AS sefr_parts(place, feature, part) "
             f"ORDER BY abs(part) DESC, place LIMIT 1 OFFSET {i})"
         )
+
+
+class _Sql:
+    """The words of a dialect for what a plan consists of."""
+
+    def __init__(self, scoring: Scoring, dialect: str) -> None:
+        self.scoring, self.dialect = scoring, dialect
+
+    def value(self, name: str) -> str:
+        """Return a feature as a double, NULL where it is missing."""
+        if name in self.scoring.categories:
+            column, value = self.scoring.categories[name]
+            x = f"sefr_rows.{quoted(column)}"
+            return f"CASE WHEN {x} = {literal(value)} THEN 1.0 WHEN {x} IS NOT NULL THEN 0.0 END"
+        x = f"sefr_rows.{quoted(name)}"
+        if self.dialect == "sqlite":  # text in a column of numbers is a missing value, not 0
+            return f"CASE WHEN typeof({x}) IN ('integer', 'real') THEN CAST({x} AS REAL) END"
+        return boolean_number(x) if name in self.scoring.booleans else DIALECTS[self.dialect].double(x)
+
+    def line(self, x: str, base: float, coef: float, part: float) -> str:
+        made = f"(({x} - {number(base)}) * {number(coef)} + {number(part)})"
+        return f"coalesce({made}, 0)" if self.scoring.plan.ignore else made
+
+    def steps(self, name: str, edges: Sequence[float], parts: Sequence[float], gone: float | None) -> str:
+        x = self.value(name)
+
+        def below(edge: float, then: str, other: str) -> str:
+            return f"CASE WHEN {x} < {number(edge)} THEN {then} ELSE {other} END"
+
+        found = searched(edges, [number(part) for part in parts], below)
+        missing = "NULL" if gone is None else number(gone)
+        return self._double(f"CASE WHEN {x} IS NULL THEN {missing} ELSE {found} END")
+
+    def choice(self, name: str, categories: Categories, parts: Sequence[float], gone: float | None) -> str:
+        x = f"sefr_rows.{quoted(name)}"
+        pairs = zip(categories, parts, strict=False)
+        cases = " ".join(f"WHEN {x} = {_label(value, self.dialect)} THEN {number(p)}" for value, p in pairs)
+        missing = "NULL" if gone is None else number(gone)
+        return self._double(f"CASE WHEN {x} IS NULL THEN {missing} {cases} ELSE {number(parts[-1])} END")
+
+    def _double(self, made: str) -> str:
+        """Return a double: to PostgreSQL a number with an exponent is a decimal."""
+        return f"CAST({made} AS float8)" if self.dialect == "postgresql" else made
+
+    def total(self, parts: list[str], constant: float) -> str:
+        return balanced([*parts, number(constant)], lambda a, b: f"({a} + {b})")
 
 
 def _label(label: Label, dialect: str) -> str:

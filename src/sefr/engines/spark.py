@@ -46,15 +46,15 @@ from .._system.types import Expression, Fields, Foreign
 from ..classifier import SEFRClassifier
 from .columns import Columns, chosen
 from .error import EngineError
-from .expressions import softmax_powers, spark_scores
+from .expressions import SparkWords, softmax_powers
 from .passes import fit_partitions
-from .scoring import Plan
+from .plan import Line, Plan
 from .spark_rows import SparkRows, column_of, refuse_types, summary_of_spark
 
 __all__ = ["SEFR", "SEFRModel", "summary_of_spark"]
 
 ENGINE = "pyspark"
-# Products per row up to which Spark's expressions score it; its compiler gives up on much longer ones.
+# Constants up to which Spark's expressions score it; its compiler gives up on much longer ones.
 NARROW = 512
 
 
@@ -84,10 +84,16 @@ class _SEFRParams(
         "how often training may read the rows; 1 is the paper",
         TypeConverters.toInt,
     )
+    bins = Param(
+        Params._dummy(),
+        "bins",
+        "how many bins a feature is cut into at most, 2 to 256; 0 for none",
+        TypeConverters.toInt,
+    )
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(epsilon=1e-7, missing="error", scale="minmax", passes=1, probabilityCol="")
+        self._setDefault(epsilon=1e-7, missing="error", scale="minmax", passes=1, bins=0, probabilityCol="")
 
     def setFeaturesCol(self, value: str) -> Self:  # noqa: N802
         """Set the column of vectors or arrays."""
@@ -111,6 +117,7 @@ class _SEFRParams(
             "missing": self.getOrDefault("missing"),
             "scale": _scale(self.getOrDefault("scale")),
             "passes": self.getOrDefault("passes"),
+            "bins": self.getOrDefault("bins") or None,
         }
 
 
@@ -130,9 +137,10 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
     """The SEFR classifier as a spark.ml Estimator.
 
     ``featuresCol`` is a vector or an array column; ``labelCol`` holds numbers or strings; ``weightCol`` says
-    how often a row counts. ``fit`` reads the data once; with ``passes`` above 1 at most so often, and Spark
-    keeps the rows in between. ``probabilityCol`` asks for probabilities, for which up to a thousand rows come
-    home; without it none does, unless there are further passes.
+    how often a row counts. ``fit`` reads the data once. With ``passes`` above 1 the executors keep the rows
+    in between, and with ``bins`` the data is read once more before, for the edges. ``probabilityCol`` asks
+    for probabilities, for which up to a thousand rows come home; without it none does, unless there are
+    further passes or bins.
 
     Examples
     --------
@@ -161,6 +169,7 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
         epsilon: float = 1e-7,
         missing: str = "error",
         passes: int = 1,
+        bins: int = 0,
     ) -> None:
         super().__init__()
         self._set(**{name: value for name, value in self._input_kwargs.items() if value is not None})
@@ -194,13 +203,17 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
         """Set how often training may read the rows."""
         return self._set(passes=value)  # type: ignore[no-any-return]
 
+    def setBins(self, value: int) -> Self:  # noqa: N802
+        """Set how many bins a feature is cut into at most; 0 for none."""
+        return self._set(bins=value)  # type: ignore[no-any-return]
+
     def _fit(self, dataset: Foreign) -> SEFRModel:
         weight = self.getOrDefault("weightCol") if self.isDefined("weightCol") else None
         columns = chosen(ENGINE, dataset.columns, self.getLabelCol(), [self.getFeaturesCol()], weight or None)
         classifier = SEFRClassifier(**self._classifier_params())
         classifier.check_params()
         rows = SparkRows(dataset, columns)
-        if classifier.passes > 1 or self.getProbabilityCol():
+        if classifier.passes > 1 or classifier.bins is not None or self.getProbabilityCol():
             with rows:
                 classifier = fit_partitions(classifier, rows, columns)
         else:
@@ -295,7 +308,7 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
             probabilities=bool(probability),
         )
         found = dataset.withColumn(names[0], features)
-        if plan.coef.size <= NARROW:
+        if plan.size <= NARROW:
             scores = _expressions(plan, F.col(names[0]))
         else:
             scores = _kernel(self._classifier)(F.col(names[0]))
@@ -331,13 +344,11 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
 
 def _expressions(plan: Plan, features: Foreign) -> Expression:
     """Return the scores as an array of one per class, by Spark alone; null where a row cannot be scored."""
-
-    def value(place: str) -> Expression:
-        return F.nullif(F.get(features, F.lit(int(place))), F.lit(float("nan")))
-
-    scores = spark_scores(plan, value)
+    scores = plan.scores(SparkWords(plan, lambda place: F.get(features, F.lit(int(place)))))
     both = [-scores[0], scores[0]] if len(scores) == 1 else scores
     sound = F.size(features) == len(plan.features)
+    if not all(isinstance(shape, Line) for shape in plan.shapes):  # infinity lies in a bin, and is none
+        sound = sound & ~F.exists(features, lambda x: F.abs(x) == float("inf"))
     for score in scores:  # NaN is above every number in Spark
         sound = sound & score.isNotNull() & (F.abs(score) < float("inf"))
     return F.when(sound, F.array(*both))
@@ -367,7 +378,7 @@ def _scores(model: SEFRClassifier, features: pa.Array) -> tuple[Expression, Expr
     X = np.full((len(features), width), np.inf)
     X[~bad] = features.filter(pa.array(~bad)).flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
     bad |= (np.isinf(X) if model.missing == "ignore" else ~np.isfinite(X)).any(axis=1)
-    X[bad] = model.summary_.low
+    X[bad] = 0.0
     names = getattr(model, "feature_names_in_", None)
     found = model.decision_function(X if names is None else pd.DataFrame(X, columns=names))
     return (np.stack([-found, found], axis=1) if found.ndim == 1 else found), bad

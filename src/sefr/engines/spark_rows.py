@@ -6,10 +6,13 @@ its rows, and is counted once even if Spark computed it several times. The execu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from math import ceil, sqrt
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
@@ -17,18 +20,19 @@ from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
+from .._rows.cells import Coder
 from .._summary.summary import Summary
-from .._system.types import Foreign
+from .._system.types import Array, Foreign
 from .batches import summary_of_batches
 from .columns import Columns
 from .error import EngineError, spoken_by
 from .partitions import whole
-
-if TYPE_CHECKING:
-    from .passes import Question, Reply
+from .questions import FEW_PARTITIONS, Edges, FirstLook, Question, Reading, Reply, Totals, fewer, once
+from .shelf import Shelf
 
 PART = "partition int, summary binary, fault string"
-REPLY = "partition int, rows long, data binary"
+REPLY = "partition int, rows string, data binary, fault string"
+ABSENT = -1  # rows of a partition that are not where they are asked for
 BATCH_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"
 BATCH_BYTES = 32 << 20
 
@@ -39,23 +43,28 @@ def summary_of_spark(frame: Foreign, columns: Columns, *, missing: str = "error"
 
 
 class SparkRows:
-    """The rows of a Spark data frame; inside ``with`` Spark keeps them between the passes."""
+    """The rows of a Spark data frame; inside ``with`` the executors keep them between the passes."""
 
     def __init__(self, frame: Foreign, columns: Columns) -> None:
         refuse_types(frame, columns)
         self.columns = columns
         self.session = frame.sparkSession
+        self.shelf = Shelf(uuid4().hex)
+        self.told: Foreign = None
+        self.n_partitions = 0  # not known yet
         with spoken_by(columns.engine, "read the columns of the table"):
             # Under plain names: mapInArrow looks columns up by name, and stumbles over dots and backticks.
             named = enumerate(columns.all)
             self.rows = frame.select(*(_shipped(frame, name).alias(f"c{i}") for i, name in named))
 
     def __enter__(self) -> Self:
-        self.rows = self.rows.persist()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.rows.unpersist()
+        if self.told is not None:
+            with suppress(Exception):  # what is left Spark removes when it ends
+                self.told.mapInArrow(_clearing(self.shelf), REPLY).collect()
+            self.told.unpersist()
 
     def summary(self, missing: str) -> Summary:
         """Return the Summary of all rows."""
@@ -64,11 +73,68 @@ class SparkRows:
             parts = self.rows.mapInArrow(_partition_summary(self.columns, missing), PART).collect()
         return whole(((row.partition, _bytes(row.summary), row.fault) for row in parts), engine)
 
-    def ask(self, question: Question) -> list[Reply]:
-        """Return what each partition answers."""
+    def edges(self, columns: Columns, most: int) -> list[Reply]:
+        """Return about so many rows of all, drawn by Spark."""
+        rows = self.rows
+        if most > 1:
+            share = 1.25 * most / max(1, rows.count())
+            rows = rows.sample(share, seed=1) if share < 1 else rows
+        else:
+            rows = rows.limit(1)
         with _small_batches(self.session):
-            parts = self.rows.mapInArrow(_partition_reply(self.columns, question), REPLY).collect()
-        return [(row.partition, row.rows, _bytes(row.data)) for row in parts]
+            found = rows.mapInArrow(_drawing(Reading(columns), Edges(most)), REPLY).collect()
+        return [_reply(row) for row in found]
+
+    def first(self, reading: Reading, missing: str) -> Reply:
+        """Keep the rows, packed, and return the Summary of all: one job, which reads the table once.
+
+        Spark keeps what each partition told. So a later job runs where the rows are, and Spark makes them
+        anew, from the table, if that executor was lost.
+        """
+        engine = self.columns.engine
+        self.told = self.rows.mapInArrow(_packing(reading, missing, self.shelf), REPLY).persist()
+        with spoken_by(engine, "add up the rows"), _small_batches(self.session):
+            told = self.told.collect()
+        self.n_partitions = len(told)
+        (reply,) = once(map(_reply, told), Totals(engine)) or [Reply({}, None)]
+        return reply
+
+    def samples(self, most: Mapping[int, int]) -> list[Reply]:
+        """Return some of the rows of each partition, which the first look has put aside."""
+        with _small_batches(self.session):
+            found = (
+                self.told.select("partition").mapInArrow(_trimming(self.shelf, dict(most)), REPLY).collect()
+            )
+        return [_reply(row) for row in found]
+
+    def ask(self, question: Question, reading: Reading, classes: Array) -> Reply:
+        """Return the answer of all partitions, joined where they are if they are many."""
+        with _small_batches(self.session):
+            answers = self.told.select("partition").mapInArrow(
+                _answering(question, self.shelf, reading.coder, classes), REPLY
+            )
+            found = [_reply(row) for row in self._joined(answers, question).collect()]
+            absent = sorted(n for reply in found for n, count in reply.rows.items() if count == ABSENT)
+            if absent:  # a task ran on a machine that has not read its partition
+                some = self.rows.where(F.spark_partition_id().isin(absent))
+                again = some.mapInArrow(_drawing(reading, question), REPLY).collect()
+                found = [_without(reply, absent) for reply in found]
+                found += [reply for reply in map(_reply, again) if min(reply.rows) in set(absent)]
+        (reply,) = once((reply for reply in found if reply.rows), question) or [Reply({}, None)]
+        return reply
+
+    def _joined(self, answers: Foreign, question: Question) -> Foreign:
+        """Return the answers of many partitions joined with those of their neighbours."""
+        if self.n_partitions <= FEW_PARTITIONS:
+            return answers
+        width = ceil(sqrt(self.n_partitions))
+        near = answers.repartition(ceil(self.n_partitions / width), F.expr(f"partition div {width}"))
+        return near.mapInArrow(_joining(question, width), REPLY)
+
+
+def _without(reply: Reply, absent: list[int]) -> Reply:
+    """Return a reply without the partitions whose rows were not found, which have added nothing to it."""
+    return reply._replace(rows={n: count for n, count in reply.rows.items() if n not in set(absent)})
 
 
 class _BatchSize:
@@ -184,14 +250,107 @@ def _named(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[pa.R
         yield pa.RecordBatch.from_arrays(batch.columns, names=columns.all)
 
 
-def _partition_reply(columns: Columns, question: Question) -> Task:
-    def reply(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows, data = question(_named(batches, columns))
-        row = [
-            pa.array([_partition()], pa.int32()),
-            pa.array([rows], pa.int64()),
-            pa.array([data], pa.binary()),
-        ]
-        yield pa.RecordBatch.from_arrays(row, names=["partition", "rows", "data"])
+def _reply(row: Foreign) -> Reply:
+    """Return a row of ``REPLY``, here or in an executor."""
+    rows = {int(number): count for number, count in json.loads(row.rows).items()}
+    return Reply(rows, _bytes(row.data), row.fault)
 
-    return reply
+
+def _replies(replies: Iterable[Reply]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of ``REPLY``."""
+    for reply in replies:
+        row = {
+            "partition": pa.array([min(reply.rows)], pa.int32()),
+            "rows": pa.array([json.dumps(dict(reply.rows))], pa.string()),
+            "data": pa.array([reply.data], pa.binary()),
+            "fault": pa.array([reply.fault], pa.string()),
+        }
+        yield pa.RecordBatch.from_pydict(row)
+
+
+def _read(batches: Iterable[pa.RecordBatch]) -> Iterator[Reply]:
+    """Yield the replies of rows of ``REPLY``."""
+    for batch in batches:
+        for row in batch.to_pylist():
+            rows = {int(number): count for number, count in json.loads(row["rows"]).items()}
+            yield Reply(rows, row["data"], row["fault"])
+
+
+def _drawing(reading: Reading, question: Question) -> Task:
+    def draw(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        number = _partition()
+        try:
+            found = reading.rows(_named(batches, reading.columns), f"partition {number}, ")
+            n_rows, data = question(each.rows for each in found)
+            reply = Reply({number: n_rows}, data)
+        except EngineError as error:
+            reply = Reply({number: 0}, None, str(error))
+        yield from _replies([reply])
+
+    return draw
+
+
+def _packing(reading: Reading, missing: str, shelf: Shelf) -> Task:
+    """Return what puts the rows of a partition on the shelf, and tells of the first look at them."""
+
+    def pack_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        number = _partition()
+        look = FirstLook(reading, missing, f"partition {number}, ")
+        try:
+            shelf.put(number, look.rows(_named(batches, reading.columns)))
+            if (sample := look.sample()) is not None:
+                shelf.put_aside(number, sample)
+            data = None if look.summary is None else look.summary.to_bytes()
+            reply = Reply({number: look.n_rows}, data)
+        except EngineError as error:  # words for the driver; an exception would be retried, then traced
+            reply = Reply({number: 0}, None, str(error))
+        yield from _replies([reply])
+
+    return pack_all
+
+
+def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    for batch in batches:
+        yield from batch.column(0).to_pylist()
+
+
+def _trimming(shelf: Shelf, most: dict[int, int]) -> Task:
+    def trim(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in _numbers(batches):
+            data = shelf.aside(number)
+            few = None if data is None else fewer(data, most.get(number, 0))
+            yield from _replies([Reply({number: 0}, few)])
+
+    return trim
+
+
+def _answering(question: Question, shelf: Shelf, coder: Coder | None, classes: Array) -> Task:
+    def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in _numbers(batches):
+            rows = shelf.rows(number, classes, coder)
+            n_rows, data = (ABSENT, None) if rows is None else question(rows)
+            yield from _replies([Reply({number: n_rows}, data)])
+
+    return answer
+
+
+def _clearing(shelf: Shelf) -> Task:
+    def clear(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in _numbers(batches):
+            shelf.clear()
+            yield from _replies([Reply({number: 0}, None)])
+
+    return clear
+
+
+def _joining(question: Question, width: int) -> Task:
+    """Return what joins the answers of neighbouring partitions, each once and in their order."""
+
+    def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        groups: dict[int, list[Reply]] = {}
+        for reply in _read(batches):
+            groups.setdefault(min(reply.rows) // width, []).append(reply)
+        for group in sorted(groups):
+            yield from _replies(once(groups[group], question))
+
+    return join

@@ -1,0 +1,73 @@
+"""MLflow: a model is logged as its .sefr file, and loaded without pickle or a list of trusted types."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import model_file
+from .._system.types import Array, Foreign, Rows
+from ..classifier import SEFRClassifier
+
+if TYPE_CHECKING:
+    from mlflow.models.model import ModelInfo
+
+
+def log_model(clf: SEFRClassifier, name: str, **options: Foreign) -> ModelInfo:
+    """Log a trained model in the active run of MLflow; return what MLflow says of it.
+
+    Parameters
+    ----------
+    clf : SEFRClassifier
+        The model.
+    name : str
+        Its name in the run.
+    **options
+        For :func:`mlflow.pyfunc.log_model`, such as ``registered_model_name``, ``signature``,
+        ``input_example``. ``pip_requirements`` is sefr-learn unless it is given.
+    """
+    import mlflow
+
+    clf.fitted_  # noqa: B018  an error here, before anything is written
+    settings = {"pip_requirements": ["sefr-learn"], **options}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.sefr"
+        model_file.save(clf, path)
+        return mlflow.pyfunc.log_model(name=name, loader_module=__name__, data_path=str(path), **settings)
+
+
+def load_model(uri: str) -> SEFRClassifier:
+    """Return the model that ``log_model`` logged."""
+    import mlflow
+
+    model = mlflow.pyfunc.load_model(uri).get_raw_model()
+    if not isinstance(model, SEFRClassifier):
+        raise ValueError(f"{uri} holds a {type(model).__name__}, not a model of sefr")
+    return model
+
+
+class Served:
+    """A model as MLflow serves it: ``predict`` gives the labels, or what ``params={"method": ...}`` names."""
+
+    METHODS = ("predict", "predict_proba", "decision_function")
+
+    def __init__(self, clf: SEFRClassifier) -> None:
+        self.clf = clf
+
+    def predict(self, rows: Rows, params: dict[str, Foreign] | None = None) -> Array:
+        """Return the label of every row, or its probabilities or scores."""
+        method = (params or {}).get("method", "predict")
+        if method not in self.METHODS:
+            raise ValueError(f"method must be one of {', '.join(self.METHODS)}, not {method!r}")
+        found: Array = getattr(self.clf, method)(rows)
+        return found
+
+    def get_raw_model(self) -> SEFRClassifier:
+        """Return the model itself."""
+        return self.clf
+
+
+def _load_pyfunc(data_path: str) -> Served:
+    """Do what MLflow asks of a loader module."""
+    return Served(model_file.load(data_path))
