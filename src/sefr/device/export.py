@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
-import tempfile
 import zlib
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
@@ -312,8 +312,11 @@ def _learning(q: Quantised, sum_bits: int, eeprom: int) -> Fields:
 def _write_sketch(
     q: Quantised | QuantisedTable, context: Fields, path: Path, learn: bool, sum_bits: int
 ) -> Path:
-    fresh = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    fresh = (
+        path.parent / f".{path.name[:200]}.{secrets.token_hex(8)}"
+    )  # named first: a signal may come any time
     try:
+        fresh.mkdir(0o700)
         name, table = context["name"], isinstance(q, QuantisedTable)
         header = "table_sketch.h.j2" if table else "learning.h.j2" if learn else "fixed.h.j2"
         _render(header, context, fresh / f"{name}.h")
@@ -338,17 +341,23 @@ def _write_sketch(
         (fresh / "model.json").write_text(json.dumps(about, indent=1, default=str) + "\n")
         shutil.copymode(fresh / "src", fresh)  # a folder made by hand follows the umask
         _replace_folder(fresh, path)
-    except BaseException:
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise
+    finally:
+        _remove(fresh)
     return path
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder of which nothing is needed; a fault that passes, or a signal, does not leave it behind."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _replace_folder(fresh: Path, path: Path) -> None:
     if path.exists() and not (path / "model.json").exists():
         raise FileExistsError(f"{path} exists and is not an exported sketch")
     replace_folder(fresh, path)
-    shutil.rmtree(fresh, ignore_errors=True)  # the old one
 
 
 def _copy_library(folder: Path, weight_bits: int, sum_bits: int) -> None:
