@@ -99,6 +99,7 @@ bench-accuracy: $(TEST_READY) ## macro F1 and fit time of passes and bins beside
 	$(BIN)/python -m benchmarks.accuracy.tables
 	$(BIN)/python -m benchmarks.accuracy.times
 	$(BIN)/python -m benchmarks.accuracy.interactions
+	$(BIN)/python -m benchmarks.accuracy.penalty
 	$(BIN)/python -m benchmarks.host.cells
 
 bench-imbalanced: $(TEST_READY) ## probabilities of rare classes on 100 imbalanced sets, into benchmarks/accuracy/imbalanced.csv (two minutes)

@@ -276,6 +276,7 @@ def _draw_tables(name: str, of: Callable[[dict[str, tables.Line]], float], label
     ours = {
         "SEFR": ["SEFR, 1 pass", "SEFR, 10 passes", "SEFR, 20 passes"],
         "SEFR, 32 bins": ["SEFR, 32 bins, 1 pass", "SEFR, 32 bins, 10 passes", tables.BINS_20],
+        "SEFR, 100 interactions": tables.CROSSED,
     }
     sizes = [points[method][0] for method in ours["SEFR, 32 bins"]]
     steep = sizes[-1] < 3 * sizes[0]  # then there is room to the right of the line
@@ -285,9 +286,11 @@ def _draw_tables(name: str, of: Callable[[dict[str, tables.Line]], float], label
         axis = figure.subplots()
         for at, (title, own) in enumerate(ours.items()):
             line = zip(*(points[method] for method in own), strict=True)
-            axis.plot(*line, marker="o", fillstyle=("none", "full")[at], color=colours[0], label=title)
-            for method, text in zip(own, ("1 pass", "10", "20"), strict=True):
-                place, side = ((7, -11), "left") if steep and at else ((-7, 4), "right")
+            look = {"marker": "ood"[at], "fillstyle": ("none", "full", "full")[at]}
+            axis.plot(*line, **look, color=colours[0], label=title)
+            for method in own:
+                text = method.split(", ")[-1].removesuffix(" passes")
+                place, side = ((7, -11), "left") if bool(at) == steep or at == 2 else ((-7, 4), "right")
                 axis.annotate(
                     text, points[method], xytext=place, textcoords="offset points", color=colours[0], ha=side
                 )

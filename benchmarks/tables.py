@@ -154,6 +154,32 @@ def interactions() -> str:
     return f"On {len(common)} tables:\n\n" + markdown([*head, *times], rows)
 
 
+def penalty() -> str:
+    """Show penalties that are chosen beside fixed ones: means over the tables."""
+    kinds: dict[str, list[Line]] = {}
+    for row in lines("accuracy/penalty.csv"):
+        kinds.setdefault(row["kind"], []).append(row)
+    shown = {
+        **{f"variance_{each}": f"fixed, variance {each}" for each in ("1", "10", "100", "1000")},
+        "held_out": "chosen on held-out rows",
+        "leave_one_out": "chosen by leave-one-out",
+        "hindsight": "best in hindsight",
+    }
+    rows = [
+        [
+            f"{kind}, {len(own)} tables",
+            *(f"{np.mean([float(row[what]) for row in own]):.1f}" for what in shown),
+        ]
+        for kind, own in kinds.items()
+    ]
+    return markdown(["macro F1", *shown.values()], rows)
+
+
+def penalty_source() -> str:
+    """Where penalties were measured."""
+    return _source("accuracy/penalty.csv")
+
+
 def interactions_source() -> str:
     """Where the prototypes were measured."""
     return _source("accuracy/interactions.csv")
@@ -168,4 +194,6 @@ SHOWN = (
     bins_scale_source,
     interactions,
     interactions_source,
+    penalty,
+    penalty_source,
 )
