@@ -282,17 +282,19 @@ def test_a_table_that_does_not_fit_is_refused_when_compiled(tmp_path, rng):
     assert result.predictions.tolist() == Twin(clf).predict(X[:3]).tolist()
 
 
-def test_what_a_board_cannot_do_is_refused(tmp_path, rng, monkeypatch):
+def test_what_a_board_cannot_do_is_refused(tmp_path, rng):
     clf, _, _ = trained("int16", 2, rng)
     with pytest.raises(ValueError, match="goes on learning cuts bytes by their top bits"):
         export(clf, "arduino", tmp_path / "none", learn=True)
     assert not (tmp_path / "none").exists()
     with pytest.raises(ValueError, match="21845 features with bins, not 21846"):
         quantise(SEFRClassifier(bins=2).fit(rng.integers(0, 2, (4, 21846)), [0, 1, 0, 1]))
-    params = clf.get_params(deep=False)
-    monkeypatch.setattr(type(clf), "get_params", lambda self, deep=True: {**params, "interactions": 30})
-    with pytest.raises(ValueError, match="interactions is not written for boards"):
-        quantise(clf)
+    X = rng.normal(size=(300, 4))
+    crossed = SEFRClassifier(bins=8, interactions=5).fit(X, X[:, 0] * X[:, 1] > 0)
+    with pytest.raises(
+        ValueError, match="a board does not know interactions yet: train with interactions=None"
+    ):
+        quantise(crossed)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -113,8 +113,9 @@ def quantise_table(clf: SEFRClassifier, weight_bits: int, input: str | None) -> 
     """Turn a trained model with bins into the board's integers."""
     fitted, summary = clf.fitted_, clf.summary_
     coder, table = summary.coder, fitted.table
-    if coder is None or table is None or table.shape[1] != coder.n_cells or _interacts(clf):
-        raise ValueError("a model with interactions is not written for boards: train with bins only")
+    if coder is None or table is None:
+        raise ValueError("this model has no bins")
+    coder.refuse_ferns("a board")
     if coder.n_features > MAX_FEATURES:
         raise ValueError(
             f"a board takes {MAX_FEATURES} features with bins, not {coder.n_features}: a score has 32 bits"
@@ -143,10 +144,6 @@ def quantise_table(clf: SEFRClassifier, weight_bits: int, input: str | None) -> 
         _clear(whole, bias, summary.sums, summary.counts),
         coder.categories,
     )
-
-
-def _interacts(clf: SEFRClassifier) -> bool:
-    return bool(clf.get_params(deep=False).get("interactions"))
 
 
 def _smallest_input(clf: SEFRClassifier, coder: Coder) -> str:
@@ -180,14 +177,14 @@ def _whole_entries(
     if len(table) > 1:
         some = table[seen]
         table = np.where(seen[:, None], table - (some.max(axis=0) + some.min(axis=0)) / 2, 0.0)
-    first, feature_of = coder.offsets[:-1], coder.feature_of
+    first, column_of = coder.offsets[:-1], coder.column_of
     highest, lowest = (end.reduceat(table, first, axis=1) for end in (np.maximum, np.minimum))
     middle = (highest + lowest) / 2
-    moved = table - middle[:, feature_of]
+    moved = table - middle[:, column_of]
     unit = ONE[weight_bits] / (float(np.abs(moved).max()) or 1.0)
     whole = np.rint(moved * unit)
     rows = counts.sum(axis=0)
-    share = rows / np.maximum(np.add.reduceat(rows, first), 1e-300)[feature_of]
+    share = rows / np.maximum(np.add.reduceat(rows, first), 1e-300)[column_of]
     exact = unit * middle.sum(axis=1) + ((moved * unit - whole) * share).sum(axis=1)
     return whole.astype(np.int64), np.asarray(exact)
 
