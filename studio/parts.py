@@ -19,6 +19,8 @@ import numpy as np
 from jinja2 import Environment, nodes
 
 from sefr import SEFRClassifier, model_file
+from sefr._rows.cells import Coder
+from sefr._rows.cells.plain import plain_coder
 from sefr._system import colours
 from sefr.device.export import TEMPLATES
 from sefr.device.export import library as library_folder
@@ -26,7 +28,7 @@ from sefr.device.names import OWNED, RESERVED
 from sefr.device.windows import FEATURES, windows
 
 ROOT = Path(__file__).parents[1]
-# The page writes no code with literals and has no models with bins.
+# The page writes no code with literals, and none of models with bins.
 UNUSED = {"generated.h.j2", "cells.j2", "table.h.j2", "table_sketch.h.j2"}
 COMPARISONS = {"eq": "===", "ne": "!==", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<="}
 FILTERS = {"length": "{}.length", "abs": "Math.abs({})"}
@@ -235,6 +237,7 @@ def main() -> None:
             "version": version[1],
             "schema": model_file.SCHEMA,
             "settings": dict(sorted(SEFRClassifier().get_params().items())),
+            "coder": plain_coder(Coder.of([], missing=False)),
         },
         "reserved": sorted(RESERVED),
         "owned": list(OWNED),

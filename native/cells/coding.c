@@ -66,7 +66,8 @@ static enum outcome prepare_ferns(struct coder *coder, const struct edges *edges
     for (ptrdiff_t t = 0; t <= edges->n_ferns; t++) {
         const int64_t start = ((const volatile int64_t *)edges->ferns)[t];
         const int64_t own = t ? start - coder->ferns[t - 1] : 1;
-        if ((t == 0 && start != 0) || own < 1 || own > MOST_COMPARISONS || start > edges->n_comparisons) return BAD_FERN;
+        if ((t == 0 && start != 0) || own < 1 || own > MOST_COMPARISONS || start > edges->n_comparisons)
+            return BAD_FERN;
         coder->ferns[t] = (int32_t)start;
         if (t && !add_column(coder, &coder->features[coder->m + t - 1], 1 << own)) return BAD_STARTS;
     }

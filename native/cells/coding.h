@@ -28,8 +28,8 @@ struct edges {
     ptrdiff_t n_ferns, n_comparisons;
 };
 
-/* One feature, ready to be searched: 2**levels - 1 edges, the last of them +inf where it has fewer. Of a fern, its cells
-   alone. */
+/* One feature, ready to be searched: 2**levels - 1 edges, the last of them +inf where it has fewer. Of a fern, its
+   cells alone. */
 struct feature {
     ptrdiff_t place;  /* of its edges in wide and narrow */
     int32_t first, n; /* its first cell among those of all features, and how many it has */
@@ -40,7 +40,7 @@ struct feature {
 /* A private copy, checked: the caller's memory may change while it is used. */
 struct coder {
     ptrdiff_t m, n_columns, n_cells; /* columns: m features, then the ferns */
-    ptrdiff_t width; /* a power of two that no feature has more cells than */
+    ptrdiff_t width;                 /* a power of two that no feature has more cells than */
     bool missing, coded;
     struct feature *features; /* n_columns */
     int32_t *ferns;           /* where the comparisons of each begin, and their end */

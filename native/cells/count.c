@@ -24,7 +24,7 @@ struct count_plan {
 #define DEFINE_COUNT(name, T, step)                                                                  \
     static void name(const struct coder *coder, const struct cell_tile *tile, const int32_t *group,  \
                      const double *weight, ptrdiff_t n, T *counts) {                                 \
-        const ptrdiff_t m = coder->n_columns, width = coder->width;                                         \
+        const ptrdiff_t m = coder->n_columns, width = coder->width;                                  \
         (void)weight;                                                                                \
         for (ptrdiff_t i = 0; i < n; i++) {                                                          \
             if (group[i] < 0) continue;                                                              \

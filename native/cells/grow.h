@@ -8,9 +8,9 @@ struct growth {
     const uint8_t *cells; /* n x m, C order, below the cells of their features */
     ptrdiff_t n;
     const struct grouping *by;
-    const uint8_t *equal; /* m: whether a comparison asks for the very cell */
-    int32_t n_ferns, depth;  /* ferns, and comparisons of each */
-    int32_t tried, bounds;   /* features that are drawn for a comparison, and bounds of each */
+    const uint8_t *equal;   /* m: whether a comparison asks for the very cell */
+    int32_t n_ferns, depth; /* ferns, and comparisons of each */
+    int32_t tried, bounds;  /* features that are drawn for a comparison, and bounds of each */
     uint64_t seed;
 };
 
@@ -18,7 +18,6 @@ struct growth {
    one whose answer tells the classes of the rows apart best is taken, together with all comparisons of the fern before
    it: the Gini impurity of the cells so far is least. The order of rows does not matter where their weights are whole.
    False where no feature has two cells: nothing is written then. */
-enum outcome sefr_grow_ferns(const struct growth *growth, const struct coder *coder, int32_t *comparisons,
-                             bool *grown);
+enum outcome sefr_grow_ferns(const struct growth *growth, const struct coder *coder, int32_t *comparisons, bool *grown);
 
 #endif

@@ -6,10 +6,10 @@
 #include "refine/gradient_cells.h"
 
 /* Features are cut at `edges`, e of them, from starts[j] on for feature j; there are n rows, m features, s = m + 1, c
-   cells, g groups, k scores and r rows that are scored. None for edges: X holds cells. `ferns`, f - 1 of them, and their
-   q comparisons, of three numbers each: see coding.h. */
-#define CODER                                                                                       \
-    READS_OR_NONE("edges", F64, "e"), READS("starts", I64, "s"), OTHER_ARGUMENT("missing"),         \
+   cells, g groups, k scores and r rows that are scored. None for edges: X holds cells. `ferns`, f - 1 of them, and
+   their q comparisons, of three numbers each: see coding.h. */
+#define CODER                                                                               \
+    READS_OR_NONE("edges", F64, "e"), READS("starts", I64, "s"), OTHER_ARGUMENT("missing"), \
         READS_OR_NONE("ferns", I64, "f"), READS_OR_NONE("comparisons", I32, "q3")
 
 static bool prepare(struct coder *coder, const struct call *call, Py_ssize_t at) {
@@ -245,9 +245,9 @@ PyObject *sefr_py_find_edges(FASTCALL) {
 PyObject *sefr_py_grow_ferns(FASTCALL) {
     enum { CELLS, STARTS, EQUAL, CODES, WEIGHTS, N_CLASSES, TRIED, BOUNDS, SEED, COMPARISONS, N_ARGUMENTS };
     static const struct argument arguments[N_ARGUMENTS] = {
-        READS("cells", U8, "nm"),   READS("starts", I64, "s"),          READS("equal", U8, "m"),
-        READS("codes", I32, "n"),   READS_OR_NONE("weights", F64, "n"), OTHER_ARGUMENT("n_classes"),
-        OTHER_ARGUMENT("tried"),    OTHER_ARGUMENT("bounds"),           OTHER_ARGUMENT("seed"),
+        READS("cells", U8, "nm"),         READS("starts", I64, "s"),          READS("equal", U8, "m"),
+        READS("codes", I32, "n"),         READS_OR_NONE("weights", F64, "n"), OTHER_ARGUMENT("n_classes"),
+        OTHER_ARGUMENT("tried"),          OTHER_ARGUMENT("bounds"),           OTHER_ARGUMENT("seed"),
         WRITES("comparisons", I32, "td2")};
     struct call call;
     struct coder coder = {0};
@@ -276,8 +276,9 @@ PyObject *sefr_py_grow_ferns(FASTCALL) {
             sefr_refuse(outcome, 0);
         } else {
             const struct grouping by = {data_of(&arrays[CODES]), data_of(&arrays[WEIGHTS]), n_classes, n_classes};
-            const struct growth growth = {data_of(&arrays[CELLS]), n, &by, data_of(&arrays[EQUAL]), (int32_t)shape[0],
-                                          (int32_t)shape[1], tried, bounds, (uint64_t)seed};
+            const struct growth growth = {
+                data_of(&arrays[CELLS]), n,     &by,    data_of(&arrays[EQUAL]), (int32_t)shape[0],
+                (int32_t)shape[1],       tried, bounds, (uint64_t)seed};
             Py_BEGIN_ALLOW_THREADS;
             outcome = sefr_grow_ferns(&growth, &coder, data_of(&arrays[COMPARISONS]), &grown);
             Py_END_ALLOW_THREADS;

@@ -6,8 +6,9 @@
 PyObject *sefr_py_minimise_mixture(FASTCALL) {
     enum { SCORES, CODES, WEIGHTS, HESSIAN, START, SLOPE, SHARES, N_ARGUMENTS };
     static const struct argument arguments[N_ARGUMENTS] = {
-        READS("scores", F64, "qnr"), READS("codes", I32, "n"),         READS("weights", F64, "n"), READS("hessian", F64, "qq"),
-        READS("start", F64, "q"),    READS_OR_NONE("slope", F64, "q"), WRITES("shares", F64, "q")};
+        READS("scores", F64, "qnr"), READS("codes", I32, "n"), READS("weights", F64, "n"),
+        READS("hessian", F64, "qq"), READS("start", F64, "q"), READS_OR_NONE("slope", F64, "q"),
+        WRITES("shares", F64, "q")};
     struct call call;
     PyObject *result = NULL;
     (void)self;

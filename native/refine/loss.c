@@ -38,8 +38,8 @@ CLONES static double logistic_loss(const struct scored_rows *rows, float *restri
     return loss;
 }
 
-/* a * b + c rounded once, which -ffp-contract=fast makes of it where the processor can. WebAssembly cannot: there float64
-   holds the product of two floats exactly, and the bits are the same but for one sum in 2**29 or so. */
+/* a * b + c rounded once, which -ffp-contract=fast makes of it where the processor can. WebAssembly cannot: there
+   float64 holds the product of two floats exactly, and the bits are the same but for one sum in 2**29 or so. */
 #ifdef SEFR_FUSED_BY_HAND
 #define FUSED(a, b, c) ((float)((double)(a) * (double)(b) + (double)(c)))
 #else

@@ -239,7 +239,8 @@ void sefr_find_direction(const struct pairs *pairs, const double *gradient, doub
         add(direction, -shares[p], change, n);
     }
     if (count) {
-        const double *last = pairs->changes + pairs->order[count - 1] * n, scale = curved[count - 1] / dot(last, last, n);
+        const double *last = pairs->changes + pairs->order[count - 1] * n,
+                     scale = curved[count - 1] / dot(last, last, n);
         for (ptrdiff_t i = 0; i < n; i++) direction[i] *= scale;
     }
     for (ptrdiff_t p = 0; p < count; p++) {

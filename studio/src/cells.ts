@@ -57,7 +57,7 @@ export function learnCoder(kernel: Kernel, sample: Gathered, bins: number, missi
 function sampleOfValues({ columns, weights }: Gathered): { at: number[] | null; weights: Floats | null } {
   const n = columns[0].length;
   const most = Math.min(Math.max(Math.floor(SAMPLE_CELLS / columns.length), FEWEST_ROWS), EDGE_ROWS);
-  if (n <= most) return { at: null, weights };
+  if (n <= most) return { at: null, weights: weights?.some((weight) => weight !== 1) ? weights : null };
   const places = Array.from({ length: most }, (_, i) => (i + ((i * GOLDEN) % 1)) / most);
   if (!weights) return { at: places.map((place) => Math.floor(place * n)), weights: null };
   let total = 0;

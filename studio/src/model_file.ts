@@ -16,6 +16,8 @@ export interface About {
   version: string;
   schema: number;
   settings: Record<string, Json>;
+  /** The members that say where features are cut, without any. */
+  coder: Record<string, Json>;
 }
 
 const EXACT = 2 ** 53;
@@ -44,7 +46,7 @@ export function modelFile(about: About, { summary, trained, calibration, setting
     ["settings", line(settings)],
     ["classes", line({ kind: kindOf(summary.classes), labels: summary.classes, closed: false })],
     ["features", line(featureNames(recipe))],
-    ["bins", line(summary.coder && plainCoder(summary.coder))],
+    ["bins", line(summary.coder && { ...about.coder, ...plainCoder(summary.coder) })],
     ["summary", summaryText(summary)],
     ["refined", refined ? refinedText(refined, summary.sums.head.length / summary.classes.length) : "null"],
     ["calibration", calibration ? calibrationText(calibration) : "null"],
@@ -61,7 +63,7 @@ function kindOf(labels: readonly Label[]): string {
   return typeof labels[0] === "bigint" ? "int64" : typeof labels[0] === "boolean" ? "bool" : "text";
 }
 
-function plainCoder(coder: Coder): Json {
+function plainCoder(coder: Coder): Record<string, Json> {
   const edges = Array.from(coder.offsets.subarray(0, -1), (_, j) => Array.from(edgesOf(coder, j), (edge) => new Float(edge)));
   return { missing: coder.missing, edges };
 }

@@ -54,7 +54,7 @@ export function quantise(kernel: Kernel, model: Source, weightBits: 8 | 16): Qua
   const m = scaling.low.length;
   if (summary.coder) {
     throw new NotForBoards(
-      "a model with bins is not written for boards yet; a board learns bins itself (SEFR_BINS), and read_state brings home what it counted",
+      "the page writes no C of a model with bins: save the model here, then sefr export writes its table for a board",
     );
   }
   if (summary.classes.length > MAX_CLASSES) {

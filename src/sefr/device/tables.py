@@ -114,8 +114,8 @@ def quantise_table(clf: SEFRClassifier, weight_bits: int, input: str | None) -> 
     fitted, summary = clf.fitted_, clf.summary_
     coder, table = summary.coder, fitted.table
     if coder is None or table is None:
-        raise ValueError("this model has no bins")
-    coder.refuse_ferns("a board")
+        raise ValueError("the model has no bins: it has weights, which are exported as such")
+    coder.refuse_ferns("the export for boards")
     if coder.n_features > MAX_FEATURES:
         raise ValueError(
             f"a board takes {MAX_FEATURES} features with bins, not {coder.n_features}: a score has 32 bits"
