@@ -62,6 +62,8 @@ def uno():
         ("classify, weights in flash", "AVR kernel, weights in flash (`sefr_classify_fixed`)"),
         ("classify, weights in flash, margin", "the same with a margin"),
         ("classify, weights in flash, no unknown", "the same under `SEFR_NO_UNKNOWN`"),
+        ("classify, generated code", "generated code, 77 of 100 weights are not 0"),
+        ("classify dense, generated code", "the same, nearly all weights are not 0"),
         ("bins learn", "`SEFR_BINS` 16, 32 features: learn one record"),
         ("bins classify", "classify one record, weights in RAM"),
         ("bins solve", "solve"),

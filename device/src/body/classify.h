@@ -164,7 +164,7 @@ static sefr_score score_of_fixed(const sefr_fixed *model, const uint8_t *record,
         }                                                                                                           \
         return 0;                                                                                                   \
     }
-#define CHECKS_RANGES(model) (((model)->options & SEFR_CHECK_RANGES) && RANGES_OF(model))
+#define CHECKS_RANGES(model) (RANGES_OF(model) && ((model)->options & SEFR_CHECK_RANGES))
 #ifndef SEFR_NO_RANGES
 DEFINE_OUTSIDE(outside_ram, LOAD_RAM)
 #ifdef __AVR__

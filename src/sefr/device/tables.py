@@ -1,8 +1,8 @@
 """A model with bins in the board's integers: thresholds in raw units, and a table of small whole numbers.
 
-A value lies in the cell whose number is the count of thresholds at or below it. An edge of the host becomes
-the lowest value of the board's type that is not below it, so that every value of that type has the cell that
-it has on the host; only the entries of the table are rounded. A score is the bias and one entry per feature.
+A value lies in the cell whose number is the count of thresholds at or below it. Whole numbers have the cell
+that they have on the host, floats as well where float32 can tell them from an edge; only the entries of the
+table are rounded. A score is the bias and one entry per feature.
 """
 
 from __future__ import annotations
@@ -224,11 +224,14 @@ def _reachable(edges: Floats, entries: Integers, kind: str) -> tuple[Array, Inte
 
 
 def float_thresholds(edges: Floats) -> Floats:
-    """Return the lowest float32 at or above each edge, as float64; infinity beyond the largest."""
+    """Return the float32 next to each edge, as float64; infinity beyond the largest.
+
+    An edge is a value that occurs, such as 4.7, and a board has the float32 next to that: it must reach the
+    threshold. Since rounding keeps the order, a value at or above an edge always does; one below does only
+    if float32 cannot tell it from the edge.
+    """
     with np.errstate(over="ignore"):
-        near = edges.astype(np.float32)
-        up = np.where(near.astype(np.float64) < edges, np.nextafter(near, np.float32(np.inf)), near)
-    return np.asarray(up, np.float64)
+        return np.asarray(edges.astype(np.float32), np.float64)
 
 
 def _clear(whole: Integers, bias: list[int], sums: Floats, counts: Floats) -> tuple[int, ...]:
