@@ -115,6 +115,7 @@ bench-device: $(TEST_READY) device-tools ## learning on simulated boards beside 
 	$(BIN)/pip install --no-deps --target build/aeon aeon
 	$(BIN)/python -m benchmarks.device
 	$(BIN)/python -m benchmarks.device.figures
+	$(BIN)/python -m benchmarks.device.micropython
 	PYTHONPATH=build/aeon $(BIN)/python -m benchmarks.device.motions
 	PYTHONPATH=build/aeon $(BIN)/python -m benchmarks.device.learning
 	$(BIN)/python -m benchmarks.device.draw

@@ -29,6 +29,42 @@ VERSION = 2
 ONE = {8: 127, 16: 32767}
 MAX_RECORDS = {16: 256, 32: 16777216}
 HEAD = "<4sBBBBIII"  # magic, version, bits of a sum, classes, flags, features, sequence number, id
+# The two inner loops for interpreters that make machine code (ESP32, RP2040, STM32). Others refuse a file
+# with such a decorator, so that this is text. What a pointer gives has no sign.
+VIPER = """
+@micropython.viper
+def add(sums: ptr16, record: ptr8, n: int):
+    for j in range(n):
+        sums[j] = sums[j] + record[j]
+
+
+@micropython.viper
+def dot(weights: ptr16, record: ptr8, n: int) -> int:
+    total = 0
+    for j in range(n):
+        weight = weights[j]
+        if weight > 32767:
+            weight -= 65536
+        total += weight * record[j]
+    return total
+"""
+
+
+def machine_code():
+    """The two loops, if this interpreter compiles them and they compute what they should; else None."""
+    scope = {}
+    try:
+        exec(VIPER, scope)  # noqa: S102 - the text above
+        sums, weights, record = array("H", [65000, 7]), array("h", [-127, 32767]), bytes((255, 3))
+        scope["add"](sums, record, 2)
+        if list(sums) == [65255, 10] and scope["dot"](weights, record, 2) == 3 * 32767 - 127 * 255:
+            return scope["add"], scope["dot"]
+    except (SyntaxError, NameError, TypeError, NotImplementedError, MemoryError):
+        pass
+    return None
+
+
+FAST = machine_code()
 
 
 def byte_of(value, low, high):
@@ -65,25 +101,31 @@ class Model:
             raise ValueError("no such class")
         if len(record) != self.features:
             raise ValueError("the record has another length")
+        if isinstance(record, (bytes, bytearray)):
+            return record
         for value in record:
             if not 0 <= value <= 255:
                 raise ValueError("a value is not a byte")
+        return bytes(record)
 
     def learn(self, record, label):
         """Add one record. When its class is full, what that class learned before counts half from then on."""
-        self._check(record, label)
+        record = self._check(record, label)
         if self.counts[label] >= 2 * self.half_life:
             self._halve(label)
         if self.sum_bits == 32 and sum(self.counts) == MAX_RECORDS[32]:
             self._halve(self.counts.index(max(self.counts)))
         sums = self.sums[label]
-        for j in range(self.features):
-            sums[j] += record[j]
+        if FAST and self.sum_bits == 16:
+            FAST[0](sums, record, self.features)
+        else:
+            for j in range(self.features):
+                sums[j] += record[j]
         self.counts[label] += 1
 
     def forget(self, record, label):
         """Take one record back, exactly."""
-        self._check(record, label)
+        record = self._check(record, label)
         sums, n = self.sums[label], self.counts[label]
         for j in range(self.features):
             left = sums[j] - record[j]
@@ -138,13 +180,18 @@ class Model:
 
     def scores(self, record):
         """One score (two classes; above 0 means class 1), or one per class (the highest wins)."""
-        self._check(record)
+        record = self._check(record)
         if self.weights is None:
             raise ValueError("solve first")
+        # machine code adds up 32 bits: 127 * 255 * 65534 and 32767 * 255 * 257 are below 2^31
+        fast = FAST and self.features <= (65534 if self.one == 127 else 257)
         result = []
         for weights, score in zip(self.weights, self.bias):
-            for j in range(self.features):
-                score += weights[j] * record[j]
+            if fast:
+                score += FAST[1](weights, record, self.features)
+            else:
+                for weight, value in zip(weights, record):
+                    score += weight * value
             result.append(score)
         return result
 

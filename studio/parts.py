@@ -19,6 +19,8 @@ import numpy as np
 from jinja2 import Environment, nodes
 
 from sefr import SEFRClassifier, model_file
+from sefr._rows.cells import Coder
+from sefr._rows.cells.plain import plain_coder
 from sefr._system import colours
 from sefr.device.export import TEMPLATES
 from sefr.device.export import library as library_folder
@@ -26,6 +28,8 @@ from sefr.device.names import OWNED, RESERVED
 from sefr.device.windows import FEATURES, windows
 
 ROOT = Path(__file__).parents[1]
+# The page writes no code with literals, and none of models with bins.
+UNUSED = {"generated.h.j2", "cells.j2", "table.h.j2", "table_sketch.h.j2"}
 COMPARISONS = {"eq": "===", "ne": "!==", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<="}
 FILTERS = {"length": "{}.length", "abs": "Math.abs({})"}
 
@@ -159,7 +163,7 @@ def templates() -> str:
     environment = Environment(keep_trailing_newline=True)  # noqa: S701 - the output is C
     compiled = []
     for path in sorted(TEMPLATES.glob("*.j2")):
-        if path.name != "generated.h.j2":
+        if path.name not in UNUSED:
             source = Compiler().template(environment.parse(path.read_text()))
             compiled.append(f"{json.dumps(path.name)}: {source}")
     return f"{HELPERS}const templates = {{\n{(',' + chr(10)).join(compiled)}\n}};\n{RENDER}"
@@ -233,6 +237,7 @@ def main() -> None:
             "version": version[1],
             "schema": model_file.SCHEMA,
             "settings": dict(sorted(SEFRClassifier().get_params().items())),
+            "coder": plain_coder(Coder.of([], missing=False)),
         },
         "reserved": sorted(RESERVED),
         "owned": list(OWNED),

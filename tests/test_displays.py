@@ -17,8 +17,6 @@ from sefr.report import explained, report
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-CHROMIUM = "/usr/bin/chromium"
-
 
 @pytest.fixture(autouse=True)
 def closed_figures():
@@ -190,18 +188,6 @@ def test_names_cannot_smuggle_scripts(rng):
     assert "<script>alert" not in page
     assert "<img src=x>" not in page
     assert '" onmouseover="alert' not in page
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        try:
-            opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        except sync_api.Error:
-            pytest.skip(f"{CHROMIUM} is not installed: make browser-tools")
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ def test_the_file_is_json_that_people_can_read(tmp_path):
     save(small_model(), tmp_path / "m.sefr")
     content = json.loads((tmp_path / "m.sefr").read_text(), parse_constant=lambda text: pytest.fail(text))
     assert content["format"] == "sefr model"
-    assert content["schema"] == 3
+    assert content["schema"] == 4
     assert content["classes"]["labels"] == ["dry", "mist", "wet"]
     assert content["summary"]["counts"] == [1, 1, 2]
     assert content["summary"]["sums"][0] == [1.5, 0.1, -3]
@@ -289,8 +289,8 @@ def test_hostile_json_is_refused(text):
 
 
 def test_a_newer_schema_says_so():
-    with pytest.raises(ModelFileError, match="newer version: schema 4"):
-        parse(edited(small_model(), lambda c: c.update(schema=4)))
+    with pytest.raises(ModelFileError, match="newer version: schema 5"):
+        parse(edited(small_model(), lambda c: c.update(schema=5)))
     parse(edited(small_model(), lambda c: None))
 
 

@@ -29,6 +29,7 @@ IN_FLOAT32 = "further passes over cells of several classes work on a row in floa
         SEFRClassifier(bins=32),
         SEFRClassifier(bins=32, missing="ignore"),
         SEFRClassifier(bins=32, passes=5),
+        SEFRClassifier(bins=32, interactions=20),
         SEFRClassifier(passes=3, missing="ignore", scale=(-1e6, 1e6)),
     ],
     # class_weight moves the threshold of eq. 9 between the class means, never beyond them, so no weight

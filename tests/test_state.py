@@ -13,7 +13,17 @@ from sklearn.metrics import log_loss
 from sefr import SEFRClassifier, Summary, load, save
 
 BEFORE = Path(__file__).parent / "before"
-PARAMS = {"scale", "epsilon", "missing", "bins", "class_weight", "n_jobs", "passes", "verbose"}
+PARAMS = {
+    "scale",
+    "epsilon",
+    "missing",
+    "bins",
+    "interactions",
+    "class_weight",
+    "n_jobs",
+    "passes",
+    "verbose",
+}
 
 
 @pytest.fixture

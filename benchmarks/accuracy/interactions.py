@@ -1,12 +1,13 @@
-"""Cells that several features choose: a prototype of interactions, measured on the twelve tables.
+"""Cells that several features choose: other forms of interactions, measured on the twelve tables.
 
     python -m benchmarks.accuracy.interactions [--only METHOD ...]
 
-Two ways. A random fern: five comparisons, drawn from a seed, give one of 32 cells. Leaves: trees are grown
-once, on a sample of 2,000 rows by scikit-learn, and each leaf is a cell. Either way the number of a cell is a
-byte that is coded once, beside those of the bins, and the library's own kernels count and make the passes: a
-fern or a tree is a feature whose cells are categories. Writes ``interactions.csv`` beside this file, with the
-columns of ``tables.csv``; the times include the coding.
+``SEFRClassifier(interactions=)``, which grows its ferns on rows, is among the methods of ``tables.csv``. Here
+are two other ways. A random fern: five comparisons, drawn from a seed, give one of 32 cells. Leaves: trees
+are grown once, on a sample of 2,000 rows by scikit-learn, and each leaf is a cell. Either way the number of a
+cell is a byte that is coded once, beside those of the bins, and the library's own kernels count and make the
+passes: a fern or a tree is a feature whose cells are categories. Writes ``interactions.csv`` beside this
+file, with the columns of ``tables.csv``; the times include the coding.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ class WithInteractions(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def prototypes() -> list[Method]:
     """Return what is measured."""
     return [
-        _method("200 ferns, 20 passes", Ferns(200), 20),
+        _method("200 ferns drawn blindly, 20 passes", Ferns(200), 20),
         _method("leaves of 100 trees, 20 passes", Leaves(100), 20),
         _method("leaves of 30 trees, 20 passes", Leaves(30), 20),
         _method("leaves of 30 larger trees, 20 passes", Leaves(30, leaves=200), 20),

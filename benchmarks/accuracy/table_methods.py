@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 from sefr import SEFRClassifier
 
 BINS = 32
+INTERACTIONS = 100
 PASSES = (1, 10, 20)
 
 
@@ -61,6 +62,14 @@ def methods() -> list[Method]:
         )
         for n in PASSES
     ]
+    crossed = [
+        Method(
+            f"SEFR, {BINS} bins, {INTERACTIONS} interactions, {_passes(n)}",
+            partial(SEFRClassifier, bins=BINS, interactions=INTERACTIONS, passes=n, n_jobs=1),
+            categories=True,
+        )
+        for n in (1, 20)
+    ]
     explicit = Method(
         f"SEFR, {BINS - 1} columns of 0 and 1 per feature, 1 pass",
         lambda: make_pipeline(Thermometer(), SEFRClassifier(n_jobs=1)),
@@ -71,7 +80,7 @@ def methods() -> list[Method]:
         ),
         Method("LinearSVC", lambda: make_pipeline(StandardScaler(), LinearSVC())),
     ]
-    return [*ours, *binned, explicit, *linear, *_trees()]
+    return [*ours, *binned, *crossed, explicit, *linear, *_trees()]
 
 
 def _passes(n: int) -> str:

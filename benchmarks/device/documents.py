@@ -40,6 +40,11 @@ def milliseconds(cycles):
     return f"{ms:.1f}" if ms >= 1 else f"{ms:.2f}"
 
 
+def millijoules(cycles):
+    """Energy by arithmetic: time at 16 MHz x the 0.30 W that the paper gives for the board."""
+    return int(cycles) / 16e6 * 0.30 * 1e3
+
+
 def uno():
     """Return the table of device/README.md."""
     f = figures()
@@ -53,8 +58,12 @@ def uno():
         ("classify, portable C", "classify one record, portable C"),
         ("classify, weights in RAM", "AVR kernel, weights in RAM"),
         ("classify, weights in RAM, margin", "the same with a margin"),
+        ("classify, weights in RAM, no unknown", "the same under `SEFR_NO_UNKNOWN`"),
         ("classify, weights in flash", "AVR kernel, weights in flash (`sefr_classify_fixed`)"),
         ("classify, weights in flash, margin", "the same with a margin"),
+        ("classify, weights in flash, no unknown", "the same under `SEFR_NO_UNKNOWN`"),
+        ("classify, generated code", "generated code, 77 of 100 weights are not 0"),
+        ("classify dense, generated code", "the same, nearly all weights are not 0"),
         ("bins learn", "`SEFR_BINS` 16, 32 features: learn one record"),
         ("bins classify", "classify one record, weights in RAM"),
         ("bins solve", "solve"),
@@ -91,6 +100,19 @@ def values():
     return table(["values", *(f"`{target}`" for target in targets)], rows)
 
 
+def bins():
+    """Return what a table of 32 features x 16 bins takes on an Uno, by type of value and target."""
+    f = figures()
+    rows = []
+    for kind in ("uint8", "int16", "float"):
+        for target in ("arduino", "c", "generated"):
+            name = f"table {kind}, {target}"
+            cells = (number(f[name]), number(f[f"{name}, flash"]), number(f[f"{name}, sram"]))
+            rows.append([kind, f"`{target}`", *cells])
+    heads = ["values", "target", "cycles to classify", "flash of the program", "SRAM"]
+    return table(heads, rows)
+
+
 def motions():
     """Return what windows reach on a real signal."""
     rows = rows_of("motions")
@@ -105,6 +127,17 @@ def motions():
     return f"Windows of {lengths} samples are classified with an accuracy of {shown} and {last}, {same}."
 
 
+def micropython():
+    """Return the times of micropython/sefr.py in MicroPython's own interpreter."""
+    rows = rows_of("micropython")
+    names = {"learn": "learn a record", "solve": "solve", "classify": "classify a record"}
+    shapes = list(dict.fromkeys((row["features"], row["classes"]) for row in rows))
+    times = {(row["features"], row["classes"], row["what"]): float(row["microseconds"]) for row in rows}
+    cells = [[text, *(f"{times[*shape, what]:,.0f}" for shape in shapes)] for what, text in names.items()]
+    heads = [f"{features} features, {classes} classes" for features, classes in shapes]
+    return table(["microseconds", *heads], cells)
+
+
 def learning():
     """Return the benchmark of learning on an Uno, a table per data set."""
     parts = []
@@ -114,15 +147,17 @@ def learning():
             if row["set"] != name or row["board"] != "uno":
                 continue
             if row["note"] == "does not fit":
-                rows.append([row["method"], "does not fit", "", "", "", "", ""])
+                rows.append([row["method"], "does not fit", *[""] * 6])
                 continue
-            energy = f"{int(row['classify']) / 16e6 * 0.30 * 1e6:.1f}"
-            learn = number(row["learn"]) if row["learns"] == "1" else "on a computer"
-            cells = [f"{100 * float(row['accuracy']):.1f}", learn, number(row["classify"]), energy]
+            on_board = row["learns"] == "1"
+            learn = number(row["learn"]) if on_board else "on a computer"
+            taught = f"{millijoules(row['learn']):.2f}" if on_board else ""
+            answered = f"{1000 * millijoules(row['classify']):.1f}"
+            cells = [f"{100 * float(row['accuracy']):.1f}", learn, taught, number(row["classify"]), answered]
             method = row["method"] + (f" ({row['note']})" if row["note"] else "")
             rows.append([method, *cells, number(row["flash"]), number(row["sram"])])
-        heads = [name, "right, %", "cycles to learn", "cycles per answer", "uJ per answer", "flash", "SRAM"]
-        parts.append(table(heads, rows))
+        heads = [name, "right, %", "cycles to learn", "mJ to learn", "cycles per answer", "uJ per answer"]
+        parts.append(table([*heads, "flash", "SRAM"], rows))
     return "\n\n".join(parts)
 
 
@@ -150,7 +185,7 @@ def tools():
     return f"Measured {run['date']}: {shown}."
 
 
-TABLES = {f.__name__: f for f in (uno, cortex, values, motions, learning, boards, tools)}
+TABLES = {f.__name__: f for f in (uno, cortex, values, bins, motions, micropython, learning, boards, tools)}
 
 
 def filled(text):

@@ -47,6 +47,7 @@ def training(X, y):
     dense = rng.integers(1, 256, X.shape)
     portable, stream = measure(X, y, STREAM, kernels=False), measure(X, y, STREAM)
     asked = measure(X, y, STREAM, margin=1)
+    without = measure(X, y, STREAM, switches=("SEFR_NO_UNKNOWN",))
     yield "train, portable C", portable["train"]
     yield "train, one by one", stream["train"]
     yield "train, zeros skipped", measure(X, y, SPARSE)["train"]
@@ -57,6 +58,8 @@ def training(X, y):
     yield "classify, weights in RAM, margin", asked["classify"]
     yield "classify, weights in flash", stream["fixed"]
     yield "classify, weights in flash, margin", asked["fixed"]
+    yield "classify, weights in RAM, no unknown", without["classify"]
+    yield "classify, weights in flash, no unknown", without["fixed"]
 
 
 def generated(X, y):
@@ -102,6 +105,17 @@ def cells():
             yield f"bins {name}", cycles
 
 
+def tables():
+    from test_tables import TARGETS, table_cycles
+
+    for kind in ("uint8", "int16", "float"):
+        for target in TARGETS:
+            result = table_cycles(kind, target)
+            yield f"table {kind}, {target}", result.per_record
+            yield f"table {kind}, {target}, flash", result.flash
+            yield f"table {kind}, {target}, sram", result.sram
+
+
 def normal():
     with tempfile.TemporaryDirectory(prefix="sefr-bench-") as name:
         folder = Path(name)
@@ -114,7 +128,7 @@ def normal():
 def main():
     X, y = uno_sample()
     X, y = X[:100, :100], y[:100]
-    parts = (training(X, y), generated(X, y), values(), cortex(X, y), cells(), normal())
+    parts = (training(X, y), generated(X, y), values(), cortex(X, y), cells(), tables(), normal())
     rows = [(what, round(float(figure))) for part in parts for what, figure in part]
     with (HERE / "figures.csv").open("w", newline="") as file:
         writer = csv.writer(file)

@@ -276,7 +276,7 @@ typedef struct {
     const sefr_weight *weights;
     const sefr_score *bias; /* |bias| <= SEFR_MAX_BIAS */
 #ifndef SEFR_NO_UNKNOWN
-    const sefr_margin *margin; /* as in sefr_model, in flash; 0: never "don't know" */
+    sefr_margin margin; /* as in sefr_model */
 #endif
 } sefr_fixed;
 

@@ -40,6 +40,8 @@ int32_t sefr_avr_dot_W(const int8_t *weights, const uint8_t *record, uint8_t n);
 
 /* All of sefr_classify_fixed for a binary model of int8 weights and 1 to 129 features; returns 0 (SEFR_OK). */
 uint16_t sefr_avr_classify_W(const void *model, const uint8_t *record, uint8_t *label, uint16_t features);
+/* The same with a margin: returns 11 (SEFR_UNKNOWN) where the score is nearer to 0. */
+uint16_t sefr_avr_classify_known_W(const void *model, const uint8_t *record, uint8_t *label, uint16_t features);
 
 /* dividend / divisor, for a divisor above 0. */
 uint32_t sefr_avr_divide(uint32_t dividend, uint8_t divisor);

@@ -40,14 +40,13 @@ static int solve(const twin_model *twin) {
 }
 
 static void classify(const twin_model *twin, const uint8_t *rows, uint8_t *labels, size_t n) {
-    const sefr_margin margin = (sefr_margin)twin->margin;
     sefr_fixed fixed;
     size_t i;
     fixed.features = (sefr_index)twin->features;
     fixed.classes = (uint8_t)twin->classes;
     fixed.weights = (const sefr_weight *)twin->weights;
     fixed.bias = (const sefr_score *)twin->bias;
-    fixed.margin = &margin;
+    fixed.margin = (sefr_margin)twin->margin;
     for (i = 0; i < n; i++) {
         if (sefr_classify_fixed(&fixed, rows + i * fixed.features, labels + i) == SEFR_UNKNOWN) labels[i] = 255;
     }

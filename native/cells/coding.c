@@ -48,12 +48,47 @@ static enum outcome prepare_feature(struct coder *coder, const struct edges *edg
     return FINITE;
 }
 
+/* A column of n cells more; false: there are too many. */
+static bool add_column(struct coder *coder, struct feature *feature, int32_t n) {
+    if (coder->n_cells > INT32_MAX - MOST_CELLS) return false;
+    feature->n = n;
+    feature->first = (int32_t)coder->n_cells;
+    coder->n_cells += n;
+    while (coder->width < n) coder->width *= 2;
+    return true;
+}
+
+/* The ferns, after the features. */
+static enum outcome prepare_ferns(struct coder *coder, const struct edges *edges) {
+    coder->ferns = malloc(((size_t)edges->n_ferns + 1) * sizeof *coder->ferns);
+    coder->comparisons = malloc(((size_t)edges->n_comparisons + 1) * sizeof *coder->comparisons);
+    if (!coder->ferns || !coder->comparisons) return NO_MEMORY;
+    for (ptrdiff_t t = 0; t <= edges->n_ferns; t++) {
+        const int64_t start = ((const volatile int64_t *)edges->ferns)[t];
+        const int64_t own = t ? start - coder->ferns[t - 1] : 1;
+        if ((t == 0 && start != 0) || own < 1 || own > MOST_COMPARISONS || start > edges->n_comparisons)
+            return BAD_FERN;
+        coder->ferns[t] = (int32_t)start;
+        if (t && !add_column(coder, &coder->features[coder->m + t - 1], 1 << own)) return BAD_STARTS;
+    }
+    if (coder->ferns[edges->n_ferns] != edges->n_comparisons) return BAD_FERN;
+    for (ptrdiff_t c = 0; c < edges->n_comparisons; c++) {
+        const volatile struct comparison *given = edges->comparisons + c;
+        const struct comparison own = {given->feature, given->bound, given->equal};
+        if (own.feature < 0 || own.feature >= coder->m) return BAD_FERN;
+        if (own.bound < 0 || own.bound >= coder->features[own.feature].n) return BAD_FERN;
+        coder->comparisons[c] = own;
+    }
+    return FINITE;
+}
+
 enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, ptrdiff_t n_values) {
     const ptrdiff_t m = edges->m;
     const int32_t extra = edges->missing ? 2 : 1;
     ptrdiff_t n_edges = 0;
     *coder = (struct coder){.m = m, .width = 1, .missing = edges->missing, .coded = !edges->values};
-    coder->features = calloc((size_t)m + 1, sizeof *coder->features);
+    coder->n_columns = m + edges->n_ferns;
+    coder->features = calloc((size_t)coder->n_columns + 1, sizeof *coder->features);
     int64_t *starts = malloc(((size_t)m + 1) * sizeof *starts);
     enum outcome outcome = coder->features && starts ? FINITE : NO_MEMORY;
     for (ptrdiff_t j = 0; outcome == FINITE && j <= m; j++) {
@@ -69,19 +104,16 @@ enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, 
             break;
         }
         feature->n_edges = (int32_t)own;
-        feature->n = feature->n_edges + extra;
-        if (coder->n_cells > INT32_MAX - MOST_CELLS) {
+        if (!add_column(coder, feature, feature->n_edges + extra)) {
             outcome = BAD_STARTS;
             break;
         }
-        feature->first = (int32_t)coder->n_cells;
         feature->levels = 1; /* without an edge, one that nothing reaches */
         while ((1 << feature->levels) - 1 < feature->n_edges) feature->levels++;
         feature->place = n_edges;
         n_edges += ((ptrdiff_t)1 << feature->levels) - 1;
-        coder->n_cells += feature->n;
-        while (coder->width < feature->n) coder->width *= 2;
     }
+    if (outcome == FINITE && edges->n_ferns) outcome = prepare_ferns(coder, edges);
     if (outcome == FINITE && edges->values) {
         coder->wide = malloc(((size_t)n_edges + 1) * sizeof *coder->wide);
         coder->narrow = malloc(((size_t)n_edges + 1) * sizeof *coder->narrow);
@@ -102,6 +134,8 @@ enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, 
 
 void sefr_free_coder(struct coder *coder) {
     free(coder->features);
+    free(coder->ferns);
+    free(coder->comparisons);
     free(coder->wide);
     free(coder->narrow);
     free(coder->near);
@@ -110,8 +144,8 @@ void sefr_free_coder(struct coder *coder) {
     *coder = (struct coder){0};
 }
 
-bool sefr_allocate_tile(struct cell_tile *tile, ptrdiff_t m) {
-    tile->cells = sefr_aligned(m * TILE_ROWS, 1);
+bool sefr_allocate_tile(struct cell_tile *tile, ptrdiff_t n_columns) {
+    tile->cells = sefr_aligned(n_columns * TILE_ROWS, 1);
     memset(tile->doubles, 0, sizeof tile->doubles);
     tile->floats = sefr_aligned(8 * TILE_ROWS, sizeof(float));
     if (tile->floats) memset(tile->floats, 0, 8 * TILE_ROWS * sizeof(float));
@@ -199,6 +233,21 @@ static bool copy_cells(const struct coder *coder, ptrdiff_t j, const struct colu
     return highest < coder->features[j].n;
 }
 
+/* The cells of a fern from those of the features: whole tiles, whatever lies in rows that are not there. */
+CLONES static void code_fern(const struct comparison *comparisons, int32_t n, const uint8_t *features,
+                             uint8_t *restrict cells) {
+    memset(cells, 0, TILE_ROWS);
+    for (int32_t c = 0; c < n; c++) {
+        const uint8_t *restrict own = features + (ptrdiff_t)comparisons[c].feature * TILE_ROWS;
+        const uint8_t bound = (uint8_t)comparisons[c].bound;
+        if (comparisons[c].equal) {
+            for (ptrdiff_t i = 0; i < TILE_ROWS; i++) cells[i] = (uint8_t)(2 * cells[i] + (own[i] == bound));
+        } else {
+            for (ptrdiff_t i = 0; i < TILE_ROWS; i++) cells[i] = (uint8_t)(2 * cells[i] + (own[i] >= bound));
+        }
+    }
+}
+
 bool sefr_code_tile(const struct coder *coder, const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n,
                     struct cell_tile *tile) {
     ptrdiff_t j = 0;
@@ -228,6 +277,10 @@ bool sefr_code_tile(const struct coder *coder, const struct table *x, const int6
             code_doubles(coder, j, tile->doubles, n, tile);
         }
     }
+    for (; j < coder->n_columns; j++) {
+        const int32_t *own = coder->ferns + (j - coder->m);
+        code_fern(coder->comparisons + own[0], own[1] - own[0], tile->cells, tile->cells + j * TILE_ROWS);
+    }
     return ok;
 }
 
@@ -241,7 +294,7 @@ struct code_plan {
 
 static void run_coding(void *context, ptrdiff_t task, int worker) {
     struct code_plan *plan = context;
-    const ptrdiff_t m = plan->x->m, n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS;
+    const ptrdiff_t m = plan->coder->n_columns, n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS;
     const ptrdiff_t last = n_tiles * (task + 1) / plan->n_tasks;
     struct cell_tile tile = {0};
     (void)worker;
@@ -259,7 +312,7 @@ static void run_coding(void *context, ptrdiff_t task, int worker) {
 
 enum outcome sefr_code_cells(const struct table *x, const struct coder *coder, uint8_t *cells, int n_threads) {
     struct code_plan plan = {.x = x, .coder = coder, .cells = cells};
-    const ptrdiff_t n_tasks = x->n * x->m / 262144;
+    const ptrdiff_t n_tasks = x->n * coder->n_columns / 262144;
     plan.n_tasks = n_tasks < 1 ? 1 : n_tasks > 16 ? 16 : n_tasks;
     sefr_run_tasks(run_coding, &plan, plan.n_tasks, n_threads);
     const enum outcome outcome = (enum outcome)atomic_load(&plan.error);

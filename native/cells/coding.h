@@ -1,12 +1,20 @@
 /* Coding: which cell of each feature a value lies in. Plain C: nothing here knows of Python.
    Feature j is cut at its edges; its cells are numbered from 0: a value lies in the cell whose number is the count of
-   edges at or below it. Where missing values have cells, that of a feature is its last. */
+   edges at or below it. Where missing values have cells, that of a feature is its last.
+   A fern is a further column of cells, which comparisons of the cells of features choose: each asks whether a row lies
+   in a cell of a feature or a higher one, or in that very cell; the answers are the bits of the number, the first the
+   highest. */
 #ifndef SEFR_CODING_H
 #define SEFR_CODING_H
 
 #include "common/table.h"
 
-enum { TILE_ROWS = 64, MOST_CELLS = 256, TREE_LEVELS = 5, TREE_FLOATS = 48 };
+enum { TILE_ROWS = 64, MOST_CELLS = 256, TREE_LEVELS = 5, TREE_FLOATS = 48, MOST_COMPARISONS = 8 };
+
+/* One question of a fern: is the cell of the feature `bound` or higher, or, where `equal`, is it `bound`? */
+struct comparison {
+    int32_t feature, bound, equal;
+};
 
 /* Edges as the caller has them: those of feature j are edges[starts[j]] .. edges[starts[j + 1] - 1], rising. Without
    edges, values are cells already, in uint8. */
@@ -15,9 +23,13 @@ struct edges {
     const int64_t *starts; /* m + 1, from 0 */
     ptrdiff_t m;
     bool missing;
+    const int64_t *ferns; /* n_ferns + 1, from 0: where the comparisons of each begin */
+    const struct comparison *comparisons;
+    ptrdiff_t n_ferns, n_comparisons;
 };
 
-/* One feature, ready to be searched: 2**levels - 1 edges, the last of them +inf where it has fewer. */
+/* One feature, ready to be searched: 2**levels - 1 edges, the last of them +inf where it has fewer. Of a fern, its
+   cells alone. */
 struct feature {
     ptrdiff_t place;  /* of its edges in wide and narrow */
     int32_t first, n; /* its first cell among those of all features, and how many it has */
@@ -27,10 +39,12 @@ struct feature {
 
 /* A private copy, checked: the caller's memory may change while it is used. */
 struct coder {
-    ptrdiff_t m, n_cells;
-    ptrdiff_t width; /* a power of two that no feature has more cells than */
+    ptrdiff_t m, n_columns, n_cells; /* columns: m features, then the ferns */
+    ptrdiff_t width;                 /* a power of two that no feature has more cells than */
     bool missing, coded;
-    struct feature *features;
+    struct feature *features; /* n_columns */
+    int32_t *ferns;           /* where the comparisons of each begin, and their end */
+    struct comparison *comparisons;
     double *wide;  /* the edges */
     float *narrow; /* the least float32 that is not below each: for values that are float32 or narrower */
     float *near;   /* the nearest float32: where a search among float64 begins */
@@ -39,20 +53,20 @@ struct coder {
 };
 
 /* BAD_STARTS: starts do not rise from 0 to n_values, or a feature has more than MOST_CELLS cells. BAD_EDGE: edges do
-   not rise or are not finite. */
+   not rise or are not finite. BAD_FERN: a fern has no comparison or too many, or one is of no cell. */
 enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, ptrdiff_t n_values);
 void sefr_free_coder(struct coder *coder);
 
-/* The memory of one task; m features. */
+/* The memory of one task. */
 struct cell_tile {
-    uint8_t *cells;         /* m x TILE_ROWS */
+    uint8_t *cells;         /* columns x TILE_ROWS */
     uint8_t bad[TILE_ROWS]; /* rows with a value that has no cell: NaN without a cell for it, or infinity */
     bool any_bad;
     float *floats; /* 8 x TILE_ROWS */
     double doubles[TILE_ROWS];
 };
 
-bool sefr_allocate_tile(struct cell_tile *tile, ptrdiff_t m);
+bool sefr_allocate_tile(struct cell_tile *tile, ptrdiff_t n_columns);
 void sefr_free_tile(struct cell_tile *tile);
 
 /* Code n <= TILE_ROWS rows, from `first` on, or those listed. Cells of bad values are 0. False: what should be cells
@@ -60,7 +74,7 @@ void sefr_free_tile(struct cell_tile *tile);
 bool sefr_code_tile(const struct coder *coder, const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n,
                     struct cell_tile *tile);
 
-/* cells (n x m) = the cell of every value; FINITE, or NOT_FINITE where a value has none. */
+/* cells (n x columns) = the cell of every value and fern; FINITE, or NOT_FINITE where a value has none. */
 enum outcome sefr_code_cells(const struct table *x, const struct coder *coder, uint8_t *cells, int n_threads);
 
 /* Rows per group and cell: sums (n_groups x n_cells), counts (n_groups); low and high are not written. NOT_FINITE: a
@@ -68,7 +82,7 @@ enum outcome sefr_code_cells(const struct table *x, const struct coder *coder, u
 enum outcome sefr_count_cells(const struct table *x, const struct coder *coder, const struct grouping *by,
                               const struct totals *out, int n_threads);
 
-/* out (n_rows x k) = intercept + sum over the features of table[cell]; table (k x n_cells); NaN for a bad row. */
+/* out (n_rows x k) = intercept + sum over the columns of table[cell]; table (k x n_cells); NaN for a bad row. */
 enum outcome sefr_cell_scores(const struct table *x, const struct coder *coder, const double *table,
                               const double *intercept, ptrdiff_t k, const int64_t *rows, ptrdiff_t n_rows, double *out,
                               int n_threads);

@@ -15,7 +15,7 @@ struct count_plan {
     const struct coder *coder;
     const struct grouping *by;
     ptrdiff_t n_parts;
-    void *parts;       /* n_parts x n_groups x m x width, uint32 or double */
+    void *parts;       /* n_parts x n_groups x columns x width, uint32 or double */
     double *row_parts; /* n_parts x n_groups */
     atomic_int error;
 };
@@ -24,7 +24,7 @@ struct count_plan {
 #define DEFINE_COUNT(name, T, step)                                                                  \
     static void name(const struct coder *coder, const struct cell_tile *tile, const int32_t *group,  \
                      const double *weight, ptrdiff_t n, T *counts) {                                 \
-        const ptrdiff_t m = coder->m, width = coder->width;                                          \
+        const ptrdiff_t m = coder->n_columns, width = coder->width;                                  \
         (void)weight;                                                                                \
         for (ptrdiff_t i = 0; i < n; i++) {                                                          \
             if (group[i] < 0) continue;                                                              \
@@ -38,14 +38,14 @@ DEFINE_COUNT(count_weights, double, weight[i])
 
 static void run_count(void *context, ptrdiff_t task, int worker) {
     struct count_plan *plan = context;
-    const ptrdiff_t n_groups = plan->by->n_groups, size = n_groups * plan->coder->m * plan->coder->width;
+    const ptrdiff_t n_groups = plan->by->n_groups, size = n_groups * plan->coder->n_columns * plan->coder->width;
     const ptrdiff_t n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS, last = n_tiles * (task + 1) / plan->n_parts;
     const bool weighted = plan->by->weights;
     double *rows = plan->row_parts + task * n_groups, weight[TILE_ROWS];
     int32_t group[TILE_ROWS];
     struct cell_tile tile = {0};
     (void)worker;
-    if (!sefr_allocate_tile(&tile, plan->coder->m)) atomic_store(&plan->error, NO_MEMORY);
+    if (!sefr_allocate_tile(&tile, plan->coder->n_columns)) atomic_store(&plan->error, NO_MEMORY);
     for (ptrdiff_t t = n_tiles * task / plan->n_parts; t < last && !atomic_load(&plan->error); t++) {
         const ptrdiff_t first = t * TILE_ROWS, left = plan->x->n - first, n = left < TILE_ROWS ? left : TILE_ROWS;
         if (!read_weighted_groups(plan->by, first, n, group, weight)) atomic_store(&plan->error, BAD_CODE);
@@ -67,7 +67,7 @@ static void run_count(void *context, ptrdiff_t task, int worker) {
 
 static void combine(const struct count_plan *plan, const struct totals *out) {
     const struct coder *coder = plan->coder;
-    const ptrdiff_t n_groups = plan->by->n_groups, size = coder->m * coder->width;
+    const ptrdiff_t n_groups = plan->by->n_groups, size = coder->n_columns * coder->width;
     memset(out->sums, 0, (size_t)(n_groups * coder->n_cells) * sizeof(double));
     memset(out->counts, 0, (size_t)n_groups * sizeof(double));
     for (ptrdiff_t p = 0; p < plan->n_parts; p++) {
@@ -75,7 +75,7 @@ static void combine(const struct count_plan *plan, const struct totals *out) {
             const double *weighted = (const double *)plan->parts + (p * n_groups + g) * size;
             const uint32_t *whole = (const uint32_t *)plan->parts + (p * n_groups + g) * size;
             double *sums = out->sums + g * coder->n_cells;
-            for (ptrdiff_t j = 0; j < coder->m; j++) {
+            for (ptrdiff_t j = 0; j < coder->n_columns; j++) {
                 for (ptrdiff_t c = 0; c < coder->features[j].n; c++, sums++) {
                     *sums += plan->by->weights ? weighted[j * coder->width + c] : (double)whole[j * coder->width + c];
                 }
@@ -88,9 +88,9 @@ static void combine(const struct count_plan *plan, const struct totals *out) {
 enum outcome sefr_count_cells(const struct table *x, const struct coder *coder, const struct grouping *by,
                               const struct totals *out, int n_threads) {
     struct count_plan plan = {.x = x, .coder = coder, .by = by};
-    const ptrdiff_t size = by->n_groups * coder->m * coder->width;
+    const ptrdiff_t size = by->n_groups * coder->n_columns * coder->width;
     /* a part reads 2**18 values, and 4 times as many as it counts into */
-    const ptrdiff_t values = x->n * x->m, most = values / 262144, fit = values / (4 * size + 1);
+    const ptrdiff_t values = x->n * coder->n_columns, most = values / 262144, fit = values / (4 * size + 1);
     plan.n_parts = most < fit ? most : fit;
     plan.n_parts = plan.n_parts < 1 ? 1 : plan.n_parts > 16 ? 16 : plan.n_parts;
     if (x->n / plan.n_parts >= MOST_PART_ROWS) plan.n_parts = x->n / MOST_PART_ROWS + 1;

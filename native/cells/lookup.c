@@ -22,7 +22,7 @@ struct lookup_plan {
 static void look_up_one(const struct lookup_plan *plan, const struct cell_tile *tile, ptrdiff_t n, double *out) {
     double sums[TILE_ROWS];
     for (ptrdiff_t i = 0; i < n; i++) sums[i] = plan->intercept[0];
-    for (ptrdiff_t j = 0; j < plan->coder->m; j++) {
+    for (ptrdiff_t j = 0; j < plan->coder->n_columns; j++) {
         const double *own = plan->cells + plan->coder->features[j].first;
         const uint8_t *cells = tile->cells + j * TILE_ROWS;
         for (ptrdiff_t i = 0; i < n; i++) sums[i] += own[cells[i]];
@@ -36,7 +36,7 @@ CLONES static void look_up_some(const struct lookup_plan *plan, const struct cel
     for (ptrdiff_t i = 0; i < n; i++) {
         double *restrict sums = out + i * k;
         memcpy(sums, plan->intercept, (size_t)k * sizeof(double));
-        for (ptrdiff_t j = 0; j < plan->coder->m; j++) {
+        for (ptrdiff_t j = 0; j < plan->coder->n_columns; j++) {
             const double *restrict own =
                 plan->cells + (plan->coder->features[j].first + tile->cells[j * TILE_ROWS + i]) * k;
             for (ptrdiff_t c = 0; c < k; c++) sums[c] += own[c];
@@ -50,7 +50,7 @@ static void run_lookup(void *context, ptrdiff_t task, int worker) {
     struct cell_tile tile = {0};
     int64_t listed[TILE_ROWS];
     (void)worker;
-    if (!sefr_allocate_tile(&tile, plan->coder->m)) atomic_store(&plan->error, NO_MEMORY);
+    if (!sefr_allocate_tile(&tile, plan->coder->n_columns)) atomic_store(&plan->error, NO_MEMORY);
     for (ptrdiff_t t = n_tiles * task / plan->n_tasks; t < last && !atomic_load(&plan->error); t++) {
         const ptrdiff_t first = t * TILE_ROWS, left = plan->n_rows - first, n = left < TILE_ROWS ? left : TILE_ROWS;
         double *out = plan->out + first * plan->k;
@@ -85,7 +85,7 @@ enum outcome sefr_cell_scores(const struct table *x, const struct coder *coder, 
     for (ptrdiff_t c = 0; c < k; c++) {
         for (ptrdiff_t i = 0; i < coder->n_cells; i++) plan.cells[i * k + c] = table[c * coder->n_cells + i];
     }
-    const ptrdiff_t n_tasks = n_rows * x->m / 262144;
+    const ptrdiff_t n_tasks = n_rows * coder->n_columns / 262144;
     plan.n_tasks = n_tasks < 1 ? 1 : n_tasks > 16 ? 16 : n_tasks;
     sefr_run_tasks(run_lookup, &plan, plan.n_tasks, n_threads);
     free(plan.cells);

@@ -86,6 +86,7 @@ enum outcome {
     BAD_STARTS,
     BAD_EDGE,
     BAD_CELL,
+    BAD_FERN,
     NO_MEMORY
 };
 

@@ -264,6 +264,7 @@ PyObject *sefr_refuse(enum outcome outcome, int32_t n_groups) {
     case BAD_STARTS:
         return PyErr_Format(PyExc_ValueError, "starts: not rising from 0 to the number of edges, or above 256 cells");
     case BAD_EDGE: return PyErr_Format(PyExc_ValueError, "edges: not finite and rising within a feature");
+    case BAD_FERN: return PyErr_Format(PyExc_ValueError, "ferns: 1 to 8 comparisons each, of cells that are there");
     case BAD_CELL: return PyErr_Format(PyExc_ValueError, "cells: a cell is outside its feature");
     default: return PyErr_NoMemory();
     }

@@ -2,21 +2,35 @@
 
 #include "cells/coding.h"
 #include "cells/edges.h"
+#include "cells/grow.h"
 #include "refine/gradient_cells.h"
 
 /* Features are cut at `edges`, e of them, from starts[j] on for feature j; there are n rows, m features, s = m + 1, c
-   cells, g groups, k scores and r rows that are scored. None for edges: X holds cells. */
-#define CODER READS_OR_NONE("edges", F64, "e"), READS("starts", I64, "s"), OTHER_ARGUMENT("missing")
+   cells, g groups, k scores and r rows that are scored. None for edges: X holds cells. `ferns`, f - 1 of them, and
+   their q comparisons, of three numbers each: see coding.h. */
+#define CODER                                                                               \
+    READS_OR_NONE("edges", F64, "e"), READS("starts", I64, "s"), OTHER_ARGUMENT("missing"), \
+        READS_OR_NONE("ferns", I64, "f"), READS_OR_NONE("comparisons", I32, "q3")
 
 static bool prepare(struct coder *coder, const struct call *call, Py_ssize_t at) {
     const struct array *values = &call->arrays[at], *starts = &call->arrays[at + 1];
+    const struct array *ferns = &call->arrays[at + 3], *comparisons = &call->arrays[at + 4];
     const int missing = PyObject_IsTrue(call->values[at + 2]);
     if (missing < 0) return false;
     if (starts->view.shape[0] < 1) {
         PyErr_Format(PyExc_ValueError, "starts is empty");
         return false;
     }
-    const struct edges edges = {data_of(values), data_of(starts), starts->view.shape[0] - 1, missing};
+    struct edges edges = {.values = data_of(values), .starts = data_of(starts), .missing = missing};
+    edges.m = starts->view.shape[0] - 1;
+    if (ferns->held && ferns->view.shape[0] > 0) {
+        if (!comparisons->held || comparisons->view.shape[1] != 3 || comparisons->view.shape[0] > INT32_MAX) {
+            PyErr_Format(PyExc_ValueError, "comparisons must be three numbers each where there are ferns");
+            return false;
+        }
+        edges.ferns = data_of(ferns), edges.n_ferns = ferns->view.shape[0] - 1;
+        edges.comparisons = data_of(comparisons), edges.n_comparisons = comparisons->view.shape[0];
+    }
     const enum outcome outcome = sefr_prepare_coder(coder, &edges, values->held ? values->view.shape[0] : 0);
     if (outcome != FINITE) sefr_refuse(outcome, 0);
     return outcome == FINITE;
@@ -44,13 +58,13 @@ PyObject *sefr_py_code_cells(FASTCALL) {
     PyObject *result = NULL;
     int n_threads;
     (void)self;
-    if (sefr_begin_call(&call, "code_cells", arguments, 6, args, n_args, kwnames) &&
+    if (sefr_begin_call(&call, "code_cells", arguments, 8, args, n_args, kwnames) &&
         sefr_hold_table(&table, call.values[0], -1) &&
-        sefr_get_int(call.values[5], "n_threads", 1, INT32_MAX, &n_threads) && prepare(&coder, &call, 1) &&
-        check_table(&table.x, &coder) && sefr_check_shape(&call.arrays[4], "cells", table.x.n, table.x.m)) {
+        sefr_get_int(call.values[7], "n_threads", 1, INT32_MAX, &n_threads) && prepare(&coder, &call, 1) &&
+        check_table(&table.x, &coder) && sefr_check_shape(&call.arrays[6], "cells", table.x.n, coder.n_columns)) {
         enum outcome outcome;
         Py_BEGIN_ALLOW_THREADS;
-        outcome = sefr_code_cells(&table.x, &coder, data_of(&call.arrays[4]), n_threads);
+        outcome = sefr_code_cells(&table.x, &coder, data_of(&call.arrays[6]), n_threads);
         Py_END_ALLOW_THREADS;
         result =
             outcome == FINITE || outcome == NOT_FINITE ? PyBool_FromLong(outcome == FINITE) : sefr_refuse(outcome, 0);
@@ -62,7 +76,7 @@ PyObject *sefr_py_code_cells(FASTCALL) {
 }
 
 PyObject *sefr_py_count_cells(FASTCALL) {
-    enum { X, EDGES, STARTS, MISSING, CODES, WEIGHTS, SUMS, COUNTS, N_THREADS, N_ARGUMENTS };
+    enum { X, EDGES, STARTS, MISSING, FERNS, COMPARISONS, CODES, WEIGHTS, SUMS, COUNTS, N_THREADS, N_ARGUMENTS };
     static const struct argument arguments[N_ARGUMENTS] = {
         OTHER_ARGUMENT("X"),        CODER,
         READS("codes", I32, "n"),   READS_OR_NONE("weights", F64, "n"),
@@ -103,7 +117,7 @@ PyObject *sefr_py_count_cells(FASTCALL) {
 }
 
 PyObject *sefr_py_cell_scores(FASTCALL) {
-    enum { X, EDGES, STARTS, MISSING, TABLE, INTERCEPT, ROWS, OUT, N_THREADS, N_ARGUMENTS };
+    enum { X, EDGES, STARTS, MISSING, FERNS, COMPARISONS, TABLE, INTERCEPT, ROWS, OUT, N_THREADS, N_ARGUMENTS };
     static const struct argument arguments[N_ARGUMENTS] = {OTHER_ARGUMENT("X"),
                                                            CODER,
                                                            READS("table", F64, "kc"),
@@ -178,7 +192,7 @@ PyObject *sefr_py_gradient_cells(FASTCALL) {
         const int missing = PyObject_IsTrue(call.values[MISSING]);
         const Py_ssize_t n = arrays[CELLS].view.shape[0], m = arrays[CELLS].view.shape[1];
         const Py_ssize_t n_scores = arrays[TABLE].view.shape[0], n_classes = arrays[CLASS_WEIGHTS].view.shape[0];
-        const struct edges edges = {NULL, data_of(&arrays[STARTS]), m, missing > 0};
+        const struct edges edges = {.starts = data_of(&arrays[STARTS]), .m = m, .missing = missing > 0};
         enum outcome outcome = FINITE;
         double loss = 0.0;
         if (missing < 0) {
@@ -224,6 +238,54 @@ PyObject *sefr_py_find_edges(FASTCALL) {
             result = Py_NewRef(Py_None);
         }
     }
+    sefr_end_call(&call);
+    return result;
+}
+
+PyObject *sefr_py_grow_ferns(FASTCALL) {
+    enum { CELLS, STARTS, EQUAL, CODES, WEIGHTS, N_CLASSES, TRIED, BOUNDS, SEED, COMPARISONS, N_ARGUMENTS };
+    static const struct argument arguments[N_ARGUMENTS] = {
+        READS("cells", U8, "nm"),         READS("starts", I64, "s"),          READS("equal", U8, "m"),
+        READS("codes", I32, "n"),         READS_OR_NONE("weights", F64, "n"), OTHER_ARGUMENT("n_classes"),
+        OTHER_ARGUMENT("tried"),          OTHER_ARGUMENT("bounds"),           OTHER_ARGUMENT("seed"),
+        WRITES("comparisons", I32, "td2")};
+    struct call call;
+    struct coder coder = {0};
+    PyObject *result = NULL;
+    int n_classes, tried, bounds, seed;
+    (void)self;
+    if (sefr_begin_call(&call, "grow_ferns", arguments, N_ARGUMENTS, args, n_args, kwnames) &&
+        sefr_get_int(call.values[N_CLASSES], "n_classes", 1, INT32_MAX, &n_classes) &&
+        sefr_get_int(call.values[TRIED], "tried", 1, INT32_MAX, &tried) &&
+        sefr_get_int(call.values[BOUNDS], "bounds", 1, INT32_MAX, &bounds) &&
+        sefr_get_int(call.values[SEED], "seed", 0, INT32_MAX, &seed)) {
+        const struct array *arrays = call.arrays;
+        const Py_ssize_t n = arrays[CELLS].view.shape[0], m = arrays[CELLS].view.shape[1];
+        const Py_ssize_t *shape = arrays[COMPARISONS].view.shape;
+        const struct edges edges = {.starts = data_of(&arrays[STARTS]), .m = m};
+        enum outcome outcome;
+        bool grown = false;
+        if (shape[1] < 1 || shape[1] > MOST_COMPARISONS || shape[2] != 2 || shape[0] > INT32_MAX) {
+            PyErr_Format(PyExc_ValueError, "comparisons must be of 1 to %d pairs per fern", MOST_COMPARISONS);
+        } else if (!sefr_check_shape(&arrays[STARTS], "starts", m + 1, -1) ||
+                   !sefr_check_shape(&arrays[EQUAL], "equal", m, -1) ||
+                   !sefr_check_shape(&arrays[CODES], "codes", n, -1) ||
+                   (arrays[WEIGHTS].held && !sefr_check_shape(&arrays[WEIGHTS], "weights", n, -1))) {
+            /* an error is set */
+        } else if ((outcome = sefr_prepare_coder(&coder, &edges, 0)) != FINITE) {
+            sefr_refuse(outcome, 0);
+        } else {
+            const struct grouping by = {data_of(&arrays[CODES]), data_of(&arrays[WEIGHTS]), n_classes, n_classes};
+            const struct growth growth = {
+                data_of(&arrays[CELLS]), n,     &by,    data_of(&arrays[EQUAL]), (int32_t)shape[0],
+                (int32_t)shape[1],       tried, bounds, (uint64_t)seed};
+            Py_BEGIN_ALLOW_THREADS;
+            outcome = sefr_grow_ferns(&growth, &coder, data_of(&arrays[COMPARISONS]), &grown);
+            Py_END_ALLOW_THREADS;
+            result = outcome == FINITE ? PyBool_FromLong(grown) : sefr_refuse(outcome, n_classes);
+        }
+    }
+    sefr_free_coder(&coder);
     sefr_end_call(&call);
     return result;
 }

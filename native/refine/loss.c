@@ -11,41 +11,7 @@
 #pragma GCC optimize("no-trapping-math")
 #endif
 
-/* exp(x) for x <= 0 without a branch, so that loops over it become vectors; relative error below 1e-15.
-   Below -700 it is exp(-700), about 1e-304: no weight makes that count. */
-static inline double fast_exp(double x) {
-    const double shifter = 6755399441055744.0; /* 1.5 * 2**52: adding it rounds to an integer in the low bits */
-    x = x < -700.0 ? -700.0 : x;
-    const double shifted = x * 1.4426950408889634 + shifter;
-    const double n = shifted - shifter;
-    const double r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
-    uint64_t bits;
-    memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits + 1023) << 52;
-    double power, p = 1.0 / 479001600.0;
-    memcpy(&power, &bits, sizeof power);
-    p = p * r + 1.0 / 39916800.0;
-    p = p * r + 1.0 / 3628800.0;
-    p = p * r + 1.0 / 362880.0;
-    p = p * r + 1.0 / 40320.0;
-    p = p * r + 1.0 / 5040.0;
-    p = p * r + 1.0 / 720.0;
-    p = p * r + 1.0 / 120.0;
-    p = p * r + 1.0 / 24.0;
-    p = p * r + 1.0 / 6.0;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
-    return p * power;
-}
-
-/* log(1 + e) for 0 <= e <= 1 as 2 atanh(e / (2 + e)); the argument is at most 1/3, so 16 terms leave 1e-16. */
-static inline double fast_log1p(double e) {
-    const double s = e / (2.0 + e), q = s * s;
-    double p = 1.0 / 31.0;
-    for (int odd = 29; odd >= 1; odd -= 2) p = p * q + 1.0 / odd;
-    return 2.0 * s * p;
-}
+#include "refine/fast_math.h" /* after it: functions of other options are not inlined */
 
 CLONES static double logistic_loss(const struct scored_rows *rows, float *restrict residual, double *sums) {
     const double *restrict score = rows->score, *restrict weight = rows->weight;
@@ -72,24 +38,32 @@ CLONES static double logistic_loss(const struct scored_rows *rows, float *restri
     return loss;
 }
 
-/* The same in float32 for probabilities that end there; relative error below 2e-7. */
+/* a * b + c rounded once, which -ffp-contract=fast makes of it where the processor can. WebAssembly cannot: there
+   float64 holds the product of two floats exactly, and the bits are the same but for one sum in 2**29 or so. */
+#ifdef SEFR_FUSED_BY_HAND
+#define FUSED(a, b, c) ((float)((double)(a) * (double)(b) + (double)(c)))
+#else
+#define FUSED(a, b, c) ((a) * (b) + (c))
+#endif
+
+/* fast_exp in float32 for probabilities that end there; relative error below 2e-7. */
 static inline float faster_exp(float x) {
     const float shifter = 12582912.0f; /* 1.5 * 2**23 */
     x = x < -87.0f ? -87.0f : x;
-    const float shifted = x * 1.44269504f + shifter;
+    const float shifted = FUSED(x, 1.44269504f, shifter);
     const float n = shifted - shifter;
-    const float r = (x - n * 0.693145752f) - n * 1.42860677e-6f;
+    const float r = FUSED(-n, 1.42860677e-6f, FUSED(-n, 0.693145752f, x));
     uint32_t bits;
     memcpy(&bits, &shifted, sizeof bits);
     bits = (bits + 127) << 23;
     float power, p = 1.0f / 720.0f;
     memcpy(&power, &bits, sizeof power);
-    p = p * r + 1.0f / 120.0f;
-    p = p * r + 1.0f / 24.0f;
-    p = p * r + 1.0f / 6.0f;
-    p = p * r + 0.5f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
+    p = FUSED(p, r, 1.0f / 120.0f);
+    p = FUSED(p, r, 1.0f / 24.0f);
+    p = FUSED(p, r, 1.0f / 6.0f);
+    p = FUSED(p, r, 0.5f);
+    p = FUSED(p, r, 1.0f);
+    p = FUSED(p, r, 1.0f);
     return p * power;
 }
 

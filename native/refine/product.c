@@ -10,9 +10,18 @@ typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
 typedef float quarter __attribute__((vector_size(4 * sizeof(float))));
 typedef double four __attribute__((vector_size(4 * sizeof(double))));
 
-/* Macros, not functions: what returns a vector would have another ABI in each clone. */
+/* SEFR_FUSED_BY_HAND: see loss.c. Macros, not functions: what returns a vector would have another ABI in each clone. */
 #define LOAD(p) (*(const lanes *)(const void *)(p))
 #define STORE(p, a) (*(lanes *)(void *)(p) = (a))
+#ifdef SEFR_FUSED_BY_HAND
+typedef double wide_lanes __attribute__((vector_size(LANES * sizeof(double))));
+#define WIDE(a) __builtin_convertvector(a, wide_lanes)
+#define ADD_PRODUCT(sum, a, b) __builtin_convertvector(WIDE(a) * WIDE(b) + WIDE(sum), lanes)
+#define ADD_SCALED(sum, a, b) __builtin_convertvector(WIDE(a) * (double)(b) + WIDE(sum), lanes)
+#else
+#define ADD_PRODUCT(sum, a, b) ((sum) + (a) * (b))
+#define ADD_SCALED ADD_PRODUCT
+#endif
 
 #if defined(__clang__)
 #define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
@@ -55,7 +64,7 @@ void *sefr_aligned(ptrdiff_t n, size_t size) {
             for (int k = 0; k < VECTORS; k++) v[k] = LOAD(vector + k * vector_width + j);             \
             for (int i = 0; i < LINES; i++) {                                                         \
                 const lanes x = LOAD(line + i * width + j);                                           \
-                for (int k = 0; k < VECTORS; k++) sum[k][i] += x * v[k];                              \
+                for (int k = 0; k < VECTORS; k++) sum[k][i] = ADD_PRODUCT(sum[k][i], x, v[k]);        \
             }                                                                                         \
         } while ((j += LANES) < end);                                                                 \
         for (int k = 0; k < VECTORS; k++) {                                                           \
@@ -123,7 +132,7 @@ void sefr_multiply_lines(const struct tile *tile, const float *vectors, ptrdiff_
             for (int b = 0; b < BLOCKS; b++) x[b] = LOAD(lines + i * width + j + b * LANES);                  \
             for (int k = 0; k < VECTORS; k++) {                                                               \
                 const float f = factor[k * factor_width + i];                                                 \
-                for (int b = 0; b < BLOCKS; b++) sum[k][b] += x[b] * f;                                       \
+                for (int b = 0; b < BLOCKS; b++) sum[k][b] = ADD_SCALED(sum[k][b], x[b], f);                  \
             }                                                                                                 \
         }                                                                                                     \
         for (int k = 0; k < VECTORS; k++) {                                                                   \

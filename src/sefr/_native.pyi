@@ -141,11 +141,33 @@ def find_edges(values: Buffer, most: int, edges: Buffer, starts: Buffer) -> None
     distinct values, all but the lowest are edges; else the quantiles k / most that are above the lowest.
     """
 
+def grow_ferns(
+    cells: Buffer,
+    starts: Buffer,
+    equal: Buffer,
+    codes: Buffer,
+    weights: Buffer | None,
+    n_classes: int,
+    tried: int,
+    bounds: int,
+    seed: int,
+    comparisons: Buffer,
+) -> bool:
+    """Write ferns whose comparisons tell the classes of rows apart; False where no feature has two cells.
+
+    ``cells``: uint8 (n, m), ``starts``: int64 (m + 1,), with one cell more than edges each. ``equal``: uint8
+    (m,), 1 where a comparison asks for the very cell. ``codes`` and ``weights`` as in ``summarise``. For each
+    comparison ``tried`` features are drawn, and ``bounds`` cells of each, and the one is kept that leaves the
+    least Gini impurity. ``comparisons``: int32 (f, depth, 2), feature and cell.
+    """
+
 def code_cells(
     X: Buffer | Sequence[Buffer],
     edges: Buffer | None,
     starts: Buffer,
     missing: bool,
+    ferns: Buffer | None,
+    comparisons: Buffer | None,
     cells: Buffer,
     n_threads: int,
 ) -> bool:
@@ -154,7 +176,9 @@ def code_cells(
     ``X`` as in ``summarise``. ``edges``: float64, those of feature j from starts[j] to starts[j + 1], finite
     and rising; None: X has cells already, in uint8. ``starts``: int64 (m + 1,), from 0. A cell is the count
     of edges at or below the value. With ``missing``, the last cell of each feature is that of NaN; infinity,
-    and NaN without it, have none. ``cells``: uint8 (n, m).
+    and NaN without it, have none. ``ferns``: int64 (f + 1,), where the comparisons of each begin, or None;
+    ``comparisons``: int32 (q, 3), feature, cell, and whether it must be that very cell or a higher one will
+    do. The answers, 1 to 8, are the bits of the cell of a fern. ``cells``: uint8 (n, m + f).
     """
 
 def count_cells(
@@ -162,6 +186,8 @@ def count_cells(
     edges: Buffer | None,
     starts: Buffer,
     missing: bool,
+    ferns: Buffer | None,
+    comparisons: Buffer | None,
     codes: Buffer,
     weights: Buffer | None,
     sums: Buffer,
@@ -170,9 +196,9 @@ def count_cells(
 ) -> bool:
     """Count rows per group and cell; False, and nothing of use, where a value of a row that counts has none.
 
-    ``X`` to ``missing`` as in ``code_cells``; ``codes`` and ``weights`` as in ``summarise``. ``sums``:
+    ``X`` to ``comparisons`` as in ``code_cells``; ``codes`` and ``weights`` as in ``summarise``. ``sums``:
     float64 (groups, C) with C cells of all features, those of feature j from starts[j] + j on, or starts[j] +
-    2 j with ``missing``. ``counts``: float64 (groups,).
+    2 j with ``missing``, then those of the ferns. ``counts``: float64 (groups,).
     """
 
 def cell_scores(
@@ -180,15 +206,17 @@ def cell_scores(
     edges: Buffer | None,
     starts: Buffer,
     missing: bool,
+    ferns: Buffer | None,
+    comparisons: Buffer | None,
     table: Buffer,
     intercept: Buffer,
     rows: Buffer | None,
     out: Buffer,
     n_threads: int,
 ) -> None:
-    """Write intercept + the sum over the features of the table's entry of the cell; NaN where one has none.
+    """Write intercept + the sum over features and ferns of the table's entry of the cell; NaN without one.
 
-    ``X`` to ``missing`` as in ``code_cells``. ``table``: float64 (k, C), ``intercept``: float64 (k,).
+    ``X`` to ``comparisons`` as in ``code_cells``. ``table``: float64 (k, C), ``intercept``: float64 (k,).
     ``rows`` and ``out`` as in ``scores``.
     """
 
@@ -208,6 +236,32 @@ def gradient_cells(
     """Return the loss of a table of cells, and write its derivatives: see ``gradient``.
 
     ``cells``: uint8 (n, m), what ``code_cells`` writes. ``table`` and ``table_gradient``: float64 (R, C).
+    """
+
+def minimise_mixture(
+    scores: Buffer,
+    codes: Buffer,
+    weights: Buffer,
+    hessian: Buffer,
+    start: Buffer,
+    slope: Buffer | None,
+    shares: Buffer,
+) -> None:
+    """Write the a that minimises the loss of sum_i a_i scores_i + a·hessian·a / 2, by Newton's method.
+
+    ``scores``: float64 (q, n, R), of n rows at q points, at most 4; R = 1 for two classes, else K. ``codes``:
+    int32 (n,), the class of each. ``weights``: float64 (n,), which add up to 1. ``hessian``: float64 (q, q),
+    that of the penalty. ``start``: float64 (q,). With ``slope``, float64 (q,), the exact derivative at
+    ``start`` over all rows, these rows are trusted for the curvature alone. ``shares``: float64 (q,).
+    """
+
+def find_direction(
+    gradient: Buffer, steps: Buffer, changes: Buffer, order: Buffer, direction: Buffer
+) -> None:
+    """Write the direction of L-BFGS, by its two loops over steps and the changes of the gradient.
+
+    ``gradient``, ``direction``: float64 (n,). ``steps``, ``changes``: float64 (p, n). ``order``: int64, those
+    of the p that are used, the oldest first, at most 64.
     """
 
 def solve(

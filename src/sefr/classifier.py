@@ -24,7 +24,7 @@ from ._summary.readers import READERS
 from ._summary.summary import Summary
 from ._system.progress import Progress
 from ._system.threads import thread_count
-from ._system.types import Array, Bins, ClassWeight, Names, Rows, Scale, Weights
+from ._system.types import Array, Bins, ClassWeight, Interactions, Names, Rows, Scale, Weights
 from ._weights.class_weight import class_weights
 from ._weights.refine.lbfgs import Limits
 from ._weights.refine.refine import Earlier, Refined, TrainingRows, refine
@@ -57,6 +57,9 @@ class SEFRClassifier(Answers):
         is the most bins of a feature: of equal width where ``scale`` gives known ranges, so that any two
         models add, else at quantiles of the rows first learned. A list has the edges of every feature:
         ``edges_`` of another model. Categories have a bin each, and ``missing="ignore"`` values one.
+    interactions : None, int or list, default=None
+        With ``bins``: so many ferns, such as 60, whose cells several features choose together. They are grown
+        on the rows first learned; a list is ``interactions_`` of another model, which goes with its edges.
     n_jobs : int, default=None
         Threads for training and prediction; None is one, -1 all. Results are the same to the bit.
     passes : int, default=1
@@ -70,9 +73,9 @@ class SEFRClassifier(Answers):
     ----------
     classes_ : ndarray of shape (K,)
         The labels, sorted. With two, a positive score is ``classes_[1]``, and exactly 0 is ``classes_[0]``.
-    edges_, curves_ : list
-        With ``bins``: where each feature is cut, and its effect over its bins. ``coef_``, ``intercept_`` and
-        ``feature_scores_`` are then not there.
+    edges_, curves_, interactions_, feature_sets_ : list
+        With ``bins``: where each feature is cut, its effect over its bins, the comparisons of ferns, and what
+        scores are sums over. ``coef_``, ``intercept_`` and ``feature_scores_`` are then not there.
     coef_, intercept_ : ndarray of shape (1, m) and (1,), or (K, m) and (K,) for more than two classes
         Weights for the features as they come, scaling folded in. The higher score is the class.
     feature_scores_ : ndarray of shape (1, m) or (K, m)
@@ -118,6 +121,7 @@ class SEFRClassifier(Answers):
         missing: str = "error",
         class_weight: ClassWeight = None,
         bins: Bins = None,
+        interactions: Interactions = None,
         n_jobs: int | None = None,
         passes: int = 1,
         verbose: int = 0,
@@ -127,6 +131,7 @@ class SEFRClassifier(Answers):
         self.missing = missing
         self.class_weight = class_weight
         self.bins = bins
+        self.interactions = interactions
         self.n_jobs = n_jobs
         self.passes = passes
         self.verbose = verbose
@@ -396,13 +401,6 @@ class SEFRClassifier(Answers):
         """Raise an error that names the first setting that has no meaning."""
         check_settings(vars(self))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing == "ignore"
-        tags.input_tags.positive_only = self.scale is None and self.bins is None
-        return tags
-
     def _summarise(
         self, X: Rows, y: ArrayLike, sample_weight: Weights, by: Fitted | Coder | None = None
     ) -> tuple[Summary, Labelled]:
@@ -424,7 +422,7 @@ class SEFRClassifier(Answers):
 
     @property
     def _cut(self) -> Cut | None:
-        return None if self.bins is None else Cut.of(self.bins, self.scale, self.missing)
+        return None if self.bins is None else Cut(self.bins, self.scale, self.missing, self.interactions)
 
     def _both(
         self, verb: str, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None

@@ -55,12 +55,14 @@ def signed_square(values: Foreign) -> Foreign:
 
 
 def names_of(clf: SEFRClassifier, feature_names: Sequence[str] | None = None) -> list[str]:
-    """Return names for the features: those given, those learned, or x0, x1, ..."""
-    names = feature_names if feature_names is not None else clf.summary_.feature_names
+    """Return names for the features: those given, those learned, or x0, x1, ...; and for sets of them."""
+    sets, names = clf.feature_sets_, clf.summary_.feature_names if feature_names is None else feature_names
     names = [f"x{j}" for j in range(clf.n_features_in_)] if names is None else [str(name) for name in names]
+    if len(names) == len(sets):
+        return names
     if len(names) != clf.n_features_in_:
         raise ValueError(f"{len(names)} feature names for {clf.n_features_in_} features")
-    return names
+    return [" × ".join(names[j] for j in own) for own in sets]
 
 
 def subjects(clf: SEFRClassifier) -> list[object]:
@@ -70,7 +72,7 @@ def subjects(clf: SEFRClassifier) -> list[object]:
 
 
 def effects(clf: SEFRClassifier) -> Floats:
-    """Return what each feature does on average, (1, m) for two classes, else (K, m).
+    """Return what each feature does on average, (1, m) for two classes, else (K, m); then what sets do.
 
     The size is how much the feature moves the score from the mean row of the other classes to the mean row of
     this one: its weight times the distance of the two means. The sign is that of the weight: above 0, high
@@ -108,14 +110,16 @@ def _effects_of_bins(clf: SEFRClassifier) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         distance = sums / counts - (sums.sum(axis=0) - sums) / (counts.sum() - counts)
     moved = np.nan_to_num((distance[1:] if len(sums) == 2 else distance) * table)
-    return np.asarray(np.add.reduceat(moved, summary.coder.offsets[:-1], axis=1))
+    return summary.coder.by_set(np.add.reduceat(moved, summary.coder.offsets[:-1], axis=1))
 
 
 def strengths(clf: SEFRClassifier) -> Floats:
     """Return the weight of each scaled feature (R, m); with bins, the entry of its strongest bin."""
-    if clf.summary_.coder is None:
+    coder, table = clf.summary_.coder, clf.fitted_.table
+    if coder is None or table is None:
         return clf.feature_scores_
-    found = [curve.effects[:, curve.rows > 0] for curve in clf.curves_]
+    seen, sets = clf.summary_.sums.sum(axis=0) > 0, coder.set_of[coder.column_of]
+    found = [table[:, seen & (sets == number)] for number in range(len(coder.feature_sets))]
     return np.array([own[np.arange(len(own)), np.abs(own).argmax(axis=1)] for own in found]).T
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ._answers.fitted import Fitted
 from ._answers.probabilities import Calibration, TemperatureScaling
-from ._rows.cells.plain import coder_of, parts_of, plain_coder, plain_parts
+from ._rows.cells.plain import coder_of, parts_of, plain_coder, plain_interactions, plain_parts
 from ._rows.labels import text_array
 from ._summary.private import noise_of, with_noise
 from ._summary.summary import Summary
@@ -44,8 +44,9 @@ from ._weights.refine.refine import Refined
 from ._weights.solve import scaling_of
 from .classifier import SEFRClassifier
 
-# 1 had one sharpness per class where 2 has a calibration, and named the columns "table"; 3 has bins.
-SCHEMA = 3
+# 1 had one sharpness per class where 2 has a calibration, and named the columns "table"; 3 has bins, 4 their
+# interactions.
+SCHEMA = 4
 FORMAT = "sefr model"
 # The first and last bytes of a file of any schema: how a reader tells a model, its schema and its checksum.
 OPENING = f'{{\n  "format": {json.dumps(FORMAT)},\n  "schema": '.encode()
@@ -228,8 +229,10 @@ def _as_now(content: object, schema: int) -> Fields:
     """Return the members of a file of an earlier schema as those of today."""
     members: Fields = {"bins": None, **object_of(content, "the model")}
     if isinstance(members.get("settings"), dict):
-        members["settings"] = {"bins": None, **members["settings"]}
-    if schema == 2:
+        members["settings"] = {"bins": None, "interactions": None, **members["settings"]}
+    if isinstance(members["bins"], dict):
+        members["bins"] = {"interactions": None, **members["bins"]}
+    if schema >= 2:
         return members
     sharpness = members.pop("sharpness", None)
     if isinstance(sharpness, list) and sharpness:
@@ -284,6 +287,10 @@ def _settings(clf: SEFRClassifier) -> Fields:
     bins = settings["bins"]
     if bins is not None:
         settings["bins"] = int(bins) if isinstance(bins, int | np.integer) else plain_parts(bins)
+    interactions = settings["interactions"]
+    if interactions is not None:
+        whole = isinstance(interactions, int | np.integer)
+        settings["interactions"] = int(interactions) if whole else plain_interactions(interactions)
     settings["epsilon"] = float(settings["epsilon"])
     settings["passes"], settings["verbose"] = int(settings["passes"]), int(settings["verbose"])
     if settings["n_jobs"] is not None:

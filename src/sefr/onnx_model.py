@@ -127,6 +127,7 @@ def _scores_of_cells(graph: _Graph, fitted: Fitted) -> str:
     coder, table = fitted.summary.coder, fitted.table
     if coder is None or table is None:
         raise ValueError("this model has no bins")
+    coder.refuse_ferns("the ONNX export")
     lengths = np.diff(coder.starts)
     edges = np.full((coder.n_features, max(1, int(lengths.max(initial=0)))), np.inf)
     edges[np.arange(edges.shape[1]) < lengths[:, None]] = coder.edges

@@ -56,7 +56,7 @@ def report(
         Names to show instead of those learned.
     """
     if image is not None:
-        check_image(image, clf.n_features_in_)
+        check_image(image, len(clf.feature_sets_))
     names = names_of(clf, feature_names)
     found, scores = effects(clf), strengths(clf)
     shown = strongest(np.abs(found).max(axis=0), MOST_FEATURES)
@@ -101,7 +101,7 @@ def _drawn_curves(clf: SEFRClassifier, shown: Array) -> dict[tuple[int, int], li
     curves = clf.curves_
     n_scores = len(curves[0].effects)
     drawn = {}
-    for j in shown[: max(1, MOST_CURVES // n_scores)].tolist():
+    for j in shown[shown < len(curves)][: max(1, MOST_CURVES // n_scores)].tolist():
         curve = curves[j]
         highest = max(1e-300, float(np.abs(curve.effects).max()))
         most = max(1.0, float(curve.rows.max()))
@@ -141,7 +141,7 @@ def explained(
         at = 0 if len(labels) == 1 else labels.index(answer)
         own = parts[i] if parts.ndim == 2 else parts[i, at]
         chosen, values = gathered(own, names, count)
-        given = dict(zip(names, X[i].tolist(), strict=True))
+        given = dict(zip(names, X[i].tolist(), strict=False))  # a set of features has no value
         widest = max(1e-300, float(np.abs(values).max()))
         records.append(
             {

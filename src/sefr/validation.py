@@ -104,7 +104,7 @@ def _one_pass_can_do(estimator: Foreign, y: ArrayLike | None, params: Settings |
     return (
         type(estimator) is SEFRClassifier
         and estimator.passes == 1
-        and (estimator.bins is None or Cut(estimator.bins, estimator.scale, estimator.missing).fixed)
+        and ((cut := Cut.of_settings(estimator.get_params(deep=False))) is None or cut.fixed)
         and y is not None
         and not get_config()["enable_metadata_routing"]
         and set(params or {}) <= {"sample_weight"}
@@ -171,7 +171,7 @@ class _Folds:
         self.estimator = estimator
         self.X, self.y = X, np.asarray(y)
         self.splits = splits
-        cut = Cut.of(estimator.bins, estimator.scale, estimator.missing)
+        cut = Cut.of_settings(estimator.get_params(deep=False))
         self.rows, self.names = read_rows(X, y, (params or {}).get("sample_weight"), cut)
         self.n_threads = thread_count(n_jobs if n_jobs is not None else estimator.n_jobs)
         cells = 8 * len(self.rows.classes) * self.rows.matrix.shape[1]

@@ -1,8 +1,12 @@
 /* The host's kernels and the device library, as the page calls them: numbers and places in memory. */
 #include <string.h>
 
+#include "cells/coding.h"
+#include "cells/edges.h"
 #include "common/table.h"
 #include "common/threads.h"
+#include "refine/gradient.h"
+#include "refine/gradient_cells.h"
 #include "solve/solve.h"
 #include "twin.h"
 
@@ -73,6 +77,78 @@ void studio_solve_means(const struct learned *from, const double *rest, double e
 }
 
 EXPORT(is_delicate) int studio_is_delicate(const struct learned *from) { return sefr_is_delicate(from); }
+
+/* Where m features are cut: see struct edges. */
+struct cut {
+    const double *edges;
+    const int64_t *starts;
+    ptrdiff_t m, n_edges;
+    int32_t missing;
+};
+
+static int prepare(struct coder *coder, const struct cut *cut) {
+    const struct edges edges = {cut->edges, cut->starts, cut->m, cut->missing != 0};
+    return (int)sefr_prepare_coder(coder, &edges, cut->n_edges);
+}
+
+/* sorted: m lines of n rising values, NaN last; edges: room for m x (most - 1); starts: m + 1. */
+EXPORT(find_edges)
+void studio_find_edges(const double *sorted, ptrdiff_t m, ptrdiff_t n, ptrdiff_t most, double *edges, int64_t *starts) {
+    sefr_find_edges(sorted, m, n, most, edges, starts);
+}
+
+EXPORT(count_cells)
+int studio_count_cells(ptrdiff_t n, const char *const *data, const uint8_t *bytes, const struct cut *cut,
+                       const struct places *to) {
+    const struct table x = table_of(n, cut->m, data, bytes);
+    const struct grouping by = {to->codes, NULL, to->n_groups, to->n_classes};
+    const struct totals out = {to->sums, to->counts, NULL, NULL, NULL};
+    struct coder coder = {0};
+    const int outcome = prepare(&coder, cut);
+    return outcome == FINITE ? (int)sefr_count_cells(&x, &coder, &by, &out, 1) : outcome;
+}
+
+EXPORT(code_cells)
+int studio_code_cells(ptrdiff_t n, const char *const *data, const uint8_t *bytes, const struct cut *cut,
+                      uint8_t *cells) {
+    const struct table x = table_of(n, cut->m, data, bytes);
+    struct coder coder = {0};
+    const int outcome = prepare(&coder, cut);
+    return outcome == FINITE ? (int)sefr_code_cells(&x, &coder, cells, 1) : outcome;
+}
+
+EXPORT(cell_scores)
+int studio_cell_scores(ptrdiff_t n, const char *const *data, const uint8_t *bytes, const struct cut *cut,
+                       const double *table, const double *intercept, ptrdiff_t k, double *out) {
+    const struct table x = table_of(n, cut->m, data, bytes);
+    struct coder coder = {0};
+    const int outcome = prepare(&coder, cut);
+    return outcome == FINITE ? (int)sefr_cell_scores(&x, &coder, table, intercept, k, NULL, n, out, 1) : outcome;
+}
+
+/* One further pass: the class of each row, the model, and where loss and derivatives go. */
+struct pass {
+    const int32_t *codes;
+    struct model model;
+    struct gradient out;
+};
+
+EXPORT(gradient)
+int studio_gradient(ptrdiff_t n, ptrdiff_t m, const char *const *data, const uint8_t *bytes, const double *centre,
+                    const double *scale, const struct pass *pass) {
+    const struct table x = table_of(n, m, data, bytes);
+    const struct grouping by = {pass->codes, NULL, pass->model.n_classes, pass->model.n_classes};
+    return (int)sefr_gradient(&x, &by, centre, scale, &pass->model, &pass->out, 1);
+}
+
+/* cells (n x m), as code_cells writes them. */
+EXPORT(gradient_cells)
+int studio_gradient_cells(ptrdiff_t n, const uint8_t *cells, const struct cut *cut, const struct pass *pass) {
+    const struct grouping by = {pass->codes, NULL, pass->model.n_classes, pass->model.n_classes};
+    struct coder coder = {0};
+    const int outcome = prepare(&coder, cut);
+    return outcome == FINITE ? (int)sefr_gradient_cells(cells, n, &coder, &by, &pass->model, &pass->out, 1) : outcome;
+}
 
 /* The device library with 32-bit sums: weights of 8 or 16 bits from sums of bytes. */
 EXPORT(solve_bytes) int studio_solve_bytes(int weight_bits, const twin_model *model) {

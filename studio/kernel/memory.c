@@ -22,6 +22,12 @@ void *malloc(size_t n) {
     return (void *)start;
 }
 
+void *aligned_alloc(size_t alignment, size_t n) {
+    malloc(0); /* `end` is known from here on */
+    const uintptr_t past = end % alignment;
+    return past && !malloc(alignment - past) ? NULL : malloc(n);
+}
+
 void *calloc(size_t n, size_t size) {
     void *memory = size && n > SIZE_MAX / size ? NULL : malloc(n * size);
     return memory ? memset(memory, 0, n * size) : NULL;

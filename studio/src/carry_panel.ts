@@ -37,7 +37,7 @@ export function showCarry(panel: HTMLElement, studio: Studio, model: Model): voi
     h("p", { class: "lead" }, "The same files that the command writes: sefr train and sefr export."),
     h("div", { class: "aways" },
       card("save-model", "Model", "A .sefr file for Python and the command: sefr predict, update, merge.", () =>
-        saved(`${model.stem}.sefr`, modelFile(about, model.summary, model.trained.recipe, model.settings), "application/json")),
+        saved(`${model.stem}.sefr`, modelFile(about, model), "application/json")),
       card("save-header", "C header", "One file that classifies, with no library and no floats where values are whole.", () => {
         const made = header(model.inIntegers(weightBits()), model.stem, studio.source);
         return saved(made.name, encoder.encode(made.text), "text/x-c");

@@ -12,6 +12,8 @@ const EXAMPLES: Record<string, [string, string]> = {
   "gestures.csv": ["Gestures", "320 windows of an accelerometer, made by formulas"],
 };
 const SHOWN_COLUMNS = 12;
+const PASSES: [number, string][] = [[1, "1: the paper"], [3, "3"], [10, "10: about a linear SVM"], [30, "30"]];
+const BINS: [number | null, string][] = [[null, "none: straight lines"], [8, "8"], [16, "16"], [32, "32: curves"], [64, "64"], [256, "256"]];
 
 export class DataPanel {
   private readonly status = h("div", { class: "status" });
@@ -90,6 +92,8 @@ export class DataPanel {
     put(this.details,
       h("div", { class: "settings" },
         h("div", { class: "field" }, h("label", { for: "label" }, "What should be told"), label),
+        dial("passes", "Passes", PASSES, settings.passes, (passes) => studio.set({ passes: passes ?? 1 })),
+        dial("bins", "Bins", BINS, settings.bins, (bins) => studio.set({ bins })),
         tick("balanced", "Every class counts the same (class_weight)", settings.balanced, (balanced) => studio.set({ balanced })),
         tick("ignore", "Missing values vote for no class", settings.ignoreMissing, (ignoreMissing) => studio.set({ ignoreMissing })),
         tick("skip", "Leave out rows without a label", settings.skipUnlabelled, (skipUnlabelled) => studio.set({ skipUnlabelled }))),
@@ -121,6 +125,14 @@ export class DataPanel {
       h("td", { class: "number" }, column.missing ? column.missing.toLocaleString("en-US") : "–"),
       h("td", {}, select, column.note && role !== "number" && h("span", { class: "faint note", title: visible(column.note, 600) }, "no numbers")));
   }
+}
+
+/** A choice among numbers; one that a link asks for is added. */
+function dial<T extends number | null>(id: string, name: string, choices: readonly [T, string][], now: T, change: (value: T) => void): HTMLElement {
+  const all = choices.some(([value]) => value === now) ? choices : [...choices, [now, String(now)] as [T, string]];
+  const select = h("select", { id, onchange: () => change(all[select.selectedIndex][0]) },
+    all.map(([value, text]) => h("option", { value: value ?? "", selected: value === now }, text)));
+  return h("div", { class: "field" }, h("label", { for: id }, name), select);
 }
 
 function distribution(column: ColumnView): HTMLElement {

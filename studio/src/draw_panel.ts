@@ -16,7 +16,7 @@ const strokes: [number, number][][] = [];
 
 export function drawPanel(studio: Studio, model: Model): HTMLElement {
   const picture = model.picture!;
-  const high = Math.max(...model.summary.high);
+  const high = model.highest;
   const canvas = h("canvas", { class: "pad", width: SIDE, height: SIDE, tabindex: "0", role: "img", "aria-label": "Draw here. With the keyboard: arrow keys move, space draws.", id: "pad" });
   const context = canvas.getContext("2d", { willReadFrequently: true })!;
   const answer = h("p", { class: "answer big", id: "drawn-answer", "aria-live": "polite" });
@@ -121,7 +121,8 @@ export function drawPanel(studio: Studio, model: Model): HTMLElement {
             again("undo");
           } }, "Undo")),
         h("div", { class: "buttons teach", role: "group", "aria-label": "Teach what it is" }, h("span", {}, "No, this is"),
-          model.labels.slice(0, MOST_TAUGHT).map((label, k) => h("button", { type: "button", id: `teach-${k}`, "aria-label": `This is ${visible(label, 24)}`, onclick: () => teach(k) }, visible(label, 12)))),
+          model.labels.slice(0, MOST_TAUGHT).map((label, k) => h("button", { type: "button", id: `teach-${k}`, "aria-label": `This is ${visible(label, 24)}`, disabled: model.fixed !== null, onclick: () => teach(k) }, visible(label, 12)))),
+        model.fixed && h("p", { class: "faint", id: "teaches-not" }, model.fixed),
         taught)));
   paint();
   return block;

@@ -40,6 +40,12 @@ export function sketch(q: Quantised, stem: string, source: Source, learn: boolea
           "export with learn=False, or train without it and set SEFR_BALANCED on the board",
       );
     }
+    if (q.refined) {
+      throw new NotForBoards(
+        "a board that goes on learning solves its weights from sums, which would undo " +
+          "passes > 1: export with learn=False, or train with passes=1",
+      );
+    }
     const made = baseState(q);
     ({ bytes: base, id } = made);
     if (2 * base.length > UNO_EEPROM) {
@@ -83,13 +89,14 @@ function context(q: Quantised, name: string, version: string): Record<string, un
   const turned = Array.from({ length: weights.length }, (_, i) => weights[(i % rows) * m + Math.floor(i / rows)]);
   return {
     q: {
-      input: q.input, weight_bits: q.weightBits, ranges: q.ranges, low: Array.from(q.low), high: Array.from(q.high),
+      input: q.input, weight_bits: q.weightBits, wide, ranges: q.ranges, low: Array.from(q.low), high: Array.from(q.high),
       weights: { ravel: () => weights, T: { ravel: () => turned } },
     },
     map: mapping,
     maps: mapping.low.map((low, j) => [low, mapping.ranges[j], mapping.factors[j], (mapping.exponents ?? mapping.low)[j]]),
     m,
     turns: m % 2 === 0 ? m / 2 : m,
+    eights: Math.floor(m / 8),
     name,
     NAME: name.toUpperCase(),
     version,
@@ -105,6 +112,8 @@ function context(q: Quantised, name: string, version: string): Record<string, un
     weight_load: wide ? "16" : "U8",
     biases: q.bias.map((value) => literal(value, wide)),
     window: null,
+    margin: 0,
+    kept: `int${q.weightBits} weights`,
     lines,
     integers: (values: ArrayLike<number>) => Array.from(values, String),
   };
@@ -119,8 +128,7 @@ function clear(q: Quantised): bigint[] {
     let lead = label ? totals[0] : -totals[0];
     if (totals.length > 1) {
       const next = totals.filter((_, k) => k !== label).reduce((a, b) => (a > b ? a : b));
-      const difference = totals[label] - next;
-      lead = difference >= 0n ? difference / 2n : -((1n - difference) / 2n);
+      lead = totals[label] - next;
     }
     return lead > 1n ? lead : 1n;
   });

@@ -16,6 +16,12 @@ interface Exports {
   solve_means(from: number, rest: number, epsilon: number, to: number): void;
   is_delicate(from: number): number;
   solve_bytes(weightBits: number, model: number): number;
+  find_edges(sorted: number, m: number, n: number, most: number, edges: number, starts: number): void;
+  count_cells(n: number, data: number, bytes: number, cut: number, to: number): number;
+  code_cells(n: number, data: number, bytes: number, cut: number, cells: number): number;
+  cell_scores(n: number, data: number, bytes: number, cut: number, table: number, intercept: number, k: number, out: number): number;
+  gradient(n: number, m: number, data: number, bytes: number, centre: number, scale: number, pass: number): number;
+  gradient_cells(n: number, cells: number, cut: number, pass: number): number;
 }
 
 const FINITE = 0;
@@ -26,6 +32,37 @@ export interface Grouping {
   codes: Int32Array;
   classes: number;
   folds: number;
+}
+
+/** Where features are cut: the edges of feature j are edges[starts[j]] .. edges[starts[j + 1] - 1]. */
+export interface Cut {
+  edges: Floats;
+  starts: Int32Array;
+  /** The last cell of a feature is for values that are missing. */
+  missing: boolean;
+}
+
+/** Weights (R x m) and intercepts (R) of standardised features, or a table (R x cells) and intercepts. */
+export interface LinearModel {
+  coef: Floats;
+  intercept: Floats;
+}
+
+/** The loss of some rows and its derivatives by the weights and intercepts of a model. */
+export interface Gradient extends LinearModel {
+  loss: number;
+}
+
+/** x' = (x - centre) * scale, and 0 where that is not finite. */
+export interface Standardisation {
+  centre: Floats;
+  scale: Floats;
+}
+
+/** The class of each row, and what a row of each class weighs. */
+export interface WeightedRows {
+  codes: Int32Array;
+  classWeights: Floats;
 }
 
 /** What one pass adds up: (groups x m), (groups), (folds x m). */
@@ -46,7 +83,7 @@ export class Kernel {
   }
 
   static async from(code: Uint8Array<ArrayBuffer>): Promise<Kernel> {
-    const { instance } = await WebAssembly.instantiate(code, {});
+    const { instance } = await WebAssembly.instantiate(code, { page: { log: Math.log } });
     return new Kernel(instance);
   }
 
@@ -82,6 +119,80 @@ export class Kernel {
       check(outcome);
       return call.readFloats(out, n * k);
     });
+  }
+
+  /** Return the edges that cut rising values, NaN last, into at most so many cells of about as many rows. */
+  findEdges(sorted: Floats, most: number): Floats {
+    return this.call((call) => {
+      const [values, edges, starts] = [call.floats(sorted), call.room((most - 1) * 8), call.room(16)];
+      this.exports.find_edges(values, 1, sorted.length, most, edges, starts);
+      return call.readFloats(edges, Number(new BigInt64Array(this.exports.memory.buffer, starts, 2)[1]));
+    });
+  }
+
+  /** Count rows per group and cell: sums (groups x cells) and counts (groups). */
+  countCells(columns: readonly Column[], cut: Cut, cells: number, by: Grouping): { sums: Floats; counts: Floats; finite: boolean } {
+    const groups = by.classes * by.folds;
+    return this.call((call) => {
+      const { data, bytes } = call.columns(columns);
+      const [codes, sums, counts] = [call.words(by.codes), call.room(groups * cells * 8), call.room(groups * 8)];
+      const to = call.words(Uint32Array.from([codes, groups, by.classes, sums, counts, 0, 0, 0]));
+      const outcome = this.exports.count_cells(by.codes.length, data, bytes, call.cut(cut), to);
+      check(outcome);
+      return { sums: call.readFloats(sums, groups * cells), counts: call.readFloats(counts, groups), finite: outcome === FINITE };
+    });
+  }
+
+  /** Return the cell of every value within its feature (n x m). */
+  codeCells(columns: readonly Column[], n: number, cut: Cut): Uint8Array {
+    return this.call((call) => {
+      const { data, bytes } = call.columns(columns);
+      const cells = call.room(n * columns.length);
+      check(this.exports.code_cells(n, data, bytes, call.cut(cut), cells));
+      return new Uint8Array(this.exports.memory.buffer, cells, n * columns.length).slice();
+    });
+  }
+
+  /** Return the sums of table entries (n x k); NaN for a row with a value that has no cell. */
+  cellScores(columns: readonly Column[], n: number, cut: Cut, table: Floats, intercept: Floats): Floats {
+    const k = intercept.length;
+    return this.call((call) => {
+      const { data, bytes } = call.columns(columns);
+      const out = call.room(n * k * 8);
+      check(this.exports.cell_scores(n, data, bytes, call.cut(cut), call.floats(table), call.floats(intercept), k, out));
+      return call.readFloats(out, n * k);
+    });
+  }
+
+  /** Return the loss of a model of standardised features and its derivatives, in one pass. */
+  gradient(columns: readonly Column[], standard: Standardisation, rows: WeightedRows, model: LinearModel): Gradient {
+    return this.call((call) => {
+      const { data, bytes } = call.columns(columns);
+      const [centre, scale] = [call.floats(standard.centre), call.floats(standard.scale)];
+      return this.pass(call, rows, model, (pass) =>
+        this.exports.gradient(rows.codes.length, columns.length, data, bytes, centre, scale, pass));
+    });
+  }
+
+  /** Return the loss of a table and its derivatives, over rows that are coded. */
+  gradientCells(cells: Uint8Array, cut: Cut, rows: WeightedRows, model: LinearModel): Gradient {
+    return this.call((call) => {
+      const [at, by] = [call.bytes(cells), call.cut({ ...cut, edges: new Float64Array(0) })];
+      return this.pass(call, rows, model, (pass) => this.exports.gradient_cells(rows.codes.length, at, by, pass));
+    });
+  }
+
+  private pass(call: Call, rows: WeightedRows, model: LinearModel, run: (pass: number) => number): Gradient {
+    const scores = model.intercept.length;
+    const [coef, intercept, loss] = [call.room(model.coef.byteLength), call.room(scores * 8), call.room(8)];
+    const parts = [call.words(rows.codes), call.floats(model.coef), call.floats(model.intercept), call.floats(rows.classWeights)];
+    const outcome = run(call.words(Uint32Array.from([...parts, scores, rows.classWeights.length, coef, intercept, loss])));
+    check(outcome);
+    return {
+      coef: call.readFloats(coef, model.coef.length),
+      intercept: call.readFloats(intercept, scores),
+      loss: call.readFloats(loss, 1)[0],
+    };
   }
 
   /** Return equations 3 to 9 on sums; null where they need care. */
@@ -233,6 +344,14 @@ class Call {
     const { sums, counts, low, span } = learned;
     const places = [this.floats(counts), this.floats(sums), this.floats(low), this.floats(span)];
     return this.words(Uint32Array.from([counts.length, low.length, ...places]));
+  }
+
+  /** Without edges, what is coded already is meant. */
+  cut({ edges, starts, missing }: Cut): number {
+    const at = this.room(starts.length * 8);
+    new BigInt64Array(this.exports.memory.buffer, at, starts.length).set(Array.from(starts, BigInt));
+    const values = edges.length || starts[starts.length - 1] === 0 ? this.floats(edges) : 0;
+    return this.words(Uint32Array.from([values, at, starts.length - 1, edges.length, missing ? 1 : 0]));
   }
 
   readFloats(at: number, n: number): Floats {

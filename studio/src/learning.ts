@@ -1,10 +1,16 @@
-/** From the rows of a table to a Summary, and to ten folds of it: one pass each, batch by batch. */
+/** From the rows of a table to a model, and to ten folds of it. */
 
-import type { Column, Kernel } from "./kernel";
+import { type Batch, batches, FOLDS, foldsOf, picked, type Reading, refuseBadCell, rowOf } from "./batches";
+import { type Coder, EDGE_ROWS, learnCoder } from "./cells";
+import { Gatherer } from "./gatherer";
+import { type HeldOut, heldOutScores } from "./held_out";
+import type { Kernel } from "./kernel";
 import { checkLabels, finalLabels, byLabel, type Label } from "./labels";
+import { fitScaling, type TemperatureScaling } from "./probabilities";
 import { byCodePoints, repr } from "./python_text";
-import { batchRows, featureNames, featuresOf, type Recipe, recipeOf, type Role, type Rows, taken } from "./recipe";
-import { answerOf, scalingOf, scoresOf, solve } from "./solve";
+import { featureNames, type Recipe, recipeOf, type Role } from "./recipe";
+import { refine, type Refined } from "./refine";
+import { answerOf, classWeights, type Planes, scalingOf, scoresOf, solve } from "./solve";
 import { join, NotFinite, over, relabelled, summarise, type Summary } from "./summary";
 import { SourceError, type Table } from "./table";
 
@@ -17,6 +23,10 @@ export interface Settings {
   ignoreMissing: boolean;
   /** Rows without a label are left out; else they are an error. */
   skipUnlabelled: boolean;
+  /** The rows are read so often: 1 is the paper. */
+  passes: number;
+  /** Each feature is cut into at most so many bins; null: not at all. */
+  bins: number | null;
 }
 
 export interface Mistake {
@@ -36,10 +46,21 @@ export interface Evaluation {
   mistakes: Mistake[];
 }
 
-export interface Trained {
+/** What the rows taught. */
+export interface Fitted {
+  summary: Summary<Label>;
+  refined: Refined | null;
+  /** Leave-one-out scores of a few rows: what probabilities are fitted to; null where they are not wanted. */
+  heldOut: HeldOut | null;
+}
+
+export interface Trained extends Fitted {
   recipe: Recipe;
   names: string[];
-  summary: Summary<Label>;
+  /** What turns scores into probabilities; null where no row tells, or there are too many classes. */
+  calibration: TemperatureScaling | null;
+  /** The lowest and highest value of every feature. */
+  ranges: { low: Float64Array; high: Float64Array };
   /** The class that each text of the label's column means. */
   places: [string, number][];
   evaluation: Evaluation | null;
@@ -48,16 +69,16 @@ export interface Trained {
   milliseconds: { train: number; evaluate: number };
 }
 
-export const FOLDS = 10;
 const FOLD_BYTES = 128 << 20;
 const MOST_MISTAKES = 24;
+/** Values that the passes of ten folds may read, about a minute of them. */
+const MOST_READ = 2 ** 33;
 
-/** A batch: its features, its labels in order, and each row's position among these. */
-interface Batch {
-  rows: Int32Array | { start: number; end: number };
-  columns: Column[];
-  classes: string[];
-  codes: Int32Array;
+/** What all training of one table shares. */
+interface Task extends Reading {
+  kernel: Kernel;
+  settings: Settings;
+  names: string[];
 }
 
 export function train(kernel: Kernel, table: Table, settings: Settings): Trained {
@@ -67,86 +88,162 @@ export function train(kernel: Kernel, table: Table, settings: Settings): Trained
   if (names.length > kernel.mostColumns) {
     throw new SourceError(`${table.name}: ${names.length} features, but the page takes ${kernel.mostColumns}`);
   }
+  const task: Task = { kernel, table, recipe, skipUnlabelled: settings.skipUnlabelled, settings, names };
   const started = performance.now();
-  let total: Summary | null = null;
-  for (const batch of batches(table, recipe, settings)) {
-    const [summary] = summariseBatch(kernel, table, recipe, batch, settings, null);
-    total = total ? join(total, summary, byCodePoints) : summary;
-  }
-  if (!total) throw new SourceError(`${table.name}: there are no rows`);
-  const counted = total.counts.head.reduce((a, b) => a + b, 0);
-  const labels = finalLabels(table, table.column(recipe.label), total.classes, counted);
-  const summary = relabelled(total, labels, byLabel);
-  scalingOf(summary, names);
-  const places = total.classes.map((text, k): [string, number] => [text, summary.classes.indexOf(labels[k])]);
+  const counted = count(task);
+  const { total } = counted;
+  const rows = total.counts.head.reduce((a, b) => a + b, 0);
+  const labels = finalLabels(table, table.column(recipe.label), total.classes, rows);
+  const fitted = fit(task, counted, new Map(total.classes.map((text, k) => [text, labels[k]])), true);
+  const places = total.classes.map((text, k): [string, number] => [text, fitted.summary.classes.indexOf(labels[k])]);
   const trained = performance.now();
+  const { heldOut, summary } = fitted;
+  const calibration = heldOut && fitScaling(heldOut, summary.counts.head);
+  const calibrated = performance.now();
   let evaluation: Evaluation | null = null;
   let note: string | null = null;
   try {
-    evaluation = crossValidate(kernel, table, recipe, settings, labels);
+    evaluation = crossValidate(task, total, new Map(places), labels);
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
     note = error.message;
   }
-  const milliseconds = { train: trained - started, evaluate: performance.now() - trained };
-  return { recipe, names, summary, places, evaluation, note, milliseconds };
+  const milliseconds = { train: trained - started, evaluate: performance.now() - calibrated };
+  const ranges = fitted.summary.coder ? rangesOf(task) : { low: fitted.summary.low, high: fitted.summary.high };
+  return { recipe, names, ...fitted, calibration, ranges, places, evaluation, note, milliseconds };
+}
+
+/** The Summary of rows, by the texts of their labels, and a sample of them. */
+interface Counted {
+  total: Summary;
+  gatherer: Gatherer;
+  wanted?: (row: number) => boolean;
+}
+
+/** Make the first pass, and before it the reading that finds where features are cut. */
+function count(task: Task, wanted?: (row: number) => boolean): Counted {
+  const coder = task.settings.bins === null ? null : findEdges(task, task.settings.bins, wanted);
+  const gatherer = new Gatherer(0, coder?.featureOf.length);
+  let total: Summary | null = null;
+  for (const batch of batches(task, wanted)) {
+    const [summary] = summariseBatch(task, batch, coder, null);
+    gatherer.add(batch);
+    total = total ? join(total, summary, byCodePoints) : summary;
+  }
+  if (!total) throw new SourceError(`${task.table.name}: there are no rows`);
+  return { total, gatherer, wanted };
+}
+
+function findEdges(task: Task, bins: number, wanted?: (row: number) => boolean): Coder {
+  const { ignoreMissing } = task.settings;
+  const gatherer = new Gatherer(EDGE_ROWS);
+  let some = false;
+  for (const batch of batches(task, wanted)) {
+    refuseBadCell(task, batch, ignoreMissing, "gives it a bin");
+    gatherer.add(batch);
+    some = true;
+  }
+  if (!some) throw new SourceError(`${task.table.name}: there are no rows`);
+  return learnCoder(task.kernel, gatherer.sample(), bins, ignoreMissing);
+}
+
+/** Make the further passes; `keep` what probabilities are fitted to. */
+function fit(task: Task, { total, gatherer, wanted }: Counted, labelOf: ReadonlyMap<string, Label>, keep: boolean): Fitted {
+  const { kernel, settings, names } = task;
+  const summary = relabelled(total, total.classes.map((text) => labelOf.get(text)!), byLabel);
+  const scaling = scalingOf(summary, names);
+  const sefr = solve(kernel, summary, scaling, settings.balanced);
+  const place = (text: string): number => summary.classes.indexOf(labelOf.get(text)!);
+  const { columns, labels, weights } = gatherer.sample();
+  const sampled = { columns, codes: Int32Array.from(labels, place), weights };
+  if (settings.passes === 1) {
+    return { summary, refined: null, heldOut: keep ? heldOutScores(kernel, sampled, summary, sefr, settings.balanced) : null };
+  }
+  const again = function* (): Generator<Batch> {
+    for (const batch of batches(task, wanted)) {
+      const codes = batch.classes.map(place);
+      yield { ...batch, codes: batch.codes.map((code) => codes[code]) };
+    }
+  };
+  const first = batches(task, wanted).next().value as Batch;
+  const narrow = first.columns.map((column) => column instanceof Uint8Array);
+  const refined = refine(kernel, summary, scaling, sefr, classWeights(settings.balanced, summary), { batches: again, sampled, narrow }, { passes: settings.passes, keep });
+  return { summary, refined, heldOut: refined.heldOut };
 }
 
 /** Test the model of the other folds on the rows of each fold. */
-function crossValidate(kernel: Kernel, table: Table, recipe: Recipe, settings: Settings, labels: readonly Label[]): Evaluation {
-  const names = featureNames(recipe);
+function crossValidate(task: Task, total: Summary, places: ReadonlyMap<string, number>, labels: readonly Label[]): Evaluation {
+  const { kernel, table, settings } = task;
+  refuseRare(task, total);
+  const folds = foldsOf(task);
+  const models = settings.passes === 1 && settings.bins === null ? modelsOfFolds(task, total, folds, labels) : null;
+  const read = table.rows * task.names.length * settings.passes * FOLDS;
+  if (!models && read > MOST_READ) {
+    throw new SourceError("ten folds of so many rows and passes take too long in a page: use sefr evaluate");
+  }
+  const labelOf = new Map(total.classes.map((text, k) => [text, labels[k]]));
+  const modelOf = (fold: number): Planes => {
+    const { summary, refined } = fit(task, count(task, (row) => folds[row] !== fold), labelOf, false);
+    return refined?.planes ?? solve(kernel, summary, scalingOf(summary, task.names), settings.balanced);
+  };
+  const confusion = labels.map(() => labels.map(() => 0));
+  const mistakes: Mistake[] = [];
+  const test = (planes: Planes, batch: Batch, rows: Int32Array): void => {
+    const scores = scoresOf(kernel, planes, batch.columns.map((column) => picked(column, rows)), rows.length);
+    const r = planes.bias.length;
+    rows.forEach((i, at) => {
+      const truth = places.get(batch.classes[batch.codes[i]])!;
+      const answer = answerOf(scores, at, r);
+      confusion[truth][answer]++;
+      if (truth === answer) return;
+      const lead = r === 1 ? Math.abs(scores[at]) : scores[at * r + answer] - scores[at * r + truth];
+      keepHardest(mistakes, () => {
+        const row = rowOf(batch, i);
+        return { row, line: table.lineOf(row), truth, answer, lead, values: Float64Array.from(batch.columns, (column) => column[i]) };
+      }, lead);
+    });
+  };
+  if (models) {
+    for (const batch of batches(task)) models.forEach((planes, fold) => test(planes, batch, rowsIn(batch, folds, fold)));
+  } else {
+    for (let fold = 0; fold < FOLDS; fold++) {
+      const planes = modelOf(fold);
+      for (const batch of batches(task, (row) => folds[row] === fold)) test(planes, batch, Int32Array.from(batch.codes.keys()));
+    }
+  }
+  return { folds: FOLDS, confusion, mistakes };
+}
+
+function rowsIn(batch: Batch, folds: Int8Array, fold: number): Int32Array {
+  return Int32Array.from(batch.codes.keys()).filter((i) => folds[rowOf(batch, i)] === fold);
+}
+
+function refuseRare({ table, recipe }: Task, total: Summary): void {
+  const rare = total.counts.head.indexOf(Math.min(...total.counts.head));
+  if (total.counts.head[rare] >= 2) return;
+  const column = table.column(recipe.label);
+  const text = total.classes[rare];
+  const place = table.place(column.firstRow[column.texts.indexOf(text)]);
+  throw new SourceError(`${place}: class ${repr(text)} has one row only: too few for folds`);
+}
+
+/** Return the model of all folds but each, from one pass: the Summary of the other folds. */
+function modelsOfFolds(task: Task, total: Summary, folds: Int8Array, labels: readonly Label[]): Planes[] {
+  const { kernel, settings, names } = task;
   if (8 * labels.length * names.length * FOLDS > FOLD_BYTES) {
     throw new SourceError(`${FOLDS} folds of so many features and classes do not fit: use fewer folds`);
   }
-  let folds: Summary[] = [];
-  const assigner = new FoldAssigner();
-  for (const batch of batches(table, recipe, settings)) {
-    const more = summariseBatch(kernel, table, recipe, batch, settings, assigner.assign(batch));
-    folds = folds.length ? folds.map((fold, f) => join(fold, more[f], byCodePoints)) : more;
+  let parts: Summary[] = [];
+  for (const batch of batches(task)) {
+    const more = summariseBatch(task, batch, null, Int32Array.from(batch.codes, (_, i) => folds[rowOf(batch, i)]));
+    parts = parts.length ? parts.map((fold, f) => join(fold, more[f], byCodePoints)) : more;
   }
-  const total = folds.slice(1).reduce((a, b) => join(a, b, byCodePoints), folds[0]);
-  const rare = total.counts.head.indexOf(Math.min(...total.counts.head));
-  if (total.counts.head[rare] < 2) {
-    const column = table.column(recipe.label);
-    const text = total.classes[rare];
-    const place = table.place(column.firstRow[column.texts.indexOf(text)]);
-    throw new SourceError(`${place}: class ${repr(text)} has one row only: too few for folds`);
-  }
-  const order = [...labels].sort(byLabel);
-  const models = folds.map((_, k) => {
-    const others = folds.filter((_, j) => j !== k).map((fold) => over(fold, total.classes));
+  return parts.map((_, k) => {
+    const others = parts.filter((_, j) => j !== k).map((fold) => over(fold, total.classes));
     const rest = others.slice(1).reduce((a, b) => join(a, b, byCodePoints), others[0]);
     const summary = relabelled(rest, labels, byLabel);
     return solve(kernel, summary, scalingOf(summary, names), settings.balanced);
   });
-  const places = new Map(total.classes.map((text, k) => [text, order.indexOf(labels[k])]));
-  const confusion = order.map(() => order.map(() => 0));
-  const mistakes: Mistake[] = [];
-  const again = new FoldAssigner();
-  for (const batch of batches(table, recipe, settings)) {
-    const fold = again.assign(batch);
-    const of = Int32Array.from(batch.classes, (text) => places.get(text)!);
-    models.forEach((planes, f) => {
-      const here: number[] = [];
-      fold.forEach((at, i) => at === f && here.push(i));
-      const rows = Int32Array.from(here);
-      const scores = scoresOf(kernel, planes, batch.columns.map((column) => picked(column, rows)), rows.length);
-      const r = planes.bias.length;
-      rows.forEach((i, at) => {
-        const truth = of[batch.codes[i]];
-        const answer = answerOf(scores, at, r);
-        confusion[truth][answer]++;
-        if (truth === answer) return;
-        const lead = r === 1 ? Math.abs(scores[at]) : scores[at * r + answer] - scores[at * r + truth];
-        keepHardest(mistakes, () => {
-          const row = batch.rows instanceof Int32Array ? batch.rows[i] : batch.rows.start + i;
-          const values = Float64Array.from(batch.columns, (column) => column[i]);
-          return { row, line: table.lineOf(row), truth, answer, lead, values };
-        }, lead);
-      });
-    });
-  }
-  return { folds: FOLDS, confusion, mistakes };
 }
 
 function keepHardest(mistakes: Mistake[], make: () => Mistake, lead: number): void {
@@ -156,71 +253,30 @@ function keepHardest(mistakes: Mistake[], make: () => Mistake, lead: number): vo
   mistakes.length = Math.min(mistakes.length, MOST_MISTAKES);
 }
 
-function picked(column: Column, rows: Int32Array): Column {
-  const some = column instanceof Uint8Array ? new Uint8Array(rows.length) : new Float64Array(rows.length);
-  for (let i = 0; i < rows.length; i++) some[i] = column[rows[i]];
-  return some;
-}
-
-function* batches(table: Table, recipe: Recipe, settings: Settings): Generator<Batch> {
-  const size = batchRows(recipe.columns.length + 1);
-  const label = table.column(recipe.label);
-  for (let start = 0; start < table.rows; start += size) {
-    let rows: Rows = { start, end: Math.min(start + size, table.rows) };
-    let codes = taken(label.codes!, rows);
-    if (settings.skipUnlabelled && codes.includes(-1)) {
-      rows = Int32Array.from(codes.keys()).filter((i) => codes[i] >= 0).map((i) => start + i);
-      codes = taken(label.codes!, rows);
-    }
-    if (!codes.length) continue;
-    const present = [...new Set(codes)].sort((a, b) => byCodePoints(label.texts[a], label.texts[b]));
-    const place = new Map(present.map((code, k) => [code, k]));
-    yield {
-      rows,
-      columns: featuresOf(table, recipe, rows),
-      classes: present.map((code) => label.texts[code]),
-      codes: codes.map((code) => place.get(code)!),
-    };
-  }
-}
-
-function summariseBatch(
-  kernel: Kernel, table: Table, recipe: Recipe, batch: Batch, settings: Settings, folds: Int32Array | null,
-): Summary[] {
+function summariseBatch(task: Task, batch: Batch, coder: Coder | null, folds: Int32Array | null): Summary[] {
   const classes = batch.classes.length;
   const codes = folds ? batch.codes.map((code, i) => folds[i] * classes + code) : batch.codes;
   const by = { codes, classes, folds: folds ? FOLDS : 1 };
+  const { ignoreMissing } = task.settings;
   try {
-    return summarise(kernel, batch.columns, batch.classes, by, settings.ignoreMissing);
+    return summarise(task.kernel, batch.columns, batch.classes, by, ignoreMissing, coder);
   } catch (error) {
-    if (error instanceof NotFinite) refuseBadCell(table, recipe, batch, settings);
-    throw error;
+    if (!(error instanceof NotFinite)) throw error;
+    refuseBadCell(task, batch, ignoreMissing, "leaves it out");
+    throw new SourceError(`${task.table.name}: the sums of its values are beyond float64`);
   }
 }
 
-/** Raise an error for the first value that a model cannot use, with its place. */
-function refuseBadCell(table: Table, recipe: Recipe, batch: Batch, settings: Settings): never {
-  const names = featureNames(recipe);
-  for (let i = 0; i < batch.codes.length; i++) {
-    for (let j = 0; j < batch.columns.length; j++) {
-      const value = batch.columns[j][i];
-      if (Number.isFinite(value) || (settings.ignoreMissing && Number.isNaN(value))) continue;
-      const row = batch.rows instanceof Int32Array ? batch.rows[i] : batch.rows.start + i;
-      const what = Number.isNaN(value) ? "is missing (--missing ignore leaves it out)" : "is infinite";
-      throw new SourceError(`${table.place(row)}: the value of column ${repr(names[j])} ${what}`);
-    }
+function rangesOf(task: Task): Trained["ranges"] {
+  const m = task.names.length;
+  const [low, high] = [new Float64Array(m).fill(Infinity), new Float64Array(m).fill(-Infinity)];
+  for (const { columns } of batches(task)) {
+    columns.forEach((column, j) => {
+      for (let i = 0; i < column.length; i++) {
+        if (column[i] < low[j]) low[j] = column[i];
+        if (column[i] > high[j]) high[j] = column[i];
+      }
+    });
   }
-  throw new SourceError(`${table.name}: the sums of its values are beyond float64`);
-}
-
-/** Assigns the rows of each class to the folds in turn, across batches: the folds are stratified. */
-class FoldAssigner {
-  private readonly assigned = new Map<string, number>();
-
-  assign(batch: Batch): Int32Array {
-    const next = batch.classes.map((label) => this.assigned.get(label) ?? 0);
-    const folds = batch.codes.map((code) => next[code]++ % FOLDS);
-    batch.classes.forEach((label, k) => this.assigned.set(label, next[k]));
-    return folds;
-  }
+  return { low, high };
 }

@@ -3,7 +3,8 @@
 import type { Floats, Kernel } from "./kernel";
 import type { Label } from "./labels";
 import { byteOf, floatMapping, floorLog2, integerMapping, type Mapping, notHeld } from "./mapping";
-import { classWeights, means, type Scaling } from "./solve";
+import { dot, highest } from "./linear";
+import { classWeights, means, type Planes, type Scaling } from "./solve";
 import { reweighted, type Summary } from "./summary";
 
 export type Input = "uint8" | "int16" | "int32" | "float";
@@ -25,6 +26,8 @@ export interface Quantised {
   weights: Int8Array | Int16Array;
   bias: bigint[];
   mapping: Mapping;
+  /** The weights come from further passes, not from the sums. */
+  refined: boolean;
 }
 
 const MAX_CLASSES = 254;
@@ -36,10 +39,24 @@ const LIMITS: Record<Exclude<Input, "float">, [number, number]> = {
 };
 const LARGEST_FLOAT = 3.4028234663852886e38;
 
-export function quantise(
-  kernel: Kernel, summary: Summary<Label>, scaling: Scaling, names: readonly string[], balanced: boolean, weightBits: 8 | 16,
-): Quantised {
+/** What of a model goes to a board. */
+export interface Source {
+  summary: Summary<Label>;
+  scaling: Scaling;
+  planes: Planes;
+  names: readonly string[];
+  settings: { balanced: boolean };
+  trained: { refined: unknown };
+}
+
+export function quantise(kernel: Kernel, model: Source, weightBits: 8 | 16): Quantised {
+  const { summary, scaling, names } = model;
   const m = scaling.low.length;
+  if (summary.coder) {
+    throw new NotForBoards(
+      "the page writes no C of a model with bins: save the model here, then sefr export writes its table for a board",
+    );
+  }
   if (summary.classes.length > MAX_CLASSES) {
     throw new NotForBoards(`a board knows 2 to ${MAX_CLASSES} classes, not ${summary.classes.length}`);
   }
@@ -60,15 +77,70 @@ export function quantise(
     low = Int32Array.from(scaling.low);
     high = Int32Array.from(top);
   }
-  const weight = classWeights(balanced, summary);
+  const weight = classWeights(model.settings.balanced, summary);
   const weighted = weight ? reweighted(summary, weight) : summary;
   const { counts, sums, factor } = byteSums(weighted, scaling, input, scaling.low, top);
-  const solved = kernel.solveBytes(weightBits, counts, sums, m, ranges);
+  const refined = Boolean(model.trained.refined);
+  const solved = refined ? refinedBytes(model.planes, weightBits, input, low, high) : kernel.solveBytes(weightBits, counts, sums, m, ranges);
   if (!solved) throw new NotForBoards("a board needs records of two classes at least");
   const mapping = input === "float"
     ? floatMapping(low as Float32Array, high as Float32Array)
     : integerMapping(low, high, LIMITS[input][1]);
-  return { classes: summary.classes, names, input, low, high, ranges, counts, sums, factor, weightBits, mapping, ...solved };
+  return { classes: summary.classes, names, input, low, high, ranges, counts, sums, factor, weightBits, mapping, refined, ...solved };
+}
+
+/** Return weights and bias of a refined model: its own, for bytes, the largest being ONE. */
+function refinedBytes(
+  { coef, intercept }: Planes, weightBits: 8 | 16, input: Input, low: ArrayLike<number>, high: ArrayLike<number>,
+): { weights: Int8Array | Int16Array; bias: bigint[] } {
+  const m = low.length;
+  const raw = input === "uint8";
+  const own = raw ? coef : coef.map((weight, i) => (weight * (high[i % m] - low[i % m])) / 255);
+  const bias = raw ? intercept : intercept.map((value, r) => value + dot(coef.subarray(r * m, (r + 1) * m), low));
+  const one = weightBits === 8 ? 127 : 32767;
+  const finite = bias.filter(Number.isFinite);
+  const loudest = highest(own.map(Math.abs)) || (finite.length ? highest(finite.map(Math.abs)) : 0) || 1;
+  const rounded = own.map((weight) => toEven((weight / loudest) * one));
+  const weights = weightBits === 8 ? Int8Array.from(rounded) : Int16Array.from(rounded);
+  return { weights, bias: boundedBias(weights, m, Array.from(bias, (value) => wholeBias(value, one, loudest, bias.length === 1))) };
+}
+
+/** Return bias * one / loudest as a whole number of the same answers: up for two classes, else down; null for -inf. */
+function wholeBias(bias: number, one: number, loudest: number, binary: boolean): bigint | null {
+  if (!Number.isFinite(bias)) return null;
+  const [a, b] = [fraction(-bias), fraction(loudest)];
+  const numerator = a[0] * b[1] * BigInt(one);
+  const denominator = a[1] * b[0];
+  const low = numerator / denominator - (numerator % denominator < 0n ? 1n : 0n);
+  return -(binary || low * denominator === numerator ? low : low + 1n);
+}
+
+/** Return a float as a fraction, exactly. */
+function fraction(value: number): [bigint, bigint] {
+  let power = 0;
+  let whole = value;
+  while (!Number.isInteger(whole)) {
+    whole *= 2;
+    power++;
+  }
+  return [BigInt(whole), 1n << BigInt(power)];
+}
+
+/** Return biases of the same answers that a score's bits hold: beyond 255 sum |w| + 1 a bias decides alone. */
+function boundedBias(weights: Int8Array | Int16Array, m: number, bias: readonly (bigint | null)[]): bigint[] {
+  const reach = (r: number, sign: number): bigint => {
+    let sum = 0;
+    for (let j = r * m; j < (r + 1) * m; j++) if (weights[j] * sign > 0) sum += 255 * weights[j];
+    return BigInt(sum);
+  };
+  const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+  if (bias.length === 1) {
+    const [least, top] = [-reach(0, 1), 1n - reach(0, -1)];
+    const value = most(bias[0] ?? 0n, least);
+    return [value < top ? value : top];
+  }
+  const floor = bias.map((b, r) => (b === null ? null : b + reach(r, -1))).filter((b) => b !== null).reduce(most);
+  return bias.map((b, r) => (b === null ? -1n - reach(r, 1) : most(b - floor, -1n - reach(r, 1))));
 }
 
 /** Return a record of raw values as the bytes that the board classifies. */

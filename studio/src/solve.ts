@@ -1,5 +1,6 @@
 /** From a Summary to weights: equations 3 to 9, scaling folded in. As src/sefr/_weights, to the bit. */
 
+import { type Coder, sumsOfFeatures, type Table } from "./cells";
 import { add, type Doubles, multiply, negative, plain } from "./double_double";
 import type { Column, Floats, Kernel, Solved } from "./kernel";
 import { cellsOf, isDelicate, pairwise, reweighted, sumOfRows, type Summary } from "./summary";
@@ -22,6 +23,8 @@ export interface Planes {
   midpoints: Floats;
   /** Features that lie too far from zero for coef; null if there are none. */
   far: number[] | null;
+  /** Where features are cut into bins: what scores are added up from. */
+  table: Table | null;
 }
 
 export const EPSILON = 1e-7;
@@ -34,6 +37,7 @@ export class Unscalable extends Error {}
 
 export function scalingOf<L>(summary: Summary<L>, names: readonly string[]): Scaling {
   const m = summary.low.length;
+  if (summary.coder) return { low: new Float64Array(m), span: new Float64Array(m).fill(1) };
   const low = new Float64Array(m);
   const span = new Float64Array(m);
   for (let j = 0; j < m; j++) {
@@ -61,18 +65,33 @@ export function solve<L>(kernel: Kernel, summary: Summary<L>, scaling: Scaling, 
   const weight = classWeights(balanced, summary);
   const weighted = weight ? reweighted(summary, weight) : summary;
   const counts = weighted.counts.head;
-  const m = scaling.low.length;
   const solved = weighted.present ? null : kernel.solve({ sums: weighted.sums.head, counts, ...scaling }, EPSILON);
   const { weights, bias, midpoints } = solved ?? solveWithCare(kernel, weighted, scaling);
+  return planesOf({ weights, bias, midpoints }, scaling, summary.coder, !solved);
+}
+
+/** Return hyperplanes from weights and biases for scaled features; `careful` looks for features far from zero. */
+export function planesOf({ weights, bias, midpoints }: Solved, scaling: Scaling, coder: Coder | null, careful: boolean): Planes {
+  const m = scaling.low.length;
   const coef = rawWeights(weights, scaling.span);
   const intercept = bias.map((b, r) => b - pairwise(coef.slice(r * m, (r + 1) * m).map((c, j) => c * scaling.low[j]), 0, m));
-  return { scaling, weights, bias, coef, intercept, midpoints, far: solved ? null : farFeatures(scaling) };
+  const table = coder && tableOf(coder, weights, bias, midpoints);
+  return { scaling, weights, bias, coef, intercept, midpoints, far: careful ? farFeatures(scaling) : null, table };
+}
+
+/** The sum of w (x' - t) over the cells of a feature is w of the cell that it is in, less w·t: its entry. */
+function tableOf(coder: Coder, weights: Floats, bias: Floats, midpoints: Floats): Table {
+  const [m, cells] = [coder.offsets.length - 1, coder.featureOf.length];
+  const shares = sumsOfFeatures(weights.map((weight, i) => weight * midpoints[i]), coder);
+  const entries = weights.map((weight, i) => weight - shares[Math.floor(i / cells) * m + coder.featureOf[i % cells]]);
+  return { coder, entries, bias: bias.map((value) => (Number.isFinite(value) ? 0 : value)) };
 }
 
 /** Return the score of every row and hyperplane (n x R); a missing value votes for no class. */
 export function scoresOf(kernel: Kernel, planes: Planes, columns: readonly Column[], n: number): Floats {
   const r = planes.bias.length;
   const m = columns.length;
+  if (planes.table) return kernel.cellScores(columns, n, planes.table.coder, planes.table.entries, planes.table.bias);
   const { low, span } = planes.scaling;
   const missing = columns.some((column) => column.some(Number.isNaN));
   if (!missing && !planes.far) return kernel.scores(columns, n, planes.coef, planes.intercept);
@@ -109,8 +128,9 @@ export function means<L>(summary: Summary<L>, scaling: Scaling, rest = false): F
   let sums = summary.sums;
   const totalCells = sumOfRows(cells.head, m);
   const total = sumOfRows(sums.head, m);
-  const delicate = scaling.low.some((low, j) => isDelicate(low, total[j], totalCells[j]));
-  const careful = delicate || (rest && cells.head.some((n, i) => n > DOMINANT * (totalCells[i % m] - n)));
+  const delicate = (side: Floats): boolean => side.some((low, j) => isDelicate(low, total[j], totalCells[j]));
+  const dominant = (): boolean => cells.head.some((n, i) => n > DOMINANT * (totalCells[i % m] - n));
+  const careful = delicate(scaling.low) || (rest && (dominant() || delicate(summary.low)));
   if (rest) {
     sums = careful ? others(sums, m) : plain(sums.head.map((x, i) => total[i % m] - x));
     cells = careful ? others(cells, m) : plain(cells.head.map((x, i) => totalCells[i % m] - x));

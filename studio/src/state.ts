@@ -59,6 +59,23 @@ export function unpackState(bytes: Uint8Array): State {
   return { counts, sums, ranges: flags ? bytes.slice(size - 2 * m, size) : null, id: view.getUint32(16, true) };
 }
 
+/** Return what a board learned beyond what it started from. */
+export function stateWithout(state: State, base: State): State {
+  const hex = (id: number): string => id.toString(16).padStart(8, "0");
+  if (state.id !== base.id || state.sums.length !== base.sums.length) {
+    throw new StateError(`the state belongs to model ${hex(state.id)}, the base is of ${hex(base.id)}: the board started from something else`);
+  }
+  const m = state.sums.length / state.counts.length;
+  const counts = state.counts.map((count, k) => count - base.counts[k]);
+  const sums = state.sums.map((sum, i) => sum - base.sums[i]);
+  if (counts.some((count) => count < 0) || sums.some((sum, i) => sum < 0 || sum > 255 * counts[Math.floor(i / m)])) {
+    throw new StateError(
+      "the board holds less than its base: a class was full and halved, or records were forgotten, so that what it learned can no longer be told from the base",
+    );
+  }
+  return { ...state, counts, sums };
+}
+
 /** Turn what a board learned into a Summary of raw values. */
 export function summaryOfState(state: State, q: Quantised): Summary<Label> {
   const m = q.low.length;
@@ -79,5 +96,6 @@ export function summaryOfState(state: State, q: Quantised): Summary<Label> {
     present: null,
     low: low.map((bottom, j) => (seen(j) ? bottom + unit[j] * (ranges ? ranges[j] : 0) : Infinity)),
     high: low.map((bottom, j) => (seen(j) ? (ranges ? bottom + unit[j] * ranges[m + j] : q.high[j]) : -Infinity)),
+    coder: null,
   };
 }

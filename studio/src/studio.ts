@@ -2,6 +2,7 @@
 
 import { about, examples, image, imageSize, kernel as kernelCode, library, taken } from "virtual:assets";
 import workerSource from "virtual:worker";
+import { MOST_BINS } from "./cells";
 import { byId } from "./dom";
 import type { Source } from "./export";
 import { Kernel } from "./kernel";
@@ -9,6 +10,8 @@ import type { Settings } from "./learning";
 import type { Reply, Request, TableView } from "./messages";
 import { Model } from "./model";
 import type { Image } from "./simulated_uno";
+
+export const MOST_PASSES = 1000;
 
 export type Event = "opening" | "opened" | "training" | "trained" | "changed" | "refused";
 
@@ -81,6 +84,8 @@ export class Studio {
       if (this.example) words.set("example", this.example);
       words.set("label", settings.label);
       for (const [name, role] of Object.entries(settings.roles)) words.append(role, name);
+      if (settings.passes > 1) words.set("passes", String(settings.passes));
+      if (settings.bins !== null) words.set("bins", String(settings.bins));
       if (settings.balanced) words.set("class_weight", "balanced");
       if (settings.ignoreMissing) words.set("missing", "ignore");
       if (settings.skipUnlabelled) words.set("skip_unlabelled", "1");
@@ -141,8 +146,17 @@ export class Studio {
       balanced: wanted?.get("class_weight") === "balanced",
       ignoreMissing: wanted?.get("missing") === "ignore",
       skipUnlabelled: wanted?.get("skip_unlabelled") === "1",
+      passes: wholeNumber(wanted?.get("passes"), 1, MOST_PASSES) ?? 1,
+      bins: wholeNumber(wanted?.get("bins"), 2, MOST_BINS),
     };
   }
+}
+
+/** Return a whole number of a link, null for anything else. */
+function wholeNumber(text: string | null | undefined, least: number, most: number): number | null {
+  if (!text || !/^[0-9]{1,4}$/.test(text)) return null;
+  const value = Number(text);
+  return value >= least && value <= most ? value : null;
 }
 
 /** Return bytes that were compressed (gzip) and written in base64. */

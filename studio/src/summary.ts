@@ -1,5 +1,6 @@
 /** A Summary: all that training remembers of the rows it has seen. As src/sefr/_summary, to the bit. */
 
+import type { Coder } from "./cells";
 import { add, type Doubles, each, multiply, negative, plain } from "./double_double";
 import type { Column, Floats, Grouping, Kernel, Raw } from "./kernel";
 
@@ -12,6 +13,8 @@ export interface Summary<Label = string> {
   readonly present: Doubles | null;
   readonly low: Floats;
   readonly high: Floats;
+  /** Where features are cut: sums are then counts of rows per cell. */
+  readonly coder: Coder | null;
 }
 
 /** A feature is summed anew where its lowest value exceeds the mean distance from it by this factor. */
@@ -22,8 +25,9 @@ export class NotFinite extends Error {}
 
 /** Summarise each fold of some rows in one pass. */
 export function summarise(
-  kernel: Kernel, columns: readonly Column[], classes: readonly string[], by: Grouping, missing: boolean,
+  kernel: Kernel, columns: readonly Column[], classes: readonly string[], by: Grouping, missing: boolean, coder: Coder | null,
 ): Summary[] {
+  if (coder) return count(kernel, columns, classes, by, coder);
   const m = columns.length;
   let raw = kernel.summariseColumns(columns, by, false);
   if (!raw.finite && missing) raw = kernel.summariseColumns(columns, by, true);
@@ -42,8 +46,26 @@ export function summarise(
       present: raw.present && plain(cells(raw.present)),
       low: raw.low.slice(fold * m, (fold + 1) * m),
       high: raw.high.slice(fold * m, (fold + 1) * m),
+      coder: null,
     };
   });
+}
+
+/** Count the rows of each fold per class and cell. Cells are 0 and 1. */
+function count(kernel: Kernel, columns: readonly Column[], classes: readonly string[], by: Grouping, coder: Coder): Summary[] {
+  const cells = coder.featureOf.length;
+  const raw = kernel.countCells(columns, coder, cells, by);
+  if (!raw.finite) throw new NotFinite();
+  const k = by.classes;
+  return Array.from({ length: by.folds }, (_, fold) => ({
+    classes,
+    counts: plain(raw.counts.slice(fold * k, (fold + 1) * k)),
+    sums: plain(raw.sums.slice(fold * k * cells, (fold + 1) * k * cells)),
+    present: null,
+    low: new Float64Array(cells),
+    high: new Float64Array(cells).fill(1),
+    coder,
+  }));
 }
 
 /** Say whether a feature lies so far from zero that plain sums lose what distinguishes its values. */
@@ -108,6 +130,7 @@ export function join<Label>(a: Summary<Label>, b: Summary<Label>, order: (x: Lab
     present,
     low: x.low.map((value, j) => Math.min(value, y.low[j])),
     high: x.high.map((value, j) => Math.max(value, y.high[j])),
+    coder: x.coder,
   };
 }
 
@@ -215,5 +238,6 @@ function rearranged<From, To>(summary: Summary<From>, classes: readonly To[], at
     present: summary.present && each(summary.present, spread(m)),
     low: summary.low,
     high: summary.high,
+    coder: summary.coder,
   };
 }

@@ -30,7 +30,8 @@ export function showTrain(panel: HTMLElement, model: Model): void {
   const { evaluation, note, milliseconds } = model.trained;
   const rows = model.summary.counts.head.reduce((a, b) => a + b, 0);
   const title = h("h2", { id: "train-title" }, "Trained");
-  const how = `${counted(rows, "row")}, ${counted(model.names.length, "feature")}, ${counted(model.labels.length, "class")}, one pass in ${milliseconds.train.toFixed(1)} ms`;
+  const made = model.trained.refined?.lossCurve.length ?? 1;
+  const how = `${counted(rows, "row")}, ${counted(model.names.length, "feature")}, ${counted(model.labels.length, "class")}, ${made === 1 ? "one pass" : `${made} passes`} in ${milliseconds.train.toFixed(1)} ms`;
   if (!evaluation) {
     put(panel, title, h("p", { class: "lead" }, how), h("p", { class: "refusal" }, visible(note ?? "", 600)));
     return;

@@ -1,5 +1,6 @@
 /** Understand: what the model looks at, what would change an answer, where it fails, and drawing. */
 
+import { curveChart } from "./curve_chart";
 import { drawPanel } from "./draw_panel";
 import { counted, h, put, rounded, styled, visible } from "./dom";
 import type { Mistake } from "./learning";
@@ -11,6 +12,7 @@ import { WhatIf } from "./what_if";
 const MOST_BARS = 12;
 const MOST_PICTURES = 20;
 const MOST_MISTAKES = 12;
+const MOST_CURVES = 9;
 
 /** What is shown; kept while a model changes. */
 const chosen = { k: 0, effects: true };
@@ -32,12 +34,15 @@ function looks(model: Model): HTMLElement {
   chosen.k = Math.min(chosen.k, model.labels.length - 1);
   const bars = h("div", { class: "effects", id: "looks" });
   const pictures = h("div", { class: "pictures" });
+  const curves = h("div", { class: "curves", id: "curves" });
   const { picture } = model;
   const of = (k: number): Float64Array => (chosen.effects ? model.effects(k) : model.featureScores(k));
   const show = (): void => {
     const values = of(chosen.k);
     const order = Array.from(values.keys()).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, MOST_BARS);
-    put(bars, order.map((j) => effect(model.names[j], values[j], chosen.effects ? Math.abs(values[order[0]]) : 1)));
+    const most = chosen.effects || model.planes.table || model.trained.refined ? Math.abs(values[order[0]]) : 1;
+    put(bars, order.map((j) => effect(model.names[j], values[j], most)));
+    if (model.planes.table) showCurves(curves, model, chosen.k);
     put(pictures, picture && model.labels.slice(0, MOST_PICTURES).map((label, k) =>
       h("figure", {}, drawnWeights(picture, of(k), `What speaks for ${visible(label)}`), h("figcaption", {}, visible(label, 12)))));
   };
@@ -49,13 +54,23 @@ function looks(model: Model): HTMLElement {
     chosen.effects = kind.value === "effects";
     show();
   } }, h("option", { value: "effects", selected: chosen.effects }, "Effect: how much it moves the score on average"),
-  h("option", { value: "scores", selected: !chosen.effects }, "Score of the paper: how clear it is, from −1 to 1"));
+  h("option", { value: "scores", selected: !chosen.effects }, model.planes.table ? "Strongest bin: what it adds to the score" : model.trained.refined ? "Weight: of the feature scaled to 0 to 1" : "Score of the paper: how clear it is, from −1 to 1"));
   show();
   return h("div", { class: "block" },
     h("h3", {}, "What it looks at"),
     h("p", { class: "key" }, h("span", { class: "swatch for" }), "speaks for the class", h("span", { class: "swatch against" }), "speaks against it"),
     picture && pictures,
-    h("div", { class: "field" }, h("label", { for: "looks-class" }, "Class"), select, h("label", { for: "looks-kind" }, "Show"), kind), bars);
+    h("div", { class: "field" }, h("label", { for: "looks-class" }, "Class"), select, h("label", { for: "looks-kind" }, "Show"), kind), bars,
+    model.planes.table && h("h4", {}, "Curves: what a value adds to the score of the class"),
+    model.planes.table && h("p", { class: "faint" }, "From the lowest value to the highest, bin by bin; below, how many rows lie in each."), model.planes.table && curves);
+}
+
+/** The curves of the features that move the score most. */
+function showCurves(to: HTMLElement, model: Model, k: number): void {
+  const effects = model.effects(k);
+  const order = Array.from(effects.keys()).sort((a, b) => Math.abs(effects[b]) - Math.abs(effects[a])).slice(0, MOST_CURVES);
+  const most = Math.max(1e-12, ...order.flatMap((j) => Array.from(model.curve(j, k).effects, Math.abs)));
+  put(to, order.map((j) => curveChart(model, j, k, most)));
 }
 
 /** A bar to the right where a number is positive, to the left where it is negative. */
@@ -84,7 +99,7 @@ function card(model: Model, mistake: Mistake, whatIf: WhatIf): HTMLElement {
   const [is, said] = [visible(model.labels[mistake.truth], 16), visible(model.labels[mistake.answer], 16)];
   const show = (): void => whatIf.show(mistake.values, `line ${mistake.line}`, mistake.truth, true);
   const seen = picture
-    ? drawn(picture, mistake.values, Math.max(...model.summary.high), `line ${mistake.line}`)
+    ? drawn(picture, mistake.values, model.highest, `line ${mistake.line}`)
     : h("span", { class: "faint values" }, Array.from(mistake.values.slice(0, 4), rounded).join(", ") + (mistake.values.length > 4 ? ", …" : ""));
   return h("button", { type: "button", class: "mistake", onclick: show }, seen,
     h("span", {}, "is ", h("strong", {}, is), ", said ", h("strong", {}, said)), h("span", { class: "faint" }, `line ${mistake.line}`));

@@ -1,6 +1,6 @@
 /** What if: a record with sliders, and its answer taken apart while they move. */
 
-import { h, put, rounded, styled, visible } from "./dom";
+import { h, percent, put, rounded, styled, visible } from "./dom";
 import type { Model } from "./model";
 import { drawn } from "./picture";
 import { effect } from "./understand_panel";
@@ -66,14 +66,15 @@ export class WhatIf {
   }
 
   private makeSliders(): void {
-    const { low, span } = this.model.scaling;
-    const shown = this.order.filter((j) => span[j] > 0).slice(0, this.sliders);
-    const left = this.order.filter((j) => span[j] > 0).length - shown.length;
-    const whole = this.model.summary.sums.head.every(Number.isInteger);
+    const { low, high } = this.model.trained.ranges;
+    const movable = this.order.filter((j) => high[j] > low[j]);
+    const shown = movable.slice(0, this.sliders);
+    const left = movable.length - shown.length;
+    const whole = this.model.sample.values.every((value) => Number.isInteger(value) || Number.isNaN(value));
     put(this.controls, shown.map((j) => {
       const id = `slider-${j}`;
       const value = h("output", { for: id }, rounded(this.values[j]));
-      const slider = h("input", { type: "range", id, min: low[j], max: low[j] + span[j], step: whole ? 1 : span[j] / 200, oninput: () => {
+      const slider = h("input", { type: "range", id, min: low[j], max: high[j], step: whole ? 1 : (high[j] - low[j]) / 200, oninput: () => {
         this.values[j] = Number(slider.value);
         value.textContent = rounded(this.values[j]);
         this.follow();
@@ -93,12 +94,14 @@ export class WhatIf {
     const answer = model.answer(values);
     const is = this.truth >= 0 ? `, is ${visible(model.labels[this.truth], 24)}` : "";
     put(this.head, `${this.name}${is}: the answer is `, h("strong", {}, visible(model.labels[answer], 40)));
-    put(this.seen, model.picture && drawn(model.picture, values, Math.max(...model.summary.high), this.name));
+    put(this.seen, model.picture && drawn(model.picture, values, model.highest, this.name));
     const best = Array.from(scores.keys()).sort((a, b) => scores[b] - scores[a]).slice(0, MOST_SCORES);
     const [top, bottom] = [scores[best[0]], Math.min(...best.map((k) => scores[k]))];
+    const likely = model.probabilities(values);
     put(this.scores, best.map((k) => {
-      const part = top > bottom ? 0.08 + (0.92 * (scores[k] - bottom)) / (top - bottom) : 1;
-      return h("div", { class: k === answer ? "score won" : "score" }, h("span", {}, visible(model.labels[k], 16)), h("div", {}, styled(h("i", {}), { "--part": part })));
+      const part = likely ? likely[k] : top > bottom ? 0.08 + (0.92 * (scores[k] - bottom)) / (top - bottom) : 1;
+      return h("div", { class: k === answer ? "score won" : "score" }, h("span", {}, visible(model.labels[k], 16)), h("div", {}, styled(h("i", {}), { "--part": part })),
+        likely && h("span", { class: "number likely" }, percent(likely[k])));
     }));
     const parts = model.contributions(values, answer);
     const order = Array.from(parts.keys()).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a])).slice(0, 12);

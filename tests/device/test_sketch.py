@@ -1,6 +1,7 @@
 """The exported sketch, built with the real core, on an Uno with sensors, buttons and a serial line."""
 
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 from arduino_core import build_sketch, needs_core
 from device_program import needs_tools
+from sklearn.datasets import load_digits
 
-from sefr import SEFRClassifier
+from sefr import SEFRClassifier, load
 from sefr.device import Twin, export, read_state, windows
 from sefr.device.uno import Event, run_uno
 
@@ -37,6 +39,20 @@ def lines(run, kind):
     return [line.split(" ", 1)[1] for line in run.text.splitlines() if line.startswith(f"{kind} ")]
 
 
+def sefr(folder, *arguments):
+    """Run the command and return what it says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "sefr.cli", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @needs_tools
 def test_from_a_csv_to_answers_over_the_serial_line(tmp_path, rng):
     """The journey: train by the command, export with the defaults, build, run, read."""
@@ -46,16 +62,8 @@ def test_from_a_csv_to_answers_over_the_serial_line(tmp_path, rng):
         csv.writer(file).writerows(
             [[*COLUMNS, "situation"], *([*row, name] for row, name in zip(X, names, strict=True))]
         )
-    environment = {**os.environ, "NO_COLOR": "1"}
-    for arguments in (
-        ["train", "model.csv", "--label", "situation", "-o", "model.sefr"],
-        ["export", "model.sefr", "--to", "arduino", "-o", "out"],
-    ):
-        command = [sys.executable, "-m", "sefr.cli", *arguments]
-        done = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False
-        )
-        assert done.returncode == 0, done.stderr
+    sefr(tmp_path, "train", "model.csv", "--label", "situation", "-o", "model.sefr")
+    sefr(tmp_path, "export", "model.sefr", "--to", "arduino", "-o", "out")
     (sketch,) = (tmp_path / "out").iterdir()
     text = (sketch / f"{sketch.name}.ino").read_text()
     assert all(f"//   {i}  {column}\n" in text for i, column in enumerate(COLUMNS))
@@ -65,6 +73,34 @@ def test_from_a_csv_to_answers_over_the_serial_line(tmp_path, rng):
     assert list(dict.fromkeys(answers)) == list(dict.fromkeys(expected))
     assert answers[-1] == expected[-1]
     assert {line.split(" ")[0] for line in lines(run, "answer")} == {"0", "1"}
+
+
+@needs_tools
+def test_bins_from_a_real_table_to_answers_over_the_serial_line(tmp_path):
+    """Handwritten digits, 64 values, ten classes: trained with bins by the command, answered by a sketch."""
+    X, y = load_digits(return_X_y=True)
+    rows = np.column_stack([X, y]).astype(int)
+    with (tmp_path / "digits.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([[*(f"pixel {i}" for i in range(64)), "digit"], *rows.tolist()])
+    sefr(tmp_path, "train", "digits.csv", "--label", "digit", "--bins", "16", "--passes", "5", "-o", "d.sefr")
+    said = json.loads(sefr(tmp_path, "simulate", "d.sefr", "digits.csv", "--rows", "60", "--json"))
+    assert said["agreement"] >= 0.95
+    assert said["counter"] == "cycles"
+    sefr(tmp_path, "export", "d.sefr", "--to", "arduino", "--margin", "300", "-o", "out")
+    twin = Twin(load(tmp_path / "d.sefr"))
+    unsure = np.flatnonzero(twin.leads(X) < 300)[:2]
+    asked = X[[*range(4), *unsure]].astype(int)
+    events = [Event.send(10, "q")]
+    events += [Event.send(100 + 400 * i, "c " + ",".join(map(str, row))) for i, row in enumerate(asked)]
+    run = run_uno(build_sketch(tmp_path / "out" / "d", tmp_path), events, 2.6)
+    answers = [line.split(" ", 2) for line in lines(run, "answer")][-6:]
+    expected = ["don't know" if lead < 300 else str(label) for lead, label in answered(twin, asked)]
+    assert [answer[2] for answer in answers] == expected
+    assert expected[-2:] == ["don't know"] * 2
+
+
+def answered(twin, X):
+    return zip(twin.leads(X).tolist(), twin.predict(X).tolist(), strict=True)
 
 
 @pytest.mark.parametrize("learn", [False, True])

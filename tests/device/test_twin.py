@@ -28,7 +28,6 @@ from sefr.device import (
     simulate,
     write_state,
 )
-from sefr.device.export import float_literal
 
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 
@@ -164,13 +163,6 @@ def test_library_compiles_without_a_warning(language, tmp_path):
     for compiler in compilers:
         for source in [library() / "sefr.c"]:
             assert_compiles([*compiler, *language, "-ffreestanding"], source, tmp_path)
-
-
-def test_floats_read_back_to_the_same_bits(rng):
-    bits = rng.integers(0, 1 << 32, 3000, dtype=np.uint32)
-    values = bits.view(np.float32)
-    for value in values[np.isfinite(values)]:
-        assert np.float32(float_literal(value).rstrip("f")) == value
 
 
 def trained_on_sums(m, k, rng):

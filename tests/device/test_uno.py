@@ -40,14 +40,14 @@ def taught(X, y, classes=2):
     return reference
 
 
-def measure(X, y, mode, kernels=True, optimise="-Os", margin=0):
+def measure(X, y, mode, kernels=True, optimise="-Os", margin=0, switches=()):
     """Return the cycles of reset, learning, solving, classifying (RAM, weights in flash), after checking the
     results."""
     reference = taught(X, y)
     image = built(
         "uno",
         "cycles.c",
-        (f"MODE={mode}", f"MARGIN={margin}UL"),
+        (f"MODE={mode}", f"MARGIN={margin}UL", *switches),
         kernels=kernels,
         optimise=optimise,
         data=data_header(X, y, reference),
@@ -83,12 +83,21 @@ def test_training_cycles(sample, mode, kernels, most):
 
 @pytest.mark.parametrize(
     ("what", "kernels", "most"),
-    [("classify", False, 2050), ("classify", True, 1206), ("fixed", True, 1215)],
+    [("classify", False, 2050), ("classify", True, 1206), ("fixed", True, 1220)],
     ids=["portable", "weights in RAM", "weights in flash"],
 )
 @needs_tools
 def test_classifying_cycles(sample, what, kernels, most):
     assert measure(*sample, STREAM, kernels)[what] <= most
+
+
+@needs_tools
+def test_not_knowing_costs_at_most_20_cycles(sample):
+    """Weights in flash: beside a library without the test. In RAM: beside a model without a margin."""
+    without = measure(*sample, STREAM, switches=("SEFR_NO_UNKNOWN",))
+    plain, asked = (measure(*sample, STREAM, margin=margin) for margin in (0, 1))
+    assert asked["fixed"] - without["fixed"] <= 20
+    assert asked["classify"] - plain["classify"] <= 20
 
 
 @needs_tools

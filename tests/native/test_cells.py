@@ -1,5 +1,7 @@
 """The kernels of cells against plain numpy, over types, layouts, missing values and weights."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,7 @@ def test_coding_counting_and_scoring(dtype, missing, rng):
     for _ in range(8):
         X, edges, starts = problem(rng, dtype, missing=missing)
         n, m = X.shape
-        cut, expected = (edges, starts, missing), code(X, edges, starts, missing)
+        cut, expected = (edges, starts, missing, None, None), code(X, edges, starts, missing)
         cells = np.empty((n, m), dtype=np.uint8)
         assert _native.code_cells(X, *cut, cells, 1)
         np.testing.assert_array_equal(cells, expected)
@@ -62,7 +64,7 @@ def test_the_gradient_is_that_of_columns_written_out(classes, rng):
         X, edges, starts = problem(rng, "f8", missing=missing)
         n, m = X.shape
         cells = np.empty((n, m), dtype=np.uint8)
-        _native.code_cells(X, edges, starts, missing, cells, 1)
+        _native.code_cells(X, edges, starts, missing, None, None, cells, 1)
         offsets = starts + np.arange(m + 1) * (1 + missing)
         columns = np.zeros((n, offsets[-1]))
         columns[np.arange(n)[:, None], offsets[:-1] + cells] = 1
@@ -82,9 +84,11 @@ def test_what_is_wrong_is_refused_and_nothing_outside_is_read():
     X, starts = np.zeros((3, 2)), np.array([0, 1, 2], dtype=np.int64)
     out, table, bias = np.empty((3, 1)), np.zeros((1, 4)), np.zeros(1)
 
-    def scores(X=X, edges=(0.5, 0.5), starts=starts, table=table):
+    def scores(X=X, edges=(0.5, 0.5), starts=starts, table=table, ferns=None, comparisons=None):
         edges = None if edges is None else np.array(edges)
-        _native.cell_scores(X, edges, starts, False, table, bias, None, out, 1)
+        ferns = None if ferns is None else np.array(ferns)
+        comparisons = None if comparisons is None else np.array(comparisons, dtype=np.int32)
+        _native.cell_scores(X, edges, starts, False, ferns, comparisons, table, bias, None, out, 1)
 
     scores()
     wrong = {
@@ -93,6 +97,21 @@ def test_what_is_wrong_is_refused_and_nothing_outside_is_read():
         "table has shape": [{"table": np.zeros((1, 5))}],
         "X has 3 columns": [{"X": np.zeros((3, 3))}],
         "a cell is outside": [{"edges": None, "X": np.full((3, 2), 2, dtype=np.uint8)}],
+        "ferns: 1 to 8": [
+            {"ferns": [0, 0], "comparisons": np.empty((0, 3))},
+            {"ferns": [0, 9], "comparisons": [(0, 1, 0)] * 9},
+            {"ferns": [1, 2], "comparisons": [(0, 1, 0)] * 2},
+            {"ferns": [0, 1], "comparisons": [(0, 1, 0)] * 2},
+            {"ferns": [0, 2], "comparisons": [(0, 1, 0)]},
+            {"ferns": [0, 1], "comparisons": [(2, 1, 0)]},
+            {"ferns": [0, 1], "comparisons": [(-1, 1, 0)]},
+            {"ferns": [0, 1], "comparisons": [(0, 2, 0)]},
+            {"ferns": [0, 1], "comparisons": [(0, -1, 0)]},
+        ],
+        "comparisons must be": [
+            {"ferns": [0, 1]},
+            {"ferns": [0, 1], "comparisons": [(0, 1)]},
+        ],
     }
     for words, cases in wrong.items():
         for case in cases:
@@ -103,3 +122,98 @@ def test_what_is_wrong_is_refused_and_nothing_outside_is_read():
     huge = np.arange(300.0)
     with pytest.raises(ValueError, match="above 256 cells"):
         scores(edges=huge, starts=np.array([0, 300, 300]))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2"])
+def test_ferns_are_counted_and_looked_up_beside_features(dtype, rng):
+    for missing in (False, True):
+        X, edges, starts = problem(rng, dtype, missing=missing)
+        (n, m), n_cells = X.shape, np.diff(starts) + 1 + missing
+        lengths = rng.integers(1, 9, size=5)
+        ferns = np.concatenate([[0], np.cumsum(lengths)])
+        features = rng.integers(0, m, size=ferns[-1])
+        asked = np.column_stack([features, rng.integers(0, n_cells[features]), rng.random(ferns[-1]) < 0.3])
+        expected = code(X, edges, starts, missing)
+        for begin, end in pairwise(ferns):
+            place = np.zeros(n, dtype=int)
+            for feature, bound, equal in asked[begin:end]:
+                own = expected[:, feature]
+                place = 2 * place + (own == bound if equal else own >= bound)
+            expected = np.column_stack([expected, place])
+        cells = np.empty((n, m + 5), dtype=np.uint8)
+        cut = (edges, starts, missing, ferns, asked.astype(np.int32))
+        assert _native.code_cells(X, *cut, cells, 2)
+        np.testing.assert_array_equal(cells, expected)
+        offsets = np.concatenate([[0], np.cumsum([*n_cells, *(1 << lengths)])])
+        y = rng.integers(0, 3, size=n).astype(np.int32)
+        sums, counts = np.empty((3, offsets[-1])), np.empty(3)
+        assert _native.count_cells(X, *cut, y, None, sums, counts, 2)
+        each = np.zeros_like(sums)
+        np.add.at(each, (np.repeat(y, m + 5), (offsets[:-1] + cells).ravel()), 1)
+        np.testing.assert_array_equal(sums, each)
+        table, out = rng.normal(size=(2, offsets[-1])), np.empty((n, 2))
+        _native.cell_scores(X, *cut, table, np.zeros(2), None, out, 1)
+        np.testing.assert_allclose(out, table[:, offsets[:-1] + cells].sum(axis=2).T, atol=1e-12)
+
+
+def best_comparison(cells, y, weights, place, equal):
+    """Return the least Gini impurity that a comparison leaves, over all features and cells."""
+    least = np.inf
+    for j in range(cells.shape[1]):
+        for bound in range(cells[:, j].max() + 1):
+            answer = cells[:, j] == bound if equal[j] else cells[:, j] >= bound
+            left = 0.0
+            for group in np.unique(2 * place + answer):
+                within = 2 * place + answer == group
+                shares = np.array([weights[within & (y == k)].sum() for k in np.unique(y)])
+                left += shares.sum() - (shares**2).sum() / shares.sum()
+            least = min(least, left)
+    return least
+
+
+def test_a_fern_that_looks_at_everything_takes_the_best_comparison(rng):
+    for _ in range(5):
+        n, m, k = 60, 3, 3
+        cells = rng.integers(0, [2, 5, 7], size=(n, m)).astype(np.uint8)
+        cells[:3] = [1, 4, 6]
+        y, weights = rng.integers(0, k, size=n).astype(np.int32), rng.integers(1, 4, size=n).astype(float)
+        equal = np.array([0, 1, 0], dtype=np.uint8)
+        starts = np.array([0, 1, 5, 11])
+        found = np.empty((1, 4, 2), dtype=np.int32)
+        assert _native.grow_ferns(cells, starts, equal, y, weights, k, m, 256, 0, found)
+        place = np.zeros(n, dtype=int)
+        for feature, bound in found[0]:
+            least = best_comparison(cells, y, weights, place, equal)
+            own = cells[:, feature]
+            place = 2 * place + (own == bound if equal[feature] else own >= bound)
+            groups = [
+                np.array([weights[(place == g) & (y == c)].sum() for c in range(k)]) for g in np.unique(place)
+            ]
+            left = sum(shares.sum() - (shares**2).sum() / shares.sum() for shares in groups)
+            assert left == pytest.approx(least)
+
+
+def test_growing_refuses_what_is_wrong():
+    cells, starts = np.zeros((3, 2), dtype=np.uint8), np.array([0, 1, 2])
+    equal, y, out = (
+        np.zeros(2, dtype=np.uint8),
+        np.zeros(3, dtype=np.int32),
+        np.empty((2, 3, 2), dtype=np.int32),
+    )
+
+    def grow(cells=cells, starts=starts, equal=equal, y=y, out=out):
+        return _native.grow_ferns(cells, starts, equal, y, None, 2, 2, 4, 0, out)
+
+    assert grow()
+    assert not grow(starts=np.array([0, 0, 0]))
+    wrong = {
+        "a code is not below 2": {"y": y + 2},
+        "a cell is outside": {"cells": cells + 2},
+        "1 to 8 pairs": {"out": np.empty((2, 9, 2), dtype=np.int32)},
+        "starts has length": {"starts": starts[:-1]},
+        "equal has length": {"equal": equal[:1]},
+        "codes has length": {"y": y[:2]},
+    }
+    for words, case in wrong.items():
+        with pytest.raises(ValueError, match=words):
+            grow(**{name: np.ascontiguousarray(value).astype(value.dtype) for name, value in case.items()})

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +17,6 @@ from sefr.cli import app
 from sefr.paper import run
 from sefr.paper.journal import Journal
 
-CHROMIUM = "/usr/bin/chromium"
 FAST = ["--datasets", "sonar", "--methods", "sefr,sefr_two_pass,naive_bayes", "--folds", "3"]
 
 
@@ -219,18 +217,6 @@ def test_an_unreadable_device_benchmark_is_one_clear_line(real_data, tmp_path):
     got = sefr("--output", tmp_path, "--tables", "uno", "--device-results", tmp_path / "absent.csv")
     assert got.exit_code == 1
     assert "absent.csv" in "".join(got.output.split())
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if not shutil.which(CHROMIUM):
-        assert os.environ.get("CI") != "true", "CI must have Chromium: make browser-tools"
-        pytest.skip("no Chromium: make browser-tools installs it")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.mark.parametrize(("scheme", "width"), list(product(("light", "dark"), (1280, 360))))

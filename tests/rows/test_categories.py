@@ -21,6 +21,7 @@ def rows(n=120):
 
 FRAMES = {
     "pandas": lambda colour, size: pd.DataFrame({"colour": pd.Categorical(colour), "size": size}),
+    "numbers for names": lambda colour, size: pd.DataFrame({0: pd.Categorical(colour), 1: size}),
     "polars": lambda colour, size: pl.DataFrame(
         {"colour": pl.Series(list(colour), dtype=pl.Categorical), "size": size}
     ),

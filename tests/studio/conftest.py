@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 from steps import EXAMPLES, PAGE
 
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 WAIT = 60_000  # milliseconds; CI shares its processors
-
-
-@pytest.fixture(scope="module")  # no two of them may be open in one process
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        try:
-            opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        except sync_api.Error:
-            pytest.skip(f"{CHROMIUM} is not installed: make browser-tools")
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

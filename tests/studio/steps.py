@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 import zipfile
 from io import BytesIO
 from pathlib import Path
+
+from sefr import SEFRClassifier
+from sefr._rows.batches import Gatherer
+from sefr._rows.cells import Cut
+from sefr.files import open_dataset
+from sefr.files.learning import learn, learn_edges, refine
+from sefr.model_file import with_columns
 
 PAGE = Path(__file__).parents[2] / "src" / "sefr" / "studio" / "studio.html"
 EXAMPLES = ("digits", "flowers", "gestures")
@@ -15,6 +23,26 @@ def choose(page, example):
     """Choose an example and wait until it is trained."""
     page.click(f"[data-example='{example}.csv']")
     page.wait_for_selector("#figure-accuracy")
+
+
+def turn(page, *, passes=1, bins=None):
+    """Set the dial and the bins, and wait until the model is trained with them and shown."""
+    for name, value in (("passes", str(passes)), ("bins", "" if bins is None else str(bins))):
+        if page.input_value(f"#{name}") != value:
+            page.evaluate("() => { document.querySelector('#carry').replaceChildren(); }")
+            page.select_option(f"#{name}", value)
+            page.wait_for_selector("#save-model")
+
+
+def train(path, label, *, categories=(), missing="error", **params):
+    """Return the model that ``sefr train`` writes from a file."""
+    table = open_dataset([str(path)], reread=True)
+    recipe = table.recipe(label, categories=categories)
+    gatherer = Gatherer()
+    learn_edges(table, recipe, Cut.of(params.get("bins"), "minmax", missing), lambda rows: None)
+    summary = learn(table, recipe, missing=missing, gatherer=gatherer)
+    clf = SEFRClassifier(missing=missing, **params)
+    return with_columns(refine(table, recipe, clf, summary, gatherer, lambda rows: None), recipe.member())
 
 
 def give(page, path):
@@ -41,7 +69,24 @@ def unzipped(content):
 
 
 def without_calibration(content):
-    """Return a model file without what probabilities are made from, and without its checksum."""
+    """Return a model file without its calibration, which rounds, and without its checksum."""
     text = content.decode()
     text = re.sub(r'"calibration": (null|\{[^}]*\})', "", text)
     return re.sub(r"sha256:[0-9a-f]{64}", "", text)
+
+
+def longest_task(trace):
+    """Return the longest that one task kept the thread that readers wait for, in ms of its processor."""
+    events = json.loads(trace)["traceEvents"]
+    main = {
+        (event["pid"], event["tid"])
+        for event in events
+        if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
+    }
+    tasks = [
+        event["tdur"] / 1000
+        for event in events
+        if event["name"].endswith("RunTask") and (event["pid"], event["tid"]) in main and "tdur" in event
+    ]
+    assert tasks, "the browser traced no task"
+    return max(tasks)

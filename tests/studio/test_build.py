@@ -65,6 +65,10 @@ def test_the_guide_has_the_figures_of_the_benchmark():
         f"{found['wasm_bytes'] / 1000:.0f} kB",
         f"{digits['train_ms']} ms",
         f"{digits['ten_folds_ms']:.0f} ms",
+        f"{digits['bins_train_ms']:.0f} ms",
+        f"{digits['bins_ten_folds_ms']:.0f} ms",
+        f"{digits['passes_train_ms']:.0f} ms",
+        f"{digits['passes_ten_folds_ms']:.0f} ms",
         f"{large['read_ms'] / 1000:.0f} s",
         f"{large['longest_task_ms']:.0f} ms",
     ]

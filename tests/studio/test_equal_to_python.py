@@ -6,28 +6,30 @@ import json
 
 import numpy as np
 import pytest
-from steps import EXAMPLES, choose, give, saved, unzipped, without_calibration
+from steps import EXAMPLES, choose, give, saved, train, unzipped, without_calibration
 
 from sefr import load, save
 from sefr.classifier import SEFRClassifier
 from sefr.device.export import export
 from sefr.files import open_dataset
-from sefr.files.learning import evaluate_folds, learn, learn_folds
-from sefr.model_file import with_columns
+from sefr.files.learning import evaluate_folds, learn_folds
 
 
-def trained(path, label, *, categories=(), **params):
-    """Return the model that ``sefr train`` writes from a file, and the confusion matrix of ten folds."""
+def folds_of(path, label, *, categories=(), missing="error", **params):
+    """Return the confusion matrix of ten folds from one pass."""
     table = open_dataset([str(path)], reread=True)
     recipe = table.recipe(label, categories=categories)
-    missing = params.get("missing", "error")
-    clf = SEFRClassifier.from_summary(learn(table, recipe, missing=missing), **params)
     folds = learn_folds(table, recipe, 10, missing=missing, tick=lambda rows: None)
     models = []
     for k in range(10):
         others = [fold for j, fold in enumerate(folds) if j != k]
-        models.append(SEFRClassifier.from_summary(sum(others[1:], others[0]), **params))
-    return with_columns(clf, recipe.member()), evaluate_folds(table, recipe, models).matrix()
+        models.append(SEFRClassifier.from_summary(sum(others[1:], others[0]), missing=missing, **params))
+    return evaluate_folds(table, recipe, models).matrix()
+
+
+def trained(path, label, **params):
+    """Return the model that ``sefr train`` writes from a file, and the confusion matrix of ten folds."""
+    return train(path, label, **params), folds_of(path, label, **params)
 
 
 def shown_confusion(page):
@@ -36,6 +38,18 @@ def shown_confusion(page):
         "rows => rows.map(row => [...row.querySelectorAll('td')].map(c => c.textContent))",
     )
     return [[0 if cell == "·" else int(cell) for cell in row] for row in cells]
+
+
+def assert_same_probabilities(theirs, own):
+    """Temperature and offsets are found by Newton's method, which rounds: to 1e-9."""
+    found, expected = (clf.fitted_.probability_scaling for clf in (theirs, own))
+    assert (found is None) == (expected is None)
+    if expected is not None:
+        scores = np.random.default_rng(1).normal(size=(50, own.fitted_.summary.n_scores))
+        scores /= max(expected.inverse, 1e-3)
+        np.testing.assert_allclose(
+            found.probabilities(scores), expected.probabilities(scores), rtol=0, atol=1e-9
+        )
 
 
 def assert_same_model(page, clf, confusion, tmp_path):
@@ -48,6 +62,7 @@ def assert_same_model(page, clf, confusion, tmp_path):
     other = load(theirs)
     np.testing.assert_array_equal(other.coef_, clf.coef_)
     np.testing.assert_array_equal(other.intercept_, clf.intercept_)
+    assert_same_probabilities(other, clf)
     if confusion is not None:
         assert shown_confusion(page) == confusion.tolist()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from steps import choose, give
+from steps import choose, give, turn
 
 from sefr.files import open_dataset
 from sefr.files.learning import learn
@@ -98,6 +98,10 @@ def test_hostile_names_stay_text(page, tmp_path):
     assert page.locator("img, b, svg, main script").count() == 0
     assert "\\u202e" in page.inner_text("#data table")
     assert "<svg onload" in page.inner_text("#classes")
+    turn(page, bins=8)
+    assert page.title() == "SEFR Studio"
+    assert page.locator("img, b, main script, [onload], [onerror]").count() == 0
+    assert "<svg onload" in page.locator("#curves svg").first.get_attribute("aria-label")
 
 
 def test_the_policy_forbids_scripts_and_requests(open_page):

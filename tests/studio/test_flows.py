@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import select
+import tty
 
 import numpy as np
 import pandas as pd
 import pytest
-from steps import EXAMPLES, PAGE, choose, give, saved
+from arduino_core import build_sketch, needs_core
+from device_program import needs_tools
+from steps import EXAMPLES, PAGE, choose, give, longest_task, saved, turn, unzipped
 
 from sefr import SEFRClassifier, load
+from sefr.device import read_state
+from sefr.device.serial_board import SerialBoard, Sketch
+from sefr.device.uno import plugged_in
 from sefr.files import open_dataset
 from sefr.files.learning import learn
 
@@ -34,14 +42,8 @@ def axe():
     return source.read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", VIEWPORTS)
-def test_nobody_is_left_out_on_any_screen(open_page, axe, viewport, scheme):
-    page = open_page(**look_of(viewport, scheme))
-    choose(page, "digits")
-    page.click("#run-board")
-    page.wait_for_selector("#board-answers")
+def assert_nobody_is_left_out(page, axe):
+    """No serious fault for a screen reader, nothing beyond the edge of the screen."""
     page.evaluate(axe)
     found = page.evaluate("() => axe.run().then(result => result.violations)")
     serious = [
@@ -51,6 +53,65 @@ def test_nobody_is_left_out_on_any_screen(open_page, axe, viewport, scheme):
     ]
     assert serious == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", VIEWPORTS)
+def test_every_flow_on_every_screen(open_page, axe, example_files, viewport, scheme):
+    """From a file that is dropped to what is carried away, and once more with bins and passes."""
+    page = open_page(**look_of(viewport, scheme))
+    assert_nobody_is_left_out(page, axe)
+    drop(page, example_files["digits"])
+    page.wait_for_selector("#save-model")
+    draw_seven(page)
+    assert page.inner_text("#drawn-answer") == "This is 7"
+    page.click("#teach-7")
+    page.click("#undo")
+    assert page.locator(".pictures canvas").count() == 10
+    page.locator(".mistake").first.click()
+    assert page.inner_text("#what-if-answer").startswith("line")
+    page.click("#run-board")
+    page.wait_for_selector("#board-answers")
+    page.click("#learn-board")
+    page.wait_for_selector("#board-learned")
+    assert_nobody_is_left_out(page, axe)
+    page.click("#bring-home")
+    assert "to the bit" in page.wait_for_selector("#came-home").inner_text()
+    for button in ("save-model", "save-header", "save-sketch"):
+        assert len(saved(page, button)[1]) > 500
+    page.click("#copy-link")
+    page.click(".paste summary")
+    page.fill("#paste", example_files["flowers"].read_text())
+    page.click("text=Use this")
+    page.wait_for_function("() => document.querySelector('#train .lead')?.textContent.includes('4 features')")
+    page.wait_for_selector("#save-model")
+    turn(page, bins=8)
+    turn(page, bins=8, passes=3)
+    assert page.locator("#curves svg").count() == 4
+    assert_nobody_is_left_out(page, axe)
+
+
+def drop(page, path):
+    """Drop a file onto the page, as a hand does: the events that a browser sends, with the file in them."""
+    held = page.evaluate_handle(
+        """([name, text]) => {
+          const held = new DataTransfer();
+          held.items.add(new File([text], name, { type: 'text/csv' }));
+          return held;
+        }""",
+        [path.name, path.read_text()],
+    )
+    for event in ("dragenter", "dragover", "drop"):
+        page.dispatch_event(".drop", event, {"dataTransfer": held})
+        assert (page.locator(".drop.over").count() == 1) == (event == "dragover")
+
+
+def test_a_file_can_be_dropped(page, example_files):
+    drop(page, example_files["flowers"])
+    page.wait_for_selector("#figure-accuracy")
+    assert "flowers.csv 150 rows, 5 columns" in page.inner_text(".opened")
+    assert page.url.endswith("studio.html")  # and the browser has not opened it itself
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -149,6 +210,8 @@ def test_the_board_answers_learns_and_comes_home(page, example):
     m, k = len(before["low"]), len(before["counts"])
     assert 4 * m * k < cycles < 100 * m * k + 2000
     assert float(page.inner_text("#board-ms")) == pytest.approx(cycles / 16_000, rel=1e-3)
+    # 5 V times 5.2 mA at 8 MHz, of the data sheet
+    assert float(page.inner_text("#board-uj")) == pytest.approx(cycles * 5 * 5.2e-3 / 8e6 * 1e6, rel=1e-3)
     flash, ram = (
         int(page.inner_text(f"#board-{what}").split()[0].replace(",", "")) for what in ("flash", "ram")
     )
@@ -168,20 +231,18 @@ def test_the_board_answers_learns_and_comes_home(page, example):
 
 
 PORT = """
-Object.defineProperty(navigator, 'serial', { value: { requestPort: async () => {
-  let line;
-  return {
-    open: async () => {},
-    close: async () => {},
-    readable: new ReadableStream({ start: (controller) => { line = controller; } }),
-    writable: new WritableStream({ write: async (bytes) => {
-      const reply = await window.board(new TextDecoder().decode(bytes));
-      const half = Math.floor(reply.length / 2);
-      const parts = [reply.slice(0, half), reply.slice(half)];
-      for (const part of parts) line.enqueue(new TextEncoder().encode(part));
-    } }),
-  };
-} } });
+Object.defineProperty(navigator, 'serial', { value: { requestPort: async () => ({
+  open: async () => {},
+  close: async () => {},
+  readable: new ReadableStream({ pull: async (line) => {
+    for (;;) {
+      const text = await window.heard();
+      if (text) return line.enqueue(new TextEncoder().encode(text));
+      await new Promise((resume) => setTimeout(resume, 20));
+    }
+  } }),
+  writable: new WritableStream({ write: (bytes) => window.say(new TextDecoder().decode(bytes)) }),
+}) } });
 """
 
 
@@ -191,25 +252,82 @@ def test_a_board_on_a_serial_port_is_asked(open_page, example_files, features):
     """The port is a stand-in: it answers as an exported sketch does, with the answers of the package."""
     table = open_dataset([str(example_files["flowers"])], reread=True)
     clf = SEFRClassifier.from_summary(learn(table, table.recipe("species")))
-    asked = []
+    asked, waiting = [], []
 
-    def board(text):
+    def say(text):
         asked.append(text)
-        if text == "q?" or text == "?":
-            return f"answer 1 100 noise\r\nsefr 0 {features} 3 float\r\n"
-        values = [[float(value) for value in text.removeprefix("c ").split(",")]]
-        answer = clf.decision_function(pd.DataFrame(values, columns=clf.feature_names_in_)).argmax()
-        return f"answer {answer} 93 some name\r\n"
+        reply = f"answer 1 100 noise\r\nsefr 0 {features} 3 float\r\n"
+        if text not in ("q?", "?"):
+            values = [[float(value) for value in text.removeprefix("c ").split(",")]]
+            answer = clf.decision_function(pd.DataFrame(values, columns=clf.feature_names_in_)).argmax()
+            reply = f"answer {answer} 93 some name\r\n"
+        waiting.extend([reply[:7], reply[7:]])  # lines come in pieces
 
-    page = open_page(script=PORT, functions={"board": board})
+    heard = {"say": say, "heard": lambda: waiting.pop(0) if waiting else ""}
+    page = open_page(script=PORT, functions=heard)
     choose(page, "flowers")
     page.click("#real-board")
-    said = page.wait_for_selector("#real-board + .ran p:not(.faint)").inner_text()
+    said = page.wait_for_selector("#board-said, #real-board + .ran .refusal").inner_text()
     if features == 4:
         assert said == "20 of 20 answers of the board as in the page."
         assert len(asked) == 22
     else:
         assert said == "the board has 7 features and 3 classes, this model 4 and 3"
+
+
+class Wire:
+    """A serial port, for the page's stand-in."""
+
+    def __init__(self, port):
+        self.file = os.open(port, os.O_RDWR | os.O_NOCTTY)
+        tty.setraw(self.file)
+
+    def say(self, text):
+        os.write(self.file, text.encode())
+
+    def heard(self):
+        ready, _, _ = select.select([self.file], [], [], 0.05)
+        return os.read(self.file, 4096).decode("ascii", "replace") if ready else ""
+
+
+@pytest.mark.slow
+@needs_core
+@needs_tools
+def test_what_a_board_learned_comes_home_over_web_serial(open_page, example_files, tmp_path):
+    """A sketch of the page, built with the Arduino core, on a simulated Uno; its bytes go to the page."""
+    wires = []
+    wire = {"say": lambda text: wires[0].say(text), "heard": lambda: wires[0].heard()}
+    page = open_page(script=PORT, functions=wire)
+    choose(page, "flowers")
+    page.wait_for_selector("#save-model")
+    page.check("#sketch-learns")
+    for name, content in unzipped(saved(page, "save-sketch")[1]).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    known = Sketch.read(tmp_path / "flowers")
+    before = json.loads(saved(page, "save-model")[1])["summary"]
+    image = build_sketch(tmp_path / "flowers", tmp_path)
+    taught = [([5.0, 3.4, 1.5, 0.2], 0), ([6.0, 2.9, 4.5, 1.5], 1), ([5.8, 2.7, 4.1, 1.0], 1)]
+    with plugged_in(image) as port:
+        with SerialBoard(str(port)) as board:
+            for values, label in taught:
+                board.teach(label, values)
+            board.solve()
+            state = board.state()
+        wires.append(Wire(str(port)))
+        page.click("#real-board")
+        said = page.wait_for_selector("#bring-real-home, #real-board + .ran .refusal").inner_text()
+        assert said == "Bring home what it learned"
+    assert re.fullmatch(
+        r"(1[789]|20) of 20 answers of the board as in the page.", page.inner_text("#board-said")
+    )
+    assert page.inner_text("#board-home") == "The board has learned 3 records since it was flashed."
+    page.click("#bring-real-home")
+    after = json.loads(saved(page, "save-model")[1])["summary"]
+    learned = read_state(state, base=known.base, **known.meaning)
+    assert after["counts"] == np.add(before["counts"], learned.counts).tolist() == [51, 52, 50]
+    np.testing.assert_allclose(after["sums"], np.add(before["sums"], learned.sums), rtol=1e-12)
+    assert page.inner_text("#board-home") == "3 records came home from the board."
 
 
 def test_a_link_carries_the_settings_and_not_the_data(open_page):
@@ -229,9 +347,9 @@ def test_a_link_carries_the_settings_and_not_the_data(open_page):
 
 
 def test_the_keyboard_alone_suffices(page):
-    def tab_to(selector):
+    def tab_to(selector, *, back=False):
         for _ in range(300):
-            page.keyboard.press("Tab")
+            page.keyboard.press("Shift+Tab" if back else "Tab")
             if page.evaluate("selector => document.activeElement.matches(selector)", selector):
                 return
         raise AssertionError(f"the keyboard does not reach {selector}")
@@ -245,39 +363,38 @@ def test_the_keyboard_alone_suffices(page):
     page.keyboard.press("Space")
     page.wait_for_selector("body:not(.busy)")
     assert page.evaluate("document.activeElement.id") == "balanced"  # the focus stays
+    tab_to("#bins", back=True)
+    for key in ("Space", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_selector("#curves svg")
+    page.wait_for_selector("body:not(.busy)")
+    assert page.input_value("#bins") == "8"
+    for key in ("Space", "ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_selector("#curves", state="detached")
     tab_to(".slider input")
     page.keyboard.press("ArrowRight")
     tab_to("#run-board")
     page.keyboard.press("Enter")
     page.wait_for_selector("#board-answers")
-    tab_to("#save-sketch")
-    with page.expect_download():
-        page.keyboard.press("Enter")
-
-
-def longest_task(trace):
-    """Return the longest that one task kept the thread that readers wait for, in ms of its processor."""
-    events = json.loads(trace)["traceEvents"]
-    main = {
-        (event["pid"], event["tid"])
-        for event in events
-        if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
-    }
-    tasks = [
-        event["tdur"] / 1000
-        for event in events
-        if event["name"].endswith("RunTask") and (event["pid"], event["tid"]) in main and "tdur" in event
-    ]
-    assert tasks, "the browser traced no task"
-    return max(tasks)
+    tab_to("#learn-board")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#bring-home")
+    tab_to("#bring-home")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#came-home")
+    for button in ("#save-model", "#save-header", "#save-sketch"):
+        tab_to(button)
+        with page.expect_download():
+            page.keyboard.press("Enter")
 
 
 @pytest.mark.slow
 def test_a_large_file_leaves_the_page_free(browser, page, tmp_path):
     rng = np.random.default_rng(1)
-    rows = 150_000
+    rows = 1_000_000
     path = tmp_path / "large.csv"
-    body = rng.integers(0, 1000, (2_000, 20)) / 8
+    body = rng.integers(0, 10, (2_000, 20))
     lines = [",".join(map(str, row)) + f",{'ab'[i % 2]}\n" for i, row in enumerate(body)]
     head = ",".join(f"f{j}" for j in range(20)) + ",kind\n"
     path.write_text(head + "".join(lines) * (rows // len(lines)))

@@ -142,32 +142,15 @@ static sefr_score bias_of(const sefr_fixed *model, uint8_t row) {
 static sefr_score bias_of(const sefr_fixed *model, uint8_t row) { return model->bias[row]; }
 #endif
 
-#ifndef SEFR_NO_UNKNOWN
-static sefr_margin margin_of(const sefr_fixed *model) {
-    sefr_margin margin = 0;
-    if (model->margin) {
-#if defined(__AVR__) && SEFR_WEIGHT_BITS == 8
-        margin = pgm_read_dword(model->margin);
-#elif defined(__AVR__)
-        memcpy_P(&margin, model->margin, sizeof margin);
-#else
-        margin = *model->margin;
-#endif
-    }
-    return margin;
-}
-#endif
-
 static sefr_score score_of_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t row) {
     return dot_fixed(model->weights + (sefr_index)row * model->features, record, model->features) + bias_of(model, row);
 }
 
 #ifdef SEFR_NO_UNKNOWN
 #define CHECKS_RANGES(model) 0
-#define HAS_MARGIN(model) 0
 #define KNOWN(score, model) SEFR_OK
-#define KNOWN_FIXED(score, model) SEFR_OK
 #define KNOWN_PAIR(score, model) SEFR_OK
+#define CLASSIFY_FIXED sefr_avr_classify_W
 #define KNOWN_FROM(highest, second, model) ((void)(second), SEFR_OK)
 #else
 /* Whether a value lies outside the range learned, where that is asked for. */
@@ -200,13 +183,11 @@ SEFR_INLINE uint8_t has_margin(const sefr_margin *margin) {
     if (sizeof *margin > 4 || sizeof(int) > 2) return *margin != 0;
     return byte[0] || byte[1] || byte[2] || byte[3];
 }
-#define MARGIN_OF(model) ((model)->margin)
 #define KNOWN(score, model) (has_margin(&(model)->margin) ? known_here(score, (model)->margin) : SEFR_OK)
-#define HAS_MARGIN(model) ((model)->margin != 0)
-#define KNOWN_PAIR(score, model) known(score, MARGIN_OF(model))
-#define KNOWN_FIXED(score, model) known(score, margin_of(model))
+#define KNOWN_PAIR(score, model) known(score, (model)->margin)
+#define CLASSIFY_FIXED sefr_avr_classify_known_W
 #define KNOWN_FROM(highest, second, model)                                                                          \
-    ((sefr_margin)(highest) - (sefr_margin)(second) < MARGIN_OF(model) ? SEFR_UNKNOWN : SEFR_OK)
+    ((sefr_margin)(highest) - (sefr_margin)(second) < (model)->margin ? SEFR_UNKNOWN : SEFR_OK)
 #endif
 
 /* Binary: above 0 is class 1. More: the first of the highest. */
@@ -232,11 +213,7 @@ SEFR_INLINE uint8_t has_margin(const sefr_margin *margin) {
         return KNOWN_FROM(highest, second, model);                                                                  \
     }
 DEFINE_CHOOSE(choose, sefr_model, score_of)
-#undef MARGIN_OF
-#define MARGIN_OF(model) margin_of(model)
 DEFINE_CHOOSE(choose_fixed, sefr_fixed, score_of_fixed)
-#undef MARGIN_OF
-#define MARGIN_OF(model) ((model)->margin)
 
 #define DEFINE_INSIDE(name, choose_any, outside)                                                                    \
     SEFR_APART sefr_status name(const sefr_model *model, const uint8_t *record, uint8_t *label) {                   \
@@ -302,7 +279,7 @@ SEFR_APART sefr_status classify_any_fixed(const sefr_fixed *model, const uint8_t
     if (IS_PAIR(model) && model->features <= BLOCK) {
         sefr_score score = block_fixed(model->weights, record, model->features) + bias_of(model, 0);
         *label = score > 0;
-        return KNOWN_FIXED(score, model);
+        return KNOWN_PAIR(score, model);
     }
 #endif
     return choose_fixed(model, record, label);
@@ -310,8 +287,8 @@ SEFR_APART sefr_status classify_any_fixed(const sefr_fixed *model, const uint8_t
 
 sefr_status sefr_classify_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
 #if defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8 && !SEFR_BINS
-    if (IS_PAIR(model) && model->features <= 129 && !HAS_MARGIN(model)) {
-        return (sefr_status)sefr_avr_classify_W(model, record, label, model->features);
+    if (IS_PAIR(model) && model->features <= 129) {
+        return (sefr_status)CLASSIFY_FIXED(model, record, label, model->features);
     }
 #endif
     return classify_any_fixed(model, record, label);

@@ -18,7 +18,7 @@ from .._rows.matrix import Matrix
 from .._summary.drift import USUAL, Drift, Thresholds, drift
 from .._summary.summary import Summary
 from .._system.threads import thread_count
-from .._system.types import Array, Floats, Rows
+from .._system.types import Array, Bins, Floats, Foreign, Rows, Scale
 from .._weights.held_out import HeldOut
 from .._weights.refine.refine import base_loss
 from .curves import Curve, curves_of
@@ -29,12 +29,21 @@ from .probabilities import Calibration, fit_scaling
 class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What a model answers from what it knows, ``_fitted``; see ``SEFRClassifier``."""
 
+    scale: Scale
     missing: str
+    bins: Bins
     n_jobs: int | None
     _fitted: Fitted
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in self.__dict__
+
+    def __sklearn_tags__(self) -> Foreign:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "ignore"
+        tags.input_tags.positive_only = self.scale is None and self.bins is None
+        return tags
 
     @property
     def fitted_(self) -> Fitted:
@@ -180,7 +189,9 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Split every score over the features, exactly: the parts of a row add up to its score.
 
         A part above 0 speaks for the class (for ``classes_[1]`` with two), below 0 against it; a missing
-        value is 0. A feature at its midpoint, where it speaks for neither side, is 0 too.
+        value is 0. A feature at its midpoint, where it speaks for neither side, is 0 too. With
+        ``interactions`` there is a part per set of features, ``feature_sets_``: the features one by one, then
+        the sets that ferns look at.
 
         Parameters
         ----------
@@ -189,7 +200,7 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        parts : ndarray of shape (n, m) for two classes, else (n, K, m)
+        parts : ndarray of shape (n, m) for two classes, else (n, K, m); m sets with ``interactions``
         """
         fitted = self.fitted_
         matrix = self._matrix(X)
@@ -209,9 +220,10 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         coder, table = fitted.summary.coder, fitted.table
         assert coder is not None  # noqa: S101  the caller has looked
         assert table is not None  # noqa: S101
-        parts = np.empty((matrix.shape[0], len(table), coder.n_features))
+        parts = np.empty((matrix.shape[0], len(table), len(coder.feature_sets)))
         for rows, block in matrix.blocks():
-            parts[rows] = table[:, coder.offsets[:-1] + coder.code(block)].transpose(1, 0, 2)
+            by_column = table[:, coder.offsets[:-1] + coder.code(block)].transpose(1, 0, 2)
+            parts[rows] = coder.by_set(by_column)
         return parts[:, 0, :] if len(table) == 1 else parts
 
     @property
@@ -221,6 +233,22 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if coder is None:
             raise AttributeError("this model has no edges: it was made with bins=None")
         return copies_of_parts(coder.parts)
+
+    @property
+    def interactions_(self) -> list[list[tuple[int, int]]]:
+        """The comparisons of each fern, (feature, bin); ``interactions=`` takes it, with ``bins=edges_``."""
+        coder = self._known.summary.coder
+        if coder is None:
+            raise AttributeError("this model has no interactions: it was made with bins=None")
+        return [] if coder.ferns is None else [list(part) for part in coder.ferns.parts]
+
+    @property
+    def feature_sets_(self) -> list[tuple[int, ...]]:
+        """What scores are sums over: each feature, and each set of features that ferns look at together."""
+        summary = self._known.summary
+        if summary.coder is None:
+            return [(j,) for j in range(summary.n_features)]
+        return list(summary.coder.feature_sets)
 
     @property
     def curves_(self) -> list[Curve]:

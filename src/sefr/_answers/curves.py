@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -60,14 +61,14 @@ class Curve(Value):
 
 
 def curves_of(fitted: Fitted) -> list[Curve]:
-    """Return the curve of every feature of a model with bins."""
+    """Return the curve of every feature of a model with bins, without what ferns add."""
     coder, table, summary = fitted.summary.coder, fitted.table, fitted.summary
     if coder is None or table is None:
         raise ValueError("this model has no curves: it was made with bins=None")
     rows = summary.sums.sum(axis=0)
     names = summary.feature_names
     found = []
-    for j, (first, end) in enumerate(zip(coder.offsets[:-1], coder.offsets[1:], strict=True)):
+    for j, (first, end) in enumerate(pairwise(coder.offsets[: coder.n_features + 1])):
         last = end - 1 if coder.missing else end
         found.append(
             Curve(

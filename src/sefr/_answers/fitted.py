@@ -71,7 +71,7 @@ class Fitted(Value):
             return None
         weights = self.planes.weights
         shares = np.add.reduceat(weights * self.midpoints, coder.offsets[:-1], axis=1)
-        return np.asarray(weights - shares[:, coder.feature_of])
+        return np.asarray(weights - shares[:, coder.column_of])
 
     @cached_property
     def unseen_bias(self) -> Floats:

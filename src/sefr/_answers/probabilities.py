@@ -214,16 +214,18 @@ class _Likelihood:
             moves[0] = theta[0] > 0 or gradient[0] < 0
             step = np.zeros_like(theta)
             step[moves] = np.linalg.solve(curvature[np.ix_(moves, moves)], gradient[moves])
+            # near the minimum the value is flat to its rounding, and the step is still right
+            slack = 1e-13 * abs(value)
             shrink = 1.0
             while True:
                 trial = theta - shrink * step
                 trial[0] = max(trial[0], 0.0)
                 trial_value = self.value(trial)
-                if trial_value <= value or shrink < 1e-6:
+                if trial_value <= value + slack or shrink < 1e-6:
                     break
                 shrink /= 2
-            if not value - trial_value > 1e-13 * abs(value):
-                return trial if trial_value <= value else theta
+            if not value - trial_value > slack:
+                return trial if trial_value <= value + slack else theta
             theta, value = trial, trial_value
         return theta
 

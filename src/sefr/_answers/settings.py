@@ -7,6 +7,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._rows.cells.coder import check_bins
+from .._rows.cells.ferns import check_interactions
 from .._system.types import Settings
 
 
@@ -22,6 +23,8 @@ def check_settings(settings: Settings) -> None:
         raise ValueError(f"missing must be 'error' or 'ignore', not {missing!r}")
     if settings["bins"] is not None:
         check_bins(settings["bins"])
+    if settings["interactions"] is not None:
+        check_interactions(settings["interactions"], settings["bins"])
     if not isinstance(passes, Integral) or isinstance(passes, bool) or passes < 1:
         raise ValueError(f"passes must be a whole number from 1 up, not {passes!r}")
     if n_jobs is not None and not isinstance(n_jobs, Integral):

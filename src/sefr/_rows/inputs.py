@@ -247,19 +247,24 @@ def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
         X = _without_sparse_columns(X)
         if sparse.issparse(X):
             return _sparse(X)
+        if categories and (columns := _pandas_columns(X, categories)):
+            return Columns(columns, len(X))
     if nw.dependencies.is_pyarrow_table(X) and (pieces := _arrow_pieces(X)):
         return pieces[0] if len(pieces) == 1 else Stacked(pieces)
     frame = nw.from_native(X, eager_only=True)
     if frame.shape[0] == 0 or frame.shape[1] == 0:
         check_array(np.empty(frame.shape))  # raises scikit-learn's own words
-    text = [n for n, dtype in frame.schema.items() if not (dtype.is_numeric() or dtype == nw.Boolean)]
-    converted = _numbers_in_disguise(frame, text)
-    names = frame.columns
+    schema = frame.schema
+    names = list(schema)
+    text = [name for name in names if not (schema[name].is_numeric() or schema[name] == nw.Boolean)]
+    converted = _numbers_in_disguise(frame, [name for name in text if schema[name] == nw.Object])
     converted |= {
-        names[j]: category_codes(frame[names[j]], own) for j, own in categories.items() if j < len(names)
+        names[j]: category_codes(frame.get_column(names[j]), own)
+        for j, own in categories.items()
+        if j < len(names)
     }
     if left := [name for name in text if name not in converted]:
-        kinds = ", ".join(f"{name!r} ({frame.schema[name]})" for name in left[:5])
+        kinds = ", ".join(f"{name!r} ({schema[name]})" for name in left[:5])
         more = f" and {len(left) - 5} more" if len(left) > 5 else ""
         raise ValueError(
             f"could not convert string to float: columns of X that are not numbers: {kinds}{more}; "
@@ -273,6 +278,18 @@ def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
         for series in frame.iter_columns()
     ]
     return Columns(columns, frame.shape[0])
+
+
+def _pandas_columns(X: Foreign, categories: Mapping[int, Categories]) -> list[Array]:
+    """Return the columns of a pandas frame of numbers and categories; none if there are others."""
+    numbers = [isinstance(kind, np.dtype) and kind in KERNEL_TYPES for kind in X.dtypes]
+    if not len(X) or not all(is_number or j in categories for j, is_number in enumerate(numbers)):
+        return []
+    series = [X.iloc[:, j] for j in range(len(numbers))]
+    return [
+        category_codes(own, categories[j]) if j in categories else own.to_numpy()
+        for j, own in enumerate(series)
+    ]
 
 
 def _without_sparse_columns(X: Foreign) -> Foreign:
@@ -304,14 +321,13 @@ def _arrow_pieces(X: Foreign) -> list[Columns]:
 
 
 def _numbers_in_disguise(frame: Foreign, names: list[str]) -> dict[str, Array]:
-    """Return the columns of Python objects that are all numbers."""
+    """Return those of some columns of Python objects that are all numbers."""
     found = {}
     for name in names:
-        if frame.schema[name] == nw.Object:
-            try:
-                found[name] = frame[name].to_numpy().astype(np.float64)
-            except (TypeError, ValueError):
-                continue
+        try:
+            found[name] = frame.get_column(name).to_numpy().astype(np.float64)
+        except (TypeError, ValueError):
+            continue
     return found
 
 

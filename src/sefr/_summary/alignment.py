@@ -42,7 +42,8 @@ def checked_cells(a: Summary, left: DoubleDouble, slack: Floats) -> DoubleDouble
     """Return what is left of the rows in each cell; more rows taken away than it had are an error."""
     if a.coder is not None and (left.head < -slack).any():
         k, cell = np.argwhere(left.head < -slack)[0]
-        where = describe_feature(int(a.coder.feature_of[cell]), a.feature_names)
+        features = a.coder.feature_sets[a.coder.set_of[a.coder.column_of[cell]]]
+        where = " and ".join(describe_feature(j, a.feature_names) for j in features)
         raise ValueError(
             f"cannot take away more rows of class {a.classes[k]} in a bin of {where} than were learned"
         )
@@ -55,6 +56,11 @@ def _refuse_other_edges(a: Summary, b: Summary, verb: str) -> NoReturn:
             f"cannot {verb} a Summary with bins and one without: one counts rows, the other adds values"
         )
     j = a.coder.difference(b.coder)
+    if j is None and a.coder.ferns != b.coder.ferns:
+        raise ValueError(
+            f"cannot {verb} Summaries of other interactions: learn both with the same ones: "
+            "bins=other.edges_, interactions=other.interactions_"
+        )
     if j is None:
         raise ValueError(
             f"cannot {verb} Summaries of which only one has bins for missing values: learn both with the "
@@ -63,4 +69,5 @@ def _refuse_other_edges(a: Summary, b: Summary, verb: str) -> NoReturn:
     raise ValueError(
         f"cannot {verb} Summaries of other bins: {describe_feature(j, a.feature_names)} is cut at other "
         "edges; learn both with the same ones: bins=other.edges_"
+        f"{', interactions=other.interactions_' if a.coder.ferns or b.coder.ferns else ''}"
     )

@@ -4,11 +4,14 @@ Little-endian throughout::
 
     8   "SEFRsum" and the version, 1
     .   K, then m: counts of classes and features (LEB128)
-    1   flags: 1 tails, 2 present, 4 feature names, 8 count tails, 16 present tails, 32 cells, 128 noise
+    1   flags: 1 tails, 2 present, 4 feature names, 8 count tails, 16 present tails, 32 cells, 64 ferns, 128
+        noise
     .   classes: a kind, then numbers of that kind, or K strings (LEB128 length, bytes)
     .   with cells: 1 where missing values have cells, else 0; the number of edges of each feature; the edges
         (a kind, then numbers); how many features have categories; for each its number, how many it has, and
         these, as classes. Sums and tails then have a number per cell, and low and high are left out
+    .   with ferns, which come with cells: how many there are; for each the number of its comparisons, and
+        feature and bin of each
     .   counts (K), sums (K·m), tails (K·m), present (K·m), low (m), high (m), count tails (K), present tails
         (K·m): each a kind, then the numbers; those without a flag are always there
     .   feature names: m strings
@@ -24,6 +27,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +36,7 @@ from numpy.typing import NDArray
 
 from .._rows.cells import Categories, Coder
 from .._rows.cells.coder import given_coder
+from .._rows.cells.ferns import MOST_COMPARISONS, MOST_FERNS, Ferns, check_interactions, given_ferns
 from .._rows.labels import text_array
 from .._system.types import Array, Fields
 
@@ -40,7 +45,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"SEFRsum"
 VERSION = 1
-TAILS, PRESENT, NAMES, COUNT_TAILS, PRESENT_TAILS, CELLS, NOISE = 1, 2, 4, 8, 16, 32, 128
+TAILS, PRESENT, NAMES, COUNT_TAILS, PRESENT_TAILS, CELLS, FERNS, NOISE = 1, 2, 4, 8, 16, 32, 64, 128
 
 # Positions are part of the format: append only.
 KINDS = [
@@ -76,6 +81,7 @@ def packed(summary: Summary) -> bytes:
         | COUNT_TAILS * (summary.count_tails is not None)
         | PRESENT_TAILS * (summary.present_tails is not None)
         | CELLS * (summary.coder is not None)
+        | FERNS * (summary.coder is not None and summary.coder.ferns is not None)
         | NOISE * (noise is not None)
     )
     parts = [
@@ -114,10 +120,14 @@ def unpacked(data: bytes | bytearray | memoryview) -> Fields:
     reader = _Reader(data[len(MAGIC) + 1 : -4])
     n_classes, n_features = reader.length(), reader.length()
     flags = reader.take(1)[0]
-    if flags & ~(TAILS | PRESENT | NAMES | COUNT_TAILS | PRESENT_TAILS | CELLS | NOISE):
+    if flags & ~(TAILS | PRESENT | NAMES | COUNT_TAILS | PRESENT_TAILS | CELLS | FERNS | NOISE):
         raise ValueError(f"the bytes of this Summary have unknown flags {flags}")
     parts: Fields = {"classes": reader.labels(n_classes)}
+    if flags & FERNS and not flags & CELLS:
+        raise ValueError("the bytes of this Summary have ferns but no cells")
     coder = reader.coder(n_features) if flags & CELLS else None
+    if coder is not None and flags & FERNS:
+        coder = replace(coder, ferns=reader.ferns(np.diff(coder.offsets)))
     cells = (n_classes, n_features if coder is None else coder.n_cells)
     parts["coder"] = coder
     parts["counts"] = reader.array((n_classes,))
@@ -166,6 +176,10 @@ def _packed_coder(coder: Coder) -> list[bytes]:
     parts.append(_length(len(coder.categories)))
     for feature, values in coder.categories.items():
         parts += [_length(feature), _length(len(values)), _packed_labels(np.array(values))]
+    if coder.ferns is not None:
+        parts.append(_length(len(coder.ferns)))
+        for part in coder.ferns.parts:
+            parts += [_length(len(part)), *(_length(number) for pair in part for number in pair)]
     return parts
 
 
@@ -249,6 +263,17 @@ class _Reader:
                 raise ValueError("the bytes of this Summary have categories that do not go with its edges")
             parts[feature] = Categories(self.labels(size).tolist())
         return given_coder(parts, n_features, missing=bool(missing))
+
+    def ferns(self, n_bins: NDArray[np.int64]) -> Ferns:
+        parts = [
+            [(self.length(), self.length()) for _ in range(min(self.length(), MOST_COMPARISONS + 1))]
+            for _ in range(min(self.length(), MOST_FERNS + 1))
+        ]
+        check_interactions(parts, n_bins)
+        ferns = given_ferns(parts, n_bins)
+        if ferns is None:
+            raise ValueError("the bytes of this Summary have no ferns where they say so")
+        return ferns
 
     def text_labels(self, n: int, *, as_objects: bool) -> Array:
         texts = self.texts(n)

@@ -152,6 +152,7 @@ def _with_noise(vector: Floats, distance: float, epsilon: float, delta: float) -
 
 def _refuse_edges_of_rows(coder: Coder, low: Floats, high: Floats) -> None:
     """Raise an error unless the bins follow from the ranges: edges learned from rows would tell of them."""
+    coder.refuse_ferns("a private Summary")
     for j, part in enumerate(coder.parts):
         if isinstance(part, Categories):
             raise ValueError(f"column {j} has categories, which come from the rows: release it without them")
@@ -169,7 +170,7 @@ def _as_rows(released: Floats, counts: Floats, coder: Coder) -> Floats:
     cells = np.maximum(released, 0.0)
     cells += 1e-9 * (counts[:, None] + 1)  # a feature whose cells all came out negative
     total = np.add.reduceat(cells, coder.offsets[:-1], axis=1)
-    return np.asarray(cells * (counts[:, None] / total)[:, coder.feature_of])
+    return np.asarray(cells * (counts[:, None] / total)[:, coder.column_of])
 
 
 def _checked(

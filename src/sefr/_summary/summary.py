@@ -18,7 +18,7 @@ from .._rows.inputs import describe_feature, read_rows
 from .._rows.labelled import Labelled
 from .._rows.labels import are_alike, find_labels
 from .._system.threads import thread_count
-from .._system.types import Array, Bins, Fields, Floats, Rows
+from .._system.types import Array, Bins, Fields, Floats, Interactions, Rows
 from .accumulate import accumulate
 from .alignment import aligned, checked_cells
 from .bytes_format import packed, unpacked
@@ -111,6 +111,7 @@ class Summary:
         *,
         missing: str = "error",
         bins: Bins = None,
+        interactions: Interactions = None,
         n_jobs: int | None = None,
     ) -> Summary:
         """Summarise rows in one pass.
@@ -125,12 +126,12 @@ class Summary:
             How often each row counts. Weight 2 equals the row twice, weight 0 the row absent.
         missing : {"error", "ignore"}
             What NaN means.
-        bins : None, int or list, default=None
+        bins, interactions : None, int or list, default=None
             How features are cut into bins, as for ``SEFRClassifier`` with ``scale="minmax"``.
         n_jobs : int, default=None
             Threads; None is one, -1 all. The result is the same to the bit.
         """
-        rows, names = read_rows(X, y, sample_weight, Cut.of(bins, "minmax", missing))
+        rows, names = read_rows(X, y, sample_weight, Cut.of(bins, "minmax", missing, interactions))
         return cls.of_rows(rows, names, missing=missing, n_threads=thread_count(n_jobs))
 
     @classmethod

@@ -26,6 +26,7 @@ Scale: TypeAlias = str | tuple[ArrayLike, ArrayLike] | None
 ClassWeight: TypeAlias = str | Mapping[Any, float] | None
 # A number, or the edges or categories of every feature.
 Bins: TypeAlias = int | Sequence[Any] | None
+Interactions: TypeAlias = int | Sequence[Sequence[tuple[int, int]]] | None
 
 
 class Estimator(Protocol):

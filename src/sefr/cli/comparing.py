@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rich.table import Table as Grid
+
 from .._summary.drift import Drift, Thresholds
 from .._system.atomic_file import atomic_file
-from .screen import Grid, Screen, bar, grid, shown
+from .screen import Screen, bar, grid, shown
 from .stored import read_model
 
 MOST_SHOWN = 10

@@ -34,6 +34,7 @@ def evaluate(
         ),
     ] = "",
     bins: options.Bins = None,
+    interactions: options.Interactions = None,
     plot: Annotated[
         str | None, typer.Option(help="Draw the comparison: accuracy against time.", show_default=False)
     ] = None,
@@ -66,6 +67,8 @@ def evaluate(
       sefr evaluate iris.csv --label species --passes 1,3,10 --plot passes.png
 
       sefr evaluate iris.csv --label species --bins 32 --passes 1,10,20
+
+      sefr evaluate iris.csv --label species --bins 32 --interactions 60 --passes 10,20
     """
     from . import evaluation
     from .screen import Screen
@@ -88,7 +91,7 @@ def evaluate(
         evaluation.of_a_model(screen, model, data, reading, label)
         return
     choice = options.Choice(str(label), features, drop, categories, drop_text, skip_unlabelled)
-    settings = options.Settings(missing, scale, epsilon, class_weight, bins)
+    settings = options.Settings(missing, scale, epsilon, class_weight, bins, interactions)
     asked = evaluation.Asked(data, reading, choice, settings, folds)
     if test:
         evaluation.with_a_test_file(screen, asked, test)

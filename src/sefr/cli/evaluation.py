@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 20
 MOST_CELLS = 1 << 24  # values of a comparison that are held in memory: 128 MB
 MOST_ROWS = 100_000
-CHOSEN = ("passes", "class_weight", "bins")  # settings that the comparison tells apart
+CHOSEN = ("passes", "class_weight", "bins", "interactions")  # settings that the comparison tells apart
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def with_a_test_file(screen: Screen, asked: Asked, test: str) -> None:
     started = time.perf_counter()
     params = asked.settings.params()
     table, recipe = asked.open()
-    cut = Cut.of(params.get("bins"), params["scale"], params["missing"])
+    cut = Cut.of_settings(params)
     with screen.progress(table, "learning") as tick:
         learn_edges(table, recipe, cut, tick)
         summary = learn(table, recipe, missing=params["missing"], tick=tick)

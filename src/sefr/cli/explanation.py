@@ -39,7 +39,7 @@ def carry_out(screen: Screen, asked: Explanation, reading: options.Reading) -> N
     """Explain a model and records."""
     clf, recipe = read_model(asked.model)
     if asked.image:
-        check_image(asked.image, clf.n_features_in_)
+        check_image(asked.image, len(clf.feature_sets_))
     records: list[Fields] = []
     for path in asked.rows:
         records += _records(screen, (clf, recipe), path, reading, MOST_RECORDS - len(records))

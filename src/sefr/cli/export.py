@@ -28,6 +28,13 @@ def export(
         typer.Option("--output", "-o", help="The .onnx file, or the folder for code.", show_default=False),
     ] = None,
     weights: options.Weights = options.WeightType.int8,
+    input: options.Values = None,
+    margin: Annotated[
+        int,
+        typer.Option(
+            help='Boards: "don\'t know" where an answer leads by less (Twin.margin chooses it).', min=0
+        ),
+    ] = 0,
     learn: Annotated[
         bool, typer.Option("--learn", help="Arduino: a sketch that goes on learning on the board.")
     ] = False,
@@ -75,8 +82,10 @@ def export(
             output or ".",
             name=Path(model).stem,
             weights=weights.value,
+            input=None if input is None else input.value,
             learn=learn,
             window=_window(window),
+            margin=margin,
         )
     screen.line(f"{path}: {to}")
     screen.json({"model": model, "target": to, "output": str(path)})

@@ -41,6 +41,15 @@ class WeightType(StrEnum):
     int16 = "int16"
 
 
+class ValueType(StrEnum):
+    """What the values of a record are on a board."""
+
+    uint8 = "uint8"
+    int16 = "int16"
+    int32 = "int32"
+    float = "float"
+
+
 class Engines(StrEnum):
     """What reads the files."""
 
@@ -115,6 +124,14 @@ Epsilon = Annotated[
     ),
 ]
 Weights = Annotated[WeightType, typer.Option("--weights", help="How a board keeps its weights.")]
+Values = Annotated[
+    ValueType | None,
+    typer.Option(
+        "--input",
+        help="Type of the values on a board; the smallest that holds what was learned.",
+        show_default=False,
+    ),
+]
 Balance = Annotated[
     ClassWeight,
     typer.Option("--class-weight", help="balanced: every class counts the same, however rare it is."),
@@ -136,6 +153,16 @@ Bins = Annotated[
         help="Cut each feature into at most so many bins, such as 32: its effect may be any curve.",
         min=2,
         max=256,
+        show_default=False,
+    ),
+]
+Interactions = Annotated[
+    int | None,
+    typer.Option(
+        "--interactions",
+        help="With --bins: so many ferns, such as 60, each of cells that several features choose together.",
+        min=1,
+        max=1000,
         show_default=False,
     ),
 ]
@@ -223,6 +250,11 @@ class Settings:
     epsilon: float = 1e-7
     class_weight: ClassWeight = ClassWeight.none
     bins: int | None = None
+    interactions: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.interactions is not None and self.bins is None:
+            raise typer.BadParameter("--interactions goes with --bins, such as --bins 32")
 
     def params(self, **more: Any) -> Fields:
         """Return the parameters of the classifier; a wrong one is an error."""
@@ -236,6 +268,8 @@ class Settings:
         }
         if self.bins is not None:
             params["bins"] = self.bins
+        if self.interactions is not None:
+            params["interactions"] = self.interactions
         if self.class_weight is not ClassWeight.none:
             params["class_weight"] = self.class_weight.value
         if unknown := set(params) - set(SEFRClassifier().get_params()):
@@ -249,6 +283,7 @@ class Settings:
         given += [] if self.scale == "minmax" else ["--scale", self.scale]
         given += [] if self.epsilon == 1e-7 else ["--epsilon", repr(self.epsilon)]
         given += [] if self.bins is None else ["--bins", str(self.bins)]
+        given += [] if self.interactions is None else ["--interactions", str(self.interactions)]
         weighted = self.class_weight is not ClassWeight.none
         return given + (["--class-weight", self.class_weight.value] if weighted else [])
 

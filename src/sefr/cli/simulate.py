@@ -20,6 +20,7 @@ def simulate(
     ] = "uno",
     rows: Annotated[int, typer.Option(help="How many rows to classify.", min=1)] = 100,
     weights: options.Weights = options.WeightType.int8,
+    input: options.Values = None,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
@@ -28,7 +29,8 @@ def simulate(
 ) -> None:
     """Run a model on a simulated board and compare its answers with the computer's.
 
-    A board has no missing values: records with an empty cell are left out, and their number is said.
+    A board has no missing values, unless the model has bins for them and the values are floats: records with
+    an empty cell are left out, and their number is said.
 
     For example:
 
@@ -48,16 +50,19 @@ def simulate(
     if batch is None:
         raise ValueError(f"{data[0]}: there are no rows")
     X = checked_rows(batch, recipe.matrix(batch.rows), recipe, clf.missing)
+    scorer = without_feature_names(clf)
+    device = device_library()
+    kind = None if input is None else input.value
     complete = np.asarray(~np.isnan(X).any(axis=1))
+    if device.quantise(scorer, weights.value, kind).takes_missing:
+        complete[:] = True
     chosen = np.flatnonzero(complete)[:rows]
     if not len(chosen):
         raise ValueError(f"{data[0]}: every record has a missing value, which a board cannot have")
     passed = int(np.count_nonzero(~complete[: chosen[-1]]))
     X = np.ascontiguousarray(X[chosen])
-    scorer = without_feature_names(clf)
-    device = device_library()
     try:
-        run = device.simulate(scorer, X, board=board, weights=weights.value)
+        run = device.simulate(scorer, X, board=board, weights=weights.value, input=kind)
     except (device.ToolMissingError, device.BuildError) as error:
         raise ValueError(f"{board}: {error}") from None
     agree = float(np.mean(np.asarray(run.predictions) == scorer.predict(X)))

@@ -26,6 +26,7 @@ def train(
     class_weight: options.Balance = options.ClassWeight.none,
     passes: options.Passes = 1,
     bins: options.Bins = None,
+    interactions: options.Interactions = None,
     auto: Annotated[
         bool, typer.Option("--auto", help="Take the settings that do best on a sample of the rows.")
     ] = False,
@@ -66,12 +67,14 @@ def train(
       sefr train --from-query summary.csv -o shop.sefr
 
       sefr train iris.csv --label species --bins 32 --passes 20
+
+      sefr train iris.csv --label species --bins 32 --interactions 60 --passes 20
     """
     from .screen import Screen
     from .training import Training, carry_out
 
     screen = Screen(quiet=quiet, as_json=json, output=output)
-    settings = options.Settings(missing, scale, epsilon, class_weight, bins)
+    settings = options.Settings(missing, scale, epsilon, class_weight, bins, interactions)
     if from_query is not None:
         chosen = options.Choice("", features, drop, categories, drop_text, skip_unlabelled)
         reading = options.Reading(format, delimiter, no_header)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 POOR = 0.03  # macro F1 that another setting must bring on the sample to be worth a hint
 MOST_SAMPLED, SAMPLED_CELLS, FEWEST_SAMPLED = 2_000, 1 << 16, 60
 SAMPLE_FOLDS = 3
+CHOSEN = ("passes", "class_weight", "bins", "interactions")  # what the comparison tells apart
 MOST_CLASSES_SHOWN = 20
 
 
@@ -132,7 +133,7 @@ def _summary(
 ) -> tuple[Summary, Gatherer]:
     """Return the Summary of the rows, cut into bins if that is asked for, and some of the rows."""
     gatherer = Gatherer()
-    cut = Cut.of(params.get("bins"), params["scale"], params["missing"])
+    cut = Cut.of_settings(params)
     if cut is not None:
         with screen.progress(table, "finding bins") as tick:
             learn_edges(table, recipe, cut, tick)
@@ -148,8 +149,7 @@ def _advice(sampled: Sampled, params: Settings) -> Comparison | None:
     from ..comparison import SETTINGS, compare  # scikit-learn's metrics, only where they are used
 
     candidates = {name: chosen for name, chosen in SETTINGS.items() if chosen is not None}
-    chosen = ("passes", "class_weight", "bins")
-    shared = {name: value for name, value in params.items() if name not in chosen}
+    shared = {name: value for name, value in params.items() if name not in CHOSEN}
     try:
         return compare(X, y, cv=SAMPLE_FOLDS, settings=candidates, **shared)
     except ValueError:  # such as one class only in the sample, or a range that does not hold
@@ -176,7 +176,7 @@ def _as_options(params: Settings) -> dict[str, str]:
     said = {}
     if params.get("passes", 1) != 1:
         said["passes"] = str(params["passes"])
-    for name in ("class_weight", "bins"):
+    for name in ("class_weight", "bins", "interactions"):
         if params.get(name) is not None:
             said[name] = str(params[name])
     return said
@@ -184,7 +184,7 @@ def _as_options(params: Settings) -> dict[str, str]:
 
 def _chosen_settings(clf: SEFRClassifier) -> Fields:
     known = clf.get_params()
-    return {name: known[name] for name in ("passes", "class_weight", "bins") if name in known}
+    return {name: known[name] for name in CHOSEN}
 
 
 def _say_next(screen: Screen, training: Training, path: str) -> None:

@@ -7,6 +7,7 @@ from .normal import Normal
 from .quantise import Quantised, quantise
 from .simulate import Simulation, simulate
 from .state import StateError, merge_states, read_state, write_state
+from .tables import QuantisedTable
 from .twin import Loss, Twin
 from .windows import window_names, windows
 
@@ -18,6 +19,7 @@ __all__ = [
     "Loss",
     "Normal",
     "Quantised",
+    "QuantisedTable",
     "Simulation",
     "StateError",
     "ToolMissingError",

@@ -1,8 +1,7 @@
 """Write a trained model as C: a header, a complete Arduino sketch, or code with the weights in it.
 
-Model -> Quantised -> text. The text holds integers, and floats that read back to the same bits; nothing is
-rounded on
-the way.
+Model -> Quantised (with bins: QuantisedTable) -> text. The text holds integers; nothing is rounded on the
+way.
 """
 
 from __future__ import annotations
@@ -27,6 +26,8 @@ from ..classifier import SEFRClassifier
 from .names import c_text, distinct, identifier, word
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
 from .state import MAX_RECORDS, id_of, pack_state
+from .table_code import table_context
+from .tables import QuantisedTable
 from .windows import FEATURES, check_window
 
 TARGETS = ("c", "arduino", "generated")
@@ -63,6 +64,7 @@ def export(
     sum_bits: int = 16,
     eeprom: int = UNO_EEPROM,
     window: tuple[int, int] | None = None,
+    margin: int = 0,
 ) -> Path:
     """Write a trained model for a board; return the file or, for a sketch, the folder.
 
@@ -82,7 +84,7 @@ def export(
         Of the header or sketch and of its functions; made a C identifier that is free (``sefr`` and words of
         the language get ``model_`` before them).
     weights : {"int8", "int16"}
-        Size of a weight.
+        Size of a weight; with bins, of an entry of the table.
     input : {"uint8", "int16", "int32", "float"}, default=None
         Type of the raw values; None chooses (see ``quantise``).
     learn : bool
@@ -94,6 +96,9 @@ def export(
     window : (length, hop), default=None
         Only for "arduino": the model was trained on ``windows(signal, length, hop)``; the sketch samples the
         axes and makes the same features of them.
+    margin : int
+        "Don't know" where an answer leads by less; ``Twin.margin`` chooses it. The function that classifies
+        returns ``NAME_UNKNOWN`` then, and a sketch says so. 0: there is always an answer.
 
     Examples
     --------
@@ -113,8 +118,11 @@ def export(
         raise ValueError(f"sum_bits must be 16 or 32, not {sum_bits!r}")
     q = quantise(clf, weights, input)
     name = identifier(name)
-    context = _context(q, name) | {"window": _window(q, target, window)}
+    context = _context(q, name) | {"window": _window(q, target, window)} | _margin(q, margin)
     directory = Path(directory)
+    if isinstance(q, QuantisedTable):
+        return _export_table(q, context, target, directory, learn=learn)
+    context |= _linear(q)
     if target == "arduino":
         _check_library(q)
         if learn:
@@ -137,50 +145,68 @@ def export(
     return _write_file(directory / f"{name}.h", f"{'c' if target == 'c' else 'generated'}.h.j2", context)
 
 
-def _context(q: Quantised, name: str) -> Fields:
-    m, mapping = q.n_features, q.mapping
-    exponents = mapping.low if mapping.exponents is None else mapping.exponents
-    columns = (mapping.low, mapping.ranges, mapping.factors, exponents)
+def _export_table(q: QuantisedTable, context: Fields, target: str, directory: Path, *, learn: bool) -> Path:
+    if learn:
+        raise ValueError(
+            "a board that goes on learning cuts bytes by their top bits (SEFR_BINS), elsewhere than this "
+            "model: export with learn=False, or let the board learn from nothing"
+        )
+    name = context["name"]
+    context |= table_context(q, branches=target == "generated")
+    if context["table_bytes"] >= 1 << 16:
+        context["index_type"] = "uint32_t"
+    directory.mkdir(parents=True, exist_ok=True)
+    if target == "arduino":
+        return _write_sketch(q, context, directory / name, learn=False, sum_bits=16)
+    return _write_file(directory / f"{name}.h", "table.h.j2", context)
+
+
+def _context(q: Quantised | QuantisedTable, name: str) -> Fields:
+    """Return what the templates of every kind of model need."""
+    m, rows = q.n_features, len(q.bias)
+    bits = f"int{q.weight_bits}"
     return {
         "q": q,
-        "map": mapping,
-        "maps": zip(*(column.tolist() for column in columns), strict=True),
         "m": m,
-        "turns": m // 2 if m % 2 == 0 else m,  # of the loop in assembly that maps integers
         "name": name,
         "NAME": name.upper(),
         "version": version("sefr-learn"),
+        "kept": f"a table of {bits} entries" if isinstance(q, QuantisedTable) else f"{bits} weights",
         "labels": [c_text(label) for label in q.classes],
         "features": [c_text(feature) for feature in q.feature_names or ()][:SHOWN],
-        "clear": [_literal(value, q.wide) for value in _clear(q)],
+        "clear": [_literal(value, q.wide) for value in q.clear],
         "classes": distinct(f"is_{word(label) or 'class'}" for label in q.classes),
-        "rows": len(q.weights),
+        "rows": rows,
         "value_type": VALUE_TYPES[q.input],
-        "index_type": "uint16_t" if m * len(q.weights) < 1 << 16 else "uint32_t",
+        "index_type": "uint16_t" if m * rows < 1 << 16 else "uint32_t",
         "score_type": "int64_t" if q.wide else "int32_t",
-        "product_type": "int16_t" if q.weight_bits == 8 else "int32_t",  # 127 * 255 < 2**15
         "weight_load": "U8" if q.weight_bits == 8 else "16",
         "biases": [_literal(value, q.wide) for value in q.bias],
         "lines": _lines,
         "integers": lambda values: map(str, np.asarray(values).tolist()),
-        "floats": lambda values: map(float_literal, values),
+    }
+
+
+def _linear(q: Quantised) -> Fields:
+    """Return what the templates of weights need beside that."""
+    m, mapping = q.n_features, q.mapping
+    exponents = mapping.low if mapping.exponents is None else mapping.exponents
+    columns = (mapping.low, mapping.ranges, mapping.factors, exponents)
+    return {
+        "map": mapping,
+        "maps": zip(*(column.tolist() for column in columns), strict=True),
+        "turns": m // 2 if m % 2 == 0 else m,  # of the loop in assembly that maps integers
+        "eights": m // 8,  # of the one that adds products
+        "product_type": "int16_t" if q.weight_bits == 8 else "int32_t",  # 127 * 255 < 2**15
         "carry": lambda weight: "adc" if weight > 0 else "sbc",
     }
 
 
-def _clear(q: Quantised) -> list[int]:
-    """Return by how much the mean record of each class leads; 1 where it does not."""
-    means = np.floor(q.sums / np.maximum(q.counts, 1)[:, None]).astype(np.int64)
-    scores = means @ q.weights.T.astype(np.int64)
-    result = []
-    for label, row in enumerate(scores.tolist()):
-        totals = [value + bias for value, bias in zip(row, q.bias, strict=True)]
-        if len(totals) == 1:
-            lead = totals[0] if label else -totals[0]
-        else:
-            lead = (totals[label] - max(totals[:label] + totals[label + 1 :])) // 2
-        result.append(max(lead, 1))
-    return result
+def _margin(q: Quantised | QuantisedTable, margin: int) -> Fields:
+    limit = (1 << (63 if q.wide else 31)) - 1
+    if isinstance(margin, bool) or not isinstance(margin, int | np.integer) or not 0 <= margin <= limit:
+        raise ValueError(f"margin must be a whole number from 0 to {limit}, not {margin!r}")
+    return {"margin": int(margin), "margin_literal": _literal(int(margin), q.wide)}
 
 
 def _literal(value: int, wide: bool) -> str:
@@ -188,14 +214,6 @@ def _literal(value: int, wide: bool) -> str:
     suffix = "LL" if wide else "L"
     lowest = -(1 << (63 if wide else 31))
     return f"(-{-(value + 1)}{suffix} - 1)" if value == lowest else f"{value}{suffix}"
-
-
-def float_literal(value: np.float32) -> str:
-    """Return the shortest decimal that reads back to the same float."""
-    text = np.format_float_scientific(np.float32(value), unique=True, trim="0")
-    if np.float32(text) != np.float32(value):
-        raise AssertionError(f"{text} does not read back to {value!r}")
-    return f"{text}f"
 
 
 def _lines(texts: Iterable[str]) -> str:
@@ -249,7 +267,9 @@ def _write_file(path: Path, template: str, context: Fields) -> Path:
     return path
 
 
-def _window(q: Quantised, target: str, window: tuple[int, int] | None) -> dict[str, int] | None:
+def _window(
+    q: Quantised | QuantisedTable, target: str, window: tuple[int, int] | None
+) -> dict[str, int] | None:
     if window is None:
         return None
     axes, rest = divmod(q.n_features, len(FEATURES))
@@ -289,13 +309,16 @@ def _learning(q: Quantised, sum_bits: int, eeprom: int) -> Fields:
     return {"state": np.frombuffer(state, np.uint8), "state_note": note, "model_id": id_of(state)}
 
 
-def _write_sketch(q: Quantised, context: Fields, path: Path, learn: bool, sum_bits: int) -> Path:
+def _write_sketch(
+    q: Quantised | QuantisedTable, context: Fields, path: Path, learn: bool, sum_bits: int
+) -> Path:
     fresh = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
-        name = context["name"]
-        _render("learning.h.j2" if learn else "fixed.h.j2", context, fresh / f"{name}.h")
+        name, table = context["name"], isinstance(q, QuantisedTable)
+        header = "table_sketch.h.j2" if table else "learning.h.j2" if learn else "fixed.h.j2"
+        _render(header, context, fresh / f"{name}.h")
         _render("sensors.ino.j2", context | {"learn": learn}, fresh / f"{name}.ino")
-        _copy_library(fresh / "src" / "sefr", q.weight_bits, sum_bits if learn else 16)
+        _copy_library(fresh / "src" / "sefr", 8 if table else q.weight_bits, sum_bits if learn else 16)
         about = {
             "name": name,
             "input": q.input,
@@ -303,7 +326,7 @@ def _write_sketch(q: Quantised, context: Fields, path: Path, learn: bool, sum_bi
             "classes": q.classes.tolist(),
             "learn": learn,
         }
-        if learn:
+        if learn and isinstance(q, Quantised):
             low, high = (
                 (q.low, q.high)
                 if q.input != "uint8"

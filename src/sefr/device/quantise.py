@@ -1,9 +1,8 @@
 """A trained model in the board's integers: bytes in, int8 or int16 weights, an integer bias.
 
 The weights are not computed here but by the device library itself (``_twin.solve``), from the model's
-Summary turned
-into sums of bytes; so a model trained on the host and one trained on a board follow one definition, that of
-sefr.h.
+Summary turned into sums of bytes; so a model trained on the host and one trained on a board follow one
+definition, that of sefr.h. A model with bins is a table instead: see ``tables``.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._rows.ranges import known_ranges
 from .._system.types import Array, Foreign
@@ -23,8 +22,9 @@ from .._weights.solve import means, scaling_of
 from ..classifier import SEFRClassifier
 from . import _twin
 from .mapping import Mapping, float_bytes, float_mapping, integer_mapping, not_held
+from .raw_values import INPUTS, checked_values, raw_values
+from .tables import QuantisedTable, quantise_table
 
-INPUTS = ("uint8", "int16", "int32", "float")
 WEIGHT_BITS = {"int8": 8, "int16": 16}
 MAX_CLASSES = 254
 MAX_RECORDS = 1 << 24  # SEFR_MAX_RECORDS with 32-bit sums
@@ -93,20 +93,10 @@ class Quantised:
 
     def bytes_of(self, X: Foreign) -> Bytes:
         """Return raw values as the bytes the board makes of them, or say which value it cannot take."""
-        X = check_array(X, accept_sparse=False, dtype=np.float64, ensure_all_finite=True)
-        if X.shape[1] != self.n_features:
-            raise ValueError(f"X has {X.shape[1]} features, but the model has {self.n_features}")
+        X = checked_values(X, self.input, self.n_features)
         out = np.empty(X.shape, np.uint8)
         if self.input == "float":
             return float_bytes(np.ascontiguousarray(X, np.float32), self.mapping)
-        limits = np.iinfo(np.dtype(self.input))
-        bad = (np.floor(X) != X) | (limits.min > X) | (limits.max < X)
-        if bad.any():
-            row, column = np.argwhere(bad)[0]
-            raise ValueError(
-                f"row {row}, feature {column}: {X[row, column]:g} is not a value of the board's input type "
-                f"{self.input} ({limits.min} to {limits.max}); choose another with input=..."
-            )
         if self.input == "uint8":
             out[:] = X
             return out
@@ -116,25 +106,57 @@ class Quantised:
 
     def raw_of(self, X: Foreign) -> Array:
         """Return raw values in the type the board reads."""
-        return np.ascontiguousarray(X, np.dtype("<f4") if self.input == "float" else f"<{_CODES[self.input]}")
+        self.bytes_of(X)  # says which value does not fit
+        return raw_values(X, self.input)
+
+    takes_missing = False
+
+    def scores(self, X: Foreign) -> NDArray[np.int64]:
+        """Return the board's scores of raw values, (n, 1) for two classes or (n, K), to the bit."""
+        records, weights = self.bytes_of(X).astype(np.int64), self.weights.astype(np.int64)
+        result: NDArray[np.int64] = records @ weights.T + np.array(self.bias, np.int64)
+        return result
+
+    def answers(self, X: Foreign) -> Bytes:
+        """Return the numbers of the classes that the board answers, by the device library itself."""
+        records = np.ascontiguousarray(self.bytes_of(X))
+        answers = np.empty(len(records), np.uint8)
+        weights = np.ascontiguousarray(self.weights, np.int16 if self.wide else np.int8)
+        bias = np.array(self.bias, np.int64 if self.wide else np.int32)
+        _twin.classify(
+            16 if self.wide else 8, self.n_features, len(self.classes), weights, bias, records, answers
+        )
+        return answers
+
+    @property
+    def clear(self) -> tuple[int, ...]:
+        """By how much the mean record of each class leads; 1 where it does not."""
+        means = np.floor(self.sums / np.maximum(self.counts, 1)[:, None]).astype(np.int64)
+        result = []
+        for label, row in enumerate((means @ self.weights.T.astype(np.int64)).tolist()):
+            totals = [value + bias for value, bias in zip(row, self.bias, strict=True)]
+            if len(totals) == 1:
+                lead = totals[0] if label else -totals[0]
+            else:
+                lead = totals[label] - max(totals[:label] + totals[label + 1 :])
+            result.append(max(lead, 1))
+        return tuple(result)
 
 
-_CODES = {"uint8": "u1", "int16": "i2", "int32": "i4"}
-
-
-def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = None) -> Quantised:
-    """Turn a trained classifier into the board's integers.
+def quantise(
+    clf: SEFRClassifier, weights: str = "int8", input: str | None = None
+) -> Quantised | QuantisedTable:
+    """Turn a trained classifier into the board's integers; one with bins into a ``QuantisedTable``.
 
     Parameters
     ----------
     clf : SEFRClassifier
         Trained. Its epsilon must be small (at most 1e-4): a board divides exactly and has none.
     weights : {"int8", "int16"}
-        Size of a weight.
+        Size of a weight; with bins, of an entry of the table.
     input : {"uint8", "int16", "int32", "float"}, default=None
         Type of the raw values on the board. None chooses the smallest integer type if everything learned is
-        whole,
-        else float.
+        whole, else float. With bins, edges tell: int16 or int32 if all are whole numbers, else float.
 
     Examples
     --------
@@ -155,13 +177,10 @@ def quantise(clf: SEFRClassifier, weights: str = "int8", input: str | None = Non
             f"a board has no epsilon; at most {MAX_EPSILON:g} can be neglected, not {clf.epsilon:g}"
         )
     summary = clf.summary_
-    if summary.coder is not None:
-        raise ValueError(
-            "a model with bins is not written for boards yet; a board learns bins itself (SEFR_BINS), "
-            "and read_state brings home what it counted"
-        )
     if not 2 <= len(clf.classes_) <= MAX_CLASSES:
         raise ValueError(f"a board knows 2 to {MAX_CLASSES} classes, not {len(clf.classes_)}")
+    if summary.coder is not None:
+        return quantise_table(clf, WEIGHT_BITS[weights], input)
     low: Array
     high: Array
     low, high = _raw_range(clf)

@@ -16,7 +16,8 @@ from .._system.types import Array
 from ..classifier import SEFRClassifier
 from .board import BOARDS, HERE, Board
 from .export import export
-from .quantise import INPUTS, quantise
+from .quantise import quantise
+from .raw_values import INPUTS
 
 
 @dataclass(frozen=True)
@@ -112,11 +113,11 @@ def simulate(
         records = _records(X, about["input"], about["features"])
         return _run(chosen, sketch, about["name"], records, np.array(about["classes"]), about["learn"])
     q = quantise(clf_or_sketch, weights, input)
-    q.bytes_of(X)  # says which value does not fit
+    records = q.raw_of(X)  # says which value does not fit
     with tempfile.TemporaryDirectory(prefix="sefr-simulate-") as name:
         path = export(clf_or_sketch, target, name, name="model", weights=weights, input=input)
         folder = path if target == "arduino" else path.parent
-        return _run(chosen, folder, "model", q.raw_of(X), q.classes, learn=False)
+        return _run(chosen, folder, "model", records, q.classes, learn=False)
 
 
 def _records(X: ArrayLike, kind: str, features: int) -> Array:

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._system.types import Array
 from ..classifier import SEFRClassifier
-from . import _twin
 from .quantise import quantise
 
 
@@ -55,8 +54,8 @@ class Twin:
 
     Attributes
     ----------
-    quantised : Quantised
-        Weights, bias and ranges, as they are exported.
+    quantised : Quantised or QuantisedTable
+        Weights, bias and ranges, or the table of a model with bins, as they are exported.
 
     Examples
     --------
@@ -75,25 +74,12 @@ class Twin:
 
     def predict(self, X: ArrayLike) -> Array:
         """Return what the board answers to raw values (n, m), to the bit."""
-        q = self.quantised
-        records = np.ascontiguousarray(q.bytes_of(X))
-        answers = np.empty(len(records), np.uint8)
-        weights, bias = np.ascontiguousarray(q.weights), np.array(q.bias, np.int64)
-        if q.wide:
-            weights = weights.astype(np.int16)
-        else:
-            bias = bias.astype(np.int32)
-        bits = 16 if q.wide else 8
-        _twin.classify(bits, q.n_features, len(q.classes), weights, bias, records, answers)
-        result: Array = q.classes[answers]
+        result: Array = self.quantised.classes[self.quantised.answers(X)]
         return result
 
     def scores(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the board's scores of raw values, (n, 1) for two classes or (n, K), to the bit."""
-        q = self.quantised
-        records, weights = q.bytes_of(X).astype(np.int64), q.weights.astype(np.int64)
-        result: NDArray[np.int64] = records @ weights.T + np.array(q.bias, np.int64)
-        return result
+        return self.quantised.scores(X)
 
     def leads(self, X: ArrayLike) -> NDArray[np.uint64]:
         """Return how far each answer leads: the size of the score, or the highest score less the next.

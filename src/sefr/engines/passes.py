@@ -189,6 +189,8 @@ def fit_partitions(clf: SEFRClassifier, partitions: Partitions, columns: Columns
 
 def _cut(clf: SEFRClassifier, engine: str) -> Cut | None:
     """Return how features are to be cut; None if they are not."""
+    if clf.interactions is not None:
+        raise EngineError(f"{engine}: interactions need rows in this process: use fit or fit_batches")
     cut = Cut.of(clf.bins, clf.scale, clf.missing)
     if cut is not None and cut.given:
         raise EngineError(

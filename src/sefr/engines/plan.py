@@ -161,6 +161,7 @@ def _lines(clf: SEFRClassifier, summary: Summary) -> tuple[tuple[Line, ...], Flo
 
 def _tables(coder: Coder, table: Floats) -> tuple[Steps | Choice, ...]:
     """Return the constants of a model with bins."""
+    coder.refuse_ferns("SQL")
     shapes: list[Steps | Choice] = []
     for j, part in enumerate(coder.parts):
         own = table[:, coder.offsets[j] : coder.offsets[j + 1]]

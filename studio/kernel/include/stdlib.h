@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 void *malloc(size_t n);
+void *aligned_alloc(size_t alignment, size_t n);
 void *calloc(size_t n, size_t size);
 void free(void *pointer);
 

@@ -38,11 +38,19 @@ def categories_of(X: Rows) -> dict[int, Categories]:
     Those that a pandas or Polars type declares, else those that occur, sorted. Of more than
     ``MOST_CATEGORIES`` the most frequent are kept; the others share the cell of unknown values.
     """
+    if nw.dependencies.is_pandas_dataframe(X):
+        return {
+            j: Categories(dtype.categories)
+            if len(dtype.categories) <= MOST_CATEGORIES
+            else _categories(nw.from_native(X.iloc[:, j], series_only=True))
+            for j, dtype in enumerate(X.dtypes)
+            if dtype.name == "category"
+        }
     if not nw.dependencies.is_into_dataframe(X):
         return {}
     frame = nw.from_native(X, eager_only=True)
     return {
-        j: _categories(frame[name])
+        j: _categories(frame.get_column(name))
         for j, (name, dtype) in enumerate(frame.schema.items())
         if is_categorical(dtype)
     }
@@ -71,6 +79,11 @@ def category_codes(series: Foreign, categories: Categories) -> NDArray[np.float6
     """Return the number of each value among the categories, their count for an unknown one, NaN for none."""
     place: dict[Foreign, float] = {value: float(code) for code, value in enumerate(categories)}
     unknown = float(len(categories))
+    native = series.to_native() if isinstance(series, nw.Series) else series
+    if nw.dependencies.is_pandas_series(native) and native.dtype.name == "category":  # numbers already
+        known = [place.get(value, unknown) for value in native.cat.categories]
+        return np.asarray(np.array([*known, np.nan])[native.cat.codes.to_numpy()])
+    series = nw.from_native(native, series_only=True)
     return np.array(
         [
             np.nan if value is None or value != value else place.get(value, unknown)

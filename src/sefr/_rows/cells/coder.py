@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..._system.types import Floats, Foreign
 from ..._system.value import Value
 from .categories import MOST_CATEGORIES, Categories
+from .ferns import Ferns
 
 Places = NDArray[np.int64]
 
@@ -25,16 +26,18 @@ class Coder(Value):
 
     A value lies in the cell whose number is the count of edges at or below it. A feature with categories has
     them in ``categories``; its values are numbers of categories and its edges lie between these. With
-    ``missing``, the last cell of a feature is for values that are missing.
+    ``missing``, the last cell of a feature is for values that are missing. Cells come in columns: those of a
+    feature each, then those of the ``ferns``.
     """
 
     edges: Floats
     starts: Places
     missing: bool
     categories: Mapping[int, Categories]
+    ferns: Ferns | None = None
 
     @classmethod
-    def of(cls, parts: Sequence[Floats | Categories], *, missing: bool) -> Coder:
+    def of(cls, parts: Sequence[Floats | Categories], *, missing: bool, ferns: Ferns | None = None) -> Coder:
         """Make a coder of the edges, or of the categories, of each feature."""
         edges = [
             np.arange(len(part)) + 0.5 if isinstance(part, Categories) else np.asarray(part, dtype=np.float64)
@@ -42,7 +45,7 @@ class Coder(Value):
         ]
         starts = np.concatenate([[0], np.cumsum([len(own) for own in edges])]).astype(np.int64)
         named = {j: part for j, part in enumerate(parts) if isinstance(part, Categories)}
-        return cls(np.concatenate([*edges, np.empty(0)]), starts, missing, named)
+        return cls(np.concatenate([*edges, np.empty(0)]), starts, missing, named, ferns)
 
     @property
     def n_features(self) -> int:
@@ -51,18 +54,61 @@ class Coder(Value):
 
     @cached_property
     def offsets(self) -> Places:
-        """The first cell of each feature, and the number of cells (m + 1,)."""
-        return self.starts + np.arange(len(self.starts)) * (2 if self.missing else 1)
+        """The first cell of each column, and the number of cells (columns + 1,)."""
+        own = self.starts + np.arange(len(self.starts)) * (2 if self.missing else 1)
+        if self.ferns is None:
+            return own
+        return np.concatenate([own, own[-1] + np.cumsum(self.ferns.sizes)])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of cells: of features and of ferns."""
+        return len(self.offsets) - 1
 
     @property
     def n_cells(self) -> int:
-        """Number of cells of all features."""
+        """Number of cells of all columns."""
         return int(self.offsets[-1])
 
     @cached_property
-    def feature_of(self) -> Places:
-        """The feature that each cell belongs to (cells,)."""
-        return np.repeat(np.arange(self.n_features), np.diff(self.offsets))
+    def column_of(self) -> Places:
+        """The column that each cell belongs to (cells,)."""
+        return np.repeat(np.arange(self.n_columns), np.diff(self.offsets))
+
+    @cached_property
+    def unordered(self) -> NDArray[np.bool_]:
+        """Whether the cells of a column have no order (columns,): those of categories and of ferns."""
+        found = np.ones(self.n_columns, dtype=bool)
+        found[: self.n_features] = False
+        found[list(self.categories)] = True
+        return found
+
+    @cached_property
+    def operands(self) -> tuple[Floats, Places, bool, Places | None, NDArray[np.int32] | None]:
+        """Edges, starts, missing, ferns and comparisons as the kernels take them."""
+        own = (self.edges, self.starts, self.missing)
+        if self.ferns is None:
+            return (*own, None, None)
+        equal = self.unordered[self.ferns.features]
+        return (*own, self.ferns.starts, np.column_stack([self.ferns.features, self.ferns.bounds, equal]))
+
+    @cached_property
+    def coded_starts(self) -> Places:
+        """What stands for ``starts`` where all columns, ferns too, are cells already; none is for missing."""
+        return self.offsets - np.arange(len(self.offsets))
+
+    @cached_property
+    def feature_sets(self) -> list[tuple[int, ...]]:
+        """The sets of features that scores are sums over: each feature, then what ferns look at together."""
+        single = [(j,) for j in range(self.n_features)]
+        return list(dict.fromkeys([*single, *(self.ferns.feature_sets if self.ferns else ())]))
+
+    @cached_property
+    def set_of(self) -> Places:
+        """The set of features that each column belongs to, by its number (columns,)."""
+        number = {own: at for at, own in enumerate(self.feature_sets)}
+        ferns = [number[own] for own in self.ferns.feature_sets] if self.ferns else []
+        return np.array([*range(self.n_features), *ferns], dtype=np.int64)
 
     @cached_property
     def parts(self) -> list[Floats | Categories]:
@@ -80,6 +126,7 @@ class Coder(Value):
             and np.array_equal(self.starts, other.starts)
             and np.array_equal(self.edges, other.edges)
             and dict(self.categories) == dict(other.categories)
+            and self.ferns == other.ferns
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -95,13 +142,29 @@ class Coder(Value):
         return None
 
     def code(self, values: Floats) -> NDArray[np.uint8]:
-        """Return the cells of values (n, m) in float64; what is missing has cell 0 without a cell for it."""
+        """Return the cells of values (n, m) in float64, by column; NaN has 0 without a cell for it."""
         cells = np.empty(values.shape, dtype=np.uint8)
         for j, (start, end) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
             cells[:, j] = np.searchsorted(self.edges[start:end], values[:, j], side="right")
             gone = np.isnan(values[:, j])
             cells[gone, j] = end - start + 1 if self.missing else 0
-        return cells
+        if self.ferns is None:
+            return cells
+        return np.hstack([cells, self.ferns.code(cells, equal=self.unordered[: self.n_features])])
+
+    def by_set(self, by_column: Floats) -> Floats:
+        """Return parts (..., columns) added up over each set of features (..., sets)."""
+        if self.ferns is None:
+            return by_column
+        out = np.zeros((*by_column.shape[:-1], len(self.feature_sets)))
+        for column, number in enumerate(self.set_of):
+            out[..., number] += by_column[..., column]
+        return out
+
+    def refuse_ferns(self, what: str) -> None:
+        """Raise an error where the coder has ferns, which ``what`` does not know."""
+        if self.ferns is not None:
+            raise ValueError(f"{what} does not know interactions yet: train with interactions=None")
 
 
 def check_bins(bins: Foreign) -> None:
@@ -140,7 +203,7 @@ def _check_part(part: Foreign, feature: int) -> None:
 
 
 def given_coder(bins: Sequence[Foreign], n_features: int, *, missing: bool) -> Coder:
-    """Return the coder of edges that were given for every feature."""
+    """Return the coder of edges that were given for every feature, without ferns."""
     check_bins(bins)
     if len(bins) != n_features:
         raise ValueError(f"bins has edges for {len(bins)} features, but X has {n_features}")

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from ... import _native
-from ..._system.types import Floats, Foreign, Indices
+from ..._system.types import Floats, Foreign, Indices, Settings
 from ..labelled import Labelled
 from ..matrix import Matrix
 from ..ranges import known_ranges
 from .categories import Categories
 from .coder import MOST_CELLS, Coder, check_bins, given_coder
+from .ferns import check_interactions, given_ferns
+from .grow import grow_ferns
 
 # Rows whose quantiles are the edges. Of 32 bins each has 256 rows of the sample: its share is known to 6 %.
 SAMPLE_ROWS = 1 << 13
 FEWEST_ROWS = 512
+# Rows that the comparisons of ferns are chosen on.
+FERN_ROWS = 1 << 12
 SAMPLE_CELLS = 1 << 24
 # Values that are sorted at a time.
 SORTED_CELLS = 1 << 22
@@ -31,11 +36,17 @@ class Cut(NamedTuple):
     bins: Foreign
     scale: Foreign
     missing: str
+    interactions: Foreign = None
 
     @classmethod
-    def of(cls, bins: Foreign, scale: Foreign, missing: str) -> Cut | None:
+    def of(cls, bins: Foreign, scale: Foreign, missing: str, interactions: Foreign = None) -> Cut | None:
         """Return the settings, or None where features are not cut."""
-        return None if bins is None else cls(bins, scale, missing)
+        return None if bins is None else cls(bins, scale, missing, interactions)
+
+    @classmethod
+    def of_settings(cls, settings: Settings) -> Cut | None:
+        """Return those among the settings of a model that say how features are cut, or None."""
+        return cls.of(*(settings.get(name) for name in cls._fields))  # type: ignore[arg-type]
 
     @property
     def given(self) -> dict[int, Categories] | None:
@@ -46,12 +57,25 @@ class Cut(NamedTuple):
 
     @property
     def fixed(self) -> bool:
-        """Whether the rows have no say in where the edges lie."""
-        return not isinstance(self.bins, int | np.integer) or not isinstance(self.scale, str | None)
+        """Whether the rows have no say in the cells."""
+        edges = not isinstance(self.bins, int | np.integer) or not isinstance(self.scale, str | None)
+        return edges and not isinstance(self.interactions, int | np.integer)
 
 
 def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) -> Coder:
-    """Return where the features of rows are cut; a feature with categories has a cell for each."""
+    """Return what the rows are counted into: cells of features, and of ferns where there are interactions."""
+    coder = _learn_edges(rows, cut, categories)
+    if cut.interactions is None:
+        return coder
+    check_interactions(cut.interactions, cut.bins)
+    if not isinstance(cut.interactions, int | np.integer):
+        return replace(coder, ferns=given_ferns(cut.interactions, np.diff(coder.offsets)))
+    at, weights = sample_of_values(rows, FERN_ROWS)
+    sample = Labelled(rows.matrix.take(at), rows.classes, rows.codes[at], weights)
+    return replace(coder, ferns=grow_ferns(sample, coder, int(cut.interactions)))
+
+
+def _learn_edges(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) -> Coder:
     matrix = rows.matrix
     missing = cut.missing == "ignore"
     if not isinstance(cut.bins, int | np.integer):
@@ -73,8 +97,8 @@ def equal_edges(low: Floats, high: Floats, most: int) -> list[Floats]:
     return [np.unique(low[j] + (high[j] - low[j]) * part) for j in range(len(low))]
 
 
-def sample_of_values(rows: Labelled) -> tuple[Indices, Floats | None]:
-    """Return the rows that edges are taken from, and their weights: all that count, or some, by weight.
+def sample_of_values(rows: Labelled, rows_at_most: int = SAMPLE_ROWS) -> tuple[Indices, Floats | None]:
+    """Return the rows that cells are learned from, and their weights: all that count, or some, by weight.
 
     Some are spread with a step that is never even, so that no period of the rows meets it.
     """
@@ -82,7 +106,7 @@ def sample_of_values(rows: Labelled) -> tuple[Indices, Floats | None]:
     if rows.weights is not None:
         live &= rows.weights > 0
     at = np.flatnonzero(live)
-    most = int(np.clip(SAMPLE_CELLS // rows.matrix.shape[1], FEWEST_ROWS, SAMPLE_ROWS))
+    most = int(np.clip(SAMPLE_CELLS // rows.matrix.shape[1], FEWEST_ROWS, rows_at_most))
     if len(at) <= most:
         return at, None if rows.weights is None else rows.weights[at]
     places = (np.arange(most) + np.arange(most) * GOLDEN % 1) / most

@@ -34,7 +34,7 @@ def code_matrix(matrix: Matrix, coder: Coder) -> Matrix:
     """Return rows seen through a coder; as they are where they are so already."""
     if matrix.coder is not None:
         return matrix
-    if isinstance(matrix, Sparse):
+    if isinstance(matrix, Sparse) and coder.ferns is None:  # ferns ask for the cells of 0 too
         return SparseCells(matrix, coder)
     return Cells(matrix, coder)
 
@@ -56,15 +56,11 @@ class Cells(Matrix):
 
     @cached_property
     def cells(self) -> NDArray[np.uint8]:
-        """The cell of every value within its feature (n, m): coded once, for all passes."""
-        cells = np.empty(self.matrix.shape, dtype=np.uint8)
+        """The cell of every value and fern within its column (n, columns): coded once, for all passes."""
+        cells = np.empty((self.shape[0], self.coder.n_columns), dtype=np.uint8)
         for rows, values in self._operands():
-            _native.code_cells(values, *self._cut, cells[rows], 1)
+            _native.code_cells(values, *self.coder.operands, cells[rows], 1)
         return cells
-
-    @property
-    def _cut(self) -> tuple[Floats, NDArray[np.int64], bool]:
-        return self.coder.edges, self.coder.starts, self.coder.missing
 
     def _operands(self, rows: Indices | None = None) -> Iterator[tuple[slice, Foreign]]:
         """Yield the values as the kernels read them, each part with its place."""
@@ -88,7 +84,7 @@ class Cells(Matrix):
     def _count(self, values: Foreign, groups: Grouping, n_threads: int) -> Raw:
         codes, weights, n_classes, n_folds = groups
         sums, counts = np.empty((n_classes * n_folds, self.shape[1])), np.empty(n_classes * n_folds)
-        finite = _native.count_cells(values, *self._cut, codes, weights, sums, counts, n_threads)
+        finite = _native.count_cells(values, *self.coder.operands, codes, weights, sums, counts, n_threads)
         low, high = np.zeros((n_folds, self.shape[1])), np.ones((n_folds, self.shape[1]))
         return Raw(sums, counts, low, high, None, finite)
 
@@ -98,16 +94,16 @@ class Cells(Matrix):
         """Return the sums of table entries; NaN for a row with a value that has no cell."""
         out = np.empty((self.shape[0] if rows is None else len(rows), len(coef)))
         if "cells" in self.__dict__:
-            cut = (None, self.coder.starts, self.coder.missing)
+            cut = (None, self.coder.coded_starts, False, None, None)
             _native.cell_scores(self.cells, *cut, coef, intercept, rows, out, n_threads)
             return out
         direct = isinstance(self.matrix, Columns) or (isinstance(self.matrix, Dense) and self.matrix.known)
         if direct:
             ((_, values),) = self._operands()
-            _native.cell_scores(values, *self._cut, coef, intercept, rows, out, n_threads)
+            _native.cell_scores(values, *self.coder.operands, coef, intercept, rows, out, n_threads)
             return out
         for place, values in self._operands(rows):
-            _native.cell_scores(values, *self._cut, coef, intercept, None, out[place], n_threads)
+            _native.cell_scores(values, *self.coder.operands, coef, intercept, None, out[place], n_threads)
         return out
 
     def gradient(
@@ -115,13 +111,14 @@ class Cells(Matrix):
     ) -> Gradient:
         """Return the loss of a table and its derivatives; ``standard`` is not used: cells are 0 and 1."""
         coef, intercept = np.empty(model.coef.shape), np.empty(len(model.coef))
-        cut = (self.coder.starts, self.coder.missing)
+        cut = (self.coder.coded_starts, False)
         loss = _native.gradient_cells(self.cells, *cut, *rows, *model, coef, intercept, n_threads)
         return Gradient(loss, coef, intercept)
 
     def block(self, rows: Index, columns: Index = slice(None)) -> Floats:
         """Return the cells of some rows, written out."""
-        cells = self.coder.code(self.matrix.block(rows))
+        coded = "cells" in self.__dict__
+        cells = self.cells[rows] if coded else self.coder.code(self.matrix.block(rows))
         out = np.zeros((len(cells), self.shape[1]))
         out[np.arange(len(cells))[:, None], self.coder.offsets[:-1] + cells] = 1
         return out[:, columns]
@@ -134,7 +131,10 @@ class Cells(Matrix):
 
     def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
         """Compare values; ``columns`` are cells, of whose features the values are compared."""
-        features = columns if isinstance(columns, slice) else np.unique(self.coder.feature_of[columns])
+        if isinstance(columns, slice):
+            return self.matrix.repeats(rows, columns)
+        features = np.unique(self.coder.column_of[columns])
+        features = features[features < self.coder.n_features]  # ferns follow from these
         return self.matrix.repeats(rows, features)
 
     def bad_cell(

@@ -1,14 +1,16 @@
-"""Edges and categories as lists and dictionaries of plain values, as JSON holds them."""
+"""Edges, categories and ferns as lists and dictionaries of plain values, as JSON holds them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..._system.types import Fields, Foreign
 from .categories import Categories
 from .coder import Coder, given_coder
+from .ferns import Comparison, check_interactions, given_ferns
 
 
 def plain_parts(parts: Sequence[Foreign]) -> list[Foreign]:
@@ -48,15 +50,28 @@ def _part(entry: Foreign, feature: int) -> Foreign:
 
 def plain_coder(coder: Coder) -> Fields:
     """Return a coder as a dictionary."""
-    return {"missing": coder.missing, "edges": plain_parts(coder.parts)}
+    ferns = None if coder.ferns is None else plain_interactions(coder.ferns.parts)
+    return {"missing": coder.missing, "edges": plain_parts(coder.parts), "interactions": ferns}
 
 
 def coder_of(plain: Foreign, n_features: int) -> Coder:
     """Return the coder that ``plain_coder`` was made of; ``ValueError`` for anything else."""
     if (
         not isinstance(plain, dict)
-        or set(plain) != {"missing", "edges"}
+        or set(plain) != {"missing", "edges", "interactions"}
         or type(plain["missing"]) is not bool
     ):
-        raise ValueError("bins must have edges, and whether missing values have a bin")
-    return given_coder(parts_of(plain["edges"]), n_features, missing=plain["missing"])
+        raise ValueError("bins must have edges, interactions, and whether missing values have a bin")
+    coder = given_coder(parts_of(plain["edges"]), n_features, missing=plain["missing"])
+    interactions = plain["interactions"]
+    if interactions is None:
+        return coder
+    if not isinstance(interactions, list) or not interactions:
+        raise ValueError("interactions must be null or a list")
+    check_interactions(interactions, coder)
+    return replace(coder, ferns=given_ferns(interactions, np.diff(coder.offsets)))
+
+
+def plain_interactions(parts: Sequence[Sequence[Comparison]]) -> list[list[list[int]]]:
+    """Return the comparisons of ferns as lists."""
+    return [[[int(feature), int(number)] for feature, number in part] for part in parts]

@@ -95,7 +95,7 @@ class SparseCells(Matrix):
     def _relative(self, model: LinearModel) -> LinearModel:
         """Return a table of what cells add beside the cell of 0 of their feature."""
         zero = model.coef[:, self.zero_cells]
-        return LinearModel(model.coef - zero[:, self.coder.feature_of], model.intercept + zero.sum(axis=1))
+        return LinearModel(model.coef - zero[:, self.coder.column_of], model.intercept + zero.sum(axis=1))
 
     def scores(
         self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1

@@ -112,6 +112,7 @@ class Matrix:
     coder: Coder | None = None  # where the columns are cells: what cut the features into them
     exact: bool  # no value needs more than float32's 24 bits or is an integer: sums do not round
     operands: tuple[Any, ...]  # how the kernels take the matrix
+    known = True  # the kernels know the type of its values
 
     @property
     def n_features(self) -> int:
@@ -122,6 +123,8 @@ class Matrix:
 
     def summarise(self, groups: Grouping, *, missing: bool = False, n_threads: int = 1) -> Raw:
         """Add up the rows in one pass."""
+        if not self.known:
+            return self.summarise_blocks(groups, missing=missing, n_threads=n_threads)
         codes, weights, n_classes, n_folds = groups
         n_features = self.shape[1]
         sums, counts = np.empty((n_classes * n_folds, n_features)), np.empty(n_classes * n_folds)
@@ -130,6 +133,10 @@ class Matrix:
         out = (sums, counts, low, high, present)
         finite = self.summarise_kernel(*self.operands, codes, weights, n_classes, *out, n_threads)
         return Raw(sums, counts, low, high, present, finite)
+
+    def summarise_blocks(self, groups: Grouping, *, missing: bool, n_threads: int) -> Raw:
+        """Add up the rows in blocks of a type that the kernels know."""
+        raise NotImplementedError
 
     def scores(
         self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1

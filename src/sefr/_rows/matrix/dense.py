@@ -43,9 +43,7 @@ class Dense(Matrix):
         self.known = array.dtype in KERNEL_TYPES
         self.exact = is_exact(array.dtype)
 
-    def summarise(self, groups: Grouping, *, missing: bool = False, n_threads: int = 1) -> Raw:
-        if self.known:
-            return super().summarise(groups, missing=missing, n_threads=n_threads)
+    def summarise_blocks(self, groups: Grouping, *, missing: bool, n_threads: int) -> Raw:
         parts = (
             Dense(block).summarise(groups.take(rows), missing=missing, n_threads=n_threads)
             for rows, block in self.blocks()

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from ... import _native
 from ..._rows.labelled import CodedRows
 from ..._rows.matrix import Gradient, LinearModel, WeightedRows
 from ..._system.types import Floats
@@ -28,8 +29,8 @@ MEMORY = 10
 MEMORY_CELLS = 1 << 26
 # Stop after two passes in a row that lower the loss by less than this part of it.
 STALLED = 1e-4
-NEWTON_STEPS = 25
-ENOUGH = 1e-4  # of the loss; the pass over all rows corrects what is left
+# The squared sine of the angle below which two directions are one: near it, rounding grows a millionfold.
+PARALLEL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,12 @@ class Sample:
         sums = residual.sum(axis=0)
         return Gradient(loss, coef if self.shift is None else coef - sums[:, None] * self.shift, sums)
 
-    def vectors(self, rows: NDArray[np.intp]) -> Floats:
-        """Return some of the rows as they are in the space."""
+    def products(self, rows: NDArray[np.intp]) -> Floats:
+        """Return the inner products of some of the rows as they are in the space."""
         some = self.rows[rows]
         some = some.toarray() if hasattr(some, "toarray") else some
-        return np.asarray(some if self.shift is None else some - self.shift) * self.unit
+        some = np.asarray(some if self.shift is None else some - self.shift) * self.unit
+        return np.asarray(some @ some.T, dtype=np.float64)
 
     @cached_property
     def squared_lengths(self) -> Floats:
@@ -108,10 +110,12 @@ class Penalty:
 
     def hessian(self, points: list[Floats]) -> Floats:
         """Return the second derivatives along some points (q, q)."""
-        gradients = np.array([self(point)[1] for point in points])
-        if self.prior_mean is not None:
-            gradients = gradients - self(np.zeros_like(points[0]))[1]  # the part that does not depend on them
-        return np.array([[gradient @ point for point in points] for gradient in gradients])
+        stacked = np.stack(points)
+        weights = stacked[:, : self.n_weights]
+        found = self.ridge * (weights @ weights.T)
+        if self.prior_precision is not None:
+            found += (stacked * self.prior_precision) @ stacked.T
+        return np.asarray(found)
 
 
 class RowSource(NamedTuple):
@@ -172,17 +176,21 @@ class Objective:
 
     def scores(self, points: list[Floats]) -> Floats:
         """Return the scores of the sample's rows at some points (q, S, R)."""
-        models = [self.model(point) for point in points]
-        scores = self.sample.scores(np.concatenate([model.coef for model in models]))
-        scores = scores.reshape(len(scores), len(points), -1)
-        intercepts = np.stack([model.intercept for model in models])
-        return np.ascontiguousarray(scores.transpose(1, 0, 2)) + intercepts[:, None]
+        n_weights, n_scores = self.penalty.n_weights, len(points[0]) - self.penalty.n_weights
+        stacked = np.stack(points)
+        model = self.space.model(
+            stacked[:, :n_weights].reshape(len(points) * n_scores, -1), stacked[:, n_weights:].ravel()
+        )
+        scores = self.sample.scores(model.coef) + model.intercept
+        by_point = scores.reshape(len(scores), len(points), n_scores).transpose(1, 0, 2)
+        return np.ascontiguousarray(by_point)
 
     def best_mixture(
         self, points: list[Floats], start: Floats, hessian: Floats, slope: Floats | None = None
     ) -> Floats:
-        """Return the best linear combination of some points: see ``_minimise_mixture``."""
-        shares = _minimise_mixture(self.scores(points), self.sample, start, hessian, slope)
+        """Return the best linear combination of some points: see ``_native.minimise_mixture``."""
+        shares, rows = np.empty(len(points)), (self.sample.codes, self.sample.weights)
+        _native.minimise_mixture(self.scores(points), *rows, hessian, start, slope, shares)
         return np.asarray(sum(share * point for share, point in zip(shares, points, strict=True)))
 
 
@@ -191,16 +199,13 @@ def minimise(
 ) -> Floats:
     """Return the best point found from ``trial`` on; the loss after each pass is added to ``curve``."""
     at = start
-    pairs: list[tuple[Floats, Floats]] = []
-    memory = int(np.clip(MEMORY_CELLS // max(1, len(trial)), 3, MEMORY))
+    pairs = _Pairs(len(trial))
     best = Evaluated(trial, np.inf, trial)
     stalled = 0
     while True:
         tried = objective(trial)
         if np.isfinite(at.loss):
-            step, change = tried.point - at.point, tried.gradient - at.gradient
-            if step @ change > 1e-10 * np.sqrt((step @ step) * (change @ change)):
-                pairs = [*pairs, (step, change)][-memory:]
+            pairs.add(tried.point - at.point, tried.gradient - at.gradient)
         gain = min(at.loss, best.loss) - tried.loss
         if tried.loss < best.loss:
             best = tried
@@ -212,72 +217,48 @@ def minimise(
         stalled = stalled + 1 if gain < STALLED * abs(best.loss) else 0
         if len(curve) >= limits.passes or stalled == 2:
             return best.point
-        direction = _direction(at.gradient, pairs)
+        direction = pairs.direction(at.gradient)
         if not direction @ at.gradient < 0:
             return best.point  # the gradient is 0
-        points = [at.point, direction, *(pair[0] for pair in pairs[-1:])]
+        last = pairs.steps[pairs.order[-1:]]
+        points = [at.point, direction, *(step for step in last if not _parallel(step, at.point))]
         slope = np.array([at.gradient @ point for point in points])
         trial = objective.best_mixture(
-            points, np.eye(len(points))[0], objective.penalty.hessian(points), slope
+            points, _FIRST[: len(points)], objective.penalty.hessian(points), slope
         )
 
 
-def _direction(gradient: Floats, pairs: list[tuple[Floats, Floats]]) -> Floats:
-    """Return the direction of L-BFGS, by its two loops over pairs of steps and changes of the gradient."""
-    q = -gradient
-    shares = []
-    for step, change in reversed(pairs):
-        share = (step @ q) / (step @ change)
-        shares.append(share)
-        q = q - share * change
-    if pairs:
-        step, change = pairs[-1]
-        q *= (step @ change) / (change @ change)
-    for (step, change), share in zip(pairs, reversed(shares), strict=True):
-        q = q + step * (share - (change @ q) / (step @ change))
-    return q
+_FIRST = np.eye(3)[0]
 
 
-def _minimise_mixture(
-    scores: Floats, sample: Sample | CellSample, start: Floats, hessian: Floats, slope: Floats | None
-) -> Floats:
-    """Return the a that minimises the loss of sum_i a_i scores_i + a·hessian·a / 2, by Newton's method.
+def _parallel(step: Floats, point: Floats) -> bool:
+    """Say whether a step leads where the point lies: as a third direction it would add rounding alone."""
+    along = (step @ point) ** 2
+    return bool(along >= (1 - PARALLEL) * (step @ step) * (point @ point))
 
-    ``scores`` (q, S, R). ``hessian`` (q, q) is that of the penalty. With ``slope`` (q,), the exact derivative
-    at ``start`` over all rows, the sample is trusted for the curvature alone: its own derivative is replaced.
-    """
-    size = np.sqrt(np.einsum("isr,isr->i", scores, scores) / len(sample.codes))
-    unit = 1 / np.where(size > 1e-150, size, 1.0)  # a point without scores has no size
-    scores = scores * unit[:, None, None]
-    hessian = hessian * np.outer(unit, unit)
-    a = begin = start / unit
-    value, gradient, curvature = _derivatives(scores, sample, a)
-    correction = np.zeros(len(a)) if slope is None else slope * unit - gradient - hessian @ a
 
-    def penalised(
-        at: Floats, loss: float, gradient: Floats, curvature: Floats
-    ) -> tuple[float, Floats, Floats]:
-        value = loss + at @ hessian @ at / 2 + correction @ (at - begin)
-        return float(value), gradient + hessian @ at + correction, curvature + hessian
+class _Pairs:
+    """The last steps and the changes of the gradient along them: what L-BFGS remembers."""
 
-    value, gradient, curvature = penalised(a, value, gradient, curvature)
-    for _ in range(NEWTON_STEPS):
-        ridge = 1e-10 * np.trace(curvature) / len(a) + 1e-300
-        step = np.linalg.solve(curvature + ridge * np.eye(len(a)), -gradient)
-        size = 1.0
-        while size > 1e-4:
-            at = a + size * step
-            found = penalised(at, *_derivatives(scores, sample, at))
-            if found[0] <= value + 1e-4 * size * (gradient @ step):
-                break
-            size /= 2
-        else:
-            break
-        a = at
-        gain, (value, gradient, curvature) = value - found[0], found
-        if gain <= ENOUGH * abs(value):
-            break
-    return np.asarray(a * unit)
+    def __init__(self, size: int) -> None:
+        self.most = int(np.clip(MEMORY_CELLS // max(1, size), 3, MEMORY))
+        self.steps, self.changes = np.empty((2, self.most, size))
+        self.order = np.empty(0, dtype=np.int64)  # where they lie, the oldest first
+
+    def add(self, step: Floats, change: Floats) -> None:
+        """Remember a step along which the gradient rises."""
+        if not step @ change > 1e-10 * np.sqrt((step @ step) * (change @ change)):
+            return
+        full = len(self.order) == self.most
+        place = int(self.order[0]) if full else len(self.order)
+        self.steps[place], self.changes[place] = step, change
+        self.order = np.append(self.order[1:] if full else self.order, place)
+
+    def direction(self, gradient: Floats) -> Floats:
+        """Return where to step from a point with this gradient."""
+        found = np.empty_like(gradient)
+        _native.find_direction(gradient, self.steps, self.changes, self.order, found)
+        return found
 
 
 def _loss(z: Floats, sample: Sample | CellSample) -> tuple[float, Floats]:
@@ -293,18 +274,3 @@ def _loss(z: Floats, sample: Sample | CellSample) -> tuple[float, Floats]:
     loss = float(weights @ (np.log(total) - own))
     probability /= total[:, None]
     return loss, probability
-
-
-def _derivatives(scores: Floats, sample: Sample | CellSample, a: Floats) -> tuple[float, Floats, Floats]:
-    """Return the loss of the combined scores, its gradient and its Hessian in ``a``."""
-    codes, weights = sample.codes, sample.weights
-    loss, probability = _loss(np.tensordot(a, scores, 1), sample)
-    if probability.shape[1] == 1:
-        p, basis = probability[:, 0], scores[:, :, 0]
-        gradient = basis @ (weights * (p - (codes == 1)))
-        return loss, gradient, (basis * (weights * p * (1 - p))) @ basis.T
-    mean = np.einsum("isr,sr->is", scores, probability)
-    gradient = (mean - scores[:, np.arange(len(codes)), codes]) @ weights
-    probability *= weights[:, None]
-    flat = scores.reshape(len(scores), -1)
-    return loss, gradient, (flat * probability.ravel()) @ flat.T - (mean * weights) @ mean.T

@@ -211,14 +211,13 @@ def _leave_one_out(objective: Objective, point: Floats, sampled: CodedRows) -> H
     """
     sample, scores = objective.sample, objective.scores([point])[0]
     rows = np.linspace(0, len(scores) - 1, min(len(scores), GRAM_ROWS)).astype(int)
-    some = sample.vectors(rows)
+    gram = sample.products(rows)
     weights = np.ones(len(scores)) if sampled.weights is None else sampled.weights
-    share, gram = weights[rows[: len(some)]], np.asarray(some @ some.T, dtype=np.float64)
-    lengths = np.diag(gram)
+    share, lengths = weights[rows[: len(gram)]], np.diag(gram)
     # over pairs of different rows, where a row of weight 2 is two
     alike = max(0.0, float(share @ (gram * gram) @ share - share @ lengths**2))
     shared = alike / max(1e-300, float((share @ lengths) ** 2 - share @ lengths**2))
-    directions = 1 / max(shared, 1 / max(1, some.shape[1]))
+    directions = 1 / max(shared, 1 / max(1, len(objective.space.mean)))
     leverage = objective.rows.class_weights[sample.codes] * sample.squared_lengths
     seen = HeldOut(scores, sample.codes, weights)
     return unseen_by_loss(seen, leverage, directions, objective.penalty.ridge)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Blocks = Iterable[tuple[slice, Floats]]
 
-# So few values are kept standardised in float64, and the passes made over these.
+# So few values are kept standardised in float64 and, where they are all rows, the passes made over these.
 FEW_CELLS = 1 << 17
 # A feature's variance is taken from its mean as far as fewer than this many rows of the sample inform on it.
 SHY_ROWS = 8.0
@@ -132,7 +132,7 @@ def standardise(
     if isinstance(matrix, Sparse):
         rows, shift = _sparse_standardised(matrix, standard)
     else:
-        rows, shift = np.empty(matrix.shape, dtype=np.float64 if few and complete else np.float32), None
+        rows, shift = np.empty(matrix.shape, dtype=np.float64 if few else np.float32), None
         standardised(blocks or matrix.blocks(), standard, rows)
     return space, Sample(rows, shift, sampled.codes, weights, unit, complete=few and complete)
 

@@ -1,10 +1,10 @@
 """Further passes over cells: a feature's effect is searched step by step, from one bin to the next.
 
 In thermometer coding bin b of a feature is 1 where the value is at or above edge b, so that a weight is the
-step of the effect at an edge, and the ridge penalty on steps makes neighbouring bins alike. Categories and
-missing values, which have no neighbours, keep a weight each. The rows are never coded so: a table of effects
-is a cumulative sum of steps, and the gradient by the steps is a cumulative sum, from the other side, of the
-gradient by the table.
+step of the effect at an edge, and the ridge penalty on steps makes neighbouring bins alike. Categories, cells
+of ferns and missing values, which have no neighbours, keep a weight each. The rows are never coded so: a
+table of effects is a cumulative sum of steps, and the gradient by the steps is a cumulative sum, from the
+other side, of the gradient by the table.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
-from ..._rows.cells import Coder
+from ..._rows.cells import Cells, Coder
 from ..._rows.labelled import CodedRows
 from ..._rows.matrix import Gradient, LinearModel, Matrix, Standardisation
 from ..._system.types import Floats
@@ -24,13 +25,18 @@ from .standardise import ClassMeans
 
 # Steps are in units of their spread to this power: 0 takes them as they are, 1 would standardise them.
 STEP_POWER = 0.5
+# Weights of cells of ferns are in units of this part of those of bins: the penalty prefers bins.
+FERN_UNIT = 0.5
 # Values of the rows whose products tell how many directions the rows share.
 GRAM_CELLS = 1 << 22
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Which cells follow each other: ``runs`` begin at ``starts``; the first cell of some runs is no step."""
+    """Which cells follow each other: runs begin at ``starts``; the first cell of some runs is no step.
+
+    Runs are of the cells of features, the first ``len(run_of)``; each cell of a fern stands by itself.
+    """
 
     starts: NDArray[np.int64]
     run_of: NDArray[np.int64]
@@ -43,28 +49,33 @@ class Steps:
         free = np.ones(coder.n_cells, dtype=bool)
         begins[coder.offsets[:-1]] = True
         free[coder.offsets[:-1]] = False
-        for feature in coder.categories:
-            own = slice(coder.offsets[feature], coder.offsets[feature + 1])
-            begins[own], free[own] = True, True
+        alone = coder.unordered[coder.column_of]
+        begins[alone], free[alone] = True, True
         if coder.missing:
-            begins[coder.offsets[1:] - 1] = True
+            begins[coder.offsets[1 : coder.n_features + 1] - 1] = True
+        begins = begins[: coder.offsets[coder.n_features]]
         return cls(np.flatnonzero(begins), np.cumsum(begins) - 1, free)
 
     def table(self, steps: Floats) -> Floats:
         """Return the effect of each cell (R, C) from the steps up to it."""
-        total = np.cumsum(steps, axis=1)
-        before = total[:, self.starts] - steps[:, self.starts]
-        return np.asarray(total - before[:, self.run_of])
+        own = steps[:, : len(self.run_of)]
+        total = np.cumsum(own, axis=1)
+        before = total[:, self.starts] - own[:, self.starts]
+        total -= before[:, self.run_of]
+        return total if own.shape == steps.shape else np.hstack([total, steps[:, len(self.run_of) :]])
 
     def reached(self, by_cell: Floats) -> Floats:
         """Return sums over the cells from each step on (R, C): what ``table`` does, transposed."""
-        total = np.cumsum(by_cell, axis=1)
-        ends = np.append(self.starts[1:], by_cell.shape[1]) - 1
-        return np.asarray((total[:, ends][:, self.run_of] - total + by_cell) * self.free)
+        own = by_cell[:, : len(self.run_of)]
+        total = np.cumsum(own, axis=1)
+        ends = np.append(self.starts[1:], len(self.run_of)) - 1
+        found = (total[:, ends][:, self.run_of] - total + own) * self.free[: len(self.run_of)]
+        return found if own.shape == by_cell.shape else np.hstack([found, by_cell[:, len(self.run_of) :]])
 
     def differences(self, table: Floats) -> Floats:
         """Return the steps that a table consists of; those of first cells are the cells themselves."""
-        steps = np.diff(table, axis=1, prepend=0.0)
+        steps, own = table.copy(), slice(len(self.run_of))
+        steps[:, own] = np.diff(table[:, own], axis=1, prepend=0.0)
         steps[:, self.starts] = table[:, self.starts]
         return steps
 
@@ -99,10 +110,8 @@ class StepSpace:
         """Return the point of a table."""
         table = planes.weights
         first = table[:, self.coder.offsets[:-1]]
-        counted = np.ones(self.coder.n_features, dtype=bool)
-        counted[list(self.coder.categories)] = False
-        first = np.where(counted, first, 0.0)  # a category is no step beyond another
-        steps = self.steps.differences(table - first[:, self.coder.feature_of])
+        first = np.where(self.coder.unordered, 0.0, first)  # a category is no step beyond another
+        steps = self.steps.differences(table - first[:, self.coder.column_of])
         weights = np.divide(steps, self.scale, out=np.zeros_like(steps), where=self.scale > 0)
         bias = planes.bias + first.sum(axis=1) + (weights * self.scale) @ self.mean
         return np.concatenate([weights.ravel(), bias])
@@ -126,10 +135,10 @@ class StepSpace:
         table = self.steps.table(weights * self.scale)
         begins = self.coder.offsets[:-1]
         mean = np.add.reduceat(table * self.shares, begins, axis=1)
-        power = np.add.reduceat((table - mean[:, self.coder.feature_of]) ** 2 * self.shares, begins, axis=1)
+        power = np.add.reduceat((table - mean[:, self.coder.column_of]) ** 2 * self.shares, begins, axis=1)
         total = power.sum(axis=1, keepdims=True)
         share = np.divide(power, total, out=np.full(power.shape, 1 / len(begins)), where=total > 0)
-        centred = table + (share * intercepts[:, None] - mean)[:, self.coder.feature_of]
+        centred = table + (share * intercepts[:, None] - mean)[:, self.coder.column_of]
         return centred, np.zeros(len(table)), np.zeros_like(table)
 
 
@@ -151,11 +160,25 @@ class CellSample:
         """Never asked for: the passes are made over the rows themselves."""
         raise NotImplementedError
 
-    def vectors(self, rows: NDArray[np.intp]) -> Floats:
-        """Return some of the rows as vectors of the space."""
-        most = max(2, GRAM_CELLS // self.matrix.shape[1])
-        cells = self.matrix.block(rows[:most])
-        return np.asarray((self.space.steps.reached(cells) - self.space.mean) * self.space.scale)
+    def products(self, rows: NDArray[np.intp]) -> Floats:
+        """Return the inner products of some of the rows in the space; of the first, where cells are many."""
+        space, coder = self.space, self.space.coder
+        rows = rows[: max(2, GRAM_CELLS // self.matrix.shape[1])]
+        n_bins = int(coder.offsets[coder.n_features])
+        if n_bins == coder.n_cells or not isinstance(self.matrix, Cells):
+            vectors = (space.steps.reached(self.matrix.block(rows)) - space.mean) * space.scale
+            return np.asarray(vectors @ vectors.T)
+        cells = coder.offsets[:-1] + self.matrix.cells[rows]
+        bins = np.zeros((len(rows), n_bins))
+        bins[np.arange(len(rows))[:, None], cells[:, : coder.n_features]] = 1
+        vectors = (space.steps.reached(bins) - space.mean[:n_bins]) * space.scale[:n_bins]
+        # a row has one cell of each fern: (1 - mean) scale there, and -mean scale in all others
+        ferns, square = cells[:, coder.n_features :], space.scale**2
+        ends = np.arange(len(rows) + 1) * ferns.shape[1]
+        ones = csr_matrix((space.scale[ferns].ravel(), ferns.ravel(), ends), shape=(len(rows), coder.n_cells))
+        off = (square * space.mean)[ferns].sum(axis=1)
+        rest = float(square[n_bins:] @ space.mean[n_bins:] ** 2)
+        return np.asarray(vectors @ vectors.T + (ones @ ones.T).toarray() - off - off[:, None] + rest)
 
     @cached_property
     def squared_lengths(self) -> Floats:
@@ -174,8 +197,11 @@ def step_space(classes: ClassMeans, coder: Coder, sampled: CodedRows) -> tuple[S
     live = steps.free & (variance > 1e-12)
     scale = np.zeros(len(mean))
     scale[live] = variance[live] ** (-STEP_POWER / 2)
+    scale[coder.column_of >= coder.n_features] *= FERN_UNIT
     unit = 1 / np.sqrt(max(float(scale**2 @ variance), 1e-12)) if live.any() else 1.0
     of_class = (steps.reached(np.nan_to_num(classes.means)) - mean) * scale
     space = StepSpace(coder, steps, shares, mean, scale * unit, float(unit), of_class)
+    if isinstance(sampled.matrix, Cells):
+        _ = sampled.matrix.cells  # coded once, for every look at the sample
     weights = classes.weights[sampled.codes] * (1.0 if sampled.weights is None else sampled.weights)
     return space, CellSample(sampled.matrix, space, sampled.codes, weights / weights.sum())

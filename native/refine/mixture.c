@@ -1,0 +1,250 @@
+#include "refine/mixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/dtype.h"
+
+/* See loss.c. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
+#include "refine/fast_math.h" /* after it: functions of other options are not inlined */
+
+enum { BLOCK = 64 };
+static const int NEWTON_STEPS = 25;
+static const double ENOUGH = 1e-4; /* of the loss; the pass over all rows corrects what is left */
+
+struct derivatives {
+    double loss, gradient[MOST_POINTS], curvature[MOST_POINTS * MOST_POINTS];
+};
+
+struct search {
+    const struct mixture *m;
+    const int32_t *codes; /* a private copy, checked */
+    double *scores;       /* n_scores: of one row */
+    double unit[MOST_POINTS], start[MOST_POINTS], correction[MOST_POINTS], hessian[MOST_POINTS * MOST_POINTS];
+};
+
+/* Rows from `first` on, at most BLOCK. */
+CLONES static void add_logistic(const struct search *s, ptrdiff_t first, ptrdiff_t count, const double *a,
+                                struct derivatives *out) {
+    const ptrdiff_t q = s->m->n_points, n = s->m->n_rows;
+    const int32_t *restrict code = s->codes + first;
+    const double *restrict weight = s->m->weights + first;
+    double z[BLOCK] = {0.0}, residual[BLOCK], curved[BLOCK], losses[BLOCK];
+    for (ptrdiff_t i = 0; i < q; i++) {
+        const double *restrict own = s->m->scores + i * n + first, share = a[i] * s->unit[i];
+        for (ptrdiff_t r = 0; r < count; r++) z[r] += share * own[r];
+    }
+    for (ptrdiff_t r = 0; r < count; r++) {
+        const double truth = code[r] == 1 ? 1.0 : 0.0, size = z[r] < 0.0 ? -z[r] : z[r], e = fast_exp(-size);
+        const double one = 1.0 / (1.0 + e), probability = z[r] < 0.0 ? e * one : one;
+        const double against = code[r] == 1 ? -z[r] : z[r];
+        losses[r] = weight[r] * ((against > 0.0 ? against : 0.0) + fast_log1p(e));
+        residual[r] = weight[r] * (probability - truth);
+        curved[r] = weight[r] * e * one * one;
+    }
+    for (ptrdiff_t r = 0; r < count; r++) out->loss += losses[r];
+    for (ptrdiff_t i = 0; i < q; i++) {
+        const double *own = s->m->scores + i * n + first;
+        double sum = 0.0;
+        for (ptrdiff_t r = 0; r < count; r++) sum += residual[r] * own[r];
+        out->gradient[i] += sum * s->unit[i];
+        for (ptrdiff_t j = 0; j <= i; j++) {
+            const double *other = s->m->scores + j * n + first;
+            double both = 0.0;
+            for (ptrdiff_t r = 0; r < count; r++) both += curved[r] * own[r] * other[r];
+            out->curvature[i * q + j] += both * s->unit[i] * s->unit[j];
+        }
+    }
+}
+
+CLONES static void add_softmax(const struct search *s, ptrdiff_t row, const double *a, struct derivatives *out) {
+    const ptrdiff_t q = s->m->n_points, n = s->m->n_rows, k = s->m->n_scores;
+    const double weight = s->m->weights[row];
+    double *z = s->scores, mean[MOST_POINTS], largest = -INFINITY, total = 0.0;
+    memset(z, 0, (size_t)k * sizeof *z);
+    for (ptrdiff_t i = 0; i < q; i++) {
+        const double *own = s->m->scores + (i * n + row) * k, share = a[i] * s->unit[i];
+        for (ptrdiff_t r = 0; r < k; r++) z[r] += share * own[r];
+    }
+    for (ptrdiff_t r = 0; r < k; r++) largest = z[r] > largest ? z[r] : largest;
+    const double true_score = z[s->codes[row]] - largest;
+    for (ptrdiff_t r = 0; r < k; r++) z[r] = fast_exp(z[r] - largest);
+    for (ptrdiff_t r = 0; r < k; r++) total += z[r];
+    out->loss += weight * (log(total) - true_score);
+    for (ptrdiff_t i = 0; i < q; i++) {
+        const double *own = s->m->scores + (i * n + row) * k;
+        double sum = 0.0;
+        for (ptrdiff_t r = 0; r < k; r++) sum += own[r] * z[r];
+        mean[i] = sum / total * s->unit[i];
+        out->gradient[i] += weight * (mean[i] - own[s->codes[row]] * s->unit[i]);
+        for (ptrdiff_t j = 0; j <= i; j++) {
+            const double *other = s->m->scores + (j * n + row) * k;
+            double both = 0.0;
+            for (ptrdiff_t r = 0; r < k; r++) both += own[r] * other[r] * z[r];
+            out->curvature[i * q + j] += weight * (both / total * s->unit[i] * s->unit[j] - mean[i] * mean[j]);
+        }
+    }
+}
+
+/* Of the rows alone. */
+static struct derivatives of_rows(const struct search *s, const double *a) {
+    const ptrdiff_t q = s->m->n_points;
+    struct derivatives out = {0};
+    for (ptrdiff_t first = 0; first < s->m->n_rows; first += BLOCK) {
+        const ptrdiff_t left = s->m->n_rows - first, count = left < BLOCK ? left : BLOCK;
+        if (s->m->n_scores == 1) {
+            add_logistic(s, first, count, a, &out);
+            continue;
+        }
+        for (ptrdiff_t row = first; row < first + count; row++) add_softmax(s, row, a, &out);
+    }
+    for (ptrdiff_t i = 0; i < q; i++) {
+        for (ptrdiff_t j = 0; j < i; j++) out.curvature[j * q + i] = out.curvature[i * q + j];
+    }
+    return out;
+}
+
+/* And of the penalty and the correction. */
+static struct derivatives at(const struct search *s, const double *a) {
+    const ptrdiff_t q = s->m->n_points;
+    struct derivatives out = of_rows(s, a);
+    for (ptrdiff_t i = 0; i < q; i++) {
+        double pull = 0.0;
+        for (ptrdiff_t j = 0; j < q; j++) pull += s->hessian[i * q + j] * a[j];
+        out.loss += pull * a[i] / 2 + s->correction[i] * (a[i] - s->start[i]);
+        out.gradient[i] += pull + s->correction[i];
+    }
+    for (ptrdiff_t i = 0; i < q * q; i++) out.curvature[i] += s->hessian[i];
+    return out;
+}
+
+/* x with A x = -b, by elimination with the largest pivot; false: A is singular. */
+static bool solve(const struct derivatives *d, ptrdiff_t q, double *x) {
+    double rows[MOST_POINTS][MOST_POINTS + 1], trace = 0.0;
+    for (ptrdiff_t i = 0; i < q; i++) trace += d->curvature[i * q + i];
+    for (ptrdiff_t i = 0; i < q; i++) {
+        for (ptrdiff_t j = 0; j < q; j++) rows[i][j] = d->curvature[i * q + j];
+        rows[i][i] += 1e-10 * trace / (double)q + 1e-300;
+        rows[i][q] = -d->gradient[i];
+    }
+    for (ptrdiff_t c = 0; c < q; c++) {
+        ptrdiff_t best = c;
+        for (ptrdiff_t i = c + 1; i < q; i++) best = fabs(rows[i][c]) > fabs(rows[best][c]) ? i : best;
+        if (!(fabs(rows[best][c]) > 0.0)) return false;
+        for (ptrdiff_t j = c; j <= q; j++) {
+            const double kept = rows[c][j];
+            rows[c][j] = rows[best][j];
+            rows[best][j] = kept;
+        }
+        for (ptrdiff_t i = c + 1; i < q; i++) {
+            const double share = rows[i][c] / rows[c][c];
+            for (ptrdiff_t j = c; j <= q; j++) rows[i][j] -= share * rows[c][j];
+        }
+    }
+    for (ptrdiff_t i = q - 1; i >= 0; i--) {
+        x[i] = rows[i][q];
+        for (ptrdiff_t j = i + 1; j < q; j++) x[i] -= rows[i][j] * x[j];
+        x[i] /= rows[i][i];
+    }
+    return true;
+}
+
+/* Points in units of the size of their scores; a point without scores has no size. */
+static void begin(struct search *s) {
+    const ptrdiff_t q = s->m->n_points, size = s->m->n_rows * s->m->n_scores;
+    for (ptrdiff_t i = 0; i < q; i++) {
+        double squares = 0.0;
+        for (ptrdiff_t c = 0; c < size; c++) squares += s->m->scores[i * size + c] * s->m->scores[i * size + c];
+        const double root = sqrt(squares / (double)s->m->n_rows);
+        s->unit[i] = root > 1e-150 ? 1.0 / root : 1.0;
+        s->start[i] = s->m->start[i] / s->unit[i];
+    }
+    for (ptrdiff_t i = 0; i < q; i++) {
+        for (ptrdiff_t j = 0; j < q; j++) s->hessian[i * q + j] = s->m->hessian[i * q + j] * s->unit[i] * s->unit[j];
+    }
+    if (!s->m->slope) return;
+    const struct derivatives found = at(s, s->start); /* without a correction, which is 0 still */
+    for (ptrdiff_t i = 0; i < q; i++) s->correction[i] = s->m->slope[i] * s->unit[i] - found.gradient[i];
+}
+
+static void search_minimum(const struct search *s, double *a) {
+    const ptrdiff_t q = s->m->n_points;
+    struct derivatives here = at(s, a), there = here;
+    for (int turn = 0; turn < NEWTON_STEPS; turn++) {
+        double step[MOST_POINTS], next[MOST_POINTS], slope = 0.0, size = 1.0;
+        if (!solve(&here, q, step)) return;
+        for (ptrdiff_t i = 0; i < q; i++) slope += here.gradient[i] * step[i];
+        for (; size > 1e-4; size /= 2) {
+            for (ptrdiff_t i = 0; i < q; i++) next[i] = a[i] + size * step[i];
+            there = at(s, next);
+            if (there.loss <= here.loss + 1e-4 * size * slope) break;
+        }
+        if (!(size > 1e-4)) return;
+        const double gain = here.loss - there.loss;
+        memcpy(a, next, (size_t)q * sizeof *a);
+        here = there;
+        if (gain <= ENOUGH * fabs(here.loss)) return;
+    }
+}
+
+enum outcome sefr_minimise_mixture(const struct mixture *mixture, double *shares) {
+    const ptrdiff_t n = mixture->n_rows;
+    int32_t *codes = malloc(((size_t)n + 1) * sizeof *codes);
+    struct search s = {.m = mixture, .codes = codes};
+    s.scores = malloc(((size_t)mixture->n_scores + 1) * sizeof *s.scores);
+    enum outcome outcome = codes && s.scores ? FINITE : NO_MEMORY;
+    for (ptrdiff_t i = 0; outcome == FINITE && i < n; i++) {
+        codes[i] = ((const volatile int32_t *)mixture->codes)[i];
+        if (codes[i] < 0 || codes[i] >= mixture->n_classes) outcome = BAD_CODE;
+    }
+    if (outcome == FINITE) {
+        double a[MOST_POINTS];
+        begin(&s);
+        memcpy(a, s.start, sizeof a);
+        search_minimum(&s, a);
+        for (ptrdiff_t i = 0; i < mixture->n_points; i++) shares[i] = a[i] * s.unit[i];
+    }
+    free(codes);
+    free(s.scores);
+    return outcome;
+}
+
+static double dot(const double *restrict a, const double *restrict b, ptrdiff_t n) {
+    double parts[4] = {0.0}; /* an order of its own: every machine adds up alike */
+    ptrdiff_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        for (ptrdiff_t u = 0; u < 4; u++) parts[u] += a[i + u] * b[i + u];
+    }
+    for (; i < n; i++) parts[0] += a[i] * b[i];
+    return (parts[0] + parts[1]) + (parts[2] + parts[3]);
+}
+
+static void add(double *restrict to, double share, const double *restrict a, ptrdiff_t n) {
+    for (ptrdiff_t i = 0; i < n; i++) to[i] += share * a[i];
+}
+
+void sefr_find_direction(const struct pairs *pairs, const double *gradient, double *direction) {
+    const ptrdiff_t n = pairs->n, count = pairs->count;
+    double shares[MOST_PAIRS], curved[MOST_PAIRS];
+    for (ptrdiff_t i = 0; i < n; i++) direction[i] = -gradient[i];
+    for (ptrdiff_t p = count - 1; p >= 0; p--) {
+        const double *step = pairs->steps + pairs->order[p] * n, *change = pairs->changes + pairs->order[p] * n;
+        curved[p] = dot(step, change, n);
+        shares[p] = dot(step, direction, n) / curved[p];
+        add(direction, -shares[p], change, n);
+    }
+    if (count) {
+        const double *last = pairs->changes + pairs->order[count - 1] * n,
+                     scale = curved[count - 1] / dot(last, last, n);
+        for (ptrdiff_t i = 0; i < n; i++) direction[i] *= scale;
+    }
+    for (ptrdiff_t p = 0; p < count; p++) {
+        const double *step = pairs->steps + pairs->order[p] * n, *change = pairs->changes + pairs->order[p] * n;
+        add(direction, shares[p] - dot(change, direction, n) / curved[p], step, n);
+    }
+}

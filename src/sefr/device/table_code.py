@@ -1,0 +1,138 @@
+"""A table of cells as C: what the templates ``cells.j2`` are filled with.
+
+A feature is a block of bytes in flash: the entries of cell 0, then, cell by cell, a threshold and the entries
+of the cell that begins there. Blocks have 2^depth cells, the last one repeated, so that a search takes depth
+steps. An entry is stored as a number from 0 on; what that adds is taken off the bias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._system.types import Array, Fields
+from .names import c_text
+from .tables import QuantisedTable
+
+Bytes = NDArray[np.uint8]
+
+SIZES = {"uint8": 1, "int16": 2, "int32": 4, "float": 4}
+SHOWN = 64  # thresholds or categories of a feature in a comment
+NARROW_SUM = 257  # features whose bytes add up to at most 16 bits
+
+
+def table_context(q: QuantisedTable, *, branches: bool) -> Fields:
+    """Return what ``cells.j2`` needs beside the names; with ``branches`` for thresholds in the code."""
+    rows, width = len(q.bias), q.weight_bits // 8
+    entry_bytes, size = rows * width, SIZES[q.input]
+    depths = [int(len(own) - 1).bit_length() for own in (entries[0] for entries in q.entries)]
+    different = sorted(set(depths), reverse=True)
+    mixed = len(different) > 1
+    cell = size + entry_bytes
+    before = entry_bytes if q.takes_missing else 0
+    blocks = [block_of(q, j, depth, mixed=mixed) for j, depth in enumerate(depths)]
+    total = sum(len(block) for block in blocks)
+    half = 1 << (q.weight_bits - 1)
+    stored = [bias - half * q.n_features for bias in q.bias]
+    signed = [f"+ {value}" if value >= 0 else f"- {-value}" for value in stored]
+    return {
+        "size": size,
+        "cell_bytes": cell,
+        "entry_bytes": entry_bytes,
+        "missing": q.takes_missing,
+        "mixed": mixed,
+        "depths": different,
+        "deepest": different[0],
+        "blocks": zip(_notes(q), blocks, strict=True),
+        "block_bytes": {depth: (cell << depth) - size + before for depth in different},
+        "table_bytes": total,
+        "stored_biases": signed,
+        "narrow_sums": q.weight_bits == 8 and q.n_features <= NARROW_SUM,
+        "assembly": q.weight_bits == 8,
+        "trees": list(_trees(q)) if branches else [],
+        "narrow_code": q.weight_bits == 8 and q.n_features <= NARROW_SUM,
+        "all_entries": [_all_entries(q, j) for j in range(q.n_features)] if branches else [],
+        "low_byte": lambda value: value & 0xFF,
+        "high_byte": lambda value: value >> 8 & 0xFF,
+    }
+
+
+def block_of(q: QuantisedTable, feature: int, depth: int, *, mixed: bool) -> Bytes:
+    """Return the block of a feature: its depth where they differ, what is missing, then cell by cell."""
+    entries, thresholds = q.entries[feature], stored_thresholds(q.thresholds[feature], q.input)
+    padded = np.minimum(np.arange(1 << depth), entries.shape[1] - 1)
+    parts = [_entry_bytes(entries[:, cell], q.weight_bits) for cell in padded]
+    if q.missing_entries is not None:
+        parts.insert(0, _entry_bytes(q.missing_entries[feature], q.weight_bits))
+    steps = [thresholds[cell - 1] for cell in padded[1:]]
+    for place, step in enumerate(steps):
+        parts.insert(2 * place + 1 + q.takes_missing, np.frombuffer(step.tobytes(), np.uint8))
+    head = [np.array([depth], np.uint8)] if mixed else []
+    return np.concatenate([*head, *parts])
+
+
+def stored_thresholds(thresholds: Array, kind: str) -> Array:
+    """Return thresholds as the board compares them, little endian; floats as whole numbers in their order."""
+    if kind != "float":
+        return thresholds.astype({"uint8": "u1", "int16": "<i2", "int32": "<i4"}[kind])
+    return float_keys(thresholds).astype("<u4")
+
+
+def float_keys(values: Array) -> NDArray[np.uint32]:
+    """Return whole numbers in the order of the floats; both zeros have that of -0, which is the lower."""
+    zero_is_negative = np.where(values == 0, np.float32(-0.0), values.astype(np.float32))
+    bits = np.ascontiguousarray(zero_is_negative, np.float32).view(np.uint32)
+    return np.where(bits >> 31 == 1, ~bits, bits | np.uint32(1 << 31)).astype(np.uint32)
+
+
+def _all_entries(q: QuantisedTable, feature: int) -> Array:
+    """Return the entries of a feature cell by cell, class by class; those of a missing value are last."""
+    entries = q.entries[feature]
+    if q.missing_entries is not None:
+        entries = np.column_stack([entries, q.missing_entries[feature]])
+    return entries.T.ravel()
+
+
+def _entry_bytes(entries: Array, weight_bits: int) -> Bytes:
+    half, kind = (128, "u1") if weight_bits == 8 else (32768, "<u2")
+    return np.frombuffer((entries + half).astype(kind).tobytes(), np.uint8)
+
+
+def _notes(q: QuantisedTable) -> Iterator[str]:
+    """Say of each feature where it is cut, or which number stands for which category."""
+    for j, thresholds in enumerate(q.thresholds):
+        name = f"{j}" if q.feature_names is None else f"{j} {c_text(q.feature_names[j])}"
+        if j in q.categories:
+            own = list(q.categories[j])
+            said = [f"{code} {c_text(value)}" for code, value in enumerate(own[:SHOWN])]
+            yield f"{name}: {', '.join(said)}, {len(own)} any other"
+            continue
+        shown = [f"{value:.9g}" for value in thresholds[:SHOWN].tolist()]
+        more = ", ..." if len(thresholds) > SHOWN else ""
+        yield f"{name}: cut at {', '.join(shown)}{more}" if shown else f"{name}: not cut"
+
+
+def _trees(q: QuantisedTable) -> Iterator[str]:
+    """Yield, per feature, an expression of C that is its entry (two classes) or the number of its cell."""
+    for thresholds, entries in zip(q.thresholds, q.entries, strict=True):
+        leaves = entries[0].tolist() if len(q.bias) == 1 else list(range(entries.shape[1]))
+        yield _branches(_literals(thresholds, q.input), leaves)
+
+
+def _branches(literals: list[str], leaves: list[int]) -> str:
+    if len(leaves) == 1:
+        return str(leaves[0])
+    middle = len(leaves) // 2
+    below = _branches(literals[: middle - 1], leaves[:middle])
+    above = _branches(literals[middle:], leaves[middle:])
+    return f"(value < {literals[middle - 1]} ? {below} : {above})"
+
+
+def _literals(thresholds: Array, kind: str) -> list[str]:
+    if kind == "float":
+        return [f"{value}UL" for value in float_keys(thresholds).tolist()]
+    if kind == "int32":
+        return [f"(-{-(value + 1)}L - 1)" if value < 0 else f"{value}L" for value in thresholds.tolist()]
+    return [str(value) if value > -32768 else "(-32767 - 1)" for value in thresholds.tolist()]

@@ -1,0 +1,176 @@
+/** Scores of a few training rows as if the model had not seen them: as src/sefr/_weights/held_out.py. */
+
+import type { Floats, Kernel } from "./kernel";
+import { highest, ones, perClass, total } from "./linear";
+import { means, type Planes, type Scaling, scoresOf, solve } from "./solve";
+import type { SampledRows } from "./standardise";
+import { each } from "./double_double";
+import type { Summary } from "./summary";
+
+/** Scores (S x R) of some rows with their codes; `weights` say how many rows each stands for, `evidence` how many were looked at. */
+export interface HeldOut {
+  scores: Floats;
+  codes: Int32Array;
+  weights: Floats;
+  /** null: the weights themselves. */
+  evidence: Floats | null;
+}
+
+const SCORED_ROWS = 256;
+const FEWEST_SCORED = 64;
+const SCORED_PRODUCTS = 1 << 20;
+const SCORED_PART = 16;
+const FEW_CELLS = 1 << 17;
+const MOST_CELLS = 1 << 18;
+const FEWEST_FEATURES = 256;
+/** Columns that stand for all come in runs. */
+const RUN = 64;
+const RARE_PART = 1 / 8;
+const RARE_ROWS = 48;
+/** The variance of values in [a, b] is at most (mean - a)(b - mean), a third of it if they are spread evenly. */
+const EVEN = 1 / 3;
+
+/** Return leave-one-out scores of a few of the rows behind a Summary, by what one pass has learned. */
+export function heldOutScores<L>(kernel: Kernel, rows: SampledRows, summary: Summary<L>, planes: Planes, balanced: boolean): HeldOut {
+  const n = rows.codes.length;
+  const counted = rows.weights ? total(rows.weights) : n;
+  const [most, step] = share(counted, summary.low.length, planes.bias.length, summary.coder !== null);
+  const { some, weights, evidence } = sampleOf(rows, counted, most, summary.counts.head);
+  const columns = rows.columns.map((column) => Float64Array.from(some, (i) => column[i]));
+  const scores = step > 1
+    ? scoresBySomeFeatures(kernel, columns, some.length, step, summary, planes, balanced)
+    : scoresOf(kernel, planes, columns, some.length);
+  const codes = Int32Array.from(some, (i) => rows.codes[i]);
+  return unseenBySefr({ scores, codes, weights, evidence }, summary, planes);
+}
+
+/** Return how many rows are scored, by every how many-th run of their features. */
+function share(rows: number, features: number, planes: number, whole: boolean): [number, number] {
+  if (whole) return [SCORED_ROWS, 1];
+  const part = Math.floor(Math.min((rows * features) / SCORED_PART, 1e15));
+  const cells = Math.min(Math.max(FEW_CELLS, Math.min(MOST_CELLS, part)), Math.floor((SCORED_PRODUCTS + part) / planes));
+  const most = Math.min(SCORED_ROWS, Math.max(FEWEST_SCORED, Math.floor(cells / FEWEST_FEATURES)));
+  const step = Math.floor(features / Math.max(FEWEST_FEATURES, Math.floor(cells / most)));
+  if (step > 1) return [most, step];
+  return [Math.min(SCORED_ROWS, Math.max(FEWEST_SCORED, Math.floor(cells / features))), 1];
+}
+
+/** Return about `most` rows, evenly spread by weight; those of a rare class by themselves. */
+function sampleOf(
+  { codes, weights: given }: SampledRows, counted: number, most: number, counts: Floats,
+): { some: number[]; weights: Floats; evidence: Floats | null } {
+  const n = codes.length;
+  if (Math.max(counted, n) <= most) return { some: Array.from(codes.keys()), weights: given ?? ones(n), evidence: null };
+  const spread = spreadRows(n, given, most);
+  const bound = (RARE_PART * total(counts)) / counts.length;
+  const rare = counts.map((count) => Number(count > 0 && count < bound));
+  if (!rare.includes(1)) return { some: spread, weights: ones(most), evidence: null };
+  const parts = [spread.filter((i) => !rare[codes[i]])];
+  const shares = [total(counts.filter((_, k) => !rare[k])) / Math.max(1, parts[0].length)];
+  counts.forEach((count, k) => {
+    if (!rare[k]) return;
+    let own = Array.from(codes.keys()).filter((i) => codes[i] === k);
+    if (own.length > RARE_ROWS) {
+      const within = given && Float64Array.from(own, (i) => given[i]);
+      own = spreadRows(own.length, within, RARE_ROWS).map((at) => own[at]);
+    }
+    parts.push(own);
+    shares.push(count / Math.max(1, own.length));
+  });
+  const each = Float64Array.from(parts.flatMap((part, p) => part.map(() => shares[p])));
+  const scale = each.length / total(each);
+  return { some: parts.flat(), weights: each.map((value) => value * scale), evidence: ones(each.length) };
+}
+
+/** Return `most` rows, evenly spread by weight; a heavy row several times. */
+function spreadRows(n: number, weights: Floats | null, most: number): number[] {
+  const all = weights ? total(weights) : n;
+  const places = Array.from({ length: most }, (_, i) => ((i + 0.5) / most) * all);
+  if (!weights) return places.map(Math.floor);
+  let [row, end] = [0, weights[0]];
+  return places.map((place) => {
+    while (row < n && end <= place) end += weights[++row] ?? 0;
+    return Math.min(row, n - 1);
+  });
+}
+
+/** Score wide rows by hyperplanes that know some of the features, times their number. */
+function scoresBySomeFeatures<L>(
+  kernel: Kernel, columns: readonly Floats[], n: number, step: number, summary: Summary<L>, planes: Planes, balanced: boolean,
+): Floats {
+  const m = columns.length;
+  const known: number[] = [];
+  for (let run = Math.floor(step / 2); run < Math.floor(m / RUN); run += step) {
+    for (let j = run * RUN; j < (run + 1) * RUN; j++) known.push(j);
+  }
+  const line = (part: Floats): Floats => Float64Array.from(known, (j) => part[j]);
+  const lines = (part: Floats): Floats =>
+    Float64Array.from({ length: (part.length / m) * known.length }, (_, i) => part[Math.floor(i / known.length) * m + known[i % known.length]]);
+  const { low, span } = planes.scaling;
+  const scaling: Scaling = { low: line(low), span: line(span) };
+  const part: Summary<L> = {
+    ...summary, sums: each(summary.sums, lines), present: summary.present && each(summary.present, lines), low: line(summary.low), high: line(summary.high),
+  };
+  const some = known.map((j) => columns[j]);
+  const scores = scoresOf(kernel, solve(kernel, part, scaling, balanced), some, n).map((score) => score * (m / known.length));
+  if (!summary.present) return scores;
+  const whole = scoresOf(kernel, planes, columns, n);
+  const gone = Array.from({ length: n }, (_, i) => some.some((column) => Number.isNaN(column[i])));
+  return scores.map((score, i) => (gone[Math.floor(i / planes.bias.length)] ? whole[i] : score));
+}
+
+/** Return SEFR's scores of rows it has learned as if it had not: less what a row does to its class's mean. */
+function unseenBySefr<L>(seen: HeldOut, summary: Summary<L>, planes: Planes): HeldOut {
+  const { scaling } = planes;
+  const counts = summary.counts.head;
+  const m = scaling.low.length;
+  const known = (values: Floats): Floats => values.map((value) => (Number.isNaN(value) ? 0 : value));
+  const own = known(means(summary, scaling));
+  const rest = known(means(summary, scaling, true));
+  const ends = (side: Floats): Floats => side.map((value, j) => (scaling.span[j] > 0 ? (value - scaling.low[j]) / scaling.span[j] : 0));
+  const [low, high] = [ends(summary.low), ends(summary.high)];
+  const favour = counts.map((count, k) => {
+    let sum = 0;
+    for (let j = 0; j < m; j++) {
+      const [a, b] = [own[k * m + j], rest[k * m + j]];
+      const steep = a + b > 1e-7 ? (2 * b) / (a + b) ** 2 : 0;
+      const spread = Math.max((a - low[j]) * (high[j] - a), 0);
+      sum += steep * (summary.coder ? spread : spread * EVEN);
+    }
+    return count > 1 ? sum / (count - 1) : 0;
+  });
+  const r = planes.bias.length;
+  const scores = seen.scores.slice();
+  seen.codes.forEach((code, i) => {
+    if (r === 1) scores[i] -= code === 1 ? favour[code] : -favour[code];
+    else scores[i * r + code] -= favour[code];
+  });
+  return { ...seen, scores };
+}
+
+/** Return the scores of rows as if the loss had been minimised without them: one step of Newton's method each. */
+export function unseenByLoss(seen: HeldOut, r: number, push: Floats, directions: number, penalty: number): HeldOut {
+  const { scores, codes, weights } = seen;
+  const k = r === 1 ? 2 : r;
+  const likely = perClass(scores, r).slice();
+  let curvature = 0;
+  codes.forEach((_, i) => {
+    const row = likely.subarray(i * k, (i + 1) * k);
+    const most = highest(row);
+    let [sum, doubt] = [0, 0];
+    for (let c = 0; c < k; c++) sum += row[c] = Math.exp(row[c] - most);
+    for (let c = 0; c < k; c++) {
+      row[c] /= sum;
+      doubt += row[c] * (1 - row[c]);
+    }
+    curvature += (weights[i] * doubt) / k;
+  });
+  curvature /= total(weights);
+  const moved = scores.map((score, at) => {
+    const [i, c] = [Math.floor(at / r), r === 1 ? 1 : at % r];
+    const p = likely[i * k + c];
+    const leverage = push[i] / (curvature / directions + penalty);
+    return score + (leverage * (p - Number(codes[i] === c))) / Math.max(1 - leverage * p * (1 - p), 0.5);
+  });
+  return { ...seen, scores: moved };
+}

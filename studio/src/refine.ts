@@ -1,0 +1,154 @@
+/** Further passes: from SEFR's weights towards those of a linear SVM, as src/sefr/_weights/refine/refine.py. */
+
+import type { Batch } from "./batches";
+import { type HeldOut, unseenByLoss } from "./held_out";
+import type { Floats, Gradient, Kernel, LinearModel } from "./kernel";
+import { type Evaluated, minimise, Objective, type Sample, type Space } from "./lbfgs";
+import { dot, highest, ones, perScore, total } from "./linear";
+import { type Planes, planesOf, type Scaling } from "./solve";
+import { means } from "./solve";
+import { type ClassMeans, type SampledRows, standardise } from "./standardise";
+import type { Summary } from "./summary";
+import { stepSpace } from "./thermometer";
+
+/** The score of a typical row is expected to have this variance before any row is seen: the ridge penalty. */
+const PRIOR_VARIANCE = 10;
+/** A row of a class weighs share ** -RARITY. */
+const RARITY = 0.5;
+/** Rows whose products tell how many directions the rows share. */
+const GRAM_ROWS = 128;
+
+/** What the further passes found, and how it went. */
+export interface Refined {
+  planes: Planes;
+  lossCurve: number[];
+  heldOut: HeldOut | null;
+}
+
+/** The rows, anew for each pass, coded by the classes of the Summary; and some of them. */
+export interface TrainingRows {
+  batches(): Iterable<Batch>;
+  sampled: SampledRows;
+  /** Whether the kernel moves and scales each column in float32. */
+  narrow: readonly boolean[];
+}
+
+/** How many passes are made at most, the first included, and whether leave-one-out scores are kept. */
+export interface Limits {
+  passes: number;
+  keep: boolean;
+}
+
+export function refine<L>(
+  kernel: Kernel, summary: Summary<L>, scaling: Scaling, sefr: Planes, classWeight: Floats | null, rows: TrainingRows, { passes, keep }: Limits,
+): Refined {
+  const counts = summary.counts.head;
+  const own = rowWeights(counts, classWeight);
+  const all = dot(own, counts);
+  const classes: ClassMeans = { means: means(summary, scaling), counts, weights: own.map((weight) => weight / all) };
+  const scores = sefr.bias.length;
+  const baseRates = classes.weights.map((weight, k) => (weight * counts[k]) / dot(classes.weights, counts));
+  const { space, sample, pass } = searchFrom(kernel, classes, summary, scaling, rows);
+  const objective = new Objective(space, sample, 1 / (PRIOR_VARIANCE * total(counts)), scores, pass);
+  const logs = baseRates.map(Math.log);
+  const mean = total(logs) / logs.length;
+  const bias = perScore(logs.map((value) => value - mean), counts.length);
+  const origin = new Float64Array(objective.weights + scores);
+  origin.set(bias, objective.weights);
+  const atOrigin = atBaseRates(space, baseRates, origin, scores);
+  const curve = [atOrigin.loss];
+  const best = minimise(objective, atOrigin, firstTrial(sefr, objective, origin, counts.length), curve, passes);
+  const found = space.hyperplanes(best.slice(0, objective.weights), best.slice(objective.weights));
+  const heldOut = keep ? leaveOneOut(objective, best, classes, rows.sampled) : null;
+  return { planes: planesOf(found, scaling, summary.coder, true), lossCurve: curve, heldOut };
+}
+
+/** Return what a row of each class weighs in the loss: more in a rare class. */
+function rowWeights(counts: Floats, classWeight: Floats | null): Floats {
+  const weighted = counts.map((count, k) => count * (classWeight ? classWeight[k] : 1));
+  const all = total(weighted);
+  return weighted.map((count, k) => (count / all) ** -RARITY * (classWeight ? classWeight[k] : 1));
+}
+
+function searchFrom<L>(
+  kernel: Kernel, classes: ClassMeans, summary: Summary<L>, scaling: Scaling, rows: TrainingRows,
+): { space: Space; sample: Sample; pass: (model: LinearModel) => Gradient } {
+  const { coder } = summary;
+  const classWeights = classes.weights;
+  if (coder) {
+    const coded = Array.from(rows.batches(), ({ columns, codes }) => ({ cells: kernel.codeCells(columns, codes.length, coder), codes }));
+    const pass = (model: LinearModel): Gradient =>
+      coded.map(({ cells, codes }) => kernel.gradientCells(cells, coder, { codes, classWeights }, model)).reduce(plus);
+    return { ...stepSpace(kernel, classes, coder, rows.sampled), pass };
+  }
+  const { space, sample, standard } = standardise(classes, scaling, rows.sampled, rows.narrow);
+  const pass = (model: LinearModel): Gradient => {
+    let sum: Gradient | null = null;
+    for (const { columns, codes } of rows.batches()) {
+      const more = kernel.gradient(columns, standard, { codes, classWeights }, model);
+      sum = sum ? plus(sum, more) : more;
+    }
+    return sum!;
+  };
+  return { space, sample, pass };
+}
+
+function plus(a: Gradient, b: Gradient): Gradient {
+  return {
+    loss: a.loss + b.loss,
+    coef: a.coef.map((value, i) => value + b.coef[i]),
+    intercept: a.intercept.map((value, k) => value + b.intercept[k]),
+  };
+}
+
+/** Return the best mixture of SEFR, the class means over the variances, and the base rates. */
+function firstTrial(sefr: Planes, objective: Objective, origin: Floats, classes: number): Floats {
+  const { space, weights: n } = objective;
+  const { width, classMeans } = space;
+  const halves = Float64Array.from({ length: classes }, (_, k) => {
+    const own = classMeans.subarray(k * width, (k + 1) * width);
+    return -dot(own, own) / 2;
+  });
+  const byMeans = new Float64Array(origin.length);
+  perScore(classMeans, classes).forEach((value, i) => (byMeans[i] = value / space.unit));
+  byMeans.set(perScore(halves, classes), n);
+  const size = (point: Floats): number => highest(point.map(Math.abs));
+  const points = [space.point(sefr), byMeans, ...(size(origin) > 1e-9 ? [origin] : [])].filter((point) => size(point) > 0);
+  if (!points.length) return origin;
+  const start = Float64Array.from(points, (point) => Number(point === origin));
+  const hessian = Float64Array.from(points.flatMap((p) => points.map((q) => objective.ridge * dot(p.subarray(0, n), q.subarray(0, n)))));
+  return objective.bestMixture(points, start, hessian, null);
+}
+
+/** Return loss and gradient where every row is given the base rates: both follow from the Summary. */
+function atBaseRates(space: Space, baseRates: Floats, origin: Floats, scores: number): Evaluated {
+  const gradient = new Float64Array(origin.length);
+  const skipped = (baseRates.length - scores) * space.width;
+  for (let i = 0; i < scores * space.width; i++) {
+    const at = skipped + i;
+    gradient[i] = -baseRates[Math.floor(at / space.width)] * space.classMeans[at] * space.unit;
+  }
+  return { point: origin, loss: -dot(baseRates, baseRates.map(Math.log)), gradient };
+}
+
+/** Return the sample's scores as if each row had been left out. */
+function leaveOneOut(objective: Objective, point: Floats, classes: ClassMeans, sampled: SampledRows): HeldOut {
+  const { sample } = objective;
+  const scores = objective.scoresAt(point);
+  const n = sample.codes.length;
+  const taken = Math.min(n, GRAM_ROWS);
+  const rows = Array.from({ length: taken }, (_, i) => (i + 1 === taken && i ? n - 1 : Math.floor(i * ((n - 1) / Math.max(1, taken - 1)))));
+  const some = sample.vectors(rows);
+  const weights = sampled.weights ?? ones(n);
+  const share = Float64Array.from(some, (_, i) => weights[rows[i]]);
+  const lengths = Float64Array.from(some, (row) => dot(row, row));
+  let pairs = 0;
+  some.forEach((row, i) => some.forEach((other, j) => (pairs += share[i] * dot(row, other) ** 2 * share[j])));
+  const squares = dot(share, lengths.map((length) => length ** 2));
+  // over pairs of different rows, where a row of weight 2 is two
+  const shared = Math.max(0, pairs - squares) / Math.max(1e-300, dot(share, lengths) ** 2 - squares);
+  const directions = 1 / Math.max(shared, 1 / Math.max(1, some[0].length));
+  const squared = sample.squaredLengths();
+  const leverage = Float64Array.from(sample.codes, (code, i) => classes.weights[code] * squared[i]);
+  return unseenByLoss({ scores, codes: sample.codes, weights, evidence: null }, objective.scores, leverage, directions, objective.ridge);
+}
