@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import tables
+from . import scale_tables, tables
 from .accuracy.sets import PAPER, SCIKIT_LEARN
 from .host import shown as speed
 
@@ -175,24 +175,6 @@ def private() -> str:
     return _table(head, rows)
 
 
-def cells() -> str:
-    """Parquet beside the engine's own aggregates, and a billion cells."""
-    found = _json("scale/cells.json")
-    rows = []
-    for engine in ("duckdb", "polars"):
-        plain, ours = (found[f"{engine}, {what}, 20 columns"] for what in ("plain", "of_frame"))
-        whole = found[f"{engine}, 1e9 cells"]
-        rows.append([engine, f"{plain:.1f}", f"{ours:.1f}", f"{ours / plain:.2f}", f"{whole:.1f}"])
-    head = [
-        "CPU s",
-        "20,000,000 × 20, plain aggregates",
-        "`of_frame`",
-        "ratio",
-        "20,000,000 × 50, `of_frame`",
-    ]
-    return _table(head, rows)
-
-
 def stream_memory() -> str:
     """Memory of a long stream."""
     found = _json("streams/memory.json")
@@ -270,7 +252,7 @@ TABLES: dict[str, Callable[[], str]] = {
         kinds,
         kinds_source,
         imbalanced,
-        cells,
+        *scale_tables.SHOWN,
         private,
         streams,
         stream_batches,

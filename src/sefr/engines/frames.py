@@ -70,7 +70,8 @@ def summary_of_frame(
         refuse_what_is_no_number(columns, schema)
         return summary_of_dask(frame, columns, missing=missing)
     on_spark = table.implementation.is_pyspark() or table.implementation.is_pyspark_connect()
-    if on_spark and (len(columns.features) > WIDE or not _is_plain(columns, schema)):
+    awkward = any(set(name) & {".", "`"} for name in columns.all)  # narwhals takes a dot for a part
+    if on_spark and (awkward or len(columns.features) > WIDE or not _is_plain(columns, schema)):
         from .spark_rows import summary_of_spark
 
         return summary_of_spark(frame, columns, missing=missing)

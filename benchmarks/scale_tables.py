@@ -1,0 +1,107 @@
+"""The figures of scale as the documents show them: of scale/cells.csv, and the plan that follows."""
+
+from __future__ import annotations
+
+import csv
+import json
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# The plan: rows and features, bytes of a value, cores and bytes per second of a node and of a single machine.
+PLAN_CELLS = 1e12
+BYTES = 4
+CORES = 16
+NODE_BYTES, DISK_BYTES = 1.25e9, 3e9
+
+
+@cache
+def _figures() -> list[dict[str, str]]:
+    with (HERE / "scale" / "cells.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def _seconds(step: str, what: str, features: int) -> float | None:
+    """Return what was measured; None where that was not."""
+    for row in _figures():
+        if (row["step"], row["what"], int(row["features"])) == (step, what, features):
+            return float(row["seconds"])
+    return None
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def cells() -> str:
+    """Parquet beside the engine's own aggregates, and a billion cells."""
+    rows = []
+    for engine, name in (("duckdb", "DuckDB"), ("polars", "Polars"), ("spark", "Spark")):
+        plain, ours = (_seconds(engine, what, 20) for what in ("plain aggregates", "of_frame"))
+        whole = _seconds(engine, "of_frame", 50)
+        if whole is not None:
+            beside = ["", "", ""]
+            if plain is not None and ours is not None:
+                beside = [f"{plain:.1f}", f"{ours:.1f}", f"{ours / plain:.2f}"]
+            rows.append([name, *beside, f"{whole:.1f}"])
+    head = [
+        "CPU s",
+        "20,000,000 × 20, plain aggregates",
+        "`of_frame`",
+        "ratio",
+        "20,000,000 × 50, `of_frame`",
+    ]
+    return _table(head, rows)
+
+
+def spark_beside() -> str:
+    """SEFR on Spark beside Spark's own classifiers."""
+    rows = []
+    pairs = {"SEFR": "NaiveBayes", "SEFR(passes=10)": "LogisticRegression(maxIter=10)"}
+    for row in _figures():
+        if row["step"] not in ("vectors", "wide"):
+            continue
+        shape = f"{int(row['rows']):,} × {int(row['features']):,}"
+        other = pairs.get(row["what"], "")
+        theirs = _seconds(row["step"], other, int(row["features"]))
+        ratio = "" if theirs is None else f"{float(row['seconds']) / theirs:.2f} of `{other}`"
+        time, accuracy = f"{float(row['seconds']):.1f}", f"{100 * float(row['accuracy']):.1f} %"
+        rows.append([shape, f"`{row['what']}`", time, accuracy, ratio])
+    return _table(["vectors from Parquet", "", "CPU s", "accuracy", "time"], rows) if rows else "Not run yet."
+
+
+def scale_source() -> str:
+    """Where and what was measured."""
+    machines = dict.fromkeys(row["machine"] for row in _figures())
+    commits = dict.fromkeys(row["commit"] for row in _figures())
+    return f"{' and '.join(machines)}; commit {', '.join(commits)}."
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def scale_plan() -> str:
+    """Work out a billion rows of a thousand features by the rates measured."""
+    arrays = json.loads((HERE / "scale" / "rates.json").read_text())["spark, array column, cells/s"]
+    plans = [
+        ("Spark, an array column, 10 nodes", arrays, 10),
+        ("Spark, an array column, 100 nodes", arrays, 100),
+    ]
+    for step, name in (("polars", "Polars, one machine"), ("duckdb", "DuckDB, one machine")):
+        if (seconds := _seconds(step, "of_frame", 50)) is not None:
+            plans.insert(0, (name, 1e9 / seconds, 1))
+    rows = []
+    for name, rate, nodes in plans:
+        cpu, bandwidth = PLAN_CELLS / rate, DISK_BYTES if nodes == 1 else NODE_BYTES
+        computing, reading = cpu / (nodes * CORES), PLAN_CELLS * BYTES / (nodes * bandwidth)
+        about = _time(max(computing, reading))
+        rows.append([name, f"{rate:.1e}", _time(cpu), _time(computing), _time(reading), f"**{about}**"])
+    head = ["", "cells per CPU s, measured", "CPU time", "over the cores", "reading 4 TB", "about"]
+    return _table(head, rows)
+
+
+SHOWN = (cells, spark_beside, scale_source, scale_plan)
