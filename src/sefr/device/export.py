@@ -347,7 +347,7 @@ def _write_sketch(
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder of which nothing is needed; a fault that passes, or a signal, does not leave it behind."""
+    """Remove a folder that nothing needs; a fault that passes, or a signal, does not leave it behind."""
     try:
         shutil.rmtree(folder, ignore_errors=True)
     finally:
