@@ -252,6 +252,26 @@ def test_a_model_scores_no_narrow_row_in_python(spark):
     assert "ArrowEval" not in plan
 
 
+@pytest.mark.parametrize(("bins", "n_classes"), [(4, 2)])
+def test_bins_are_learned_and_scored(spark, tmp_path, bins, n_classes):
+    """A few bins are scored by Spark's expressions: what the classifier says."""
+    from sefr.engines.spark import SEFR, SEFRModel
+
+    X, y = separable(400, 6, n_classes)
+    frame = as_vectors(spark, X, y, id=np.arange(400))
+    model = SEFR(probabilityCol="probability").setBins(bins).setPasses(3).fit(frame)
+    clf = model.classifier()
+    assert clf.bins == bins
+    np.testing.assert_array_equal(clf.edges_[2], SEFRClassifier(bins=bins).fit(X, y).edges_[2])
+    model.write().overwrite().save(str(tmp_path / "m"))
+    answers = SEFRModel.load(str(tmp_path / "m")).transform(frame).orderBy("id").toPandas()
+    assert (answers["prediction"] == clf.predict(X)).all()
+    np.testing.assert_allclose(np.stack(answers["probability"]), clf.predict_proba(X), rtol=1e-9, atol=1e-12)
+    X[7, 2] = np.inf
+    with pytest.raises(Exception, match="has a row that is not 6 finite numbers"):
+        model.transform(as_vectors(spark, X, y)).collect()
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_passes_are_those_of_one_process(spark, n_classes):
     """On the same sample of rows, which comes from the executors."""
