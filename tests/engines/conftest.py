@@ -74,6 +74,14 @@ def spark():
     shutil.rmtree("spark-warehouse", ignore_errors=True)
 
 
+@pytest.fixture(params=["polars", "ibis", pytest.param("pyspark", marks=pytest.mark.slow)])
+def where(request):
+    """An engine that takes expressions; those of Spark need a session."""
+    if request.param == "pyspark":
+        request.getfixturevalue("spark")
+    return request.param
+
+
 @pytest.fixture(scope="session")
 def postgres():
     """Return a connection to a PostgreSQL server of our own, on a socket in a folder of our own."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from sefr import SEFRClassifier, Summary
+from sefr.engines.error import EngineError
 from sefr.engines.expressions import expression
 from sefr.engines.plan import Plan
 from sefr.engines.scoring import Scoring
@@ -204,7 +205,6 @@ def scored(engine, rows, made, request):
     return [row.out for row in frame.select(made.alias("out")).collect()]
 
 
-@pytest.mark.parametrize("where", ["polars", "ibis", "pyspark"])
 def test_expressions_say_what_the_model_says(where, trained, request):
     clf, rows = trained
     every = np.isfinite(rows.to_numpy()).any(axis=1)
@@ -221,7 +221,6 @@ def test_expressions_say_what_the_model_says(where, trained, request):
     np.testing.assert_allclose(shares[every], clf.predict_proba(rows)[every], rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("where", ["polars", "ibis", "pyspark"])
 def test_expressions_of_a_missing_value_without_leave_are_null(where, rng, request):
     rows = pd.DataFrame(rng.normal(size=(9, 2)), columns=["a", "b"])
     clf = SEFRClassifier().fit(rows, ["p", "q", "r"] * 3)
@@ -250,3 +249,12 @@ def test_ibis_on_postgresql_with_booleans(postgres, rng):
         clf = SEFRClassifier(**settings).fit_frame(there, "y", ["a", "flag"])
         answers = there.mutate(out=expression(clf, "ibis")).execute()
         assert (answers["out"] == clf.predict(answers[["a", "flag"]])).all()
+
+
+def test_an_expression_of_spark_without_a_session_is_our_sentence(monkeypatch, rng):
+    from pyspark import SparkContext
+
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    clf = SEFRClassifier().fit(pd.DataFrame(rng.normal(size=(9, 2)), columns=["a", "b"]), ["p", "q", "r"] * 3)
+    with pytest.raises(EngineError, match="there is no Spark session"):
+        expression(clf, "pyspark")

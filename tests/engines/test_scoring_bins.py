@@ -80,7 +80,6 @@ def test_a_missing_value_without_a_bin_has_no_answer(dialect, rng, request):
     assert (result["prediction"].drop(3).astype(bool) == clf.predict(rows.drop(3))).all()
 
 
-@pytest.mark.parametrize("where", ["polars", "ibis", pytest.param("pyspark", marks=pytest.mark.slow)])
 def test_expressions_say_what_the_model_says(where, trained, request):
     clf, rows = trained
     assert scored(where, rows, expression(clf, where), request) == clf.predict(rows).tolist()

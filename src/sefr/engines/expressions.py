@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from .._rows.cells import Categories
 from .._system.types import Expression, Foreign
 from ..classifier import SEFRClassifier
+from .error import EngineError
 from .plan import Plan, balanced, searched
 
 KINDS = ("prediction", "scores", "probabilities")
@@ -162,7 +163,10 @@ class _IbisWords:
 def _spark(plan: Plan, kind: str) -> Expression:
     from pyspark.sql import functions as F  # noqa: N812
 
-    scores = plan.scores(SparkWords(plan))
+    try:
+        scores = plan.scores(SparkWords(plan))
+    except AssertionError:  # so Spark says it
+        raise EngineError("there is no Spark session, and its expressions need one: start it first") from None
     if kind == "scores":
         return F.array(*scores).alias("scores")
     return _by_cases(plan, kind, scores, _Spark(F)).alias(kind)
