@@ -43,6 +43,8 @@ IN_FLOAT32 = "further passes over cells of several classes work on a row in floa
     ),
 )
 def test_scikit_learns_checks(estimator, check):
+    if sklearn.__version__.startswith("1.6.") and check.func.__name__ == "check_decision_proba_consistency":
+        pytest.skip("it rounds scores to ten decimals, which are all that those of a wide scale have")
     check(estimator)
 
 

@@ -210,7 +210,7 @@ def test_from_summary_equals_fit(rng):
 
 
 def test_batches_add_up_to_all_rows_read_once(rng):
-    import pyarrow as pa
+    pa = pytest.importorskip("pyarrow")
 
     X, y = rng.integers(0, 9, (100, 3)), np.arange(100) % 2
     w = rng.integers(1, 4, 100)

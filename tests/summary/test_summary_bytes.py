@@ -109,7 +109,7 @@ def test_a_lie_with_a_right_checksum_is_refused_and_allocates_nothing():
             head + b"\x01" + huge + b"\0\x00a\x00b",
         ],
         "no end": [head + b"\xff" * 12],
-        "unknown flags": [head + b"\x01\x01\x40"],
+        "ferns but no cells": [head + b"\x01\x01\x40"],
         "unknown kind": [head + b"\x01\x01\x00\x63\x00", head + b"\x01\x01\x00\x00\x01\x0b\x01"],
         "go on after": [summary_of(np.array([0, 1]), 1).to_bytes()[:-4] + b"\0"],
         "UTF-8": [head + b"\x01\x01\x00\x0b\x01\xff"],

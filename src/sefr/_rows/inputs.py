@@ -236,7 +236,8 @@ def _check_indices(X: csr_matrix) -> None:
             raise ValueError(f"X is a damaged {X.format.upper()} matrix: indptr goes beyond its values")
         axes = [(X.indices[: starts[-1]], columns)]
     elif X.format == "coo":
-        axes = list(zip(X.coords, X.shape, strict=True))
+        places = X.coords if hasattr(X, "coords") else (X.row, X.col)  # before SciPy 1.13
+        axes = list(zip(places, X.shape, strict=True))
     for indices, size in axes:
         if len(indices) and (indices.min() < 0 or indices.max() >= size):
             raise ValueError(f"X is a damaged {X.format.upper()} matrix: an index is outside the matrix")

@@ -120,11 +120,9 @@ def unpacked(data: bytes | bytearray | memoryview) -> Fields:
     reader = _Reader(data[len(MAGIC) + 1 : -4])
     n_classes, n_features = reader.length(), reader.length()
     flags = reader.take(1)[0]
-    if flags & ~(TAILS | PRESENT | NAMES | COUNT_TAILS | PRESENT_TAILS | CELLS | FERNS | NOISE):
-        raise ValueError(f"the bytes of this Summary have unknown flags {flags}")
-    parts: Fields = {"classes": reader.labels(n_classes)}
     if flags & FERNS and not flags & CELLS:
         raise ValueError("the bytes of this Summary have ferns but no cells")
+    parts: Fields = {"classes": reader.labels(n_classes)}
     coder = reader.coder(n_features) if flags & CELLS else None
     if coder is not None and flags & FERNS:
         coder = replace(coder, ferns=reader.ferns(np.diff(coder.offsets)))
