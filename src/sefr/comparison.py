@@ -216,7 +216,7 @@ def compare(
     >>> from sefr import compare
     >>> table = compare(*load_digits(return_X_y=True))
     >>> table.recommended.name
-    'ten passes'
+    '32 bins, ten passes'
     """
     labels = np.asarray(y)
     classes, codes = encode(labels)

@@ -52,21 +52,16 @@ def _of(*languages: str) -> list[object]:
     ]
 
 
-def test_every_kind_of_block_is_known() -> None:
-    assert len(ALL) > 30
-    assert {language for _, language, _ in ALL} - SHOWN == {"python", "sh", "console", "c"}
-
-
-@pytest.mark.parametrize(("page", "text"), _of("python"))
-def test_blocks_of_python_have_prompts_so_that_pytest_runs_them(page: Path, text: str) -> None:
-    if "pyspark" in text:
-        pytest.skip("run below")
-    assert text.startswith(">>> ")
-    tested = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
-    assert page.name == "README.md" or "docs" in tested["testpaths"]
-    assert "--doctest-glob=*.md" in tested["addopts"]
-
-
+MLFLOW = """
+import os, tempfile
+os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"  # a database needs more than mlflow-skinny
+import mlflow
+from sklearn.datasets import load_iris
+from sefr import SEFRClassifier
+mlflow.set_tracking_uri("file://" + tempfile.mkdtemp() + "/runs")
+rows, labels = load_iris(return_X_y=True)
+clf = SEFRClassifier().fit(rows, labels)
+"""
 SPARK = """
 import tempfile
 from pyspark.sql import SparkSession
@@ -74,18 +69,34 @@ spark = SparkSession.builder.master("local[1]").config("spark.sql.shuffle.partit
 frame = spark.createDataFrame([(1.0, 8.0, 0.0), (3.0, 6.0, 1.0), (2.0, 7.0, 0.0)], ["a", "b", "label"])
 names, path = ["a", "b"], tempfile.mkdtemp() + "/model"
 """
+BEFORE = {"pyspark": SPARK, "mlflow": MLFLOW}  # what their blocks begin with
+
+
+def test_every_kind_of_block_is_known() -> None:
+    assert len(ALL) > 30
+    assert {language for _, language, _ in ALL} - SHOWN == {"python", "sh", "console", "c"}
+
+
+@pytest.mark.parametrize(("page", "text"), _of("python"))
+def test_blocks_of_python_have_prompts_so_that_pytest_runs_them(page: Path, text: str) -> None:
+    if any(name in text for name in BEFORE):
+        pytest.skip("run below")
+    assert text.startswith(">>> ")
+    tested = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    assert page.name == "README.md" or "docs" in tested["testpaths"]
+    assert "--doctest-glob=*.md" in tested["addopts"]
 
 
 @pytest.mark.slow
-def test_the_block_for_spark_runs() -> None:
-    pytest.importorskip("pyspark")
-    if shutil.which("java") is None:
+@pytest.mark.parametrize("name", BEFORE)
+def test_the_block_for_an_engine_runs(name: str, tmp_path: Path) -> None:
+    pytest.importorskip(name)
+    if name == "pyspark" and shutil.which("java") is None:
         pytest.skip("java is not installed")
-    found = [text for _, language, text in ALL if language == "python" and "pyspark" in text]
+    found = [text for _, language, text in ALL if language == "python" and name in text]
     assert len(found) == 1
-    done = subprocess.run(
-        [sys.executable, "-c", SPARK + found[0]], capture_output=True, text=True, check=False
-    )
+    program = [sys.executable, "-c", BEFORE[name] + found[0]]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
