@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from sefr._rows.matrix import Dense, Grouping, LinearModel, Matrix, Sparse, Standardisation, WeightedRows
+from sefr._rows.matrix import Dense, Grouping, LinearModel, Matrix, Standardisation, WeightedRows
 
 from .clock import interleaved, ratio, typical
 from .shapes import table
@@ -24,15 +23,6 @@ def measure() -> Iterator[dict[str, Any]]:
                 yield _measure_one(Dense(table(n, m, dtype)), dtype, k)
         for k in (2, 10):
             yield _measure_one(Dense(np.asfortranarray(table(n, m, "float32"))), "float32 by columns", k)
-    yield _measure_one(Sparse(_sparse_rows(100_000)), "float32 CSR, 1 %", 2)
-
-
-def _sparse_rows(n: int) -> Any:
-    """Return rows of 10,000 columns with a value in one of every hundred of them."""
-    rng = np.random.default_rng(0)
-    columns = rng.integers(0, 100, (n, 100)) + 100 * np.arange(100)
-    values = rng.random(columns.size, dtype=np.float32)
-    return sparse.csr_array((values, columns.ravel(), 100 * np.arange(n + 1)), shape=(n, 10_000))
 
 
 def _measure_one(matrix: Matrix, kind: str, k: int) -> dict[str, Any]:

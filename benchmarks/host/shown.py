@@ -37,8 +37,9 @@ def speed_shapes() -> str:
         rows.append([_spelled(shape), kind, *figures])
     head = ["rows x features", "type", "kernel, 2 classes", "10", "100", "two threads, 2", "10"]
     table = markdown([*head, "fit / kernel", "predict, 2 classes"], rows)
-    where = lines(RESULTS)[0]
-    return f"{table}\n\nMeasured on: {where['machine']}, commit {where['commit']}."
+    where = dict.fromkeys(line["machine"] for line in lines(RESULTS))
+    commits = dict.fromkeys(line["commit"] for line in lines(RESULTS))
+    return f"{table}\n\nMeasured on: {', '.join(where)}; commits {', '.join(commits)}."
 
 
 def speed_small() -> str:
