@@ -21,6 +21,14 @@ def lines(path: str) -> list[Line]:
         return list(csv.DictReader(file))
 
 
+def write_lines(path: Path, rows: list[Line]) -> None:
+    """Write a file of results."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def by_method(path: str) -> dict[str, dict[str, Line]]:
     """Return the rows of each method by their table."""
     found: dict[str, dict[str, Line]] = {}

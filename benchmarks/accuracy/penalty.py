@@ -11,7 +11,6 @@ least; ``hindsight`` the best, which nobody knows beforehand.
 
 from __future__ import annotations
 
-import csv
 import warnings
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from sefr._weights.hyperplanes import per_class
 from sefr._weights.refine import refine
 
 from ..machine import commit, machine
+from ..tables import write_lines
 from .table_methods import BINS
 from .tables import TABLES, TableOfRows, folds, load, rows_of
 
@@ -96,10 +96,7 @@ def main() -> None:
             said = {key: f"{value:.2f}" for key, value in figures.items()}
             rows.append({"kind": kind, "table": name, **said, **where})
             print(*list(rows[-1].values())[:-2], flush=True)
-            with (HERE / "penalty.csv").open("w", newline="") as file:
-                writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(rows)
+            write_lines(HERE / "penalty.csv", rows)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ over the turns. It needs LightGBM.
 
 from __future__ import annotations
 
-import csv
 import time
 import warnings
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from ..host.clock import interleaved, ratio, typical
 from ..machine import commit, machine
+from ..tables import write_lines
 from .table_methods import BINS, INTERACTIONS, Method, methods
 from .tables import TABLES, folds, load, rows_of
 
@@ -64,10 +64,7 @@ def main() -> None:
     for found in map(partial(line, known={method.name: method for method in methods()}), TABLES):
         rows.append(found)
         print(*list(found.values())[:-2], flush=True)
-        with (HERE / "times.csv").open("w", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write_lines(HERE / "times.csv", rows)
 
 
 if __name__ == "__main__":

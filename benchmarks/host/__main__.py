@@ -34,7 +34,7 @@ def main() -> None:
         for row in SECTIONS[name].measure():
             rows.append(row)
             print(f"{time.perf_counter() - start:6.0f} s  {_line(row)}", flush=True)
-    report.write_csv(rows, options.out / "results.csv")
+        report.write_csv(rows, options.out / "results.csv")
     (options.out / "results.md").write_text(report.markdown(rows))
     print(f"wrote {options.out / 'results.csv'} and results.md")
 

@@ -8,7 +8,6 @@ turns, and a ratio is the median over the turns, so that a machine with other wo
 
 from __future__ import annotations
 
-import csv
 import pickle
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from sefr._rows.cells import Cells, Coder
 from sefr._rows.matrix import Dense, Grouping, LinearModel, Standardisation, WeightedRows
 
 from ..machine import commit, machine
+from ..tables import write_lines
 from .clock import interleaved, ratio, typical
 from .limit import fastest, readers
 
@@ -125,10 +125,7 @@ def main() -> None:
     for row in measure():
         print(*list(row.values())[:-2], flush=True)
         rows.append(row)
-    with (HERE / "cells.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_lines(HERE / "cells.csv", rows)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """What a board cannot hold is refused at export, and what it holds is the same bits everywhere."""
 
+import os
+import shutil
 import subprocess
 
 import numpy as np
@@ -124,3 +126,34 @@ def test_more_than_the_eeprom_holds_is_refused(tmp_path, rng):
     assert export(clf, "arduino", tmp_path, learn=True, eeprom=4096).is_dir()
     few = SEFRClassifier(scale=(0, 255)).fit(X[:, :100], np.arange(30) % 2)
     assert export(few, "arduino", tmp_path, learn=True).is_dir()
+
+
+def test_an_interrupt_leaves_no_folder_behind(tmp_path, rng, monkeypatch):
+    """In the moment after the fresh folder is made: found by faults at every system call."""
+    clf, made = SEFRClassifier().fit(rng.normal(size=(20, 3)), np.arange(20) % 2), os.mkdir
+
+    def interrupted(path, *arguments, **more):
+        made(path, *arguments, **more)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "mkdir", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        export(clf, "arduino", tmp_path, name="rain")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_the_old_sketch_is_removed_leaves_the_new_one_alone(tmp_path, rng, monkeypatch):
+    X, y = rng.normal(size=(20, 3)), np.arange(20) % 2
+    export(SEFRClassifier().fit(X, y), "arduino", tmp_path, name="rain")
+    remove, calls = shutil.rmtree, []
+
+    def interrupted(*arguments, **more):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        remove(*arguments, **more)
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        export(SEFRClassifier().fit(X, 1 - y), "arduino", tmp_path, name="rain")
+    assert [path.name for path in tmp_path.iterdir()] == ["rain"]
