@@ -2,9 +2,13 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +76,31 @@ def spark():
     yield session
     session.stop()
     shutil.rmtree("spark-warehouse", ignore_errors=True)
+
+
+@pytest.fixture
+def one_killed():
+    """Return what kills, while its block runs, the process whose number stands in a file, once it does."""
+
+    @contextmanager
+    def killing(note):
+        killed = []
+
+        def killer():
+            for _ in range(2400):
+                if os.path.exists(note):
+                    killed.append(int(Path(note).read_text()))
+                    os.kill(killed[0], signal.SIGKILL)
+                    return
+                time.sleep(0.1)
+
+        thread = threading.Thread(target=killer)
+        thread.start()
+        yield
+        thread.join()
+        assert len(killed) == 1
+
+    return killing
 
 
 @pytest.fixture(params=["polars", "ibis", pytest.param("pyspark", marks=pytest.mark.slow)])

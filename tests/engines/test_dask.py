@@ -1,11 +1,8 @@
 """Dask: partitions on workers, one of which dies."""
 
 import os
-import signal
 import sys
-import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -36,30 +33,17 @@ def lingering(number, note):
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path):
+def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path, one_killed):
     from dask.distributed import Client, LocalCluster
 
     note = str(tmp_path / "worker")
-    killed = []
-
-    def killer():
-        for _ in range(2400):
-            if os.path.exists(note):
-                killed.append(int(Path(note).read_text()))
-                os.kill(killed[0], signal.SIGKILL)
-                return
-            time.sleep(0.1)
-
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         Client(cluster),
     ):
         frame = dd.from_map(lingering, range(8), note=note, meta=rows(0).iloc[:0])
-        thread = threading.Thread(target=killer)
-        thread.start()
-        summary = Summary.of_frame(frame)
-        thread.join()
-    assert len(killed) == 1
+        with one_killed(note):
+            summary = Summary.of_frame(frame)
     assert summary == Summary.of_frame(pd.concat([rows(i) for i in range(8)]))
 
 

@@ -1,9 +1,7 @@
 """Further passes on every engine: those of one process on the same sample, whatever workers do."""
 
 import os
-import signal
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -247,28 +245,13 @@ class Lingering(questions.Sweep):
         raise RuntimeError("nobody killed this process")
 
 
-def with_one_killed(fit, monkeypatch, note, victim):
-    """Return what a fit gives while a process is killed in the middle of its second pass."""
-    killed = []
-
-    def killer():
-        for _ in range(2400):
-            if os.path.exists(note):
-                killed.append(int(Path(note).read_text()))
-                os.kill(killed[0], signal.SIGKILL)
-                return
-            time.sleep(0.1)
-
-    thread = threading.Thread(target=killer)
-    thread.start()
+def lingering_fit(fit, monkeypatch, note, victim):
+    """Return what a fit gives whose second pass waits in one process until that is killed."""
     monkeypatch.setattr(passes, "Sweep", type("Lingering", (Lingering,), {"note": note, "victim": victim}))
-    found = fit()
-    thread.join()
-    assert len(killed) == 1
-    return found
+    return fit()
 
 
-def test_a_dask_worker_that_is_killed_in_mid_pass_changes_nothing(tmp_path, monkeypatch):
+def test_a_dask_worker_that_is_killed_in_mid_pass_changes_nothing(tmp_path, monkeypatch, one_killed):
     import cloudpickle
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
@@ -281,14 +264,16 @@ def test_a_dask_worker_that_is_killed_in_mid_pass_changes_nothing(tmp_path, monk
 
     expected = fit()
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50)
-    with cluster, Client(cluster):
-        found = with_one_killed(fit, monkeypatch, str(tmp_path / "note"), "python")
+    with cluster, Client(cluster), one_killed(note := str(tmp_path / "note")):
+        found = lingering_fit(fit, monkeypatch, note, "python")
     np.testing.assert_array_equal(found.coef_, expected.coef_)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bins", [None, 5])
-def test_an_executor_that_is_killed_in_mid_pass_changes_nothing(as_frame, tmp_path, monkeypatch, bins):
+def test_an_executor_that_is_killed_in_mid_pass_changes_nothing(
+    as_frame, tmp_path, monkeypatch, bins, one_killed
+):
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors cannot import this file
@@ -298,7 +283,8 @@ def test_an_executor_that_is_killed_in_mid_pass_changes_nothing(as_frame, tmp_pa
         return passes.fit_frame(SEFRClassifier(passes=4, bins=bins), frame, "y", NAMES)
 
     expected = fit()
-    found = with_one_killed(fit, monkeypatch, str(tmp_path / "note"), "java")
+    with one_killed(note := str(tmp_path / "note")):
+        found = lingering_fit(fit, monkeypatch, note, "java")
     np.testing.assert_array_equal(found.fitted_.planes.weights, expected.fitted_.planes.weights)
 
 
