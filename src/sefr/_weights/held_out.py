@@ -196,8 +196,9 @@ def unseen_by_sefr(seen: HeldOut, summary: Summary, scaling: Scaling) -> HeldOut
     so the row's own score is too high by the variance times that, added up over the features.
     """
     counts = summary.counts
-    own = np.nan_to_num(means(summary, scaling))
-    rest = np.nan_to_num(means(summary, scaling, rest=True))
+    own = means(summary, scaling)
+    rest = own[::-1] if len(counts) == 2 else means(summary, scaling, rest=True)
+    own, rest = (np.where(np.isnan(part), 0.0, part) for part in (own, rest))
     both = own + rest
     steep = np.divide(2 * rest, both**2, out=np.zeros_like(both), where=both > 1e-7)
     ends = scaling.apply(np.array([summary.low, summary.high]))  # 0 and 1 where they were learned
