@@ -13,12 +13,18 @@ PLAN_CELLS = 1e12
 BYTES = 4
 CORES = 16
 NODE_BYTES, DISK_BYTES = 1.25e9, 3e9
+PARTITION = 128 * 2**20
 
 
 @cache
 def _figures() -> list[dict[str, str]]:
     with (HERE / "scale" / "cells.csv").open() as file:
         return list(csv.DictReader(file))
+
+
+@cache
+def _rates() -> dict[str, float]:
+    return json.loads((HERE / "scale" / "rates.json").read_text())
 
 
 def _seconds(step: str, what: str, features: int) -> float | None:
@@ -86,7 +92,7 @@ def _time(seconds: float) -> str:
 
 def scale_plan() -> str:
     """Work out a billion rows of a thousand features by the rates measured."""
-    arrays = json.loads((HERE / "scale" / "rates.json").read_text())["spark, array column, cells/s"]
+    arrays = _rates()["spark, array column, cells/s"]
     plans = [
         ("Spark, an array column, 10 nodes", arrays, 10),
         ("Spark, an array column, 100 nodes", arrays, 100),
@@ -104,4 +110,61 @@ def scale_plan() -> str:
     return _table(head, rows)
 
 
-SHOWN = (cells, spark_beside, scale_source, scale_plan)
+def scale_rates() -> str:
+    """Show the rates of single steps."""
+    found = _rates()
+    steps = {
+        "the kernel, float32 in memory": "kernel, float32, cells/s",
+        "the kernel, float64 in memory": "kernel, float64, cells/s",
+        "DuckDB, Parquet of 50 columns, its own aggregates": "duckdb, parquet of 50 columns, cells/s",
+        "DuckDB, Parquet of 1,000 columns, streamed to the kernel": "duckdb, parquet of 1000 columns, cells/s",
+        "Spark, Parquet with one array column of 1,000, through Arrow to the kernel": "spark, array column, cells/s",
+        "Spark, the same file, reading one value per row": "spark, reading one value a row, cells/s",
+    }
+    rows = [[name, f"{found[key] / 1e6:,.0f} million cells"] for name, key in steps.items()]
+    rows += [
+        ["Summaries of 1,000 features, read and added", f"{found['Summaries read and added/s']:,.0f}"],
+        ["models solved from such a Summary", f"{1 / found['seconds to solve']:,.0f}"],
+    ]
+    return _table(["step", "per CPU second"], rows)
+
+
+def scale_rates_source() -> str:
+    """Where the rates were measured, and what else was measured with them."""
+    found = _rates()
+    return (
+        f"{found['machine']}; commit {found['commit']}. A Summary of 1,000 features and two classes has "
+        f"{found['bytes of a Summary']:,.0f} bytes. The start of a Spark session takes "
+        f"{found['spark, session start, CPU s']:.0f} CPU s."
+    )
+
+
+def scale_where() -> str:
+    """Say what part of the plan is SEFR's own."""
+    found = _rates()
+    kernel = PLAN_CELLS / found["kernel, float32, cells/s"]
+    spark = found["spark, array column, cells/s"] / found["spark, reading one value a row, cells/s"]
+    return (
+        f"The kernel would need {kernel:,.0f} CPU seconds for all 10¹² float32 cells; decoding Parquet and "
+        f"carrying it into the kernel takes many times as long. On Spark {100 * spark:.0f} % of the time go "
+        "into decoding the column alone."
+    )
+
+
+def scale_network() -> str:
+    """Work out what the network carries and what the driver adds."""
+    found = _rates()
+    partitions = PLAN_CELLS * BYTES / PARTITION
+    size = found["bytes of a Summary"]
+    return (
+        f"With partitions of 128 MiB there are {partitions:,.0f}. Each sends home one Summary of "
+        f"{size / 1e3:.0f} kB: {partitions * size / 1e9:.1f} GB in all, a "
+        f"{PLAN_CELLS * BYTES / (partitions * size):,.0f}th of the data, whatever the number of rows in a "
+        f"partition. The driver adds them in {partitions / found['Summaries read and added/s']:.0f} CPU s."
+    )
+
+
+SHOWN = (
+    *(cells, spark_beside, scale_source, scale_plan),
+    *(scale_rates, scale_rates_source, scale_where, scale_network),
+)

@@ -26,6 +26,9 @@ from sefr import SEFRClassifier, Summary
 from sefr.engines.duckdb import summary_of_files
 from sefr.engines.partitions import whole
 
+sys.path.append(str(Path(__file__).parents[2]))
+from benchmarks.machine import commit, machine
+
 
 def cpu_seconds() -> float:
     """Return the CPU time of this process and its descendants so far."""
@@ -147,7 +150,8 @@ def main() -> None:
         shutil.rmtree(folder)
     for name, value in found.items():
         print(f"{name:50} {value:,.4g}")
-    Path(__file__).with_name("rates.json").write_text(json.dumps(found, indent=1) + "\n")
+    told = {"machine": machine(), "commit": commit()} | found
+    Path(__file__).with_name("rates.json").write_text(json.dumps(told, indent=1) + "\n")
 
 
 if __name__ == "__main__":
