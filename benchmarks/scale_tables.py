@@ -117,8 +117,8 @@ def scale_rates() -> str:
         "the kernel, float32 in memory": "kernel, float32, cells/s",
         "the kernel, float64 in memory": "kernel, float64, cells/s",
         "DuckDB, Parquet of 50 columns, its own aggregates": "duckdb, parquet of 50 columns, cells/s",
-        "DuckDB, Parquet of 1,000 columns, streamed to the kernel": "duckdb, parquet of 1000 columns, cells/s",
-        "Spark, Parquet with one array column of 1,000, through Arrow to the kernel": "spark, array column, cells/s",
+        "DuckDB, Parquet of 1,000 columns, through Arrow": "duckdb, parquet of 1000 columns, cells/s",
+        "Spark, Parquet with one array column of 1,000, through Arrow": "spark, array column, cells/s",
         "Spark, the same file, reading one value per row": "spark, reading one value a row, cells/s",
     }
     rows = [[name, f"{found[key] / 1e6:,.0f} million cells"] for name, key in steps.items()]
