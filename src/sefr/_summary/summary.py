@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 COUNT_SLACK = 1e-9
 
 
+def score_count(n_classes: int) -> int:
+    """Return how many scores a row has: one for two classes, else one per class."""
+    return 1 if n_classes == 2 else n_classes
+
+
 class Summary:
     """Counts and sums per class, extremes per feature. Summaries add.
 
@@ -311,7 +316,7 @@ class Summary:
         put(self, "feature_names", None if feature_names is None else tuple(feature_names))
         put(self, "coder", coder)
         put(self, "n_features", len(low) if coder is None else coder.n_features)
-        put(self, "n_scores", 1 if len(classes) == 2 else len(classes))
+        put(self, "n_scores", score_count(len(classes)))
         for array in (classes, *counts, *sums, *(present or ()), low, high):
             if array is not None:
                 array.flags.writeable = False
@@ -480,7 +485,7 @@ class Summary:
             object.__setattr__(self, "coder", None)
         n_features = len(self.low) if self.coder is None else self.coder.n_features
         object.__setattr__(self, "n_features", n_features)
-        object.__setattr__(self, "n_scores", 1 if len(self.classes) == 2 else len(self.classes))
+        object.__setattr__(self, "n_scores", score_count(len(self.classes)))
 
     def without_empty_classes(self) -> Summary:
         """Return this Summary without the classes that have no rows."""

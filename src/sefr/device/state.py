@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._rows.cells import Coder
-from .._summary.summary import Summary
+from .._summary.summary import Summary, score_count
 from .._system.types import Array, Label
 
 MAGIC = b"SEFR"
@@ -326,7 +326,7 @@ def _parse(data: bytes, at: int) -> State | StateError:
         or (version == 1 and weights)
     ):
         return StateError(f"the state at byte {at} is damaged: its head makes no sense")
-    has_ranges, rows, width = flags & WITH_RANGES, 1 if n_classes == 2 else n_classes, weights // 2
+    has_ranges, rows, width = flags & WITH_RANGES, score_count(n_classes), weights // 2
     head = HEAD.size + (ID.size if version > 1 else 0)
     sizes = (4 * n_classes, n_classes * m * bits // 8, 2 * m * has_ranges, rows * width * (m + 4))
     end = at + head + sum(sizes)
