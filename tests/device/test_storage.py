@@ -22,7 +22,7 @@ MEMORIES = {
 OF_ONE_CLASS = {
     "one class, several states per block": (128, 3, 1),
     "one class, units of eight": (128, 2, 8),
-    "one class, several blocks per state": (16, 9, 16),
+    "one class, several blocks per state": (16, 12, 16),
     "one class, EEPROM of two states": (0, 2 * NORMAL_STATE, 1),
     "one class, EEPROM of five": (0, 5 * NORMAL_STATE + 9, 1),
 }
