@@ -55,11 +55,8 @@ def best(work: Callable[[], Any], rounds: int = 5) -> float:
     """Return the least CPU time of several runs, in seconds, each repeated until it can be measured."""
     times = []
     for _ in range(rounds):
-        started, repeats, end = (
-            cpu_seconds(),
-            0,
-            time.perf_counter() + 0.5,
-        )  # asking takes milliseconds itself
+        end, repeats = time.perf_counter() + 0.5, 0
+        started = cpu_seconds()  # takes milliseconds itself: not asked in the loop
         while repeats == 0 or time.perf_counter() < end:
             work()
             repeats += 1

@@ -3,7 +3,7 @@
  * sefr.device.Normal.
  *
  *     #include <sefr_normal.h>
- *     SEFR_NORMAL(normal, 20)                          // 20 features: 201 bytes of RAM on AVR
+ *     SEFR_NORMAL(normal, 20)                          // 20 features: 203 bytes of RAM on AVR
  *     sefr_normal_reset(&normal);
  *     sefr_normal_learn(&normal, record);              // many times, while all is well
  *     sefr_normal_solve(&normal);

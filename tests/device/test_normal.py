@@ -205,6 +205,19 @@ def test_any_bytes_may_be_commands(rng):
             answers("host", 3, script.tobytes(), bits)
 
 
+@needs_tools
+def test_the_header_says_how_much_ram_a_model_takes(tmp_path):
+    """And what a state takes."""
+    (tmp_path / "main.c").write_text(
+        '#include "board.h"\n#include "sefr_normal.h"\nint main(void) {\n'
+        "board_put(SEFR_NORMAL_BYTES(20)); board_put(SEFR_NORMAL_STATE_BYTES(20)); return 0; }\n"
+    )
+    image = BOARDS["uno"].build([tmp_path / "main.c"], tmp_path, includes=[library()])
+    ram, state = BOARDS["uno"].run(image, b"").output
+    assert f"20 features: {ram} bytes of RAM on AVR" in (library() / "sefr_normal.h").read_text()
+    assert state == len(Normal().learn([[0] * 20]).state())
+
+
 def test_what_is_not_normal_is_flagged(rng):
     """Digits of one kind are learned; others are flagged, with about the false alarms that were chosen."""
     X, y = load_digits(return_X_y=True)
