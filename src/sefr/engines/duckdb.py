@@ -8,6 +8,7 @@ or Iceberg table is read through its own metadata.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,7 +97,7 @@ def _remote(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
     try:
         import fsspec
 
-        system = fsspec.filesystem(protocol)
+        system = _with_times(fsspec.filesystem(protocol))
     except (ImportError, ValueError) as error:
         raise EngineError(
             f"{ENGINE}: {path}: pip install 'sefr-learn[remote]' reads addresses ({one_line(error)})"
@@ -109,6 +110,21 @@ def _remote(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
             name if "://" in name else f"{protocol}://{name.lstrip('/')}"
             for name in sorted(system.glob(path))
         ]
+
+
+def _with_times(system: Foreign) -> Foreign:
+    """Return a file system that can say when a file was changed, which DuckDB asks; that of https cannot."""
+    from fsspec import AbstractFileSystem
+
+    kind = type(system)
+    if kind.modified is not AbstractFileSystem.modified:
+        return system
+
+    class Timeless(kind):  # type: ignore[misc, valid-type]
+        def modified(self, path: str) -> datetime:
+            return datetime.fromtimestamp(0, UTC)
+
+    return Timeless(*system.storage_args, **system.storage_options)
 
 
 def _relation(
