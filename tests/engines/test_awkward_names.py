@@ -5,7 +5,6 @@ import pyarrow as pa
 import pytest
 
 from sefr import SEFRClassifier, Summary
-from sefr.engines.expressions import expression
 from sefr.engines.passes import fit_frame
 
 NAMES = ["a.b", "`c`", "d.`e", 'f "g"', "a"]
@@ -38,7 +37,7 @@ def test_they_are_learned_from(engine, as_frame, rows):
 
 def test_they_are_scored(where, as_frame, rows):
     clf = SEFRClassifier().fit(rows.select(NAMES), rows[LABEL].to_numpy())
-    frame, made = as_frame(where, rows), expression(clf, where)
+    frame, made = as_frame(where, rows), clf.expression(where)
     if where == "pyspark":
         found = [row.p for row in frame.select(made.alias("p")).collect()]
     elif where == "ibis":
