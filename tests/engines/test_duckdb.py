@@ -68,6 +68,17 @@ def test_addresses_are_read_by_fsspec(table, tmp_path):
     memory.pipe("/shop/t.parquet", (tmp_path / "t.parquet").read_bytes())
     assert summary_of_files("memory://shop/t.parquet", "y") == Summary.of_frame(table)
     assert summary_of_files("memory://shop/*.parquet", "y") == Summary.of_frame(table)
+    memory.pipe("/shop/_SUCCESS", b"")
+    assert summary_of_files("memory://shop", "y") == Summary.of_frame(table)
+    with pytest.raises(EngineError, match=r"^duckdb: there is no file memory://shop/\*\.csv"):
+        summary_of_files("memory://shop/*.csv", "y")
+    for mark, kind in (("_delta_log/0.json", "delta"), ("metadata/1.metadata.json", "iceberg")):
+        memory.pipe(f"/{kind}/lake/{mark}", b"{}")
+        memory.pipe(f"/{kind}/lake/data/t.parquet", (tmp_path / "t.parquet").read_bytes())
+        for part in ("", "/*/*.parquet", "/data/t.parquet"):
+            path = f"memory://{kind}/lake{part}"
+            with pytest.raises(EngineError, match=rf"^{kind}: /?{kind}/lake is a {kind.capitalize()} table"):
+                summary_of_files(path, "y")
     with pytest.raises(
         EngineError, match=r"^duckdb: nowhere://x.parquet: pip install 'sefr-learn\[remote\]'"
     ):

@@ -19,7 +19,7 @@ from .columns import chosen
 from .dialects import literal
 from .error import EngineError, one_line, spoken_by
 from .frames import summary_of_frame
-from .lakes import lake_format, open_lake, refuse_part_of_lake
+from .lakes import lake_format, open_lake, refuse_part_of_lake, refuse_part_of_remote_lake
 
 if TYPE_CHECKING:
     import duckdb
@@ -104,12 +104,17 @@ def _remote(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
         ) from None
     with spoken_by(ENGINE, f"read {path}"):
         connection.register_filesystem(system)
-        if "*" not in path:
+        if protocol in ("http", "https"):  # a web server lists nothing
             return [path]
-        return [
-            name if "://" in name else f"{protocol}://{name.lstrip('/')}"
-            for name in sorted(system.glob(path))
-        ]
+        if "*" in path:
+            found = sorted(system.glob(path))
+        elif system.isdir(path):
+            names = sorted(system.find(path))
+            found = [name for name in names if not name.rsplit("/", 1)[-1].startswith((".", "_"))]
+        else:
+            found = [path.split("://", 1)[1]]
+        refuse_part_of_remote_lake(system, found)
+        return [name if "://" in name else f"{protocol}://{name.lstrip('/')}" for name in found]
 
 
 def _with_times(system: Foreign) -> Foreign:
