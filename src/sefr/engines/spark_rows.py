@@ -7,6 +7,7 @@ its rows, and is counted once even if Spark computed it several times. The execu
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from math import ceil, sqrt
@@ -184,7 +185,7 @@ def _small_batches(session: Foreign) -> Iterator[None]:
         size = _SIZES.setdefault(session, _BatchSize())
         if size.users == 0:
             size.before = session.conf.get(BATCH_SETTING, None)
-            if size.before is None or not 0 < int(size.before.rstrip("bB")) <= BATCH_BYTES:
+            if not _is_small(size.before):
                 session.conf.set(BATCH_SETTING, str(BATCH_BYTES))
         size.users += 1
     try:
@@ -197,6 +198,12 @@ def _small_batches(session: Foreign) -> Iterator[None]:
                     session.conf.unset(BATCH_SETTING)
                 else:
                     session.conf.set(BATCH_SETTING, size.before)
+
+
+def _is_small(setting: str | None) -> bool:
+    """Return whether a size as Spark writes it, such as 16m or 1000, is one for small batches."""
+    found = re.fullmatch(r"(\d+)([kmgtp]?)b?", (setting or "").strip().lower())
+    return found is not None and 0 < int(found[1]) << 10 * " kmgtp".index(found[2] or " ") <= BATCH_BYTES
 
 
 def _bytes(data: Foreign) -> bytes | None:
