@@ -3,9 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cells/coding.h"
+#include "cells/tally.h"
 #include "common/groups.h"
 #include "common/threads.h"
+
+/* Rows of one group are gathered and counted together where there are at most so many groups, many rows of each, and
+   no column has more cells than are quickly compared with. */
+enum { MOST_BATCHES = 64, MOST_COMPARED = 64, BATCH_CELLS = 1 << 17 };
 
 /* A part counts in uint32 where rows have no weights: it has fewer rows than this. */
 static const ptrdiff_t MOST_PART_ROWS = (ptrdiff_t)1 << 31;
@@ -15,8 +19,9 @@ struct count_plan {
     const struct coder *coder;
     const struct grouping *by;
     ptrdiff_t n_parts;
-    void *parts;       /* n_parts x n_groups x columns x width, uint32 or double */
-    double *row_parts; /* n_parts x n_groups */
+    ptrdiff_t batch_rows; /* of a group, counted together; 0: rows are counted as they come */
+    void *parts;          /* n_parts x n_groups x columns x width, uint32 or double */
+    double *row_parts;    /* n_parts x n_groups */
     atomic_int error;
 };
 
@@ -36,33 +41,98 @@ struct count_plan {
 DEFINE_COUNT(count_rows, uint32_t, 1)
 DEFINE_COUNT(count_weights, double, weight[i])
 
-static void run_count(void *context, ptrdiff_t task, int worker) {
-    struct count_plan *plan = context;
+/* As the rows come, those of all groups. */
+static void count_as_they_come(struct count_plan *plan, ptrdiff_t task, struct cell_tile *tile) {
     const ptrdiff_t n_groups = plan->by->n_groups, size = n_groups * plan->coder->n_columns * plan->coder->width;
     const ptrdiff_t n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS, last = n_tiles * (task + 1) / plan->n_parts;
-    const bool weighted = plan->by->weights;
     double *rows = plan->row_parts + task * n_groups, weight[TILE_ROWS];
     int32_t group[TILE_ROWS];
-    struct cell_tile tile = {0};
-    (void)worker;
-    if (!sefr_allocate_tile(&tile, plan->coder->n_columns)) atomic_store(&plan->error, NO_MEMORY);
     for (ptrdiff_t t = n_tiles * task / plan->n_parts; t < last && !atomic_load(&plan->error); t++) {
         const ptrdiff_t first = t * TILE_ROWS, left = plan->x->n - first, n = left < TILE_ROWS ? left : TILE_ROWS;
         if (!read_weighted_groups(plan->by, first, n, group, weight)) atomic_store(&plan->error, BAD_CODE);
-        if (!sefr_code_tile(plan->coder, plan->x, NULL, first, n, &tile)) atomic_store(&plan->error, BAD_CELL);
+        if (!sefr_code_tile(plan->coder, plan->x, NULL, first, n, tile)) atomic_store(&plan->error, BAD_CELL);
         if (atomic_load(&plan->error)) break;
         for (ptrdiff_t i = 0; i < n; i++) {
             if (group[i] < 0) continue;
             rows[group[i]] += weight[i];
-            if (tile.bad[i]) atomic_store(&plan->error, NOT_FINITE);
+            if (tile->bad[i]) atomic_store(&plan->error, NOT_FINITE);
         }
-        if (weighted) {
-            count_weights(plan->coder, &tile, group, weight, n, (double *)plan->parts + task * size);
+        if (plan->by->weights) {
+            count_weights(plan->coder, tile, group, weight, n, (double *)plan->parts + task * size);
         } else {
-            count_rows(plan->coder, &tile, group, weight, n, (uint32_t *)plan->parts + task * size);
+            count_rows(plan->coder, tile, group, weight, n, (uint32_t *)plan->parts + task * size);
         }
     }
+}
+
+/* Rows of one group that wait to be counted. */
+struct batch {
+    ptrdiff_t n;
+    int64_t rows[BATCH_ROWS];
+};
+
+/* Counts the rows that wait; `cells` has room for those of a batch. */
+static void count_batch(struct count_plan *plan, struct batch *batch, struct cell_tile *tile, uint8_t *cells,
+                        uint32_t *counts) {
+    const ptrdiff_t m = plan->coder->n_columns, width = plan->coder->width;
+    for (ptrdiff_t at = 0; at < batch->n; at += TILE_ROWS) {
+        const ptrdiff_t left = batch->n - at, n = left < TILE_ROWS ? left : TILE_ROWS;
+        tile->cells = cells + at * m;
+        tile->n_ahead = left - n;
+        if (!sefr_code_tile(plan->coder, plan->x, batch->rows + at, 0, n, tile)) atomic_store(&plan->error, BAD_CELL);
+        if (tile->any_bad) atomic_store(&plan->error, NOT_FINITE);
+    }
+    for (ptrdiff_t j = 0; j < m && !atomic_load(&plan->error); j++) {
+        const struct batch_column column = {cells + j * TILE_ROWS, m * TILE_ROWS, batch->n, plan->coder->features[j].n};
+        sefr_tally(&column, counts + j * width);
+    }
+    batch->n = 0;
+}
+
+/* Group by group, as soon as enough rows of one have come. */
+static void count_by_groups(struct count_plan *plan, ptrdiff_t task, struct cell_tile *tile, struct batch *batches) {
+    const ptrdiff_t n_groups = plan->by->n_groups, size = plan->coder->n_columns * plan->coder->width;
+    const ptrdiff_t n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS, last = n_tiles * (task + 1) / plan->n_parts;
+    double *rows = plan->row_parts + task * n_groups;
+    uint32_t *counts = (uint32_t *)plan->parts + task * n_groups * size;
+    uint8_t *cells = tile->cells;
+    int32_t group[TILE_ROWS];
+    for (ptrdiff_t t = n_tiles * task / plan->n_parts; t < last && !atomic_load(&plan->error); t++) {
+        const ptrdiff_t first = t * TILE_ROWS, left = plan->x->n - first, n = left < TILE_ROWS ? left : TILE_ROWS;
+        if (!read_groups(plan->by, first, n, group)) {
+            atomic_store(&plan->error, BAD_CODE);
+            break;
+        }
+        for (ptrdiff_t i = 0; i < n; i++) {
+            if (group[i] < 0) continue;
+            struct batch *batch = batches + group[i];
+            batch->rows[batch->n++] = first + i;
+            rows[group[i]] += 1.0;
+            if (batch->n == plan->batch_rows) count_batch(plan, batch, tile, cells, counts + group[i] * size);
+        }
+    }
+    for (ptrdiff_t g = 0; g < n_groups && !atomic_load(&plan->error); g++) {
+        count_batch(plan, batches + g, tile, cells, counts + g * size);
+    }
+    tile->cells = cells;
+}
+
+static void run_count(void *context, ptrdiff_t task, int worker) {
+    struct count_plan *plan = context;
+    const bool by_groups = plan->batch_rows > 0;
+    struct cell_tile tile = {0};
+    struct batch *batches = by_groups ? calloc((size_t)plan->by->n_groups, sizeof *batches) : NULL;
+    (void)worker;
+    if (!sefr_allocate_tile(&tile, plan->coder->n_columns * (by_groups ? plan->batch_rows / TILE_ROWS : 1)) ||
+        (by_groups && !batches)) {
+        atomic_store(&plan->error, NO_MEMORY);
+    } else if (by_groups) {
+        count_by_groups(plan, task, &tile, batches);
+    } else {
+        count_as_they_come(plan, task, &tile);
+    }
     sefr_free_tile(&tile);
+    free(batches);
 }
 
 static void combine(const struct count_plan *plan, const struct totals *out) {
@@ -94,6 +164,11 @@ enum outcome sefr_count_cells(const struct table *x, const struct coder *coder, 
     plan.n_parts = most < fit ? most : fit;
     plan.n_parts = plan.n_parts < 1 ? 1 : plan.n_parts > 16 ? 16 : plan.n_parts;
     if (x->n / plan.n_parts >= MOST_PART_ROWS) plan.n_parts = x->n / MOST_PART_ROWS + 1;
+    if (!by->weights && by->n_groups <= MOST_BATCHES && coder->width <= MOST_COMPARED &&
+        x->n / plan.n_parts / by->n_groups >= BATCH_ROWS) {
+        const ptrdiff_t tiles = BATCH_CELLS / TILE_ROWS / (coder->n_columns + 1);
+        plan.batch_rows = TILE_ROWS * (tiles < 1 ? 1 : tiles > BATCH_TILES ? BATCH_TILES : tiles);
+    }
     plan.parts = calloc((size_t)(plan.n_parts * size) + 1, by->weights ? sizeof(double) : sizeof(uint32_t));
     plan.row_parts = calloc((size_t)(plan.n_parts * by->n_groups) + 1, sizeof(double));
     enum outcome outcome = NO_MEMORY;

@@ -1,0 +1,84 @@
+#include "cells/tally.h"
+
+#include <string.h>
+
+#include "common/avx2.h"
+
+/* Rows that follow one another count in lines of their own, so that none waits for the count before. */
+static void tally_rows(const struct batch_column *column, uint32_t *counts) {
+    uint16_t lines[4][MOST_CELLS];
+    for (int line = 0; line < 4; line++) memset(lines[line], 0, (size_t)column->n_cells * sizeof lines[line][0]);
+    for (ptrdiff_t first = 0; first < column->n_rows; first += TILE_ROWS) {
+        const uint8_t *cells = column->cells + first / TILE_ROWS * column->pitch;
+        const ptrdiff_t left = column->n_rows - first, n = left < TILE_ROWS ? left : TILE_ROWS;
+        ptrdiff_t i = 0;
+        for (; i + 4 <= n; i += 4) {
+            lines[0][cells[i]]++, lines[1][cells[i + 1]]++, lines[2][cells[i + 2]]++, lines[3][cells[i + 3]]++;
+        }
+        for (; i < n; i++) lines[0][cells[i]]++;
+    }
+    for (int32_t c = 0; c < column->n_cells; c++) {
+        counts[c] += (uint32_t)(lines[0][c] + lines[1][c] + lines[2][c] + lines[3][c]);
+    }
+}
+
+#ifdef SEFR_AVX2
+/* The sums of four lines of bytes, in 16 bits each. */
+AVX2_INLINE __m128i sum_lines(__m256i a, __m256i b, __m256i c, __m256i d) {
+    const __m256i zero = _mm256_setzero_si256();
+    const __m256i first = _mm256_sad_epu8(a, zero), second = _mm256_slli_epi64(_mm256_sad_epu8(b, zero), 16);
+    const __m256i third = _mm256_slli_epi64(_mm256_sad_epu8(c, zero), 32);
+    const __m256i fourth = _mm256_slli_epi64(_mm256_sad_epu8(d, zero), 48);
+    const __m256i all = _mm256_or_si256(_mm256_or_si256(first, second), _mm256_or_si256(third, fourth));
+    const __m128i half = _mm_add_epi16(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+    return _mm_add_epi16(half, _mm_unpackhi_epi64(half, half));
+}
+
+/* Whole tiles: 32 rows at a time are compared with each of eight cells in turn. A lane counts at most BATCH_ROWS / 32.
+ */
+AVX2 static void tally_tiles(const struct batch_column *column, uint32_t *counts) {
+    const __m256i zero = _mm256_setzero_si256();
+    const ptrdiff_t pitch = column->pitch;
+    const uint8_t *end = column->cells + column->n_rows / TILE_ROWS * pitch;
+    for (int32_t cell = 0; cell < column->n_cells; cell += 8) {
+        __m256i n0 = zero, n1 = zero, n2 = zero, n3 = zero, n4 = zero, n5 = zero, n6 = zero, n7 = zero;
+        const __m256i base = _mm256_set1_epi8((char)cell);
+        for (const uint8_t *cells = column->cells; cells != end; cells += pitch) {
+#define COMPARE(at)                                                                                                \
+    {                                                                                                              \
+        const __m256i x = _mm256_sub_epi8(_mm256_load_si256((const __m256i *)(const void *)(cells + (at))), base); \
+        n0 = _mm256_sub_epi8(n0, _mm256_cmpeq_epi8(x, zero));                                                      \
+        n1 = _mm256_sub_epi8(n1, _mm256_cmpeq_epi8(x, _mm256_set1_epi8(1)));                                       \
+        n2 = _mm256_sub_epi8(n2, _mm256_cmpeq_epi8(x, _mm256_set1_epi8(2)));                                       \
+        n3 = _mm256_sub_epi8(n3, _mm256_cmpeq_epi8(x, _mm256_set1_epi8(3)));                                       \
+        n4 = _mm256_sub_epi8(n4, _mm256_cmpeq_epi8(x, _mm256_set1_epi8(4)));                                       \
+        n5 = _mm256_sub_epi8(n5, _mm256_cmpeq_epi8(x, _mm256_set1_epi8(5)));                                       \
+        n6 = _mm256_sub_epi8(n6, _mm256_cmpeq_epi8(x, _mm256_set1_epi8(6)));                                       \
+        n7 = _mm256_sub_epi8(n7, _mm256_cmpeq_epi8(x, _mm256_set1_epi8(7)));                                       \
+    }
+            COMPARE(0)
+            COMPARE(32)
+#undef COMPARE
+        }
+        const __m128i found = _mm_unpacklo_epi64(sum_lines(n0, n1, n2, n3), sum_lines(n4, n5, n6, n7));
+        if (cell + 8 <= column->n_cells) {
+            __m256i *to = (__m256i *)(void *)(counts + cell);
+            _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), _mm256_cvtepu16_epi32(found)));
+        } else {
+            uint16_t last[8];
+            _mm_storeu_si128((__m128i *)(void *)last, found);
+            for (int32_t i = cell; i < column->n_cells; i++) counts[i] += last[i - cell];
+        }
+    }
+}
+#endif
+
+void sefr_tally(const struct batch_column *column, uint32_t *counts) {
+#ifdef SEFR_AVX2
+    if (column->n_rows % TILE_ROWS == 0 && has_avx2()) {
+        tally_tiles(column, counts);
+        return;
+    }
+#endif
+    tally_rows(column, counts);
+}
