@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cells/search.h"
+#include "cells/transpose.h"
 #include "common/threads.h"
 #include "refine/tile.h"
 
@@ -283,7 +284,7 @@ static ptrdiff_t code_lines(const struct coder *coder, const struct lines *lines
         for (ptrdiff_t j = first; j < end; j++) {
             const ptrdiff_t last = n_ahead * (j + 1 - first) / (end - first);
             for (ptrdiff_t i = n_ahead * (j - first) / (end - first); i < last; i++) {
-                for (ptrdiff_t at = next * size; at < stop; at += 64) __builtin_prefetch(ahead[i] + at, 0, 2);
+                for (ptrdiff_t at = next * size; at < stop; at += 64) __builtin_prefetch(ahead[i] + at, 0, 3);
             }
             code_floats(coder, j, tile->floats + (j - first) * TILE_ROWS, n, tile);
         }
@@ -335,6 +336,19 @@ struct code_plan {
     atomic_int error, bad;
 };
 
+/* The cells of n rows, side by side. */
+static void write_rows(const uint8_t *cells, ptrdiff_t m, ptrdiff_t n, uint8_t *rows) {
+#ifdef SEFR_AVX2
+    if (n == TILE_ROWS && m >= 16 && has_avx2()) {
+        transpose_cells(cells, m, rows);
+        return;
+    }
+#endif
+    for (ptrdiff_t j = 0; j < m; j++) {
+        for (ptrdiff_t i = 0; i < n; i++) rows[i * m + j] = cells[j * TILE_ROWS + i];
+    }
+}
+
 static void run_coding(void *context, ptrdiff_t task, int worker) {
     struct code_plan *plan = context;
     const ptrdiff_t m = plan->coder->n_columns, n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS;
@@ -346,9 +360,7 @@ static void run_coding(void *context, ptrdiff_t task, int worker) {
         const ptrdiff_t first = t * TILE_ROWS, left = plan->x->n - first, n = left < TILE_ROWS ? left : TILE_ROWS;
         if (!sefr_code_tile(plan->coder, plan->x, NULL, first, n, &tile)) atomic_store(&plan->error, BAD_CELL);
         if (tile.any_bad) atomic_store(&plan->bad, 1);
-        for (ptrdiff_t j = 0; j < m; j++) {
-            for (ptrdiff_t i = 0; i < n; i++) plan->cells[(first + i) * m + j] = tile.cells[j * TILE_ROWS + i];
-        }
+        write_rows(tile.cells, m, n, plan->cells + first * m);
     }
     sefr_free_tile(&tile);
 }

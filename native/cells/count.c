@@ -9,10 +9,16 @@
 
 /* Rows of one group are gathered and counted together where there are at most so many groups, many rows of each, and
    no column has more cells than are quickly compared with. */
-enum { MOST_BATCHES = 64, MOST_COMPARED = 64, BATCH_CELLS = 1 << 17 };
+enum { MOST_BATCHES = 64, MOST_COMPARED = 64, BATCH_CELLS = 1 << 17, MOST_CALLED = 1024 };
 
 /* A part counts in uint32 where rows have no weights: it has fewer rows than this. */
 static const ptrdiff_t MOST_PART_ROWS = (ptrdiff_t)1 << 31;
+
+#if defined(__GNUC__)
+#define CALL_INTO_CACHE(address) __builtin_prefetch(address)
+#else
+#define CALL_INTO_CACHE(address) ((void)(address))
+#endif
 
 struct count_plan {
     const struct table *x;
@@ -71,6 +77,13 @@ struct batch {
     int64_t rows[BATCH_ROWS];
 };
 
+/* Calls a row of a batch's first tile into the cache; coding calls those of the next itself. */
+static void call_row(const struct table *x, ptrdiff_t i) {
+    const ptrdiff_t n_bytes = x->m * x->column_stride;
+    if (x->columns || n_bytes <= 0 || n_bytes > MOST_CALLED) return;
+    for (ptrdiff_t at = 0; at < n_bytes; at += 64) CALL_INTO_CACHE(x->data + i * x->row_stride + at);
+}
+
 /* Counts the rows that wait; `cells` has room for those of a batch. */
 static void count_batch(struct count_plan *plan, struct batch *batch, struct cell_tile *tile, uint8_t *cells,
                         uint32_t *counts) {
@@ -106,12 +119,15 @@ static void count_by_groups(struct count_plan *plan, ptrdiff_t task, struct cell
         for (ptrdiff_t i = 0; i < n; i++) {
             if (group[i] < 0) continue;
             struct batch *batch = batches + group[i];
+            if (batch->n < TILE_ROWS) call_row(plan->x, first + i);
             batch->rows[batch->n++] = first + i;
-            rows[group[i]] += 1.0;
-            if (batch->n == plan->batch_rows) count_batch(plan, batch, tile, cells, counts + group[i] * size);
+            if (batch->n < plan->batch_rows) continue;
+            rows[group[i]] += (double)batch->n;
+            count_batch(plan, batch, tile, cells, counts + group[i] * size);
         }
     }
     for (ptrdiff_t g = 0; g < n_groups && !atomic_load(&plan->error); g++) {
+        rows[g] += (double)batches[g].n;
         count_batch(plan, batches + g, tile, cells, counts + g * size);
     }
     tile->cells = cells;

@@ -51,14 +51,14 @@ AVX2_INLINE int search_levels(const float *values, const float *tree, uint8_t *c
     {                                                                                                   \
         const __m256 x = _mm256_load_ps(values + (offset));                                             \
         met.odd = _mm256_fmadd_ps(x, _mm256_setzero_ps(), met.odd);                                     \
+        const __m256 upper = _mm256_cmp_ps(x, t0, _CMP_GE_OQ);                                          \
         at = compare_eight(x, t0, _mm256_setzero_si256(), &met, equal);                                 \
         if (levels > 1) at = compare_eight(x, _mm256_permutevar_ps(t1, at), at, &met, equal);           \
         if (levels > 2) at = compare_eight(x, _mm256_permutevar_ps(t2, at), at, &met, equal);           \
         if (levels > 3) at = compare_eight(x, _mm256_permutevar8x32_ps(t3, at), at, &met, equal);       \
         if (levels > 4) { /* sixteen edges, in two registers */                                         \
-            const __m256 second = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28));                       \
             const __m256 l = _mm256_permutevar8x32_ps(low, at), h = _mm256_permutevar8x32_ps(high, at); \
-            at = compare_eight(x, _mm256_blendv_ps(l, h, second), at, &met, equal);                     \
+            at = compare_eight(x, _mm256_blendv_ps(l, h, upper), at, &met, equal);                      \
         }                                                                                               \
     }
     for (ptrdiff_t i = 0; i < TILE_ROWS; i += 32) {
@@ -88,36 +88,6 @@ AVX2_INLINE int search_levels(const float *values, const float *tree, uint8_t *c
 DEFINE_SEARCH(search_tree, false) /* does not look whether a value equals an edge */
 DEFINE_SEARCH(search_near_tree, true)
 #undef DEFINE_SEARCH
-
-/* Eight columns of eight rows, `offset` bytes from where they begin: to[column * TILE_ROWS + row]. */
-AVX2_INLINE void transpose_eight(const char *const *rows, ptrdiff_t offset, float *to) {
-#define ROW(i) _mm256_loadu_ps((const float *)(const void *)(rows[i] + offset))
-    const __m256 r0 = ROW(0), r1 = ROW(1), r2 = ROW(2), r3 = ROW(3), r4 = ROW(4), r5 = ROW(5), r6 = ROW(6), r7 = ROW(7);
-#undef ROW
-    const __m256 s0 = _mm256_unpacklo_ps(r0, r1), s1 = _mm256_unpackhi_ps(r0, r1);
-    const __m256 s2 = _mm256_unpacklo_ps(r2, r3), s3 = _mm256_unpackhi_ps(r2, r3);
-    const __m256 s4 = _mm256_unpacklo_ps(r4, r5), s5 = _mm256_unpackhi_ps(r4, r5);
-    const __m256 s6 = _mm256_unpacklo_ps(r6, r7), s7 = _mm256_unpackhi_ps(r6, r7);
-#define COLUMNS(j, a, b, c, d, lanes)                                                                \
-    {                                                                                                \
-        const __m256 upper = _mm256_shuffle_ps(a, b, lanes), lower = _mm256_shuffle_ps(c, d, lanes); \
-        _mm256_store_ps(to + (j) * TILE_ROWS, _mm256_permute2f128_ps(upper, lower, 0x20));           \
-        _mm256_store_ps(to + ((j) + 4) * TILE_ROWS, _mm256_permute2f128_ps(upper, lower, 0x31));     \
-    }
-    COLUMNS(0, s0, s2, s4, s6, 0x44)
-    COLUMNS(1, s0, s2, s4, s6, 0xee)
-    COLUMNS(2, s1, s3, s5, s7, 0x44)
-    COLUMNS(3, s1, s3, s5, s7, 0xee)
-#undef COLUMNS
-}
-
-AVX2 static void transpose_tile(const char *const *rows, ptrdiff_t offset, ptrdiff_t n_eights, float *to) {
-    for (ptrdiff_t i = 0; i < TILE_ROWS; i += 8) {
-        for (ptrdiff_t e = 0; e < n_eights; e++) {
-            transpose_eight(rows + i, offset + e * 8 * (ptrdiff_t)sizeof(float), to + e * 8 * TILE_ROWS + i);
-        }
-    }
-}
 #endif
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "cells/coding.h"
 
-enum { BATCH_TILES = 8, BATCH_ROWS = BATCH_TILES * TILE_ROWS };
+/* A batch has fewer than 16 times 32 rows: see tally.c. */
+enum { BATCH_TILES = 7, BATCH_ROWS = BATCH_TILES * TILE_ROWS };
 
 /* The cells of one column: TILE_ROWS at a time, `pitch` bytes from one tile to the next. */
 struct batch_column {
