@@ -262,13 +262,15 @@ struct lines {
 };
 
 /* The last row stands for those that are not there. */
-static void find_lines(const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n, ptrdiff_t n_ahead,
+static void find_lines(const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n, ptrdiff_t ahead,
                        struct lines *lines) {
-    lines->n_ahead = n < TILE_ROWS ? 0 : n_ahead < TILE_ROWS ? n_ahead : TILE_ROWS;
-    for (ptrdiff_t i = 0; i < TILE_ROWS + lines->n_ahead; i++) {
-        const ptrdiff_t own = i < n + lines->n_ahead ? i : n - 1;
+    const ptrdiff_t left = x->n - ahead;
+    lines->n_ahead = left < 0 ? 0 : left < TILE_ROWS ? left : TILE_ROWS;
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
+        const ptrdiff_t own = i < n ? i : n - 1;
         lines->row[i] = x->data + (rows ? rows[own] : first + own) * x->row_stride;
     }
+    for (ptrdiff_t i = 0; i < lines->n_ahead; i++) lines->row[TILE_ROWS + i] = x->data + (ahead + i) * x->row_stride;
 }
 
 /* Floats that lie side by side in a row, a piece of FLOAT_COLUMNS columns at a time: what is read next is called into
@@ -303,7 +305,7 @@ bool sefr_code_tile(const struct coder *coder, const struct table *x, const int6
     if (!coder->coded && !x->columns && x->type == F32 && x->column_stride == (ptrdiff_t)sizeof(float) && n > 0 &&
         has_avx2()) {
         struct lines lines;
-        find_lines(x, rows, first, n, rows ? tile->n_ahead : x->n - first - n, &lines);
+        find_lines(x, rows, first, n, rows ? tile->ahead : first + n, &lines);
         j = code_lines(coder, &lines, n, tile);
     }
 #endif

@@ -62,8 +62,8 @@ struct cell_tile {
     uint8_t *cells;         /* columns x TILE_ROWS */
     uint8_t bad[TILE_ROWS]; /* rows with a value that has no cell: NaN without a cell for it, or infinity */
     bool any_bad;
-    ptrdiff_t n_ahead; /* how many rows go on in the list that rows are taken from */
-    float *floats;     /* FLOAT_COLUMNS x TILE_ROWS */
+    ptrdiff_t ahead; /* the row from which on rows are read next, and called into the cache; only with a list of rows */
+    float *floats;   /* FLOAT_COLUMNS x TILE_ROWS */
     double doubles[TILE_ROWS];
 };
 

@@ -7,27 +7,21 @@
 #include "common/groups.h"
 #include "common/threads.h"
 
-/* Rows of one group are gathered and counted together where there are at most so many groups, many rows of each, and
-   no column has more cells than are quickly compared with. */
-enum { MOST_BATCHES = 64, MOST_COMPARED = 64, BATCH_CELLS = 1 << 17, MOST_CALLED = 1024 };
+/* Rows of one group are gathered and counted together where no column has more cells than are quickly compared with,
+   there are many rows of each group, and a tile of every group has at most MOST_WAITING cells. */
+enum { MOST_COMPARED = 64, BATCH_CELLS = 1 << 18, MOST_WAITING = 1 << 20 };
 
 /* A part counts in uint32 where rows have no weights: it has fewer rows than this. */
 static const ptrdiff_t MOST_PART_ROWS = (ptrdiff_t)1 << 31;
-
-#if defined(__GNUC__)
-#define CALL_INTO_CACHE(address) __builtin_prefetch(address)
-#else
-#define CALL_INTO_CACHE(address) ((void)(address))
-#endif
 
 struct count_plan {
     const struct table *x;
     const struct coder *coder;
     const struct grouping *by;
     ptrdiff_t n_parts;
-    ptrdiff_t batch_rows; /* of a group, counted together; 0: rows are counted as they come */
-    void *parts;          /* n_parts x n_groups x columns x width, uint32 or double */
-    double *row_parts;    /* n_parts x n_groups */
+    ptrdiff_t batch_tiles; /* of a group, counted together; 0: rows are counted as they come */
+    void *parts;           /* n_parts x n_groups x columns x width, uint32 or double */
+    double *row_parts;     /* n_parts x n_groups */
     atomic_int error;
 };
 
@@ -71,35 +65,31 @@ static void count_as_they_come(struct count_plan *plan, ptrdiff_t task, struct c
     }
 }
 
-/* Rows of one group that wait to be counted. */
+/* Rows of one group that wait: to be coded, and then, tile by tile, to be counted. */
 struct batch {
-    ptrdiff_t n;
-    int64_t rows[BATCH_ROWS];
+    ptrdiff_t n, n_coded;
+    uint8_t *cells; /* batch_tiles x columns x TILE_ROWS */
+    int64_t rows[TILE_ROWS];
 };
 
-/* Calls a row of a batch's first tile into the cache; coding calls those of the next itself. */
-static void call_row(const struct table *x, ptrdiff_t i) {
-    const ptrdiff_t n_bytes = x->m * x->column_stride;
-    if (x->columns || n_bytes <= 0 || n_bytes > MOST_CALLED) return;
-    for (ptrdiff_t at = 0; at < n_bytes; at += 64) CALL_INTO_CACHE(x->data + i * x->row_stride + at);
+static void code_batch(struct count_plan *plan, struct batch *batch, ptrdiff_t ahead, struct cell_tile *tile) {
+    tile->cells = batch->cells + batch->n_coded * plan->coder->n_columns;
+    tile->ahead = ahead;
+    if (!sefr_code_tile(plan->coder, plan->x, batch->rows, 0, batch->n, tile)) atomic_store(&plan->error, BAD_CELL);
+    if (tile->any_bad) atomic_store(&plan->error, NOT_FINITE);
+    batch->n_coded += batch->n;
+    batch->n = 0;
 }
 
-/* Counts the rows that wait; `cells` has room for those of a batch. */
-static void count_batch(struct count_plan *plan, struct batch *batch, struct cell_tile *tile, uint8_t *cells,
-                        uint32_t *counts) {
-    const ptrdiff_t m = plan->coder->n_columns, width = plan->coder->width;
-    for (ptrdiff_t at = 0; at < batch->n; at += TILE_ROWS) {
-        const ptrdiff_t left = batch->n - at, n = left < TILE_ROWS ? left : TILE_ROWS;
-        tile->cells = cells + at * m;
-        tile->n_ahead = left - n;
-        if (!sefr_code_tile(plan->coder, plan->x, batch->rows + at, 0, n, tile)) atomic_store(&plan->error, BAD_CELL);
-        if (tile->any_bad) atomic_store(&plan->error, NOT_FINITE);
-    }
-    for (ptrdiff_t j = 0; j < m && !atomic_load(&plan->error); j++) {
-        const struct batch_column column = {cells + j * TILE_ROWS, m * TILE_ROWS, batch->n, plan->coder->features[j].n};
+static void count_batch(const struct count_plan *plan, struct batch *batch, uint32_t *counts, double *rows) {
+    const ptrdiff_t m = plan->coder->n_columns, width = plan->coder->width, n = batch->n_coded;
+    for (ptrdiff_t j = 0; j < m; j++) {
+        const int32_t n_cells = plan->coder->features[j].n;
+        const struct batch_column column = {batch->cells + j * TILE_ROWS, m * TILE_ROWS, n, n_cells};
         sefr_tally(&column, counts + j * width);
     }
-    batch->n = 0;
+    *rows += (double)n;
+    batch->n_coded = 0;
 }
 
 /* Group by group, as soon as enough rows of one have come. */
@@ -108,7 +98,6 @@ static void count_by_groups(struct count_plan *plan, ptrdiff_t task, struct cell
     const ptrdiff_t n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS, last = n_tiles * (task + 1) / plan->n_parts;
     double *rows = plan->row_parts + task * n_groups;
     uint32_t *counts = (uint32_t *)plan->parts + task * n_groups * size;
-    uint8_t *cells = tile->cells;
     int32_t group[TILE_ROWS];
     for (ptrdiff_t t = n_tiles * task / plan->n_parts; t < last && !atomic_load(&plan->error); t++) {
         const ptrdiff_t first = t * TILE_ROWS, left = plan->x->n - first, n = left < TILE_ROWS ? left : TILE_ROWS;
@@ -119,31 +108,35 @@ static void count_by_groups(struct count_plan *plan, ptrdiff_t task, struct cell
         for (ptrdiff_t i = 0; i < n; i++) {
             if (group[i] < 0) continue;
             struct batch *batch = batches + group[i];
-            if (batch->n < TILE_ROWS) call_row(plan->x, first + i);
             batch->rows[batch->n++] = first + i;
-            if (batch->n < plan->batch_rows) continue;
-            rows[group[i]] += (double)batch->n;
-            count_batch(plan, batch, tile, cells, counts + group[i] * size);
+            if (batch->n < TILE_ROWS) continue;
+            code_batch(plan, batch, first + TILE_ROWS, tile);
+            if (batch->n_coded < plan->batch_tiles * TILE_ROWS) continue;
+            count_batch(plan, batch, counts + group[i] * size, rows + group[i]);
         }
     }
     for (ptrdiff_t g = 0; g < n_groups && !atomic_load(&plan->error); g++) {
-        rows[g] += (double)batches[g].n;
-        count_batch(plan, batches + g, tile, cells, counts + g * size);
+        struct batch *batch = batches + g;
+        if (batch->n_coded) count_batch(plan, batch, counts + g * size, rows + g);
+        if (batch->n) code_batch(plan, batch, plan->x->n, tile);
+        if (batch->n_coded) count_batch(plan, batch, counts + g * size, rows + g);
     }
-    tile->cells = cells;
 }
 
 static void run_count(void *context, ptrdiff_t task, int worker) {
     struct count_plan *plan = context;
-    const bool by_groups = plan->batch_rows > 0;
+    const ptrdiff_t n_batches = plan->batch_tiles ? plan->by->n_groups : 0, n_columns = plan->coder->n_columns;
+    const ptrdiff_t n_cells = plan->batch_tiles * n_columns * TILE_ROWS;
     struct cell_tile tile = {0};
-    struct batch *batches = by_groups ? calloc((size_t)plan->by->n_groups, sizeof *batches) : NULL;
+    struct batch *batches = calloc((size_t)n_batches + 1, sizeof *batches);
     (void)worker;
-    if (!sefr_allocate_tile(&tile, plan->coder->n_columns * (by_groups ? plan->batch_rows / TILE_ROWS : 1)) ||
-        (by_groups && !batches)) {
+    if (!sefr_allocate_tile(&tile, n_columns * (n_batches ? plan->batch_tiles * n_batches : 1)) || !batches) {
         atomic_store(&plan->error, NO_MEMORY);
-    } else if (by_groups) {
+    } else if (n_batches) {
+        uint8_t *cells = tile.cells;
+        for (ptrdiff_t g = 0; g < n_batches; g++) batches[g].cells = cells + g * n_cells;
         count_by_groups(plan, task, &tile, batches);
+        tile.cells = cells;
     } else {
         count_as_they_come(plan, task, &tile);
     }
@@ -180,10 +173,11 @@ enum outcome sefr_count_cells(const struct table *x, const struct coder *coder, 
     plan.n_parts = most < fit ? most : fit;
     plan.n_parts = plan.n_parts < 1 ? 1 : plan.n_parts > 16 ? 16 : plan.n_parts;
     if (x->n / plan.n_parts >= MOST_PART_ROWS) plan.n_parts = x->n / MOST_PART_ROWS + 1;
-    if (!by->weights && by->n_groups <= MOST_BATCHES && coder->width <= MOST_COMPARED &&
+    const ptrdiff_t waiting = by->n_groups * coder->n_columns * TILE_ROWS;
+    if (!by->weights && coder->width <= MOST_COMPARED && waiting <= MOST_WAITING &&
         x->n / plan.n_parts / by->n_groups >= BATCH_ROWS) {
-        const ptrdiff_t tiles = BATCH_CELLS / TILE_ROWS / (coder->n_columns + 1);
-        plan.batch_rows = TILE_ROWS * (tiles < 1 ? 1 : tiles > BATCH_TILES ? BATCH_TILES : tiles);
+        const ptrdiff_t tiles = BATCH_CELLS / (waiting + 1);
+        plan.batch_tiles = tiles < 1 ? 1 : tiles > BATCH_TILES ? BATCH_TILES : tiles;
     }
     plan.parts = calloc((size_t)(plan.n_parts * size) + 1, by->weights ? sizeof(double) : sizeof(uint32_t));
     plan.row_parts = calloc((size_t)(plan.n_parts * by->n_groups) + 1, sizeof(double));

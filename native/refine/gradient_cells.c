@@ -13,7 +13,7 @@
 /* With several scores, those of a cell lie side by side, padded to whole vectors, and FLUSH rows are added in float32
    before they go to the float64 sums. With one, columns are paired, and a block of up to MOST_ROWS rows is worked on
    pair by pair, so that the table and the sums of a pair stay in the first-level cache. */
-enum { ROWS = 64, SIDE = 4, FLUSH = 1024, MOST_ROWS = 2048, INDEX_ENTRIES = 1 << 17 };
+enum { ROWS = 64, SIDE = 4, FLUSH = 1024, MOST_ROWS = 4096, INDEX_ENTRIES = 1 << 17 };
 typedef float side __attribute__((vector_size(16), aligned(4), may_alias));
 
 struct cells_plan {
@@ -87,17 +87,15 @@ static ptrdiff_t read_rows(const struct cells_plan *plan, ptrdiff_t first, ptrdi
     const double *class_weights = plan->model->class_weights;
     const uint8_t *row = plan->cells + first * m;
     ptrdiff_t kept = 0;
-    if (plan->by->weights) {
-        if (!read_weighted_groups(plan->by, first, n, s->code, s->weight)) return -1;
-    } else {
-        if (!read_groups(plan->by, first, n, s->code)) return -1;
-        for (ptrdiff_t i = 0; i < n; i++) s->weight[i] = 1.0;
+    if (plan->by->weights ? !read_weighted_groups(plan->by, first, n, s->code, s->weight)
+                          : !read_groups(plan->by, first, n, s->code)) {
+        return -1;
     }
     for (ptrdiff_t i = 0; i < n; i++, row += m) {
         const int32_t code = s->code[i];
         if (code < 0) continue;
         s->row[kept] = row;
-        s->weight[kept] = s->weight[i] * class_weights[code];
+        s->weight[kept] = plan->by->weights ? s->weight[i] * class_weights[code] : class_weights[code];
         s->code[kept++] = code;
     }
     return kept;
@@ -237,7 +235,9 @@ static void run_chunk(void *context, ptrdiff_t task, int worker) {
 static bool prepare_pairs(struct cells_plan *plan) {
     if (!sefr_find_pairs(&plan->pairs, plan->coder, plan->n / plan->n_chunks)) return false;
     const ptrdiff_t rows = INDEX_ENTRIES / (plan->pairs.n_pairs + 1) / ROWS * ROWS;
-    plan->block_rows = rows < ROWS ? ROWS : rows > MOST_ROWS ? MOST_ROWS : rows;
+    const ptrdiff_t most = plan->n < MOST_ROWS ? (plan->n + ROWS - 1) / ROWS * ROWS : MOST_ROWS;
+    plan->block_rows = rows > most ? most : rows;
+    if (plan->block_rows < ROWS) plan->block_rows = ROWS;
     plan->paired = sefr_aligned(plan->pairs.n_cells, sizeof *plan->paired);
     if (!plan->paired) return false;
     sefr_pair_table(&plan->pairs, plan->coder, plan->model->coef, plan->paired);

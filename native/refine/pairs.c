@@ -186,12 +186,14 @@ void sefr_add_pairs(const struct pairs *pairs, const struct paired_rows *rows, c
         const uint16_t *a = rows->at + p * rows->pitch, *b = a + rows->pitch;
         double *of_a = sums + pairs->pair[p].begin, *of_b = sums + pairs->pair[p + 1].begin;
         ptrdiff_t i = 0;
-        for (; i + 2 <= rows->n; i += 2) {
-            const double first = residual[i], second = residual[i + 1];
-            of_a[a[i]] += first, of_b[b[i]] += first;
-            of_a[a[i + 1]] += second, of_b[b[i + 1]] += second;
+        for (; i + 4 <= rows->n; i += 4) {
+            const double r0 = residual[i], r1 = residual[i + 1], r2 = residual[i + 2], r3 = residual[i + 3];
+            of_a[a[i]] += r0, of_b[b[i]] += r0;
+            of_a[a[i + 1]] += r1, of_b[b[i + 1]] += r1;
+            of_a[a[i + 2]] += r2, of_b[b[i + 2]] += r2;
+            of_a[a[i + 3]] += r3, of_b[b[i + 3]] += r3;
         }
-        if (i < rows->n) of_a[a[i]] += residual[i], of_b[b[i]] += residual[i];
+        for (; i < rows->n; i++) of_a[a[i]] += residual[i], of_b[b[i]] += residual[i];
     }
     if (p < pairs->n_pairs) {
         const uint16_t *a = rows->at + p * rows->pitch;
