@@ -283,10 +283,11 @@ static ptrdiff_t code_lines(const struct coder *coder, const struct lines *lines
         const ptrdiff_t n_ahead = next ? TILE_ROWS : lines->n_ahead;
         const ptrdiff_t stop = m - next < FLOAT_COLUMNS ? coder->m * size : (next + FLOAT_COLUMNS) * size;
         transpose_tile(lines->row, first * size, (end - first) / 8, tile->floats);
-        for (ptrdiff_t j = first; j < end; j++) {
-            const ptrdiff_t last = n_ahead * (j + 1 - first) / (end - first);
-            for (ptrdiff_t i = n_ahead * (j - first) / (end - first); i < last; i++) {
-                for (ptrdiff_t at = next * size; at < stop; at += 64) __builtin_prefetch(ahead[i] + at, 0, 3);
+        const ptrdiff_t per_column = (n_ahead + end - first - 1) / (end - first);
+        for (ptrdiff_t j = first, i = 0; j < end; j++) {
+            const ptrdiff_t last = n_ahead - i < per_column ? n_ahead : i + per_column;
+            for (; i < last; i++) {
+                for (ptrdiff_t at = next * size; at < stop; at += 64) __builtin_prefetch(ahead[i] + at);
             }
             code_floats(coder, j, tile->floats + (j - first) * TILE_ROWS, n, tile);
         }

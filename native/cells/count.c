@@ -9,7 +9,7 @@
 
 /* Rows of one group are gathered and counted together where no column has more cells than are quickly compared with,
    there are many rows of each group, and a tile of every group has at most MOST_WAITING cells. */
-enum { MOST_COMPARED = 64, BATCH_CELLS = 1 << 18, MOST_WAITING = 1 << 20 };
+enum { MOST_COMPARED = 64, BATCH_CELLS = 1 << 18, MOST_WAITING = 1 << 20, FEW_GROUPS = 4 };
 
 /* A part counts in uint32 where rows have no weights: it has fewer rows than this. */
 static const ptrdiff_t MOST_PART_ROWS = (ptrdiff_t)1 << 31;
@@ -69,16 +69,38 @@ static void count_as_they_come(struct count_plan *plan, ptrdiff_t task, struct c
 struct batch {
     ptrdiff_t n, n_coded;
     uint8_t *cells; /* batch_tiles x columns x TILE_ROWS */
-    int64_t rows[TILE_ROWS];
+    int64_t rows[2 * TILE_ROWS];
 };
 
+/* Rows first .. first + n join the batches of their groups. Where there are few groups, without a branch that depends
+   on the row, group after group. */
+static void gather(struct batch *batches, ptrdiff_t n_groups, const int32_t *group, ptrdiff_t first, ptrdiff_t n) {
+    for (ptrdiff_t g = 0; n_groups <= FEW_GROUPS && g < n_groups; g++) {
+        struct batch *batch = batches + g;
+        ptrdiff_t at = batch->n;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            batch->rows[at] = first + i;
+            at += group[i] == g;
+        }
+        batch->n = at;
+    }
+    for (ptrdiff_t i = 0; n_groups > FEW_GROUPS && i < n; i++) {
+        if (group[i] < 0) continue;
+        struct batch *batch = batches + group[i];
+        batch->rows[batch->n++] = first + i;
+    }
+}
+
+/* At most a tile of the rows that wait. */
 static void code_batch(struct count_plan *plan, struct batch *batch, ptrdiff_t ahead, struct cell_tile *tile) {
+    const ptrdiff_t n = batch->n < TILE_ROWS ? batch->n : TILE_ROWS;
     tile->cells = batch->cells + batch->n_coded * plan->coder->n_columns;
     tile->ahead = ahead;
-    if (!sefr_code_tile(plan->coder, plan->x, batch->rows, 0, batch->n, tile)) atomic_store(&plan->error, BAD_CELL);
+    if (!sefr_code_tile(plan->coder, plan->x, batch->rows, 0, n, tile)) atomic_store(&plan->error, BAD_CELL);
     if (tile->any_bad) atomic_store(&plan->error, NOT_FINITE);
-    batch->n_coded += batch->n;
-    batch->n = 0;
+    batch->n_coded += n;
+    batch->n -= n;
+    memmove(batch->rows, batch->rows + n, (size_t)batch->n * sizeof batch->rows[0]);
 }
 
 static void count_batch(const struct count_plan *plan, struct batch *batch, uint32_t *counts, double *rows) {
@@ -105,14 +127,12 @@ static void count_by_groups(struct count_plan *plan, ptrdiff_t task, struct cell
             atomic_store(&plan->error, BAD_CODE);
             break;
         }
-        for (ptrdiff_t i = 0; i < n; i++) {
-            if (group[i] < 0) continue;
-            struct batch *batch = batches + group[i];
-            batch->rows[batch->n++] = first + i;
-            if (batch->n < TILE_ROWS) continue;
-            code_batch(plan, batch, first + TILE_ROWS, tile);
-            if (batch->n_coded < plan->batch_tiles * TILE_ROWS) continue;
-            count_batch(plan, batch, counts + group[i] * size, rows + group[i]);
+        gather(batches, n_groups, group, first, n);
+        for (ptrdiff_t g = 0; g < n_groups; g++) {
+            if (batches[g].n < TILE_ROWS) continue;
+            code_batch(plan, batches + g, first + TILE_ROWS, tile);
+            if (batches[g].n_coded < plan->batch_tiles * TILE_ROWS) continue;
+            count_batch(plan, batches + g, counts + g * size, rows + g);
         }
     }
     for (ptrdiff_t g = 0; g < n_groups && !atomic_load(&plan->error); g++) {
