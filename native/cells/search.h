@@ -34,11 +34,14 @@ struct search_state {
     __m256 odd, equal; /* NaN where a value is not finite; not 0 where one equals an edge that it met */
 };
 
-AVX2_INLINE __m256i compare_eight(__m256 x, __m256 edge, __m256i at, struct search_state *met, const bool equal) {
-    const __m256i above = _mm256_castps_si256(_mm256_cmp_ps(x, edge, _CMP_GE_OQ));
+/* -1 where x is at or above the edge, else 0. */
+AVX2_INLINE __m256i compare_eight(__m256 x, __m256 edge, struct search_state *met, const bool equal) {
     if (equal) met->equal = _mm256_or_ps(met->equal, _mm256_cmp_ps(x, edge, _CMP_EQ_OQ));
-    return _mm256_sub_epi32(_mm256_add_epi32(at, at), above);
+    return _mm256_castps_si256(_mm256_cmp_ps(x, edge, _CMP_GE_OQ));
 }
+
+/* The place among the edges of the next level. */
+AVX2_INLINE __m256i go_down(__m256i at, __m256i above) { return _mm256_sub_epi32(_mm256_add_epi32(at, at), above); }
 
 AVX2_INLINE int search_levels(const float *values, const float *tree, uint8_t *cells, const int32_t levels,
                               const bool equal) {
@@ -46,27 +49,34 @@ AVX2_INLINE int search_levels(const float *values, const float *tree, uint8_t *c
     const __m256 t0 = _mm256_load_ps(tree), t1 = _mm256_load_ps(tree + 8), t2 = _mm256_load_ps(tree + 16);
     const __m256 t3 = _mm256_load_ps(tree + 24), low = _mm256_load_ps(tree + 32), high = _mm256_load_ps(tree + 40);
     struct search_state met = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-#define SEARCH_EIGHT(at, offset)                                                                        \
-    __m256i at;                                                                                         \
-    {                                                                                                   \
-        const __m256 x = _mm256_load_ps(values + (offset));                                             \
-        met.odd = _mm256_fmadd_ps(x, _mm256_setzero_ps(), met.odd);                                     \
-        const __m256 upper = _mm256_cmp_ps(x, t0, _CMP_GE_OQ);                                          \
-        at = compare_eight(x, t0, _mm256_setzero_si256(), &met, equal);                                 \
-        if (levels > 1) at = compare_eight(x, _mm256_permutevar_ps(t1, at), at, &met, equal);           \
-        if (levels > 2) at = compare_eight(x, _mm256_permutevar_ps(t2, at), at, &met, equal);           \
-        if (levels > 3) at = compare_eight(x, _mm256_permutevar8x32_ps(t3, at), at, &met, equal);       \
-        if (levels > 4) { /* sixteen edges, in two registers */                                         \
-            const __m256 l = _mm256_permutevar8x32_ps(low, at), h = _mm256_permutevar8x32_ps(high, at); \
-            at = compare_eight(x, _mm256_blendv_ps(l, h, upper), at, &met, equal);                      \
-        }                                                                                               \
+/* `at` is the place among the edges of the last level, `above` whether x is at or above that edge. */
+#define SEARCH_EIGHT(at, above, offset)                                                                               \
+    __m256i at = _mm256_setzero_si256(), above;                                                                       \
+    {                                                                                                                 \
+        const __m256 x = _mm256_load_ps(values + (offset));                                                           \
+        met.odd = _mm256_fmadd_ps(x, _mm256_setzero_ps(), met.odd);                                                   \
+        above = compare_eight(x, t0, &met, equal);                                                                    \
+        const __m256 upper = _mm256_castsi256_ps(above);                                                              \
+        if (levels > 1) at = go_down(at, above), above = compare_eight(x, _mm256_permutevar_ps(t1, at), &met, equal); \
+        if (levels > 2) at = go_down(at, above), above = compare_eight(x, _mm256_permutevar_ps(t2, at), &met, equal); \
+        if (levels > 3)                                                                                               \
+            at = go_down(at, above), above = compare_eight(x, _mm256_permutevar8x32_ps(t3, at), &met, equal);         \
+        if (levels > 4) { /* sixteen edges, in two registers */                                                       \
+            at = go_down(at, above);                                                                                  \
+            const __m256 l = _mm256_permutevar8x32_ps(low, at), h = _mm256_permutevar8x32_ps(high, at);               \
+            above = compare_eight(x, _mm256_blendv_ps(l, h, upper), &met, equal);                                     \
+        }                                                                                                             \
     }
     for (ptrdiff_t i = 0; i < TILE_ROWS; i += 32) {
-        SEARCH_EIGHT(a, i)
-        SEARCH_EIGHT(b, i + 8)
-        SEARCH_EIGHT(c, i + 16)
-        SEARCH_EIGHT(d, i + 24)
-        const __m256i bytes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+        SEARCH_EIGHT(a, above_a, i)
+        SEARCH_EIGHT(b, above_b, i + 8)
+        SEARCH_EIGHT(c, above_c, i + 16)
+        SEARCH_EIGHT(d, above_d, i + 24)
+        /* the last level in bytes: four vectors at once */
+        const __m256i at = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+        const __m256i above =
+            _mm256_packs_epi16(_mm256_packs_epi32(above_a, above_b), _mm256_packs_epi32(above_c, above_d));
+        const __m256i bytes = _mm256_sub_epi8(_mm256_add_epi8(at, at), above);
         _mm256_store_si256((__m256i *)(void *)(cells + i), _mm256_permutevar8x32_epi32(bytes, order));
     }
 #undef SEARCH_EIGHT
