@@ -98,6 +98,13 @@ static void pair_some(const struct pairs *pairs, const struct paired_rows *rows,
 }
 
 #ifdef SEFR_AVX2
+/* Two columns that lie side by side, of sixteen rows. */
+AVX2_INLINE void store_pair(const struct pair *pair, __m256i both, uint16_t *at) {
+    const __m256i cells = _mm256_min_epu8(both, _mm256_set1_epi32((int)pair->most));
+    const __m256i factor = _mm256_set1_epi32((int)pair->factor);
+    _mm256_store_si256((__m256i *)(void *)at, _mm256_maddubs_epi16(cells, factor));
+}
+
 /* Sixteen rows, sixteen columns from an even one on: the first eight rows in the lower halves, and two columns, which
    lie side by side, in 16 bits. Stores those of the pairs from p on and returns the pair after. */
 AVX2 static ptrdiff_t pair_sixteen(const struct pairs *pairs, const struct paired_rows *rows, ptrdiff_t p,
@@ -121,24 +128,24 @@ AVX2 static ptrdiff_t pair_sixteen(const struct pairs *pairs, const struct paire
     for (int i = 0; i < 4; i++) {
         b[2 * i] = _mm256_unpacklo_epi16(a[i], a[i + 4]), b[2 * i + 1] = _mm256_unpackhi_epi16(a[i], a[i + 4]);
     }
-    const __m256i low_byte = _mm256_set1_epi16(0xff);
+    const struct pair *pair = pairs->pair + p;
+    uint16_t *at = rows->at + p * rows->pitch + first;
+    if (p + 8 <= pairs->n_pairs && pair[7].column == column + 14 && pair[7].n_high > 1) { /* all are of two */
 #pragma GCC unroll 8
-    for (int i = 0; i < 8; i++) {
-        if (p == pairs->n_pairs) break;
-        const struct pair *pair = pairs->pair + p;
-        __m256i *to = (__m256i *)(void *)(rows->at + p * rows->pitch + first);
+        for (int i = 0; i < 8; i++) store_pair(pair + i, b[i], at + i * rows->pitch);
+        return p + 8;
+    }
+    const __m256i low_byte = _mm256_set1_epi16(0xff);
+    for (int i = 0; i < 8 && p < pairs->n_pairs; i++, p++, pair++, at += rows->pitch) {
         if (pair->n_high > 1) {
-            const __m256i cells = _mm256_min_epu8(b[i], _mm256_set1_epi32((int)pair->most));
-            _mm256_store_si256(to, _mm256_maddubs_epi16(cells, _mm256_set1_epi32((int)pair->factor)));
-            p++;
+            store_pair(pair, b[i], at);
             continue;
         }
         const __m256i low = _mm256_and_si256(b[i], low_byte), high = _mm256_srli_epi16(b[i], 8);
-        _mm256_store_si256(to, _mm256_min_epi16(low, _mm256_set1_epi32((int)pair->most)));
+        _mm256_store_si256((__m256i *)(void *)at, _mm256_min_epi16(low, _mm256_set1_epi32((int)pair->most)));
         if (++p == pairs->n_pairs) break;
-        to = (__m256i *)(void *)(rows->at + p * rows->pitch + first);
-        _mm256_store_si256(to, _mm256_min_epi16(high, _mm256_set1_epi32((int)pairs->pair[p].most)));
-        p++;
+        pair++, at += rows->pitch;
+        _mm256_store_si256((__m256i *)(void *)at, _mm256_min_epi16(high, _mm256_set1_epi32((int)pair->most)));
     }
     return p;
 }
