@@ -34,31 +34,46 @@ AVX2_INLINE __m128i sum_lines(__m256i a, __m256i b, __m256i c, __m256i d) {
     return _mm_add_epi16(half, _mm_unpackhi_epi64(half, half));
 }
 
-/* Whole tiles: of 32 rows at a time each looks up, in a table of sixteen cells, what it adds to a lane's counts: two
-   cells of four bits, which hold BATCH_ROWS / 32 rows. */
+/* What eight cells counted, of `left` cells that are left. */
+AVX2_INLINE void add_eight(__m128i found, int32_t left, uint32_t *counts) {
+    if (left >= 8) {
+        __m256i *to = (__m256i *)(void *)counts;
+        _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), _mm256_cvtepu16_epi32(found)));
+        return;
+    }
+    uint16_t each[8];
+    _mm_storeu_si128((__m128i *)(void *)each, found);
+    for (int32_t i = 0; i < left; i++) counts[i] += each[i];
+}
+
+/* Whole tiles: of 32 rows at a time each looks up what it adds to a lane's counts: two cells of four bits each, which
+   hold BATCH_ROWS / 32 rows. */
 AVX2 static void tally_tiles(const struct batch_column *column, uint32_t *counts) {
-    const __m256i above = _mm256_set1_epi8(0x70), four_bits = _mm256_set1_epi8(15);
+    const __m256i above = _mm256_set1_epi8(0x70), eight = _mm256_set1_epi8(8), four_bits = _mm256_set1_epi8(15);
     const ptrdiff_t pitch = column->pitch;
     const uint8_t *end = column->cells + column->n_rows / TILE_ROWS * pitch;
-    for (int32_t cell = 0; cell < column->n_cells; cell += 8) {
-        /* the table is looked up with a cell less `base`, and with bit 7, which gives 0, by cells of other tables */
-        const __m256i base = _mm256_set1_epi8((char)(cell & ~15));
-        const int64_t one = cell & 8 ? 0 : 1, other = 1 - one;
-#define TABLE(shift)                                                                                      \
-    _mm256_setr_epi64x((0x1001 * one) << (shift), (0x1001 * other) << (shift), (0x1001 * one) << (shift), \
-                       (0x1001 * other) << (shift))
-        const __m256i t0 = TABLE(0), t1 = TABLE(16), t2 = TABLE(32), t3 = TABLE(48);
+/* cells `at` and `at` + 1 of sixteen */
+#define TABLE(at) _mm256_setr_epi64x((int64_t)0x1001 << 8 * (at), 0, (int64_t)0x1001 << 8 * (at), 0)
+    const __m256i t0 = TABLE(0), t1 = TABLE(2), t2 = TABLE(4), t3 = TABLE(6);
 #undef TABLE
-        __m256i n0 = _mm256_setzero_si256(), n1 = n0, n2 = n0, n3 = n0;
+    for (int32_t cell = 0; cell < column->n_cells; cell += 16) {
+        const __m256i base = _mm256_set1_epi8((char)cell);
+        __m256i n0 = _mm256_setzero_si256(), n1 = n0, n2 = n0, n3 = n0, n4 = n0, n5 = n0, n6 = n0, n7 = n0;
         for (const uint8_t *cells = column->cells; cells != end; cells += pitch) {
+/* bit 7, which looks up 0, where a cell is not among the sixteen; the upper eight are looked up as the lower */
 #define LOOK_UP(at)                                                                           \
     {                                                                                         \
         const __m256i own = _mm256_load_si256((const __m256i *)(const void *)(cells + (at))); \
         const __m256i x = _mm256_adds_epu8(_mm256_sub_epi8(own, base), above);                \
+        const __m256i y = _mm256_xor_si256(x, eight);                                         \
         n0 = _mm256_add_epi8(n0, _mm256_shuffle_epi8(t0, x));                                 \
         n1 = _mm256_add_epi8(n1, _mm256_shuffle_epi8(t1, x));                                 \
         n2 = _mm256_add_epi8(n2, _mm256_shuffle_epi8(t2, x));                                 \
         n3 = _mm256_add_epi8(n3, _mm256_shuffle_epi8(t3, x));                                 \
+        n4 = _mm256_add_epi8(n4, _mm256_shuffle_epi8(t0, y));                                 \
+        n5 = _mm256_add_epi8(n5, _mm256_shuffle_epi8(t1, y));                                 \
+        n6 = _mm256_add_epi8(n6, _mm256_shuffle_epi8(t2, y));                                 \
+        n7 = _mm256_add_epi8(n7, _mm256_shuffle_epi8(t3, y));                                 \
     }
             LOOK_UP(0)
             LOOK_UP(32)
@@ -66,18 +81,13 @@ AVX2 static void tally_tiles(const struct batch_column *column, uint32_t *counts
         }
 #define LOW(n) _mm256_and_si256(n, four_bits)
 #define HIGH(n) _mm256_and_si256(_mm256_srli_epi16(n, 4), four_bits)
-        const __m128i found = _mm_unpacklo_epi64(sum_lines(LOW(n0), HIGH(n0), LOW(n1), HIGH(n1)),
-                                                 sum_lines(LOW(n2), HIGH(n2), LOW(n3), HIGH(n3)));
+#define FOUR(a, b) sum_lines(LOW(a), HIGH(a), LOW(b), HIGH(b))
+        const int32_t left = column->n_cells - cell;
+        add_eight(_mm_unpacklo_epi64(FOUR(n0, n1), FOUR(n2, n3)), left, counts + cell);
+        if (left > 8) add_eight(_mm_unpacklo_epi64(FOUR(n4, n5), FOUR(n6, n7)), left - 8, counts + cell + 8);
+#undef FOUR
 #undef LOW
 #undef HIGH
-        if (cell + 8 <= column->n_cells) {
-            __m256i *to = (__m256i *)(void *)(counts + cell);
-            _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), _mm256_cvtepu16_epi32(found)));
-        } else {
-            uint16_t last[8];
-            _mm_storeu_si128((__m128i *)(void *)last, found);
-            for (int32_t i = cell; i < column->n_cells; i++) counts[i] += last[i - cell];
-        }
     }
 }
 #endif
