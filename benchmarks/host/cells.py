@@ -111,7 +111,7 @@ def predictions(X: NDArray[np.float32], y: NDArray[np.int64]) -> Iterator[Row]:
 
 
 def _row(
-    name: str, functions: dict[str, Callable[[], object]], above: str, below: str, turns: int = 7
+    name: str, functions: dict[str, Callable[[], object]], above: str, below: str, turns: int = 25
 ) -> Row:
     return _named(name, compared(functions, above, below, turns), "CPU ms")
 
