@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cells/search.h"
+#include "cells/transpose.h"
 #include "common/threads.h"
 #include "refine/tile.h"
 
@@ -147,8 +148,8 @@ void sefr_free_coder(struct coder *coder) {
 bool sefr_allocate_tile(struct cell_tile *tile, ptrdiff_t n_columns) {
     tile->cells = sefr_aligned(n_columns * TILE_ROWS, 1);
     memset(tile->doubles, 0, sizeof tile->doubles);
-    tile->floats = sefr_aligned(8 * TILE_ROWS, sizeof(float));
-    if (tile->floats) memset(tile->floats, 0, 8 * TILE_ROWS * sizeof(float));
+    tile->floats = sefr_aligned(FLOAT_COLUMNS * TILE_ROWS, sizeof(float));
+    if (tile->floats) memset(tile->floats, 0, FLOAT_COLUMNS * TILE_ROWS * sizeof(float));
     return tile->cells && tile->floats;
 }
 
@@ -180,21 +181,19 @@ CLONES static bool round_to_floats(const double *restrict values, float *restric
     return !differs;
 }
 
-/* TILE_ROWS values; returns what was met. */
-static int search(const float *values, const float *edges, const float *tree, int32_t levels, uint8_t *cells) {
-#ifdef SEFR_SEARCH_AVX2
-    if (levels <= TREE_LEVELS && has_avx2()) return search_tree(values, tree, levels, cells);
-#endif
-    (void)tree;
-    return search_plain(values, edges, levels, cells);
-}
-
 static void code_floats(const struct coder *coder, ptrdiff_t j, const float *values, ptrdiff_t n,
                         struct cell_tile *tile) {
     const struct feature *feature = &coder->features[j];
     uint8_t *cells = tile->cells + j * TILE_ROWS;
-    const int met =
-        search(values, coder->narrow + feature->place, coder->trees + j * TREE_FLOATS, feature->levels, cells);
+    int met;
+#ifdef SEFR_AVX2
+    if (feature->levels <= TREE_LEVELS && has_avx2()) {
+        met = search_tree(values, coder->trees + j * TREE_FLOATS, feature->levels, cells);
+    } else
+#endif
+    {
+        met = search_plain(values, coder->narrow + feature->place, feature->levels, cells);
+    }
     if (!(met & NOT_ALL_FINITE)) return;
     for (ptrdiff_t i = 0; i < n; i++) settle(coder, feature, i, (double)values[i], tile, cells);
 }
@@ -208,8 +207,15 @@ static void code_doubles(const struct coder *coder, ptrdiff_t j, const double *v
     const int32_t n_edges = feature->n_edges;
     uint8_t *cells = tile->cells + j * TILE_ROWS;
     const bool held = round_to_floats(values, tile->floats) && feature->narrow;
-    const int met =
-        search(tile->floats, coder->near + feature->place, coder->near_trees + j * TREE_FLOATS, feature->levels, cells);
+    int met;
+#ifdef SEFR_AVX2
+    if (feature->levels <= TREE_LEVELS && has_avx2()) {
+        met = search_near_tree(tile->floats, coder->near_trees + j * TREE_FLOATS, feature->levels, cells);
+    } else
+#endif
+    {
+        met = search_plain(tile->floats, coder->near + feature->place, feature->levels, cells);
+    }
     if (((met & ONE_IS_EQUAL) && !held) || (met & NOT_ALL_FINITE)) {
         for (ptrdiff_t i = 0; i < n; i++) {
             int32_t at = cells[i] < n_edges ? cells[i] : n_edges;
@@ -248,19 +254,60 @@ CLONES static void code_fern(const struct comparison *comparisons, int32_t n, co
     }
 }
 
+#ifdef SEFR_AVX2
+/* The rows of a tile, then those of the next. */
+struct lines {
+    const char *row[2 * TILE_ROWS];
+    ptrdiff_t n_ahead;
+};
+
+/* The last row stands for those that are not there. */
+static void find_lines(const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n, ptrdiff_t ahead,
+                       struct lines *lines) {
+    const ptrdiff_t left = x->n - ahead;
+    lines->n_ahead = left < 0 ? 0 : left < TILE_ROWS ? left : TILE_ROWS;
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
+        const ptrdiff_t own = i < n ? i : n - 1;
+        lines->row[i] = x->data + (rows ? rows[own] : first + own) * x->row_stride;
+    }
+    for (ptrdiff_t i = 0; i < lines->n_ahead; i++) lines->row[TILE_ROWS + i] = x->data + (ahead + i) * x->row_stride;
+}
+
+/* Floats that lie side by side in a row, a piece of FLOAT_COLUMNS columns at a time: what is read next is called into
+   the cache meanwhile. Returns how many columns are done: whole eights. */
+static ptrdiff_t code_lines(const struct coder *coder, const struct lines *lines, ptrdiff_t n, struct cell_tile *tile) {
+    const ptrdiff_t m = coder->m / 8 * 8, size = (ptrdiff_t)sizeof(float);
+    for (ptrdiff_t first = 0; first < m; first += FLOAT_COLUMNS) {
+        const ptrdiff_t end = m - first < FLOAT_COLUMNS ? m : first + FLOAT_COLUMNS, next = end < m ? end : 0;
+        const char *const *ahead = lines->row + (next ? 0 : TILE_ROWS);
+        const ptrdiff_t n_ahead = next ? TILE_ROWS : lines->n_ahead;
+        const ptrdiff_t stop = m - next < FLOAT_COLUMNS ? coder->m * size : (next + FLOAT_COLUMNS) * size;
+        transpose_tile(lines->row, first * size, (end - first) / 8, tile->floats);
+        const ptrdiff_t per_column = (n_ahead + end - first - 1) / (end - first);
+        for (ptrdiff_t j = first, i = 0; j < end; j++) {
+            const ptrdiff_t last = n_ahead - i < per_column ? n_ahead : i + per_column;
+            for (; i < last; i++) {
+                for (ptrdiff_t at = next * size; at < stop; at += 64) __builtin_prefetch(ahead[i] + at);
+            }
+            code_floats(coder, j, tile->floats + (j - first) * TILE_ROWS, n, tile);
+        }
+    }
+    return m;
+}
+#endif
+
 bool sefr_code_tile(const struct coder *coder, const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n,
                     struct cell_tile *tile) {
     ptrdiff_t j = 0;
     bool ok = true;
     memset(tile->bad, 0, sizeof tile->bad);
     tile->any_bad = false;
-#ifdef SEFR_SEARCH_AVX2
-    if (!coder->coded && !rows && !x->columns && x->type == F32 && x->column_stride == (ptrdiff_t)sizeof(float) &&
-        n == TILE_ROWS && has_avx2()) {
-        for (; j + 8 <= coder->m; j += 8) {
-            transpose_tile(x->data + first * x->row_stride + j * (ptrdiff_t)sizeof(float), x->row_stride, tile->floats);
-            for (ptrdiff_t u = 0; u < 8; u++) code_floats(coder, j + u, tile->floats + u * TILE_ROWS, n, tile);
-        }
+#ifdef SEFR_AVX2
+    if (!coder->coded && !x->columns && x->type == F32 && x->column_stride == (ptrdiff_t)sizeof(float) && n > 0 &&
+        has_avx2()) {
+        struct lines lines;
+        find_lines(x, rows, first, n, rows ? tile->ahead : first + n, &lines);
+        j = code_lines(coder, &lines, n, tile);
     }
 #endif
     for (; j < coder->m; j++) {
@@ -292,6 +339,19 @@ struct code_plan {
     atomic_int error, bad;
 };
 
+/* The cells of n rows, side by side. */
+static void write_rows(const uint8_t *cells, ptrdiff_t m, ptrdiff_t n, uint8_t *rows) {
+#ifdef SEFR_AVX2
+    if (n == TILE_ROWS && m >= 16 && has_avx2()) {
+        transpose_cells(cells, m, rows);
+        return;
+    }
+#endif
+    for (ptrdiff_t j = 0; j < m; j++) {
+        for (ptrdiff_t i = 0; i < n; i++) rows[i * m + j] = cells[j * TILE_ROWS + i];
+    }
+}
+
 static void run_coding(void *context, ptrdiff_t task, int worker) {
     struct code_plan *plan = context;
     const ptrdiff_t m = plan->coder->n_columns, n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS;
@@ -303,9 +363,7 @@ static void run_coding(void *context, ptrdiff_t task, int worker) {
         const ptrdiff_t first = t * TILE_ROWS, left = plan->x->n - first, n = left < TILE_ROWS ? left : TILE_ROWS;
         if (!sefr_code_tile(plan->coder, plan->x, NULL, first, n, &tile)) atomic_store(&plan->error, BAD_CELL);
         if (tile.any_bad) atomic_store(&plan->bad, 1);
-        for (ptrdiff_t j = 0; j < m; j++) {
-            for (ptrdiff_t i = 0; i < n; i++) plan->cells[(first + i) * m + j] = tile.cells[j * TILE_ROWS + i];
-        }
+        write_rows(tile.cells, m, n, plan->cells + first * m);
     }
     sefr_free_tile(&tile);
 }

@@ -9,7 +9,7 @@
 
 #include "common/table.h"
 
-enum { TILE_ROWS = 64, MOST_CELLS = 256, TREE_LEVELS = 5, TREE_FLOATS = 48, MOST_COMPARISONS = 8 };
+enum { TILE_ROWS = 64, MOST_CELLS = 256, TREE_LEVELS = 5, TREE_FLOATS = 48, MOST_COMPARISONS = 8, FLOAT_COLUMNS = 64 };
 
 /* One question of a fern: is the cell of the feature `bound` or higher, or, where `equal`, is it `bound`? */
 struct comparison {
@@ -62,7 +62,8 @@ struct cell_tile {
     uint8_t *cells;         /* columns x TILE_ROWS */
     uint8_t bad[TILE_ROWS]; /* rows with a value that has no cell: NaN without a cell for it, or infinity */
     bool any_bad;
-    float *floats; /* 8 x TILE_ROWS */
+    ptrdiff_t ahead; /* the row from which on rows are read next, and called into the cache; only with a list of rows */
+    float *floats;   /* FLOAT_COLUMNS x TILE_ROWS */
     double doubles[TILE_ROWS];
 };
 

@@ -3,9 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cells/coding.h"
+#include "cells/tally.h"
 #include "common/groups.h"
 #include "common/threads.h"
+
+/* Rows of one group are gathered and counted together where no column has more cells than are quickly compared with,
+   there are many rows of each group, and a tile of every group has at most MOST_WAITING cells. */
+enum { MOST_COMPARED = 64, BATCH_CELLS = 1 << 18, MOST_WAITING = 1 << 20, FEW_GROUPS = 4 };
 
 /* A part counts in uint32 where rows have no weights: it has fewer rows than this. */
 static const ptrdiff_t MOST_PART_ROWS = (ptrdiff_t)1 << 31;
@@ -15,8 +19,9 @@ struct count_plan {
     const struct coder *coder;
     const struct grouping *by;
     ptrdiff_t n_parts;
-    void *parts;       /* n_parts x n_groups x columns x width, uint32 or double */
-    double *row_parts; /* n_parts x n_groups */
+    ptrdiff_t batch_tiles; /* of a group, counted together; 0: rows are counted as they come */
+    void *parts;           /* n_parts x n_groups x columns x width, uint32 or double */
+    double *row_parts;     /* n_parts x n_groups */
     atomic_int error;
 };
 
@@ -36,33 +41,127 @@ struct count_plan {
 DEFINE_COUNT(count_rows, uint32_t, 1)
 DEFINE_COUNT(count_weights, double, weight[i])
 
-static void run_count(void *context, ptrdiff_t task, int worker) {
-    struct count_plan *plan = context;
+/* As the rows come, those of all groups. */
+static void count_as_they_come(struct count_plan *plan, ptrdiff_t task, struct cell_tile *tile) {
     const ptrdiff_t n_groups = plan->by->n_groups, size = n_groups * plan->coder->n_columns * plan->coder->width;
     const ptrdiff_t n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS, last = n_tiles * (task + 1) / plan->n_parts;
-    const bool weighted = plan->by->weights;
     double *rows = plan->row_parts + task * n_groups, weight[TILE_ROWS];
     int32_t group[TILE_ROWS];
-    struct cell_tile tile = {0};
-    (void)worker;
-    if (!sefr_allocate_tile(&tile, plan->coder->n_columns)) atomic_store(&plan->error, NO_MEMORY);
     for (ptrdiff_t t = n_tiles * task / plan->n_parts; t < last && !atomic_load(&plan->error); t++) {
         const ptrdiff_t first = t * TILE_ROWS, left = plan->x->n - first, n = left < TILE_ROWS ? left : TILE_ROWS;
         if (!read_weighted_groups(plan->by, first, n, group, weight)) atomic_store(&plan->error, BAD_CODE);
-        if (!sefr_code_tile(plan->coder, plan->x, NULL, first, n, &tile)) atomic_store(&plan->error, BAD_CELL);
+        if (!sefr_code_tile(plan->coder, plan->x, NULL, first, n, tile)) atomic_store(&plan->error, BAD_CELL);
         if (atomic_load(&plan->error)) break;
         for (ptrdiff_t i = 0; i < n; i++) {
             if (group[i] < 0) continue;
             rows[group[i]] += weight[i];
-            if (tile.bad[i]) atomic_store(&plan->error, NOT_FINITE);
+            if (tile->bad[i]) atomic_store(&plan->error, NOT_FINITE);
         }
-        if (weighted) {
-            count_weights(plan->coder, &tile, group, weight, n, (double *)plan->parts + task * size);
+        if (plan->by->weights) {
+            count_weights(plan->coder, tile, group, weight, n, (double *)plan->parts + task * size);
         } else {
-            count_rows(plan->coder, &tile, group, weight, n, (uint32_t *)plan->parts + task * size);
+            count_rows(plan->coder, tile, group, weight, n, (uint32_t *)plan->parts + task * size);
         }
     }
+}
+
+/* Rows of one group that wait: to be coded, and then, tile by tile, to be counted. */
+struct batch {
+    ptrdiff_t n, n_coded;
+    uint8_t *cells; /* batch_tiles x columns x TILE_ROWS */
+    int64_t rows[2 * TILE_ROWS];
+};
+
+/* Rows first .. first + n join the batches of their groups. Where there are few groups, without a branch that depends
+   on the row, group after group. */
+static void gather(struct batch *batches, ptrdiff_t n_groups, const int32_t *group, ptrdiff_t first, ptrdiff_t n) {
+    for (ptrdiff_t g = 0; n_groups <= FEW_GROUPS && g < n_groups; g++) {
+        struct batch *batch = batches + g;
+        ptrdiff_t at = batch->n;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            batch->rows[at] = first + i;
+            at += group[i] == g;
+        }
+        batch->n = at;
+    }
+    for (ptrdiff_t i = 0; n_groups > FEW_GROUPS && i < n; i++) {
+        if (group[i] < 0) continue;
+        struct batch *batch = batches + group[i];
+        batch->rows[batch->n++] = first + i;
+    }
+}
+
+/* At most a tile of the rows that wait. */
+static void code_batch(struct count_plan *plan, struct batch *batch, ptrdiff_t ahead, struct cell_tile *tile) {
+    const ptrdiff_t n = batch->n < TILE_ROWS ? batch->n : TILE_ROWS;
+    tile->cells = batch->cells + batch->n_coded * plan->coder->n_columns;
+    tile->ahead = ahead;
+    if (!sefr_code_tile(plan->coder, plan->x, batch->rows, 0, n, tile)) atomic_store(&plan->error, BAD_CELL);
+    if (tile->any_bad) atomic_store(&plan->error, NOT_FINITE);
+    batch->n_coded += n;
+    batch->n -= n;
+    memmove(batch->rows, batch->rows + n, (size_t)batch->n * sizeof batch->rows[0]);
+}
+
+static void count_batch(const struct count_plan *plan, struct batch *batch, uint32_t *counts, double *rows) {
+    const ptrdiff_t m = plan->coder->n_columns, width = plan->coder->width, n = batch->n_coded;
+    for (ptrdiff_t j = 0; j < m; j++) {
+        const int32_t n_cells = plan->coder->features[j].n;
+        const struct batch_column column = {batch->cells + j * TILE_ROWS, m * TILE_ROWS, n, n_cells};
+        sefr_tally(&column, counts + j * width);
+    }
+    *rows += (double)n;
+    batch->n_coded = 0;
+}
+
+/* Group by group, as soon as enough rows of one have come. */
+static void count_by_groups(struct count_plan *plan, ptrdiff_t task, struct cell_tile *tile, struct batch *batches) {
+    const ptrdiff_t n_groups = plan->by->n_groups, size = plan->coder->n_columns * plan->coder->width;
+    const ptrdiff_t n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS, last = n_tiles * (task + 1) / plan->n_parts;
+    double *rows = plan->row_parts + task * n_groups;
+    uint32_t *counts = (uint32_t *)plan->parts + task * n_groups * size;
+    int32_t group[TILE_ROWS];
+    for (ptrdiff_t t = n_tiles * task / plan->n_parts; t < last && !atomic_load(&plan->error); t++) {
+        const ptrdiff_t first = t * TILE_ROWS, left = plan->x->n - first, n = left < TILE_ROWS ? left : TILE_ROWS;
+        if (!read_groups(plan->by, first, n, group)) {
+            atomic_store(&plan->error, BAD_CODE);
+            break;
+        }
+        gather(batches, n_groups, group, first, n);
+        for (ptrdiff_t g = 0; g < n_groups; g++) {
+            if (batches[g].n < TILE_ROWS) continue;
+            code_batch(plan, batches + g, first + TILE_ROWS, tile);
+            if (batches[g].n_coded < plan->batch_tiles * TILE_ROWS) continue;
+            count_batch(plan, batches + g, counts + g * size, rows + g);
+        }
+    }
+    for (ptrdiff_t g = 0; g < n_groups && !atomic_load(&plan->error); g++) {
+        struct batch *batch = batches + g;
+        if (batch->n_coded) count_batch(plan, batch, counts + g * size, rows + g);
+        if (batch->n) code_batch(plan, batch, plan->x->n, tile);
+        if (batch->n_coded) count_batch(plan, batch, counts + g * size, rows + g);
+    }
+}
+
+static void run_count(void *context, ptrdiff_t task, int worker) {
+    struct count_plan *plan = context;
+    const ptrdiff_t n_batches = plan->batch_tiles ? plan->by->n_groups : 0, n_columns = plan->coder->n_columns;
+    const ptrdiff_t n_cells = plan->batch_tiles * n_columns * TILE_ROWS;
+    struct cell_tile tile = {0};
+    struct batch *batches = calloc((size_t)n_batches + 1, sizeof *batches);
+    (void)worker;
+    if (!sefr_allocate_tile(&tile, n_columns * (n_batches ? plan->batch_tiles * n_batches : 1)) || !batches) {
+        atomic_store(&plan->error, NO_MEMORY);
+    } else if (n_batches) {
+        uint8_t *cells = tile.cells;
+        for (ptrdiff_t g = 0; g < n_batches; g++) batches[g].cells = cells + g * n_cells;
+        count_by_groups(plan, task, &tile, batches);
+        tile.cells = cells;
+    } else {
+        count_as_they_come(plan, task, &tile);
+    }
     sefr_free_tile(&tile);
+    free(batches);
 }
 
 static void combine(const struct count_plan *plan, const struct totals *out) {
@@ -94,6 +193,12 @@ enum outcome sefr_count_cells(const struct table *x, const struct coder *coder, 
     plan.n_parts = most < fit ? most : fit;
     plan.n_parts = plan.n_parts < 1 ? 1 : plan.n_parts > 16 ? 16 : plan.n_parts;
     if (x->n / plan.n_parts >= MOST_PART_ROWS) plan.n_parts = x->n / MOST_PART_ROWS + 1;
+    const ptrdiff_t waiting = by->n_groups * coder->n_columns * TILE_ROWS;
+    if (!by->weights && coder->width <= MOST_COMPARED && waiting <= MOST_WAITING &&
+        x->n / plan.n_parts / by->n_groups >= BATCH_ROWS) {
+        const ptrdiff_t tiles = BATCH_CELLS / (waiting + 1);
+        plan.batch_tiles = tiles < 1 ? 1 : tiles > BATCH_TILES ? BATCH_TILES : tiles;
+    }
     plan.parts = calloc((size_t)(plan.n_parts * size) + 1, by->weights ? sizeof(double) : sizeof(uint32_t));
     plan.row_parts = calloc((size_t)(plan.n_parts * by->n_groups) + 1, sizeof(double));
     enum outcome outcome = NO_MEMORY;

@@ -5,16 +5,7 @@
 #include <math.h>
 
 #include "cells/coding.h"
-
-#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__) && !defined(SEFR_ONE_TARGET)
-#define SEFR_SEARCH_AVX2 1
-#include <immintrin.h>
-#ifdef __clang__
-#define AVX2 __attribute__((target("avx2")))
-#else /* gcc would otherwise split loads that are not aligned */
-#define AVX2 __attribute__((target("avx2,tune=haswell")))
-#endif
-#endif
+#include "common/avx2.h"
 
 /* The count of edges at or below x; 2**levels - 1 edges that rise, the last of them perhaps +inf. */
 static inline int32_t search_float(float x, const float *edges, int32_t levels) {
@@ -36,95 +27,77 @@ static inline int search_plain(const float *values, const float *edges, int32_t 
     return (odd ? NOT_ALL_FINITE : 0) | ONE_IS_EQUAL;
 }
 
-#ifdef SEFR_SEARCH_AVX2
-static inline bool has_avx2(void) {
-    static int known = -1;
-    if (known < 0) known = __builtin_cpu_supports("avx2") ? 1 : 0;
-    return known;
-}
-
+#ifdef SEFR_AVX2
 /* Eight values at a time: a level of the tree is a register, in which each value looks up the edge it meets next.
    Registers have names of their own: of an array of them gcc makes copies on the stack. */
 struct search_state {
-    __m256 odd, equal; /* not 0 where a value is not finite, and where one equals an edge that it met */
+    __m256 odd, equal; /* NaN where a value is not finite; not 0 where one equals an edge that it met */
 };
 
-AVX2 static inline __attribute__((always_inline)) __m256i compare_eight(__m256 x, __m256 edge, __m256i at,
-                                                                        struct search_state *met) {
-    const __m256i above = _mm256_castps_si256(_mm256_cmp_ps(x, edge, _CMP_GE_OQ));
-    met->equal = _mm256_or_ps(met->equal, _mm256_cmp_ps(x, edge, _CMP_EQ_OQ));
-    return _mm256_sub_epi32(_mm256_add_epi32(at, at), above);
+/* -1 where x is at or above the edge, else 0. */
+AVX2_INLINE __m256i compare_eight(__m256 x, __m256 edge, struct search_state *met, const bool equal) {
+    if (equal) met->equal = _mm256_or_ps(met->equal, _mm256_cmp_ps(x, edge, _CMP_EQ_OQ));
+    return _mm256_castps_si256(_mm256_cmp_ps(x, edge, _CMP_GE_OQ));
 }
 
-AVX2 static inline __attribute__((always_inline)) int search_levels(const float *values, const float *tree,
-                                                                    uint8_t *cells, const int32_t levels) {
+/* The place among the edges of the next level. */
+AVX2_INLINE __m256i go_down(__m256i at, __m256i above) { return _mm256_sub_epi32(_mm256_add_epi32(at, at), above); }
+
+AVX2_INLINE int search_levels(const float *values, const float *tree, uint8_t *cells, const int32_t levels,
+                              const bool equal) {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     const __m256 t0 = _mm256_load_ps(tree), t1 = _mm256_load_ps(tree + 8), t2 = _mm256_load_ps(tree + 16);
     const __m256 t3 = _mm256_load_ps(tree + 24), low = _mm256_load_ps(tree + 32), high = _mm256_load_ps(tree + 40);
     struct search_state met = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-#define SEARCH_EIGHT(at, offset)                                                                        \
-    __m256i at;                                                                                         \
-    {                                                                                                   \
-        const __m256 x = _mm256_load_ps(values + (offset)), none = _mm256_sub_ps(x, x); /* 0 or NaN */  \
-        met.odd = _mm256_or_ps(met.odd, _mm256_cmp_ps(none, none, _CMP_UNORD_Q));                       \
-        at = compare_eight(x, t0, _mm256_setzero_si256(), &met);                                        \
-        if (levels > 1) at = compare_eight(x, _mm256_permutevar8x32_ps(t1, at), at, &met);              \
-        if (levels > 2) at = compare_eight(x, _mm256_permutevar8x32_ps(t2, at), at, &met);              \
-        if (levels > 3) at = compare_eight(x, _mm256_permutevar8x32_ps(t3, at), at, &met);              \
-        if (levels > 4) { /* sixteen edges, in two registers */                                         \
-            const __m256 second = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28));                       \
-            const __m256 l = _mm256_permutevar8x32_ps(low, at), h = _mm256_permutevar8x32_ps(high, at); \
-            at = compare_eight(x, _mm256_blendv_ps(l, h, second), at, &met);                            \
-        }                                                                                               \
+/* `at` is the place among the edges of the last level, `above` whether x is at or above that edge. */
+#define SEARCH_EIGHT(at, above, offset)                                                                               \
+    __m256i at = _mm256_setzero_si256(), above;                                                                       \
+    {                                                                                                                 \
+        const __m256 x = _mm256_load_ps(values + (offset));                                                           \
+        met.odd = _mm256_fmadd_ps(x, _mm256_setzero_ps(), met.odd);                                                   \
+        above = compare_eight(x, t0, &met, equal);                                                                    \
+        const __m256 upper = _mm256_castsi256_ps(above);                                                              \
+        if (levels > 1) at = go_down(at, above), above = compare_eight(x, _mm256_permutevar_ps(t1, at), &met, equal); \
+        if (levels > 2) at = go_down(at, above), above = compare_eight(x, _mm256_permutevar_ps(t2, at), &met, equal); \
+        if (levels > 3)                                                                                               \
+            at = go_down(at, above), above = compare_eight(x, _mm256_permutevar8x32_ps(t3, at), &met, equal);         \
+        if (levels > 4) { /* sixteen edges, in two registers */                                                       \
+            at = go_down(at, above);                                                                                  \
+            const __m256 l = _mm256_permutevar8x32_ps(low, at), h = _mm256_permutevar8x32_ps(high, at);               \
+            above = compare_eight(x, _mm256_blendv_ps(l, h, upper), &met, equal);                                     \
+        }                                                                                                             \
     }
     for (ptrdiff_t i = 0; i < TILE_ROWS; i += 32) {
-        SEARCH_EIGHT(a, i)
-        SEARCH_EIGHT(b, i + 8)
-        SEARCH_EIGHT(c, i + 16)
-        SEARCH_EIGHT(d, i + 24)
-        const __m256i bytes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+        SEARCH_EIGHT(a, above_a, i)
+        SEARCH_EIGHT(b, above_b, i + 8)
+        SEARCH_EIGHT(c, above_c, i + 16)
+        SEARCH_EIGHT(d, above_d, i + 24)
+        /* the last level in bytes: four vectors at once */
+        const __m256i at = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+        const __m256i above =
+            _mm256_packs_epi16(_mm256_packs_epi32(above_a, above_b), _mm256_packs_epi32(above_c, above_d));
+        const __m256i bytes = _mm256_sub_epi8(_mm256_add_epi8(at, at), above);
         _mm256_store_si256((__m256i *)(void *)(cells + i), _mm256_permutevar8x32_epi32(bytes, order));
     }
 #undef SEARCH_EIGHT
-    return (_mm256_movemask_ps(met.odd) ? NOT_ALL_FINITE : 0) | (_mm256_movemask_ps(met.equal) ? ONE_IS_EQUAL : 0);
+    const int odd = _mm256_movemask_ps(_mm256_cmp_ps(met.odd, met.odd, _CMP_UNORD_Q));
+    return (odd ? NOT_ALL_FINITE : 0) | (_mm256_movemask_ps(met.equal) ? ONE_IS_EQUAL : 0);
 }
 
 /* TILE_ROWS values among at most 31 edges. */
-AVX2 static int search_tree(const float *values, const float *tree, int32_t levels, uint8_t *cells) {
-    switch (levels) {
-    case 1: return search_levels(values, tree, cells, 1);
-    case 2: return search_levels(values, tree, cells, 2);
-    case 3: return search_levels(values, tree, cells, 3);
-    case 4: return search_levels(values, tree, cells, 4);
-    default: return search_levels(values, tree, cells, 5);
+#define DEFINE_SEARCH(name, equal)                                                                 \
+    AVX2 static int name(const float *values, const float *tree, int32_t levels, uint8_t *cells) { \
+        switch (levels) {                                                                          \
+        case 1: return search_levels(values, tree, cells, 1, equal);                               \
+        case 2: return search_levels(values, tree, cells, 2, equal);                               \
+        case 3: return search_levels(values, tree, cells, 3, equal);                               \
+        case 4: return search_levels(values, tree, cells, 4, equal);                               \
+        default: return search_levels(values, tree, cells, 5, equal);                              \
+        }                                                                                          \
     }
-}
-
-/* Eight columns of eight rows: to[column * TILE_ROWS + row]. */
-AVX2 static inline __attribute__((always_inline)) void transpose_eight(const char *rows, ptrdiff_t stride, float *to) {
-#define ROW(i) _mm256_loadu_ps((const float *)(const void *)(rows + (i) * stride))
-    const __m256 r0 = ROW(0), r1 = ROW(1), r2 = ROW(2), r3 = ROW(3), r4 = ROW(4), r5 = ROW(5), r6 = ROW(6), r7 = ROW(7);
-#undef ROW
-    const __m256 s0 = _mm256_unpacklo_ps(r0, r1), s1 = _mm256_unpackhi_ps(r0, r1);
-    const __m256 s2 = _mm256_unpacklo_ps(r2, r3), s3 = _mm256_unpackhi_ps(r2, r3);
-    const __m256 s4 = _mm256_unpacklo_ps(r4, r5), s5 = _mm256_unpackhi_ps(r4, r5);
-    const __m256 s6 = _mm256_unpacklo_ps(r6, r7), s7 = _mm256_unpackhi_ps(r6, r7);
-#define COLUMNS(j, a, b, c, d, lanes)                                                                \
-    {                                                                                                \
-        const __m256 upper = _mm256_shuffle_ps(a, b, lanes), lower = _mm256_shuffle_ps(c, d, lanes); \
-        _mm256_store_ps(to + (j) * TILE_ROWS, _mm256_permute2f128_ps(upper, lower, 0x20));           \
-        _mm256_store_ps(to + ((j) + 4) * TILE_ROWS, _mm256_permute2f128_ps(upper, lower, 0x31));     \
-    }
-    COLUMNS(0, s0, s2, s4, s6, 0x44)
-    COLUMNS(1, s0, s2, s4, s6, 0xee)
-    COLUMNS(2, s1, s3, s5, s7, 0x44)
-    COLUMNS(3, s1, s3, s5, s7, 0xee)
-#undef COLUMNS
-}
-
-AVX2 static void transpose_tile(const char *rows, ptrdiff_t stride, float *to) {
-    for (ptrdiff_t i = 0; i < TILE_ROWS; i += 8) transpose_eight(rows + i * stride, stride, to + i);
-}
+DEFINE_SEARCH(search_tree, false) /* does not look whether a value equals an edge */
+DEFINE_SEARCH(search_near_tree, true)
+#undef DEFINE_SEARCH
 #endif
 
 #endif

@@ -7,11 +7,13 @@
 #include "common/threads.h"
 #include "refine/gradient_cells.h"
 #include "refine/loss.h"
+#include "refine/pairs.h"
 #include "refine/product.h"
 
-/* Scores of a cell lie side by side, padded to whole vectors. FLUSH rows are added in float32 before they go to the
-   float64 sums. */
-enum { ROWS = 64, SIDE = 4, FLUSH = 1024 };
+/* With several scores, those of a cell lie side by side, padded to whole vectors, and FLUSH rows are added in float32
+   before they go to the float64 sums. With one, columns are paired, and a block of up to MOST_ROWS rows is worked on
+   pair by pair, so that the table and the sums of a pair stay in the first-level cache. */
+enum { ROWS = 64, SIDE = 4, FLUSH = 1024, MOST_ROWS = 4096, INDEX_ENTRIES = 1 << 17 };
 typedef float side __attribute__((vector_size(16), aligned(4), may_alias));
 
 struct cells_plan {
@@ -22,7 +24,9 @@ struct cells_plan {
     const struct model *model;
     ptrdiff_t width; /* floats per cell */
     float *table;    /* n_cells x width, or NULL with one score */
-    double *wide;    /* with one score: its table, m x the coder's width */
+    struct pairs pairs;
+    double *paired;       /* with one score: its table, by the cells of pairs */
+    ptrdiff_t block_rows; /* worked on together */
     ptrdiff_t n_chunks, part_size;
     double *parts; /* a chunk's gradient: n_cells x n_scores, n_scores, loss */
     atomic_int error;
@@ -31,44 +35,47 @@ struct cells_plan {
 struct cells_scratch {
     int32_t *first; /* of each feature */
     int32_t *at;    /* ROWS x m: the cells of the rows in hand among those of all features */
+    uint16_t *pair_at;
     float *score, *residual, *sum;
-    double *wide_score, *wide_sum, *weight;
+    double *wide_score, *pair_sum, *weight;
     int32_t *code;
     const uint8_t **row;
 };
 
 static bool allocate_scratch(struct cells_scratch *s, const struct cells_plan *plan) {
-    const ptrdiff_t m = plan->coder->m, n_scores = plan->model->n_scores;
-    *s =
-        (struct cells_scratch){.first = sefr_aligned(m, sizeof(int32_t)),
-                               .at = sefr_aligned(plan->table ? ROWS * m : 1, sizeof(int32_t)),
-                               .wide_sum = sefr_aligned(plan->table ? 1 : m * plan->coder->width, sizeof(double)),
-                               .score = sefr_aligned(ROWS * plan->width, sizeof(float)),
-                               .residual = sefr_aligned(ROWS * (n_scores + plan->width), sizeof(float)),
-                               .sum = sefr_aligned(plan->table ? plan->coder->n_cells * plan->width : 1, sizeof(float)),
-                               .wide_score = sefr_aligned(ROWS * n_scores, sizeof(double)),
-                               .weight = sefr_aligned(ROWS, sizeof(double)),
-                               .code = sefr_aligned(ROWS, sizeof(int32_t)),
-                               .row = sefr_aligned(ROWS, sizeof(uint8_t *))};
-    if (!s->first || !s->at || !s->wide_sum || !s->score || !s->residual || !s->sum || !s->wide_score || !s->weight ||
-        !s->code || !s->row) {
+    const ptrdiff_t m = plan->coder->m, n_scores = plan->model->n_scores, rows = plan->block_rows;
+    const ptrdiff_t some = plan->table ? 1 : 0, one = plan->table ? 0 : 1, n_sums = plan->coder->n_cells * plan->width;
+    *s = (struct cells_scratch){.first = sefr_aligned(m, sizeof(int32_t)),
+                                .at = sefr_aligned(some * rows * m, sizeof(int32_t)),
+                                .pair_at = sefr_aligned(one * rows * plan->pairs.n_pairs, sizeof(uint16_t)),
+                                .score = sefr_aligned(some * rows * plan->width, sizeof(float)),
+                                .residual = sefr_aligned(rows * (n_scores + plan->width), sizeof(float)),
+                                .sum = sefr_aligned(some * n_sums, sizeof(float)),
+                                .pair_sum = sefr_aligned(one * plan->pairs.n_cells, sizeof(double)),
+                                .wide_score = sefr_aligned(rows * n_scores, sizeof(double)),
+                                .weight = sefr_aligned(rows, sizeof(double)),
+                                .code = sefr_aligned(rows, sizeof(int32_t)),
+                                .row = sefr_aligned(rows, sizeof(uint8_t *))};
+    if (!s->first || !s->at || !s->pair_at || !s->score || !s->residual || !s->sum || !s->pair_sum || !s->wide_score ||
+        !s->weight || !s->code || !s->row) {
         return false;
     }
     for (ptrdiff_t j = 0; j < m; j++) s->first[j] = plan->coder->features[j].first;
-    if (plan->table) memset(s->sum, 0, (size_t)(plan->coder->n_cells * plan->width) * sizeof(float));
-    if (!plan->table) memset(s->wide_sum, 0, (size_t)(m * plan->coder->width) * sizeof(double));
-    memset(s->residual, 0, (size_t)(ROWS * (n_scores + plan->width)) * sizeof(float));
+    memset(s->sum, 0, (size_t)(some * n_sums) * sizeof(float));
+    memset(s->pair_sum, 0, (size_t)(one * plan->pairs.n_cells) * sizeof(double));
+    memset(s->residual, 0, (size_t)(rows * (n_scores + plan->width)) * sizeof(float));
     return true;
 }
 
 static void free_scratch(struct cells_scratch *s) {
     free(s->first);
     free(s->at);
+    free(s->pair_at);
     free(s->score);
     free(s->residual);
     free(s->sum);
     free(s->wide_score);
-    free(s->wide_sum);
+    free(s->pair_sum);
     free(s->weight);
     free(s->code);
     free(s->row);
@@ -76,13 +83,20 @@ static void free_scratch(struct cells_scratch *s) {
 
 /* Rows that count, from `first` on; -1: a code is too large. */
 static ptrdiff_t read_rows(const struct cells_plan *plan, ptrdiff_t first, ptrdiff_t n, struct cells_scratch *s) {
+    const ptrdiff_t m = plan->coder->m;
+    const double *class_weights = plan->model->class_weights;
+    const uint8_t *row = plan->cells + first * m;
     ptrdiff_t kept = 0;
-    if (!read_weighted_groups(plan->by, first, n, s->code, s->weight)) return -1;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        if (s->code[i] < 0) continue;
-        s->row[kept] = plan->cells + (first + i) * plan->coder->m;
-        s->weight[kept] = s->weight[i] * plan->model->class_weights[s->code[i]];
-        s->code[kept++] = s->code[i];
+    if (plan->by->weights ? !read_weighted_groups(plan->by, first, n, s->code, s->weight)
+                          : !read_groups(plan->by, first, n, s->code)) {
+        return -1;
+    }
+    for (ptrdiff_t i = 0; i < n; i++, row += m) {
+        const int32_t code = s->code[i];
+        if (code < 0) continue;
+        s->row[kept] = row;
+        s->weight[kept] = plan->by->weights ? s->weight[i] * class_weights[code] : class_weights[code];
+        s->code[kept++] = code;
     }
     return kept;
 }
@@ -108,35 +122,22 @@ CLONES static bool find_cells(const struct cells_plan *plan, const struct cells_
     return ok;
 }
 
-/* Four rows at a time. Cells of a feature lie `wide` apart from those of the next, a power of two that a cell stays
-   below. */
+static struct paired_rows rows_in_hand(const struct cells_plan *plan, const struct cells_scratch *s, ptrdiff_t n) {
+    return (struct paired_rows){s->row, plan->cells + plan->n * plan->coder->m, n, plan->block_rows, s->pair_at};
+}
+
 static void score_one(const struct cells_plan *plan, const struct cells_scratch *s, ptrdiff_t n) {
-    const ptrdiff_t m = plan->coder->m, wide = plan->coder->width;
-    const uint8_t mask = (uint8_t)(wide - 1);
-    for (ptrdiff_t i = 0; i < n; i += 4) {
-        const uint8_t *p = s->row[i], *q = s->row[i + 1 < n ? i + 1 : i];
-        const uint8_t *u = s->row[i + 2 < n ? i + 2 : i], *v = s->row[i + 3 < n ? i + 3 : i];
-        const double *table = plan->wide;
-        double a = plan->model->intercept[0], b = a, c = a, d = a;
-        for (ptrdiff_t j = 0; j < m; j++, table += wide) {
-            a += table[p[j] & mask], b += table[q[j] & mask], c += table[u[j] & mask], d += table[v[j] & mask];
-        }
-        s->wide_score[i] = a;
-        if (i + 1 < n) s->wide_score[i + 1] = b;
-        if (i + 2 < n) s->wide_score[i + 2] = c;
-        if (i + 3 < n) s->wide_score[i + 3] = d;
-    }
+    const struct paired_rows rows = rows_in_hand(plan, s, n);
+    for (ptrdiff_t i = 0; i < n; i++) s->wide_score[i] = plan->model->intercept[0];
+    sefr_pair_rows(&plan->pairs, &rows);
+    sefr_score_pairs(&plan->pairs, &rows, plan->paired, s->wide_score);
 }
 
 static void add_one(const struct cells_plan *plan, const struct cells_scratch *s, ptrdiff_t n) {
-    const ptrdiff_t m = plan->coder->m, wide = plan->coder->width;
-    const uint8_t mask = (uint8_t)(wide - 1);
-    for (ptrdiff_t i = 0; i < n; i++) {
-        const uint8_t *row = s->row[i];
-        const double residual = (double)s->residual[i];
-        double *sum = s->wide_sum;
-        for (ptrdiff_t j = 0; j < m; j++, sum += wide) sum[row[j] & mask] += residual;
-    }
+    const struct paired_rows rows = rows_in_hand(plan, s, n);
+    double *residual = s->wide_score; /* the scores have served */
+    for (ptrdiff_t i = 0; i < n; i++) residual[i] = (double)s->residual[i];
+    sefr_add_pairs(&plan->pairs, &rows, residual, s->pair_sum);
 }
 
 CLONES static void score_some(const struct cells_plan *plan, const struct cells_scratch *s, ptrdiff_t n) {
@@ -181,7 +182,7 @@ CLONES static void add_some(const struct cells_plan *plan, const struct cells_sc
 
 static void flush(const struct cells_plan *plan, const struct cells_scratch *s, double *gradient) {
     const ptrdiff_t n_scores = plan->model->n_scores;
-    if (!plan->table) return; /* added in float64 from the start */
+    if (!plan->table) return; /* added in float64 from the start, and unpaired at the end */
     for (ptrdiff_t c = 0; c < plan->coder->n_cells; c++) {
         for (ptrdiff_t k = 0; k < n_scores; k++) gradient[c * n_scores + k] += (double)s->sum[c * plan->width + k];
     }
@@ -190,8 +191,8 @@ static void flush(const struct cells_plan *plan, const struct cells_scratch *s, 
 
 static void run_chunk(void *context, ptrdiff_t task, int worker) {
     struct cells_plan *plan = context;
-    const ptrdiff_t n_scores = plan->model->n_scores, n_tiles = (plan->n + ROWS - 1) / ROWS;
-    const ptrdiff_t last = n_tiles * (task + 1) / plan->n_chunks;
+    const ptrdiff_t n_scores = plan->model->n_scores, step = plan->block_rows, n_blocks = (plan->n + step - 1) / step;
+    const ptrdiff_t last = n_blocks * (task + 1) / plan->n_chunks;
     double *gradient = plan->parts + task * plan->part_size, *sums = gradient + plan->coder->n_cells * n_scores;
     double *loss = sums + n_scores;
     struct cells_scratch s;
@@ -202,8 +203,8 @@ static void run_chunk(void *context, ptrdiff_t task, int worker) {
         free_scratch(&s);
         return;
     }
-    for (ptrdiff_t t = n_tiles * task / plan->n_chunks; t < last; t++) {
-        const ptrdiff_t left = plan->n - t * ROWS, n = read_rows(plan, t * ROWS, left < ROWS ? left : ROWS, &s);
+    for (ptrdiff_t t = n_blocks * task / plan->n_chunks; t < last; t++) {
+        const ptrdiff_t left = plan->n - t * step, n = read_rows(plan, t * step, left < step ? left : step, &s);
         if (n < 0 || (plan->table && !find_cells(plan, &s, n))) {
             atomic_store(&plan->error, n < 0 ? BAD_CODE : BAD_CELL);
             break;
@@ -213,7 +214,7 @@ static void run_chunk(void *context, ptrdiff_t task, int worker) {
         } else {
             score_one(plan, &s, n);
         }
-        const struct scored_rows scored = {n, ROWS, n_scores, s.code, s.weight, s.wide_score};
+        const struct scored_rows scored = {n, step, n_scores, s.code, s.weight, s.wide_score};
         *loss += sefr_loss(&scored, s.residual, sums);
         if (plan->table) {
             add_some(plan, &s, n);
@@ -226,28 +227,31 @@ static void run_chunk(void *context, ptrdiff_t task, int worker) {
         }
     }
     flush(plan, &s, gradient);
-    for (ptrdiff_t j = 0; !plan->table && j < plan->coder->m; j++) {
-        const struct feature *feature = &plan->coder->features[j];
-        memcpy(gradient + feature->first, s.wide_sum + j * plan->coder->width, (size_t)feature->n * sizeof(double));
-    }
+    if (!plan->table) sefr_unpair(&plan->pairs, plan->coder, s.pair_sum, gradient);
     free_scratch(&s);
+}
+
+/* With one score. */
+static bool prepare_pairs(struct cells_plan *plan) {
+    if (!sefr_find_pairs(&plan->pairs, plan->coder, plan->n / plan->n_chunks)) return false;
+    const ptrdiff_t rows = INDEX_ENTRIES / (plan->pairs.n_pairs + 1) / ROWS * ROWS;
+    const ptrdiff_t most = plan->n < MOST_ROWS ? (plan->n + ROWS - 1) / ROWS * ROWS : MOST_ROWS;
+    plan->block_rows = rows > most ? most : rows;
+    if (plan->block_rows < ROWS) plan->block_rows = ROWS;
+    plan->paired = sefr_aligned(plan->pairs.n_cells, sizeof *plan->paired);
+    if (!plan->paired) return false;
+    sefr_pair_table(&plan->pairs, plan->coder, plan->model->coef, plan->paired);
+    return true;
 }
 
 static bool prepare(struct cells_plan *plan) {
     const ptrdiff_t n_scores = plan->model->n_scores, n_cells = plan->coder->n_cells;
     plan->width = (n_scores + SIDE - 1) / SIDE * SIDE;
+    plan->block_rows = ROWS;
     plan->part_size = n_cells * n_scores + n_scores + 1;
     plan->parts = calloc((size_t)(plan->n_chunks * plan->part_size), sizeof *plan->parts);
     if (!plan->parts) return false;
-    if (n_scores == 1) {
-        const ptrdiff_t wide = plan->coder->width;
-        plan->wide = calloc((size_t)(plan->coder->m * wide) + 1, sizeof *plan->wide);
-        for (ptrdiff_t j = 0; plan->wide && j < plan->coder->m; j++) {
-            const struct feature *feature = &plan->coder->features[j];
-            memcpy(plan->wide + j * wide, plan->model->coef + feature->first, (size_t)feature->n * sizeof(double));
-        }
-        return plan->wide;
-    }
+    if (n_scores == 1) return prepare_pairs(plan);
     plan->table = sefr_aligned(n_cells * plan->width, sizeof(float));
     if (!plan->table) return false;
     memset(plan->table, 0, (size_t)(n_cells * plan->width) * sizeof(float));
@@ -289,7 +293,8 @@ enum outcome sefr_gradient_cells(const uint8_t *cells, ptrdiff_t n, const struct
         if (outcome == FINITE) combine(&plan, out);
     }
     free(plan.table);
-    free(plan.wide);
+    free(plan.paired);
+    sefr_free_pairs(&plan.pairs);
     free(plan.parts);
     return outcome;
 }

@@ -1,0 +1,68 @@
+/* Tiles turned round: rows of values to columns of floats, and columns of cells to rows. */
+#ifndef SEFR_TRANSPOSE_H
+#define SEFR_TRANSPOSE_H
+
+#include "cells/coding.h"
+#include "common/avx2.h"
+
+#ifdef SEFR_AVX2
+/* Eight columns of eight rows, `offset` bytes from where they begin: to[column * TILE_ROWS + row]. */
+AVX2_INLINE void transpose_eight(const char *const *rows, ptrdiff_t offset, float *to) {
+#define ROW(i) _mm256_loadu_ps((const float *)(const void *)(rows[i] + offset))
+    const __m256 r0 = ROW(0), r1 = ROW(1), r2 = ROW(2), r3 = ROW(3), r4 = ROW(4), r5 = ROW(5), r6 = ROW(6), r7 = ROW(7);
+#undef ROW
+    const __m256 s0 = _mm256_unpacklo_ps(r0, r1), s1 = _mm256_unpackhi_ps(r0, r1);
+    const __m256 s2 = _mm256_unpacklo_ps(r2, r3), s3 = _mm256_unpackhi_ps(r2, r3);
+    const __m256 s4 = _mm256_unpacklo_ps(r4, r5), s5 = _mm256_unpackhi_ps(r4, r5);
+    const __m256 s6 = _mm256_unpacklo_ps(r6, r7), s7 = _mm256_unpackhi_ps(r6, r7);
+#define COLUMNS(j, a, b, c, d, lanes)                                                                \
+    {                                                                                                \
+        const __m256 upper = _mm256_shuffle_ps(a, b, lanes), lower = _mm256_shuffle_ps(c, d, lanes); \
+        _mm256_store_ps(to + (j) * TILE_ROWS, _mm256_permute2f128_ps(upper, lower, 0x20));           \
+        _mm256_store_ps(to + ((j) + 4) * TILE_ROWS, _mm256_permute2f128_ps(upper, lower, 0x31));     \
+    }
+    COLUMNS(0, s0, s2, s4, s6, 0x44)
+    COLUMNS(1, s0, s2, s4, s6, 0xee)
+    COLUMNS(2, s1, s3, s5, s7, 0x44)
+    COLUMNS(3, s1, s3, s5, s7, 0xee)
+#undef COLUMNS
+}
+
+AVX2 static void transpose_tile(const char *const *rows, ptrdiff_t offset, ptrdiff_t n_eights, float *to) {
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i += 8) {
+        for (ptrdiff_t e = 0; e < n_eights; e++) {
+            transpose_eight(rows + i, offset + e * 8 * (ptrdiff_t)sizeof(float), to + e * 8 * TILE_ROWS + i);
+        }
+    }
+}
+
+/* Sixteen columns of sixteen rows of bytes: from[column * TILE_ROWS + row] to to[row * pitch + column]. */
+AVX2_INLINE void transpose_sixteen(const uint8_t *from, uint8_t *to, ptrdiff_t pitch) {
+    __m128i a[16], b[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) a[i] = _mm_load_si128((const __m128i *)(const void *)(from + i * TILE_ROWS));
+#define ROUND(x, y)                                                                                     \
+    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i++) {                                               \
+        y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 8]), y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 8]); \
+    }
+    ROUND(a, b)
+    ROUND(b, a)
+    ROUND(a, b)
+    ROUND(b, a)
+#undef ROUND
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) _mm_storeu_si128((__m128i *)(void *)(to + i * pitch), a[i]);
+}
+
+/* The cells of a whole tile, m columns of them, at least sixteen, to rows side by side. */
+AVX2 static void transpose_cells(const uint8_t *cells, ptrdiff_t m, uint8_t *rows) {
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i += 16) {
+        for (ptrdiff_t j = 0; j < m; j += 16) {
+            const ptrdiff_t column = j + 16 <= m ? j : m - 16; /* some columns twice */
+            transpose_sixteen(cells + column * TILE_ROWS + i, rows + i * m + column, m);
+        }
+    }
+}
+#endif
+
+#endif
