@@ -22,8 +22,8 @@ const scratch = mkdtempSync(join(tmpdir(), "sefr-studio-"));
 function wasm() {
   const file = join(scratch, "kernel.wasm");
   const quick = [
-    "summarise/columns", "score/scores", "cells/coding", "cells/count", "cells/lookup",
-    "refine/gradient", "refine/gradient_cells", "refine/loss", "refine/product", "refine/tile",
+    "summarise/columns", "score/scores", "cells/coding", "cells/count", "cells/tally", "cells/lookup",
+    "refine/gradient", "refine/gradient_cells", "refine/pairs", "refine/loss", "refine/product", "refine/tile",
   ];
   // what the page seldom calls is compiled for size
   const small = ["summarise/summarise", "summarise/rows", "summarise/wide_rows", "solve/solve", "cells/edges", "refine/long_rows"];
