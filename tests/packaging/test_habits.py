@@ -57,6 +57,11 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert versions[0].startswith(f"{number[1]}, ")
     for head in versions:
         assert re.fullmatch(r"\d+\.\d+\.\d+, (unreleased|\d{4}-\d\d-\d\d)", head), head
+    released = re.search(r"^date-released: (.+)$", (ROOT / "CITATION.cff").read_text(), flags=re.MULTILINE)
+    dated = next((head for head in versions if not head.endswith("unreleased")), None)
+    assert (released is None) == (dated is None)
+    if released is not None and dated is not None:
+        assert dated.endswith(f", {released[1]}")
 
 
 PAGES = ("README", "CONTRIBUTING", "RELEASING", "SECURITY", "CODE_OF_CONDUCT", "GOVERNANCE")
