@@ -26,7 +26,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help demo studio test test-quick test-oldest test-newest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
-.PHONY: torture bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools wheel-tools studio-tools
+.PHONY: torture bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools flower-tools wheel-tools studio-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -75,10 +75,15 @@ studio: studio-tools ## build the page that trains in the browser, src/sefr/stud
 engine-tools:
 	$(call debian,postgresql $(if $(shell command -v java),,default-jre-headless))
 
+# Flower asks for older versions of protobuf, rich and typer than the rest; the example that needs it finds it here.
+flower-tools: $(TEST_READY)
+	@test -e build/flower/flwr || $(BIN)/pip install --quiet --target build/flower "flwr[simulation]==1.41.0" \
+	  || { echo "not installed: Flower"; test "$$CI" != true; }
+
 demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
 	$(BIN)/sefr demo
 
-test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools wheel-tools studio-tools ## run the whole suite
+test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools flower-tools wheel-tools studio-tools ## run the whole suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-quick: $(TEST_READY) ## run what is quick: three minutes on two cores

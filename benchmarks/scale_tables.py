@@ -13,12 +13,18 @@ PLAN_CELLS = 1e12
 BYTES = 4
 CORES = 16
 NODE_BYTES, DISK_BYTES = 1.25e9, 3e9
+PARTITION = 128 * 2**20
 
 
 @cache
 def _figures() -> list[dict[str, str]]:
     with (HERE / "scale" / "cells.csv").open() as file:
         return list(csv.DictReader(file))
+
+
+@cache
+def _rates() -> dict[str, float]:
+    return json.loads((HERE / "scale" / "rates.json").read_text())
 
 
 def _seconds(step: str, what: str, features: int) -> float | None:
@@ -86,7 +92,7 @@ def _time(seconds: float) -> str:
 
 def scale_plan() -> str:
     """Work out a billion rows of a thousand features by the rates measured."""
-    arrays = json.loads((HERE / "scale" / "rates.json").read_text())["spark, array column, cells/s"]
+    arrays = _rates()["spark, array column, cells/s"]
     plans = [
         ("Spark, an array column, 10 nodes", arrays, 10),
         ("Spark, an array column, 100 nodes", arrays, 100),
@@ -104,4 +110,81 @@ def scale_plan() -> str:
     return _table(head, rows)
 
 
-SHOWN = (cells, spark_beside, scale_source, scale_plan)
+def scale_rates() -> str:
+    """Show the rates of single steps."""
+    found = _rates()
+    steps = {
+        "the kernel, float32 in memory": "kernel, float32, cells/s",
+        "the kernel, float64 in memory": "kernel, float64, cells/s",
+        "DuckDB, Parquet of 50 columns, its own aggregates": "duckdb, parquet of 50 columns, cells/s",
+        "DuckDB, Parquet of 1,000 columns, through Arrow": "duckdb, parquet of 1000 columns, cells/s",
+        "Spark, Parquet with one array column of 1,000, through Arrow": "spark, array column, cells/s",
+        "Spark, the same file, reading one value per row": "spark, reading one value a row, cells/s",
+    }
+    rows = [[name, f"{found[key] / 1e6:,.0f} million cells"] for name, key in steps.items()]
+    rows += [
+        ["Summaries of 1,000 features, read and added", f"{found['Summaries read and added/s']:,.0f}"],
+        ["models solved from such a Summary", f"{1 / found['seconds to solve']:,.0f}"],
+    ]
+    return _table(["step", "per CPU second"], rows)
+
+
+def scale_rates_source() -> str:
+    """Where the rates were measured, and what else was measured with them."""
+    found = _rates()
+    return (
+        f"{found['machine']}; commit {found['commit']}. A Summary of 1,000 features and two classes has "
+        f"{found['bytes of a Summary']:,.0f} bytes. The start of a Spark session takes "
+        f"{found['spark, session start, CPU s']:.0f} CPU s."
+    )
+
+
+def scale_where() -> str:
+    """Say what part of the plan is SEFR's own."""
+    found = _rates()
+    kernel = PLAN_CELLS / found["kernel, float32, cells/s"]
+    spark = found["spark, array column, cells/s"] / found["spark, reading one value a row, cells/s"]
+    return (
+        f"The kernel would need {kernel:,.0f} CPU seconds for all 10¹² float32 cells; decoding Parquet and "
+        f"carrying it into the kernel takes many times as long. On Spark {100 * spark:.0f} % of the time go "
+        "into decoding the column alone."
+    )
+
+
+def scale_network() -> str:
+    """Work out what the network carries and what the driver adds."""
+    found = _rates()
+    partitions = PLAN_CELLS * BYTES / PARTITION
+    size = found["bytes of a Summary"]
+    return (
+        f"With partitions of 128 MiB there are {partitions:,.0f}. Each sends home one Summary of "
+        f"{size / 1e3:.0f} kB: {partitions * size / 1e9:.1f} GB in all, a "
+        f"{PLAN_CELLS * BYTES / (partitions * size):,.0f}th of the data, whatever the number of rows in a "
+        f"partition. The driver adds them in {partitions / found['Summaries read and added/s']:.0f} CPU s."
+    )
+
+
+def one_pass() -> str:
+    """One pass over vectors on Spark beside reading them, and beside Spark's Summarizer."""
+    with (HERE / "scale" / "one_pass.csv").open() as file:
+        found = {row["what"]: row for row in csv.DictReader(file)}
+    names = {
+        "dropped by Spark": "`vector_to_array`, rows dropped by Spark",
+        "dropped by Python": "`vector_to_array`, rows carried to Python and dropped",
+        "Summarizer": "`Summarizer`: count, sum, min, max per class",
+        "SEFR": "`SEFR().fit`",
+    }
+    ours = float(found["SEFR"]["seconds"])
+    rows = []
+    for what, name in names.items():
+        seconds, error = float(found[what]["seconds"]), found[what]["error"]
+        lost = f"{float(error):.0e}" if error and float(error) else error and "0"
+        rows.append([name, f"{seconds:.1f}", f"{ours / seconds:.2f}", lost])
+    head = ["2,000,000 × 50 vectors from Parquet", "CPU s", "`SEFR` takes", "error of a mean, far from zero"]
+    return _table(head, rows) + f"\n\n{found['SEFR']['machine']}; commit {found['SEFR']['commit']}."
+
+
+SHOWN = (
+    *(cells, spark_beside, scale_source, scale_plan, one_pass),
+    *(scale_rates, scale_rates_source, scale_where, scale_network),
+)

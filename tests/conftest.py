@@ -16,8 +16,11 @@ settings.register_profile(
 settings.load_profile("sefr")
 
 
-# Boards, engines and instrumented builds: minutes in all, though each test is short.
-SLOW_FILES = ("tests/device/", "tests/engines/", "test_kernel_sanitizers", "test_kernel_instructions")
+# Boards, engines, browsers, fuzzed files and instrumented builds: minutes in all, though each test is short.
+SLOW_FILES = (
+    *("tests/device/", "tests/engines/", "tests/studio/"),
+    *("test_damaged", "test_kernel_sanitizers", "test_kernel_instructions"),
+)
 
 
 def pytest_collection_modifyitems(items):

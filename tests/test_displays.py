@@ -66,6 +66,18 @@ def test_names_that_look_like_formulas_are_drawn_as_they_are(rng):
     assert "\x1b" not in "".join(tick.get_text() for tick in display.axes_[0].get_yticklabels())
 
 
+def test_the_report_says_where_some_rows_are_sets_of_features(rng):
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] > 0) == (X[:, 1] > 0)
+    plain = report(SEFRClassifier(bins=8).fit(X, y), title="t")
+    assert "All features<" in plain
+    assert "sets of features" not in plain
+    page = report(SEFRClassifier(bins=8, interactions=10, passes=5).fit(X, y), title="t")
+    assert 'data-searchable="features and sets of features"' in page
+    assert "All features and sets of features<" in page
+    assert "one per set of features that are looked at together" in page
+
+
 @pytest.mark.parametrize(("passes", "words"), [(1, "as in the SEFR paper"), (10, "was refined in")])
 def test_the_report_says_what_the_scores_mean(passes, words):
     X, y = load_digits(return_X_y=True)

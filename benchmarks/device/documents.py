@@ -113,6 +113,22 @@ def bins():
     return table(heads, rows)
 
 
+def interactions():
+    """Return what 50 interactions take beside 32 features x 16 bins, by board and type of value."""
+    f = figures()
+    boards = {
+        "uno": "Uno, cycles",
+        "cortex-m0": "Cortex-M0, instructions",
+        "cortex-m4": "Cortex-M4, instructions",
+    }
+    rows = []
+    for kind in ("int16", "float"):
+        for board, text in boards.items():
+            name = f"interactions {kind}, {board}"
+            rows.append([kind, text, number(f[name]), number(f[f"{name}, flash"])])
+    return table(["values, 50 interactions", "board", "to classify", "flash of the program"], rows)
+
+
 def motions():
     """Return what windows reach on a real signal."""
     rows = rows_of("motions")
@@ -185,7 +201,10 @@ def tools():
     return f"Measured {run['date']}: {shown}."
 
 
-TABLES = {f.__name__: f for f in (uno, cortex, values, bins, motions, micropython, learning, boards, tools)}
+TABLES = {
+    f.__name__: f
+    for f in (uno, cortex, values, bins, interactions, motions, micropython, learning, boards, tools)
+}
 
 
 def filled(text):

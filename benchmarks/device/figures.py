@@ -116,6 +116,16 @@ def tables():
             yield f"table {kind}, {target}, sram", result.sram
 
 
+def interactions():
+    from test_tables import table_cycles
+
+    for board in ("uno", "cortex-m0", "cortex-m4"):
+        for kind in ("int16", "float"):
+            result = table_cycles(kind, "c", board, interactions=50)
+            yield f"interactions {kind}, {board}", result.per_record
+            yield f"interactions {kind}, {board}, flash", result.flash
+
+
 def normal():
     with tempfile.TemporaryDirectory(prefix="sefr-bench-") as name:
         folder = Path(name)
@@ -128,7 +138,16 @@ def normal():
 def main():
     X, y = uno_sample()
     X, y = X[:100, :100], y[:100]
-    parts = (training(X, y), generated(X, y), values(), cortex(X, y), cells(), tables(), normal())
+    parts = (
+        training(X, y),
+        generated(X, y),
+        values(),
+        cortex(X, y),
+        cells(),
+        tables(),
+        interactions(),
+        normal(),
+    )
     rows = [(what, round(float(figure))) for part in parts for what, figure in part]
     with (HERE / "figures.csv").open("w", newline="") as file:
         writer = csv.writer(file)

@@ -1,8 +1,9 @@
 """``python -m benchmarks.host.versions BEFORE AFTER``: two installed versions, side by side in one run.
 
 BEFORE and AFTER are Python interpreters, each with its own sefr. Both stay alive and take turns on the same
-rows, so that a noisy machine disturbs both alike. Written to versions.csv: the time of BEFORE divided by
-that of AFTER, best of all turns and median of the ratios; below 0.97 AFTER is slower.
+rows, so that a noisy machine disturbs both alike; the rows are laid out anew several times, as where they
+lie in memory moves a time by some per cent. Written to versions.csv: the time of BEFORE divided by that of
+AFTER, best of all turns and median of the ratios; below 0.97 AFTER is slower.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ CASES = [
     *[("7000x5000", "float32", 2, verb) for verb in ("fit by columns", "fit sparse", "partial_fit")],
 ]
 
+LAYOUTS = 4
+
 # One program for both: only names that both versions have.
 WORKER = """
 import sys, time
@@ -43,8 +46,9 @@ def table(n, m, dtype):
 
 last = None
 for line in sys.stdin:
-    shape, dtype, classes, verb, calls = line.rstrip("\\n").split("\\t")
-    if last != (shape, dtype, classes, verb):
+    *case, calls = line.rstrip("\\n").split("\\t")
+    if last != case:
+        shape, dtype, classes, verb, _ = case
         last = None
         X = y = model = work = None
         n, m = map(int, shape.split("x"))
@@ -66,7 +70,7 @@ for line in sys.stdin:
             "partial_fit": lambda: model.partial_fit(X, y),
         }.get(verb, lambda: model.fit(X, y))
         work()
-        last = (shape, dtype, classes, verb)
+        last = case
     start = time.perf_counter()
     for _ in range(int(calls)):
         work()
@@ -83,9 +87,9 @@ class Version:
         )
         self._work, self._answers = cast(TextIO, child.stdin), cast(TextIO, child.stdout)
 
-    def seconds(self, case: tuple[str, str, int, str], calls: int) -> float:
-        """Return the time of one call, the mean of ``calls``."""
-        self._work.write("\t".join(map(str, (*case, calls))) + "\n")
+    def seconds(self, case: tuple[str, str, int, str], layout: int, calls: int) -> float:
+        """Return the time of one call, the mean of ``calls``; rows lie elsewhere for another layout."""
+        self._work.write("\t".join(map(str, (*case, layout, calls))) + "\n")
         answer = self._answers.readline()
         if not answer:
             raise SystemExit(f"a version failed on {case}: see above")
@@ -98,6 +102,7 @@ def main() -> None:
     parser.add_argument("before", help="the interpreter that has the version before")
     parser.add_argument("after", help="the interpreter that has the version after")
     parser.add_argument("--seconds", type=float, default=4.0, help="time for each case")
+    parser.add_argument("--only", default="", help="cases whose words contain this")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("versions.csv"))
     options = parser.parse_args()
     before, after = Version(options.before), Version(options.after)
@@ -105,14 +110,16 @@ def main() -> None:
         writer = csv.writer(file)
         names = ["shape", "type", "classes", "what", "before_ms", "after_ms", "best", "median"]
         writer.writerow(["machine", "commit", *names])
-        for case in CASES:
-            first = before.seconds(case, 1), after.seconds(case, 1)
-            calls = max(1, int(0.02 / max(first)))
-            old, new = [], []
-            end = time.perf_counter() + options.seconds
-            while len(old) < 5 or time.perf_counter() < end:
-                old.append(before.seconds(case, calls))
-                new.append(after.seconds(case, calls))
+        for case in [case for case in CASES if options.only in " ".join(map(str, case))]:
+            old: list[float] = []
+            new: list[float] = []
+            for layout in range(LAYOUTS):
+                first = before.seconds(case, layout, 1), after.seconds(case, layout, 1)
+                calls, done = max(1, int(0.02 / max(first))), len(old)
+                end = time.perf_counter() + options.seconds / LAYOUTS
+                while len(old) < done + 3 or time.perf_counter() < end:
+                    old.append(before.seconds(case, layout, calls))
+                    new.append(after.seconds(case, layout, calls))
             best = min(old) / min(new)
             median = statistics.median(a / b for a, b in zip(old, new, strict=True))
             figures = [f"{min(old) * 1e3:.4g}", f"{min(new) * 1e3:.4g}", f"{best:.3f}", f"{median:.3f}"]

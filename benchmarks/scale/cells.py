@@ -138,21 +138,26 @@ def spark(folder: Path) -> list[Figure]:
     return [Figure(FILES * ROWS, FEATURES, "of_frame", time)]
 
 
-def vectors(folder: Path) -> list[Figure]:
-    """Measure 2 million rows of 50 features as vectors on Spark, beside two of its own classifiers."""
-    from pyspark.ml.classification import LogisticRegression, NaiveBayes
+def frame_of_vectors(folder: Path) -> Any:
+    """Return 2 million rows of 50 features as vectors from Parquet, which are written once."""
     from pyspark.ml.feature import VectorAssembler
-
-    from sefr.engines.spark import SEFR
 
     names = [f"c{j}" for j in range(FEATURES)]
     path = str(folder / "vectors")
     if not Path(path).exists():
-        rows = VectorAssembler(inputCols=names, outputCol="features").transform(
-            session().read.parquet(*made(folder, 2))
-        )
+        files = session().read.parquet(*made(folder, 2))  # the session first: the assembler lives in it
+        rows = VectorAssembler(inputCols=names, outputCol="features").transform(files)
         rows.selectExpr("features", "CAST(y AS DOUBLE) AS label").write.parquet(path)
-    frame = session().read.parquet(path)
+    return session().read.parquet(path)
+
+
+def vectors(folder: Path) -> list[Figure]:
+    """Measure 2 million rows of 50 features as vectors on Spark, beside two of its own classifiers."""
+    from pyspark.ml.classification import LogisticRegression, NaiveBayes
+
+    from sefr.engines.spark import SEFR
+
+    frame = frame_of_vectors(folder)
     shape = (2 * ROWS, FEATURES)
     one = {"NaiveBayes": NaiveBayes(), "SEFR": SEFR()}
     ten = {

@@ -11,6 +11,8 @@
 #endif
 #include "body/stack.h"
 #ifndef SEFR_NO_STATE
+#include "body/place.h"
 #include "body/state.h"
+#include "body/ring.h"
 #include "body/storage.h"
 #endif

@@ -109,3 +109,109 @@ sefr_status sefr_normal_check(const sefr_normal *normal, const uint8_t *record) 
     if (!normal->solved) return SEFR_NOT_READY;
     return score_of(normal, record) > normal->threshold ? SEFR_UNKNOWN : SEFR_OK;
 }
+
+#ifndef SEFR_NO_STATE
+#include "body/place.h"
+
+typedef sefr_normal owner;
+#define HEADER 28U
+
+static uint32_t state_bytes(const owner *normal) { return SEFR_NORMAL_STATE_BYTES(normal->features); }
+static uint32_t largest_bytes(const owner *normal) { return state_bytes(normal); }
+
+static uint8_t header_byte(const owner *normal, uint32_t sequence, uint8_t at) {
+    switch (at) {
+    case 0: return 'S';
+    case 1: return 'E';
+    case 2: return 'F';
+    case 3: return 'N';
+    case 4: return 1; /* version */
+    case 5: return normal->solved;
+    case 6: return (uint8_t)normal->half_life;
+    case 7: return (uint8_t)(normal->half_life >> 8);
+    default: break;
+    }
+    return byte_of(at < 12   ? normal->features
+                   : at < 16 ? sequence
+                   : at < 20 ? normal->id
+                   : at < 24 ? normal->threshold
+                             : normal->count,
+                   at);
+}
+
+static uint8_t state_byte(const owner *normal, uint32_t sequence, uint32_t at) {
+    uint32_t sum_bytes = 2U * (uint32_t)normal->features;
+    if (at < HEADER) return header_byte(normal, sequence, (uint8_t)at);
+    at -= HEADER;
+    if (at < sum_bytes) return byte_of(normal->sums[at >> 1], (uint8_t)(at & 1));
+    at -= sum_bytes;
+    return byte_of(normal->squares[at >> 2], (uint8_t)at);
+}
+
+static uint16_t read_half(const sefr_storage *storage, sefr_place at) {
+    return (uint16_t)(read_byte(storage, at) | read_byte(storage, (sefr_place)(at + 1U)) << 8);
+}
+
+/* The invariant of learning: a checksum can be right and the contents still not be something a board learned. */
+static sefr_status check_contents(const owner *normal, const sefr_storage *storage, sefr_place begin) {
+    uint8_t solved = read_byte(storage, (sefr_place)(begin + 5U));
+    uint16_t half_life = read_half(storage, (sefr_place)(begin + 6U));
+    uint32_t count = read_word(storage, (sefr_place)(begin + 24U));
+    sefr_place sums = (sefr_place)(begin + HEADER), squares = (sefr_place)(sums + 2U * normal->features);
+    sefr_index j;
+    if (solved > 1 || half_life < 1 || half_life > SEFR_NORMAL_RECORDS / 2 || count > 2U * half_life) return SEFR_BAD_STATE;
+    if (solved && count < 2) return SEFR_BAD_STATE;
+    for (j = 0; j < normal->features; j++, sums = (sefr_place)(sums + 2U), squares = (sefr_place)(squares + 4U)) {
+        if (read_half(storage, sums) > 255U * count || read_word(storage, squares) > 65025UL * count) return SEFR_BAD_STATE;
+    }
+    return SEFR_OK;
+}
+
+/* Whether a state of this model begins here, and is whole. */
+static sefr_status check_state(const owner *normal, const sefr_storage *storage, sefr_place begin, sefr_place room) {
+    uint32_t bytes = state_bytes(normal);
+    sefr_status status;
+    uint8_t at;
+    if (room < bytes) return SEFR_BAD_STATE;
+    for (at = 0; at < 20; at++) {
+        if (at >= 5 && at < 8) at = 8;
+        if (at == 12) at = 16;
+        if (read_byte(storage, (sefr_place)(begin + at)) != header_byte(normal, 0, at)) {
+            return at < 4 ? SEFR_BAD_STATE : at == 4 ? SEFR_BAD_VERSION : at < 12 ? SEFR_BAD_SHAPE : SEFR_OTHER_MODEL;
+        }
+    }
+    status = check_crc(storage, begin, (sefr_place)(bytes - 4U));
+    return status == SEFR_OK ? check_contents(normal, storage, begin) : status;
+}
+
+#include "body/ring.h"
+
+sefr_status sefr_normal_send(const sefr_normal *normal, sefr_writer put, void *context) {
+    return is_sound(normal) ? emit(normal, 0, put, context) : SEFR_BAD_SHAPE;
+}
+
+sefr_status sefr_normal_save(sefr_normal *normal, const sefr_storage *storage) {
+    if (!is_sound(normal)) return SEFR_BAD_SHAPE;
+    if (normal->solved) (void)sefr_normal_solve(normal);
+    return save_next(normal, storage);
+}
+
+sefr_status sefr_normal_restore(sefr_normal *normal, const sefr_storage *storage) {
+    sefr_place begin, sums, squares;
+    sefr_index j;
+    sefr_status status;
+    if (!is_sound(normal)) return SEFR_BAD_SHAPE;
+    status = newest_in(normal, storage, &begin);
+    if (status != SEFR_OK) return status;
+    sums = (sefr_place)(begin + HEADER);
+    squares = (sefr_place)(sums + 2U * normal->features);
+    for (j = 0; j < normal->features; j++, sums = (sefr_place)(sums + 2U), squares = (sefr_place)(squares + 4U)) {
+        normal->sums[j] = read_half(storage, sums);
+        normal->squares[j] = read_word(storage, squares);
+    }
+    normal->threshold = read_word(storage, (sefr_place)(begin + 20U));
+    normal->count = (uint16_t)read_word(storage, (sefr_place)(begin + 24U));
+    normal->solved = 0;
+    return read_byte(storage, (sefr_place)(begin + 5U)) ? sefr_normal_solve(normal) : SEFR_OK;
+}
+#endif

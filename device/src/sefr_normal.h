@@ -3,7 +3,7 @@
  * sefr.device.Normal.
  *
  *     #include <sefr_normal.h>
- *     SEFR_NORMAL(normal, 20)                          // 20 features: 197 bytes of RAM on AVR
+ *     SEFR_NORMAL(normal, 20)                          // 20 features: 203 bytes of RAM on AVR
  *     sefr_normal_reset(&normal);
  *     sefr_normal_learn(&normal, record);              // many times, while all is well
  *     sefr_normal_solve(&normal);
@@ -20,7 +20,12 @@
  *
  * The threshold is the rate of false alarms. Let the board watch C normal records that it did not learn: it takes the
  * highest of their scores, and the next normal record lies above with a probability of at most 1 / (C + 1). Or choose it
- * on a computer (Normal.choose). */
+ * on a computer (Normal.choose).
+ *
+ * A state holds all of it, little endian; Normal.from_state reads it:
+ *   0  'S' 'E' 'F' 'N'      4  version (1)     5  1: solved     6  half_life, uint16     8  features, uint32
+ *  12  sequence number, uint32     16  id, uint32     20  threshold, uint32     24  count, uint32
+ *  28  sums, uint16 each, then squares, uint32 each, then the CRC-32 of all before it, uint32. */
 #ifndef SEFR_NORMAL_H
 #define SEFR_NORMAL_H
 
@@ -40,6 +45,9 @@ typedef struct {
     uint32_t *squares;
     uint8_t *means;
     uint16_t *scales;
+#ifndef SEFR_NO_STATE
+    uint32_t id; /* of what the features mean; a state of another id is refused. Default 0 */
+#endif
 } sefr_normal;
 
 #define SEFR_NORMAL_BYTES(features) ((uint32_t)(features) * 9U + sizeof(sefr_normal))
@@ -51,7 +59,7 @@ typedef struct {
     static uint8_t name##_means[features];                                                                          \
     static uint16_t name##_scales[features];                                                                        \
     static sefr_normal name = {features, 0, SEFR_NORMAL_RECORDS / 2, 0, 0, name##_sums, name##_squares, name##_means,   \
-                               name##_scales};
+                               name##_scales, SEFR_ID_};
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,6 +77,17 @@ sefr_status sefr_normal_watch(sefr_normal *normal, const uint8_t *record);
 sefr_status sefr_normal_check(const sefr_normal *normal, const uint8_t *record);
 /* Writes the score of a record. SEFR_NOT_READY: not solved. */
 sefr_status sefr_normal_score(const sefr_normal *normal, const uint8_t *record, uint32_t *score);
+
+#ifndef SEFR_NO_STATE
+#define SEFR_NORMAL_STATE_BYTES(features) (32U + 6U * (uint32_t)(features))
+/* Writes the state, byte after byte, to a serial line or a radio. SEFR_BAD_SHAPE: as for reset. SEFR_IO: put failed. */
+sefr_status sefr_normal_send(const sefr_normal *normal, sefr_writer put, void *context);
+/* Saves and restores as sefr_save and sefr_restore do (sefr_state.h), with wear levelling, and safe when power is lost; the
+ * storage is of this model alone. A solved model is solved once more before it is saved, so that it answers the same before
+ * and after. half_life stays as the program has it. */
+sefr_status sefr_normal_save(sefr_normal *normal, const sefr_storage *storage);
+sefr_status sefr_normal_restore(sefr_normal *normal, const sefr_storage *storage);
+#endif
 
 #ifdef __cplusplus
 }

@@ -83,8 +83,15 @@ def _fit_in_passes(*args: _typing.Any, **kwargs: _typing.Any) -> "SEFRClassifier
     return fit_frame(*args, **kwargs)
 
 
+def _expression(*args: _typing.Any, **kwargs: _typing.Any) -> _typing.Any:
+    from .engines.expressions import expression
+
+    return expression(*args, **kwargs)
+
+
 # Rooms import downwards only; here, at the top of the house, the lower ones are told who reads for them.
 READERS.update(frame=_summary_of_frame, query=_summary_of_query, passes=_fit_in_passes)
+READERS.update(expression=_expression)
 
 if (advice := namesake()) is not None:
     warnings.warn(advice, RuntimeWarning, stacklevel=2)

@@ -74,6 +74,7 @@ def report(
         }
         for j in shown
     ]
+    sets = len(names) > clf.n_features_in_
     return (
         environment()
         .get_template("report.html.jinja")
@@ -85,6 +86,8 @@ def report(
             cards=_cards(clf, image, found, names),
             subjects=subjects(clf),
             features=features,
+            sets=sets,
+            nouns="features and sets of features" if sets else "features",
             n_hidden=len(names) - len(shown),
             records=records,
             themes=THEMES,

@@ -40,6 +40,29 @@ static void lead(void) {
     put(sefr_lead(scores, rows), 4);
 }
 
+/* A memory of three states, as EEPROM is. */
+static uint8_t memory[3 * SEFR_NORMAL_STATE_BYTES(FEATURES) + 5];
+
+static int read_memory(void *context, uint32_t address, uint8_t *bytes, uint32_t n) {
+    (void)context;
+    for (; n; n--) *bytes++ = memory[address++];
+    return 0;
+}
+
+static int program_memory(void *context, uint32_t address, const uint8_t *bytes, uint32_t n) {
+    (void)context;
+    for (; n; n--) memory[address++] = *bytes++;
+    return 0;
+}
+
+static const sefr_storage storage = {read_memory, program_memory, 0, 0, 0, sizeof memory, 1, 1, 0};
+
+static int send_byte(void *context, uint8_t value) {
+    (void)context;
+    board_put(value);
+    return 0;
+}
+
 static uint8_t run(uint8_t command) {
     sefr_status status;
     uint32_t score = 0;
@@ -56,6 +79,11 @@ static uint8_t run(uint8_t command) {
         break;
     case 'h': normal.half_life = (uint16_t)(board_get() % 130); put(sefr_normal_reset(&normal), 1); break;
     case 'd': dump(); break;
+    case 'S': put(sefr_normal_save(&normal, &storage), 1); break;
+    case 'B': put(sefr_normal_restore(&normal, &storage), 1); break;
+    case 'N': put(sefr_normal_send(&normal, send_byte, 0), 1); break;
+    case 'i': normal.id = get_word(); break;
+    case 'm': memory[get_word() % sizeof memory] = board_get(); break;
     case 'D':
         drift.length = (uint16_t)get_word();
         drift.blocks = board_get();

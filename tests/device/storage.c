@@ -5,12 +5,27 @@
  * new one) or 'x' (neither). Then 0xFF, the result of WORN saves to a memory with a bad byte, and, per block or place, how
  * often it was erased or written in 64 saves. */
 #include "board.h"
+#ifdef NORMAL /* a model of one class */
+#include "sefr_normal.c"
+
+typedef sefr_normal learner;
+SEFR_NORMAL(model, FEATURES)
+SEFR_NORMAL(back, FEATURES)
+enum { STATE = SEFR_NORMAL_STATE_BYTES(FEATURES) };
+#define learner_reset sefr_normal_reset
+#define learner_save sefr_normal_save
+#define learner_restore sefr_normal_restore
+#else
 #include "sefr.h"
 
+typedef sefr_model learner;
 SEFR_MODEL(model, FEATURES, CLASSES)
 SEFR_MODEL(back, FEATURES, CLASSES)
-
 enum { STATE = 24 + 4 * CLASSES + 2 * CLASSES * FEATURES };
+#define learner_reset sefr_reset
+#define learner_save sefr_save
+#define learner_restore sefr_restore
+#endif
 #if BLOCK_BYTES
 enum { BYTES = BLOCK_BYTES * BLOCKS, WEARING = BLOCKS, WEARING_BYTES = BLOCK_BYTES };
 #else
@@ -81,10 +96,34 @@ static void learn(uint8_t seed) {
     uint8_t record[FEATURES];
     sefr_index j;
     for (j = 0; j < FEATURES; j++) record[j] = (uint8_t)(seed * 37 + j * 11);
+#ifdef NORMAL
+    sefr_normal_learn(&model, record);
+#else
     sefr_learn(&model, record, (uint8_t)(seed % CLASSES));
+#endif
 }
 
-static uint8_t same(const sefr_model *a, const sefr_model *b) {
+#ifdef NORMAL
+static uint8_t same(const learner *a, const learner *b) {
+    sefr_index j;
+    for (j = 0; j < FEATURES; j++) {
+        if (a->sums[j] != b->sums[j] || a->squares[j] != b->squares[j]) return 0;
+    }
+    return a->count == b->count;
+}
+
+static void take(const learner *from) {
+    sefr_index j;
+    for (j = 0; j < FEATURES; j++) {
+        model.sums[j] = from->sums[j];
+        model.squares[j] = from->squares[j];
+    }
+    model.count = from->count;
+}
+
+static uint8_t records_of(const learner *some) { return (uint8_t)some->count; }
+#else
+static uint8_t same(const learner *a, const learner *b) {
     sefr_index i;
     for (i = 0; i < FEATURES * CLASSES; i++) {
         if (a->sums[i] != b->sums[i]) return 0;
@@ -95,24 +134,29 @@ static uint8_t same(const sefr_model *a, const sefr_model *b) {
     return 1;
 }
 
-static void take(const sefr_model *from) {
+static void take(const learner *from) {
     sefr_index i;
     for (i = 0; i < FEATURES * CLASSES; i++) model.sums[i] = from->sums[i];
     for (i = 0; i < CLASSES; i++) model.counts[i] = from->counts[i];
 }
+
+static uint8_t records_of(const learner *some) {
+    uint8_t c, total = 0;
+    for (c = 0; c < CLASSES; c++) total = (uint8_t)(total + some->counts[c]);
+    return total;
+}
+#endif
 
 static void blank(void) {
     uint32_t i;
     for (i = 0; i < BYTES; i++) memory[i] = 0xFF;
 }
 
-static uint8_t what_is_there(uint8_t old_counts, const sefr_model *now) {
-    uint8_t c, total = 0;
-    sefr_reset(&back);
-    if (sefr_restore(&back, &storage) != SEFR_OK) return 'x';
+static uint8_t what_is_there(uint8_t old_counts, const learner *now) {
+    learner_reset(&back);
+    if (learner_restore(&back, &storage) != SEFR_OK) return 'x';
     if (same(&back, now)) return 'n';
-    for (c = 0; c < CLASSES; c++) total = (uint8_t)(total + back.counts[c]);
-    return total == old_counts ? 'o' : 'x';
+    return records_of(&back) == old_counts ? 'o' : 'x';
 }
 
 /* Power fails after 1, 2, 3, ... operations of a save, until a save is through before it fails. */
@@ -120,16 +164,16 @@ static void lose_power(uint8_t start) {
     uint32_t operations;
     uint8_t i, seen = 'o', status = SEFR_IO;
     blank();
-    sefr_reset(&model);
+    learner_reset(&model);
     for (i = 0; i < start; i++) { /* so that the save under test falls on each place of the ring */
         learn(i);
         power = 100000;
-        if (sefr_save(&model, &storage) != SEFR_OK) wrong++;
+        if (learner_save(&model, &storage) != SEFR_OK) wrong++;
     }
     for (operations = 0; status != SEFR_OK; operations++) {
         learn(i);
         power = operations;
-        status = (uint8_t)sefr_save(&model, &storage);
+        status = (uint8_t)learner_save(&model, &storage);
         power = 0;
         seen = what_is_there(i, &model);
         board_put(status);
@@ -145,12 +189,12 @@ int main(void) {
     for (start = 1; start <= STARTS; start++) lose_power(start);
     board_put(0xFF);
     blank();
-    sefr_reset(&model);
+    learner_reset(&model);
     bad = STATE / 2; /* a byte of the first place does not hold what is written to it */
     for (i = 0; i < 5; i++) {
         learn(i);
         power = 100000;
-        board_put((uint8_t)sefr_save(&model, &storage));
+        board_put((uint8_t)learner_save(&model, &storage));
         board_put(what_is_there(i, &model));
     }
     bad = BYTES;
@@ -159,7 +203,7 @@ int main(void) {
     for (i = 0; i < 64; i++) {
         learn(i);
         power = 100000;
-        if (sefr_save(&model, &storage) != SEFR_OK) wrong++;
+        if (learner_save(&model, &storage) != SEFR_OK) wrong++;
     }
     board_put((uint8_t)wrong);
     for (i = 0; i < WEARING; i++) board_put((uint8_t)wear[i]);

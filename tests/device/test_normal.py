@@ -3,16 +3,17 @@
 import functools
 import struct
 import tempfile
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 from device_program import EVERYWHERE, FOLDER, HERE, needs_tools
-from device_reference import BAD_SHAPE, NOT_READY, OK, UNKNOWN
+from device_reference import BAD_SHAPE, BAD_STATE, NOT_READY, OK, OTHER_MODEL, UNKNOWN
 from sklearn.datasets import load_digits
 
 from sefr import SEFRClassifier
-from sefr.device import BOARDS, Drift, Normal, Twin, library
+from sefr.device import BOARDS, Drift, Normal, StateError, Twin, library
 
 DRIFTED = 13
 boards = pytest.mark.parametrize("board", EVERYWHERE)
@@ -69,6 +70,10 @@ class Talk:
             self.say("v", OK, data=bytes(row.tolist()))
             self.expected += struct.pack("<I", score)
 
+    def send(self):
+        self.say("N")
+        self.expected += self.normal.state() + bytes([OK])
+
     def run(self, board):
         assert answers(board, self.features, bytes(self.script)).output == bytes(self.expected)
 
@@ -105,6 +110,83 @@ def test_boards_equal_the_host(board, features, half_life, rng):
     talk.run(board)
 
 
+@boards
+@needs_tools
+def test_what_is_normal_is_saved_restored_and_sent_home(board, rng):
+    """Saved, forgotten and restored it has the same bits and answers; the host reads what was sent."""
+    talk = Talk(6)
+    talk.say("B", BAD_STATE)
+    talk.learn(kinds(rng, 30, 6))
+    talk.send()
+    talk.solve()
+    talk.watch(kinds(rng, 12, 6))
+    talk.send()
+    talk.learn(kinds(rng, 5, 6))  # since it was solved: to save is to solve again
+    for _ in range(4):  # once around the memory
+        talk.say("S", OK)
+    talk.normal.solve()
+    kept = talk.normal.state()
+    talk.say("r", OK)
+    talk.say("B", OK)
+    talk.dump()
+    talk.send()
+    talk.check(rng.integers(0, 256, (20, 6)))
+    talk.say("i", data=struct.pack("<I", 7))
+    talk.say("B", OTHER_MODEL)
+    talk.dump()  # as it was
+    talk.run(board)
+    assert Normal.from_state(kept).state() == kept
+
+
+@boards
+@needs_tools
+def test_a_damaged_state_is_not_restored(board, rng):
+    """The one before it is, as long as there is one."""
+    talk, state = Talk(2), 32 + 6 * 2
+    talk.learn(kinds(rng, 9, 2))
+    talk.solve()
+    talk.say("S", OK)
+    before = talk.normal.state()
+    talk.learn(kinds(rng, 9, 2))
+    talk.normal.solve()
+    talk.say("S", OK)
+    talk.say("m", data=struct.pack("<IB", state + 30, 0x5A))
+    talk.say("r", OK)
+    talk.say("B", OK)
+    talk.say("N")
+    talk.expected += before + bytes([OK])
+    talk.say("m", data=struct.pack("<IB", 6, 200))  # a half-life beyond the limits
+    talk.say("B", BAD_STATE)
+    talk.run(board)
+
+
+def test_a_state_that_no_board_left_is_refused():
+    good = Normal().learn([[10, 20], [12, 18], [11, 22]]).solve().state()
+
+    def forged(at, *values):
+        body = bytearray(good[:-4])
+        body[at : at + len(values)] = values
+        return bytes(body) + struct.pack("<I", zlib.crc32(body))
+
+    assert Normal.from_state(good).state() == good
+    for data, message in (
+        (b"", "no state of a one-class model"),
+        (b"SEFR" + good[4:], "no state of a one-class model"),
+        (good[:-1], "the state has 43 bytes; 2 features take 44"),
+        (good[:-1] + b"!", "the checksum does not match"),
+        (forged(4, 9), "version 9; this version of sefr reads 1"),
+        (forged(5, 2), "no records could have left this state"),
+        (forged(6, 129), "no records could have left this state"),
+        (forged(24, 0), "no records could have left this state"),
+        (forged(29, 9), "no records could have left this state"),
+        (forged(35, 9), "no records could have left this state"),
+    ):
+        with pytest.raises(StateError, match=message):
+            Normal.from_state(data)
+    with pytest.raises(ValueError, match="learn normal records first"):
+        Normal().state()
+
+
 @needs_tools
 def test_settings_beyond_the_limits_are_refused():
     script = b"h" + bytes([129]) + b"h" + bytes([0]) + b"h" + bytes([128])
@@ -114,13 +196,26 @@ def test_settings_beyond_the_limits_are_refused():
 @needs_tools
 def test_any_bytes_may_be_commands(rng):
     """Fuzzed under the address and undefined-behaviour sanitizers: an overflow ends the program."""
-    letters = np.frombuffer(b"rlswcvhdDaRL", np.uint8)
+    letters = np.frombuffer(b"rlswcvhdDaRLSBNim", np.uint8)
     for _ in range(6):
         script = rng.integers(1, 256, 60_000).astype(np.uint8)
         script[::4] = rng.choice(letters, len(script[::4]))
         script[script == ord("q")] = ord("l")
         for bits in (8, 16):
             answers("host", 3, script.tobytes(), bits)
+
+
+@needs_tools
+def test_the_header_says_how_much_ram_a_model_takes(tmp_path):
+    """And what a state takes."""
+    (tmp_path / "main.c").write_text(
+        '#include "board.h"\n#include "sefr_normal.h"\nint main(void) {\n'
+        "board_put(SEFR_NORMAL_BYTES(20)); board_put(SEFR_NORMAL_STATE_BYTES(20)); return 0; }\n"
+    )
+    image = BOARDS["uno"].build([tmp_path / "main.c"], tmp_path, includes=[library()])
+    ram, state = BOARDS["uno"].run(image, b"").output
+    assert f"20 features: {ram} bytes of RAM on AVR" in (library() / "sefr_normal.h").read_text()
+    assert state == len(Normal().learn([[0] * 20]).state())
 
 
 def test_what_is_not_normal_is_flagged(rng):

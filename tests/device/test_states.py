@@ -8,7 +8,7 @@ from device_reference import Reference
 
 from sefr import SEFRClassifier, Summary
 from sefr.device import StateError, export, merge_states, read_state
-from sefr.device.state import id_of, pack_state
+from sefr.device.state import State, id_of, pack_state
 
 
 def started_board(base, X, y, k):
@@ -18,7 +18,7 @@ def started_board(base, X, y, k):
     board.n, board.s = start.counts.astype(int).tolist(), start.sums.astype(int).tolist()
     for row, label in zip(X.tolist(), y.tolist(), strict=True):
         board.learn(row, label)
-    return pack_state(np.array(board.n), np.array(board.s), None, 16, 5, id_of(base))
+    return pack_state(State(np.array(board.n), np.array(board.s), None, 5, id_of(base)), 16)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_halved_board_is_refused(exported):
     _, _, path = exported
     base = (path / "base.state").read_bytes()
     start = read_state(base)
-    halved = pack_state(start.counts // 2, start.sums // 2, None, 16, 9, id_of(base))
+    halved = pack_state(State(start.counts // 2, start.sums // 2, None, 9, id_of(base)), 16)
     with pytest.raises(StateError, match="holds less than its base"):
         read_state(halved, base=base)
 

@@ -8,6 +8,7 @@ from sefr.device import BOARDS
 
 FEATURES, CLASSES = 3, 2
 STATE = 24 + 4 * CLASSES + 2 * CLASSES * FEATURES  # 44 bytes
+NORMAL_STATE = 32 + 6 * FEATURES  # 50 bytes
 # bytes of a block, blocks, bytes of a unit; 0: EEPROM of so many bytes
 MEMORIES = {
     "several states per block": (128, 3, 1),
@@ -17,6 +18,15 @@ MEMORIES = {
     "EEPROM of two states": (0, 2 * STATE, 1),
     "EEPROM of five": (0, 5 * STATE + 9, 1),
 }
+# The same for a model of one class.
+OF_ONE_CLASS = {
+    "one class, several states per block": (128, 3, 1),
+    "one class, units of eight": (128, 2, 8),
+    "one class, several blocks per state": (16, 12, 16),
+    "one class, EEPROM of two states": (0, 2 * NORMAL_STATE, 1),
+    "one class, EEPROM of five": (0, 5 * NORMAL_STATE + 9, 1),
+}
+MEMORIES |= OF_ONE_CLASS
 memories = pytest.mark.parametrize("memory", MEMORIES)
 
 
@@ -26,6 +36,7 @@ def run(board, memory, starts):
     defines += (
         (f"BLOCK_BYTES={block}", f"BLOCKS={blocks}") if block else ("BLOCK_BYTES=0", f"EEPROM_BYTES={blocks}")
     )
+    defines += ("NORMAL=1",) if memory in OF_ONE_CLASS else ()
     output = BOARDS[board].run(built(board, "storage.c", defines)).output
     end = output.index(0xFF)
     return (
@@ -56,7 +67,7 @@ def test_a_bad_byte_is_passed_over(memory):
     pairs = list(zip(tries[::2], tries[1::2], strict=True))
     assert all(seen == ord("n" if status == OK else "o") for status, seen in pairs[1:])
     assert pairs[0] == (OK, ord("n"))
-    if MEMORIES[memory][:2] != (0, 2 * STATE):  # where there is a third place
+    if "two states" not in memory:  # where there is a third place
         assert all(status == OK for status, _ in pairs)
 
 
@@ -66,8 +77,9 @@ def test_wear_is_spread_over_all_of_the_memory(memory):
     _, _, rest = run("host", memory, starts=1)
     wear = list(rest[1:])
     block = MEMORIES[memory][0]
-    if block and block < STATE:  # blocks that do not make up a whole group are left alone
-        group = -(-STATE // block)
+    state = NORMAL_STATE if memory in OF_ONE_CLASS else STATE
+    if block and block < state:  # blocks that do not make up a whole group are left alone
+        group = -(-state // block)
         wear = wear[: len(wear) // group * group]
     assert max(wear) - min(wear) <= 1
     assert min(wear) > 0

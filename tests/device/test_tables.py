@@ -16,8 +16,9 @@ from sefr import SEFRClassifier
 from sefr._rows.cells import Categories
 from sefr.device import BOARDS, BuildError, QuantisedTable, Twin, export, quantise, simulate
 from sefr.device.board import HERE as BOARD_FILES
+from sefr.device.ferns import thresholds_of
 from sefr.device.table_code import float_keys
-from sefr.device.tables import _reachable, float_thresholds
+from sefr.device.tables import _reachable
 
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 TARGETS = ("c", "arduino", "generated")
@@ -55,6 +56,10 @@ CASES = [
     ("float", 2, {"missing": "ignore"}),
     ("float", 3, {"missing": "ignore", "bins": 40}),
     ("float", 2, {"passes": 5, "bins": 200}),
+    ("uint8", 2, {"interactions": 12}),
+    ("int16", 3, {"interactions": 12, "passes": 5}),
+    ("uint8", 2, {"interactions": 260}),  # more entries than 16 bits add up
+    ("float", 4, {"interactions": 12, "missing": "ignore"}),
 ]
 
 
@@ -68,11 +73,63 @@ def test_boards_answer_as_the_twin(board, kind, classes, settings_, rng):
     assert result.predictions.tolist() == Twin(clf, input=kind).predict(X).tolist()
 
 
+@pytest.mark.parametrize(
+    ("kind", "settings_"),
+    [("uint8", {}), ("int16", {}), ("int32", {}), ("float", {}), ("float", {"missing": "ignore"})],
+    ids=str,
+)
+def test_the_cells_of_interactions_are_the_host_s(kind, settings_, rng):
+    """At every edge and beside it, at the ends of the type, and where a value is missing."""
+    clf, X, _ = trained(kind, 2, rng, interactions=40, **settings_)
+    coder = clf.summary_.coder
+    columns = []
+    for own in coder.parts:
+        near = np.concatenate([own, X[:, 0], X[:, 1]])
+        if kind == "float":
+            near = near.astype(np.float32)
+            near = np.concatenate([near, np.nextafter(near, np.float32(np.inf)), [np.inf, -np.inf]])
+        else:
+            limits = np.iinfo(kind)
+            near = np.concatenate([np.floor(near), np.ceil(near), [limits.min, limits.max]])
+            near = near.clip(limits.min, limits.max)
+        columns.append(rng.permutation(np.resize(near, 2000)).astype(float))
+    values = np.stack(columns, axis=1)
+    if settings_:
+        values[rng.random(values.shape) < 0.2] = np.nan
+    model = quantise(clf, input=kind)
+    found = np.stack([fern.cells(values) for fern in model.ferns], axis=1)
+    assert len(model.ferns) == 40
+    told = np.ones(len(values), bool)
+    if kind == "float":  # all but values that float32 cannot tell from an edge above them
+        for j, own in enumerate(coder.parts):
+            at = values[:, j, None] == thresholds_of(own, kind)
+            told &= ~(at & (values[:, j, None] < own)).any(axis=1)
+    assert told.mean() > 0.5
+    assert found[told].tolist() == coder.code(values)[told, coder.n_features :].tolist()
+
+
+@needs_tools
+@pytest.mark.parametrize("board", ["uno", "cortex-m4", "host"])
+@pytest.mark.parametrize("target", ["c", "generated"])
+def test_interactions_of_categories_on_boards(board, target, rng):
+    n = 400
+    soil = rng.choice(["sand", "clay", "*/ #error", "peat"], n)
+    frame = pd.DataFrame({"soil": pd.Categorical(soil), "ph": rng.normal(7, 1, n)})
+    y = (np.isin(soil, ["sand", "peat"]) == (frame["ph"] > 7)).astype(int).to_numpy()
+    clf = SEFRClassifier(bins=8, interactions=10, passes=10).fit(frame, y)
+    assert clf.score(frame, y) > 0.9
+    model = Twin(clf)
+    assert np.mean(model.predict(frame) == clf.predict(frame)) > 0.98
+    codes = frame.assign(soil=[list(clf.summary_.coder.categories[0]).index(own) for own in soil])
+    result = simulate(clf, codes.to_numpy(float), board, target=target)
+    assert result.predictions.tolist() == model.predict(frame).tolist()
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("classes", [2, 3])
 @needs_tools
 def test_entries_of_16_bits_on_the_uno(target, classes, rng):
-    clf, X, _ = trained("int16", classes, rng)
+    clf, X, _ = trained("int16", classes, rng, interactions=9)
     result = simulate(clf, X, "uno", weights="int16", input="int16", target=target)
     assert result.predictions.tolist() == Twin(clf, "int16", "int16").predict(X).tolist()
 
@@ -103,7 +160,7 @@ int main(void) {
 @needs_tools
 def test_scores_are_the_twin_s_at_every_threshold(board, target, tmp_path, rng):
     """Floats beside each threshold, both zeros, infinities, every kind of NaN: on three machines."""
-    clf, _, _ = trained("float", 3, rng, missing="ignore", bins=9)
+    clf, _, _ = trained("float", 3, rng, missing="ignore", bins=9, interactions=15)
     q = quantise(clf)
     special = np.array([0.0, -0.0, 1e-45, -1e-45, 3.4e38, -3.4e38, np.nan, -np.nan], np.float32)
     columns = []
@@ -144,7 +201,7 @@ def test_every_float_has_the_cell_of_the_host(edges, values):
     board = kept[0, np.searchsorted(thresholds, near.astype(np.float64), side="right")]
     host = np.searchsorted(edges, values, side="right")
     assert (board >= host).all()
-    told = ~((near[:, None] == float_thresholds(edges)) & (values[:, None] < edges)).any(axis=1)
+    told = ~((near[:, None] == thresholds_of(edges, "float")) & (values[:, None] < edges)).any(axis=1)
     assert (board == host)[told].all()
     keys = float_keys(thresholds)
     assert (np.diff(keys.astype(np.int64)) > 0).all()
@@ -287,11 +344,8 @@ def test_what_a_board_cannot_do_is_refused(tmp_path, rng):
     with pytest.raises(ValueError, match="goes on learning cuts bytes by their top bits"):
         export(clf, "arduino", tmp_path / "none", learn=True)
     assert not (tmp_path / "none").exists()
-    with pytest.raises(ValueError, match="21845 features with bins, not 21846"):
+    with pytest.raises(ValueError, match="21845 features with bins and interactions, not 21846"):
         quantise(SEFRClassifier(bins=2).fit(rng.integers(0, 2, (4, 21846)), [0, 1, 0, 1]))
-    X, y = rng.normal(size=(60, 4)), np.arange(60) % 2
-    with pytest.raises(ValueError, match="the export for boards does not know interactions yet"):
-        quantise(SEFRClassifier(bins=8, interactions=10).fit(X, y))
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -323,15 +377,15 @@ def test_a_margin_must_be_a_whole_number(tmp_path, rng):
     assert not list(tmp_path.iterdir())
 
 
-def table_cycles(kind, target):
-    """Cycles to classify 32 features x 16 bins on an Uno; answers are the twin's."""
+def table_cycles(kind, target, board="uno", interactions=None):
+    """Cycles to classify 32 features x 16 bins, on an Uno or elsewhere; answers are the twin's."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 32)).astype(np.float32) if kind == "float" else rng.integers(0, 256, (400, 32))
     X = X * 16 if kind == "int16" else X
-    clf = SEFRClassifier(bins=16).fit(X, rng.integers(0, 2, 400))
+    clf = SEFRClassifier(bins=16, interactions=interactions).fit(X, rng.integers(0, 2, 400))
     q = quantise(clf, input=kind)
     assert min(map(len, q.thresholds)) > 7, "every search has four steps"
-    result = simulate(clf, X[:64], "uno", input=kind, target=target)
+    result = simulate(clf, X[:64], board, input=kind, target=target)
     assert result.predictions.tolist() == Twin(clf, input=kind).predict(X[:64]).tolist()
     return result
 

@@ -1,5 +1,11 @@
 """Files that DuckDB reads, and what is wrong with them."""
 
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from pathlib import Path
+from threading import Thread
+
 import pandas as pd
 import pytest
 
@@ -62,10 +68,57 @@ def test_addresses_are_read_by_fsspec(table, tmp_path):
     memory.pipe("/shop/t.parquet", (tmp_path / "t.parquet").read_bytes())
     assert summary_of_files("memory://shop/t.parquet", "y") == Summary.of_frame(table)
     assert summary_of_files("memory://shop/*.parquet", "y") == Summary.of_frame(table)
+    memory.pipe("/shop/_SUCCESS", b"")
+    assert summary_of_files("memory://shop", "y") == Summary.of_frame(table)
+    with pytest.raises(EngineError, match=r"^duckdb: there is no file memory://shop/\*\.csv"):
+        summary_of_files("memory://shop/*.csv", "y")
+    for mark, kind in (("_delta_log/0.json", "delta"), ("metadata/1.metadata.json", "iceberg")):
+        memory.pipe(f"/{kind}/lake/{mark}", b"{}")
+        memory.pipe(f"/{kind}/lake/data/t.parquet", (tmp_path / "t.parquet").read_bytes())
+        for part in ("", "/*/*.parquet", "/data/t.parquet"):
+            path = f"memory://{kind}/lake{part}"
+            with pytest.raises(EngineError, match=rf"^{kind}: /?{kind}/lake is a {kind.capitalize()} table"):
+                summary_of_files(path, "y")
     with pytest.raises(
         EngineError, match=r"^duckdb: nowhere://x.parquet: pip install 'sefr-learn\[remote\]'"
     ):
         summary_of_files("nowhere://x.parquet", "y")
+
+
+class Ranges(SimpleHTTPRequestHandler):
+    """Files of a folder, a part of a file where that is asked for, as web servers do."""
+
+    def send_head(self):
+        path = Path(self.translate_path(self.path))
+        if "Range" not in self.headers or not path.exists():
+            return super().send_head()
+        first, _, last = self.headers["Range"].removeprefix("bytes=").partition("-")
+        data = path.read_bytes()
+        part = data[int(first) : int(last) + 1 if last else None]
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(data)}")
+        self.send_header("Content-Length", str(len(part)))
+        self.end_headers()
+        return BytesIO(part)
+
+    def log_message(self, *words):
+        pass
+
+
+def test_files_on_a_web_server(table, tmp_path):
+    pytest.importorskip("aiohttp")
+    table.to_parquet(tmp_path / "t.parquet")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Ranges, directory=tmp_path)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        place = f"http://127.0.0.1:{server.server_port}"
+        for name in ("t.parquet", "t.csv"):
+            assert summary_of_files(f"{place}/{name}", "y") == Summary.of_frame(table)
+        with pytest.raises(
+            EngineError, match=r"^duckdb: could not read http://.*/gone\.csv: .*o files found"
+        ):
+            summary_of_files(f"{place}/gone.csv", "y")
+        server.shutdown()
 
 
 def test_a_delta_table_has_no_deleted_rows(table, tmp_path):

@@ -191,6 +191,21 @@ def test_the_dbt_macro_rendered_and_run(table):
     assert Summary.of_query(connection.execute(text), missing="ignore") == expected(table)
 
 
+@pytest.mark.parametrize("kind", ["duckdb", "postgres", "bigquery", "spark", "clickhouse", "sqlserver"])
+def test_the_dbt_macro_adds_up_doubles(kind, table):
+    """Where dbt defines its own names; its float has 32 bits in DuckDB, which knows all the names but one."""
+    environment = jinja2.Environment(autoescape=False)  # noqa: S701
+    environment.globals |= {"target": {"type": kind}, "type_float": lambda: "float"}
+    text = environment.from_string(macros("dbt")).module.sefr_summary("t", "species", ["count"])
+    names = {"bigquery": "FLOAT64", "clickhouse": "Float64", "spark": "DOUBLE", "sqlserver": "FLOAT"}
+    assert f"AS {names.get(kind, 'DOUBLE PRECISION')})" in text
+    if kind in ("duckdb", "postgres", "spark"):
+        connection = duckdb.connect()
+        large = table[["species", "count"]].assign(count=table["count"] + 2**24 + 1)
+        connection.register("t", large)
+        assert Summary.of_query(connection.execute(text)) == Summary.of_frame(large, "species", ["count"])
+
+
 def run(folder, *arguments):
     return subprocess.run(
         [sys.executable, "-m", "sefr.cli", *map(str, arguments)], cwd=folder, capture_output=True, text=True

@@ -224,6 +224,29 @@ def test_answers_of_many_partitions_are_joined_where_they_are(cluster, bins, as_
     np.testing.assert_allclose(*weights, rtol=1e-9, atol=1e-9 * np.abs(weights[0]).max())
 
 
+def test_rows_that_are_not_where_they_are_asked_for_are_read_again(as_frame, monkeypatch):
+    """Every task of a later job runs in one executor, which has read but a part of the rows."""
+    from sefr.engines import spark_rows
+
+    rows = rows_of(1500)
+    frame = as_frame("pyspark", rows).repartition(7).cache()
+    model = SEFRClassifier(passes=4)
+    near = passes.fit_frame(model, frame, "y", NAMES)
+    drawn = []
+    anew = spark_rows.SparkRows._anew
+
+    def counted(self, absent, draw):
+        drawn.append(absent)
+        return anew(self, absent, draw)
+
+    monkeypatch.setattr(spark_rows.SparkRows, "_anew", counted)
+    monkeypatch.setattr(spark_rows.SparkRows, "_kept", lambda self: self.told.select("partition").coalesce(1))
+    far = passes.fit_frame(model, frame, "y", NAMES)
+    assert len(drawn) > 1, "both the sample and a pass had to be read again"
+    assert far.summary_ == near.summary_
+    assert np.mean(far.predict(rows.select(NAMES)) == near.predict(rows.select(NAMES))) > 0.99
+
+
 class Lingering(questions.Sweep):
     """A sweep of which one partition, once, says which process it runs in, and waits to be killed with it."""
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from sefr import SEFRClassifier, Summary
+from sefr.engines.dialects import quoted
 from sefr.engines.error import EngineError
 from sefr.engines.expressions import expression
 from sefr.engines.plan import Plan
@@ -104,6 +105,34 @@ def test_a_missing_value_without_leave_has_no_answer(dialect, rng, request):
     result = in_database(dialect, rows, request)(Scoring("scored", Plan.of(clf)).sql(dialect))
     assert result["prediction"].isna().tolist() == [i == 3 for i in range(60)]
     assert (result["prediction"].drop(3).astype(bool) == clf.predict(rows.drop(3))).all()
+
+
+@pytest.mark.parametrize("settings", [{}, {"bins": 5}], ids=str)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_it_can_be_a_view_and_its_scores_generated_columns(dialect, settings, rng, request):
+    """Rows that come later are in the view, and have their scores, without a further query."""
+    rows = pd.DataFrame(rng.normal(size=(60, 6)), columns=NAMES)
+    clf = SEFRClassifier(**settings).fit(rows, np.arange(60) % 3)
+    made = Scoring("kept", Plan.of(clf))
+    kind = "VIRTUAL" if dialect == "duckdb" else "STORED"
+    scores = made.columns(dialect)
+    columns = [f"{quoted(name)} DOUBLE PRECISION" for name in NAMES]
+    columns += [
+        f"score_{k} DOUBLE PRECISION GENERATED ALWAYS AS ({score}) {kind}" for k, score in enumerate(scores)
+    ]
+    own = {"duckdb": duckdb.connect, "sqlite": lambda: sqlite3.connect(":memory:")}
+    run = own[dialect]() if dialect in own else request.getfixturevalue("postgres")
+    if dialect == "postgresql":
+        run.execute("DROP TABLE IF EXISTS kept CASCADE")
+    run.execute(f"CREATE TABLE kept ({', '.join(columns)})")
+    run.execute(f"CREATE VIEW answers AS {made.sql(dialect)}")
+    names = ", ".join(map(quoted, NAMES))
+    for row in rows.itertuples(index=False):
+        run.execute(f"INSERT INTO kept ({names}) VALUES ({', '.join(map(repr, row))})")
+    found = run.execute("SELECT prediction, score_0, score_1, score_2 FROM answers").fetchall()
+    assert [row[0] for row in found] == clf.predict(rows).tolist()
+    kept = np.array([row[1:] for row in found])
+    np.testing.assert_allclose(kept, clf.decision_function(rows), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

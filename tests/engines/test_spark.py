@@ -330,16 +330,73 @@ def test_the_manners_of_spark_ml(spark, tmp_path):
         many.setProbabilityCol("share").transform(frame.withColumnRenamed("a.`b", "features"))
 
 
-def test_the_session_is_as_before_when_several_threads_train(spark):
+@pytest.mark.parametrize("setting", [None, "64m", "16MB"])
+def test_the_session_is_as_before_when_several_threads_train(spark, setting):
+    """One of them fails; while any works, batches are small, also where the user's own are smaller."""
     from sefr.engines.spark import SEFR
-    from sefr.engines.spark_rows import BATCH_SETTING
+    from sefr.engines.spark_rows import BATCH_BYTES, BATCH_SETTING
 
     before = spark.conf.get(BATCH_SETTING, None)
-    frames = [small(spark, 30 + i, 3) for i in range(4)]
-    threads = [threading.Thread(target=SEFR().fit, args=(frame,)) for frame in frames]
-    for thread in threads:
-        thread.start()
-        time.sleep(0.1)
-    for thread in threads:
-        thread.join()
-    assert spark.conf.get(BATCH_SETTING, None) == before
+    frames = [small(spark, 30 + i, 3) for i in range(3)]
+    seen, faults = [], []
+
+    def train(frame, label="label"):
+        try:
+            SEFR(labelCol=label).fit(frame)
+        except ValueError as fault:
+            faults.append(str(fault))
+        seen.append(spark.conf.get(BATCH_SETTING, None))
+
+    bad = frames[0].selectExpr("features", "cast(null as string) as label")
+    if setting is not None:
+        spark.conf.set(BATCH_SETTING, setting)
+    try:
+        threads = [threading.Thread(target=train, args=(frame,)) for frame in [*frames, bad]]
+        for thread in threads:
+            thread.start()
+            time.sleep(0.1)
+        for thread in threads:
+            thread.join()
+        assert spark.conf.get(BATCH_SETTING, None) == (setting or before)
+    finally:
+        spark.conf.unset(BATCH_SETTING)
+    assert len(faults) == 1
+    assert set(seen) <= {setting or before, str(BATCH_BYTES)}
+    if setting == "16MB":
+        assert set(seen) == {setting}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_wide_models_with_bins_are_scored_by_the_kernel(spark, tmp_path, n_classes):
+    """More table entries than Spark's expressions take: through Arrow, and what the classifier says."""
+    from sefr.engines.spark import SEFRModel
+
+    X, y = separable(200, 120, n_classes)
+    X[3, 5] = X[40, 0] = np.nan
+    clf = SEFRClassifier(bins=8, passes=2, missing="ignore").fit(X, y)
+    model = SEFRModel(clf).setProbabilityCol("probability")
+    as_vectors(spark, X, y, id=np.arange(200)).write.parquet(str(tmp_path / "v"))
+    found = model.transform(spark.read.parquet(str(tmp_path / "v")))
+    assert "ArrowEval" in found._jdf.queryExecution().toString()
+    answers = found.orderBy("id").toPandas()
+    assert (answers["prediction"] == clf.predict(X)).all()
+    np.testing.assert_allclose(np.stack(answers["probability"]), clf.predict_proba(X), rtol=1e-7, atol=1e-9)
+    X[7, 2] = np.inf
+    with pytest.raises(Exception, match="has a row that is not 120 finite numbers"):
+        model.transform(as_vectors(spark, X, y)).collect()
+
+
+@pytest.mark.parametrize("width", [3, 700])
+def test_null_vectors(spark, width):
+    """One sentence for null in training, one in scoring, narrow or wide."""
+    from sefr.engines.spark import SEFR, SEFRModel
+
+    X, y = separable(40, width, 2)
+    frame = as_vectors(spark, X, y).selectExpr("if(rand(1) < 0.2, null, features) as features", "label")
+    for how in ({}, {"passes": 2}, {"passes": 2, "bins": 4}) if width == 3 else ({},):
+        with pytest.raises(EngineError, match=r"column 'features'.*null") as caught:
+            SEFR(**how).fit(frame)
+        assert "\n" not in str(caught.value)
+    model = SEFRModel(SEFRClassifier().fit(X, y))
+    with pytest.raises(Exception, match=f"column 'features' has a row that is not {width} finite numbers"):
+        model.transform(frame).collect()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sefr import SEFRClassifier, Summary
-from sefr._summary.double_double import DoubleDouble
+from sefr._summary.double_double import DoubleDouble, Totals
 
 GOOD = {
     "classes": np.array([0, 1]),
@@ -24,11 +24,12 @@ def forged(**change):
     present = parts["present"]
     return Summary.from_doubles(
         parts["classes"],
-        DoubleDouble(parts["counts"]),
-        DoubleDouble(parts["sums"]),
-        None if present is None else DoubleDouble(present),
-        parts["low"],
-        parts["high"],
+        Totals(
+            DoubleDouble(parts["counts"]),
+            DoubleDouble(parts["sums"]),
+            None if present is None else DoubleDouble(present),
+        ),
+        (parts["low"], parts["high"]),
         None,
     ).to_bytes()
 

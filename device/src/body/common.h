@@ -1,15 +1,7 @@
 /* Shared by the bodies: the loads, and what the switches of sefr.h leave of a model. */
 #include "../sefr_avr.h"
 
-/* At -Os a compiler for AVR would otherwise merge a loop into a larger function, and keep its values on the stack, or
- * call what costs less in place. */
-#ifdef __GNUC__
-#define SEFR_APART static __attribute__((noinline))
-#define SEFR_INLINE static inline __attribute__((always_inline))
-#else
-#define SEFR_APART static
-#define SEFR_INLINE static inline
-#endif
+#include "calls.h"
 
 /* Constants where a switch leaves no choice, so that the compiler drops the other side. */
 #ifdef SEFR_TWO_CLASSES

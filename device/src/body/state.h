@@ -1,5 +1,5 @@
-/* Sums -> bytes. Every byte of a state is a function of the model and its place, so that checksum, save, send and compare
- * are the same loop, and no buffer is needed. */
+/* Sums -> bytes, and whether bytes could be sums. Every byte of a state is a function of the model and its place, so that
+ * checksum, save, send and compare are the same loop, and no buffer is needed. */
 
 #define HEADER 20U
 enum { WITH_RANGES = 1, WITH_INT8 = 2, WITH_INT16 = 4, WITH_BINS = SEFR_BINS }; /* 8 or 16 stands for itself */
@@ -28,9 +28,9 @@ static uint32_t bytes_with(const sefr_model *model, uint8_t flags) {
     return bytes;
 }
 
-uint32_t sefr_state_bytes(const sefr_model *model) { return bytes_with(model, flags_of(model)); }
-
-static uint8_t byte_of(uint32_t value, uint8_t place) { return (uint8_t)(value >> (uint8_t)(8 * (place & 3))); }
+typedef sefr_model owner;
+static uint32_t state_bytes(const owner *model) { return bytes_with(model, flags_of(model)); }
+uint32_t sefr_state_bytes(const sefr_model *model) { return state_bytes(model); }
 
 static uint8_t header_byte(const sefr_model *model, uint32_t sequence, uint8_t at) {
     switch (at) {
@@ -82,28 +82,70 @@ static uint8_t state_byte(const sefr_model *model, uint32_t sequence, uint32_t a
 #endif
 }
 
-static uint32_t crc_step(uint32_t crc, uint8_t value) {
-    uint8_t bit;
-    crc ^= value;
-    for (bit = 0; bit < 8; bit++) crc = (crc >> 1) ^ ((crc & 1) ? 0xEDB88320UL : 0);
-    return crc;
+/* The most that a state of this model may take. */
+static uint32_t largest_bytes(const sefr_model *model) {
+    uint8_t flags = RANGES_OF(model) ? WITH_RANGES : 0;
+    if (KEEPS_WEIGHTS(model)) flags |= WITH_WEIGHTS;
+    return bytes_with(model, flags);
 }
 
-/* Gives every byte of the state to put, in order. */
-SEFR_APART sefr_status emit(const sefr_model *model, uint32_t sequence, sefr_writer put, void *context) {
-    uint32_t at, crc = 0xFFFFFFFFUL, body = sefr_state_bytes(model) - 4;
-    uint8_t i;
-    for (at = 0; at < body; at++) {
-        uint8_t value = state_byte(model, sequence, at);
-        crc = crc_step(crc, value);
-        if (put(context, value)) return SEFR_IO;
-    }
-    for (i = 0; i < 4; i++) {
-        if (put(context, byte_of(~crc, i))) return SEFR_IO;
+static sefr_sum read_sum(const sefr_storage *storage, sefr_place at) {
+#if SEFR_SUM_BITS == 8
+    return read_byte(storage, at);
+#elif SEFR_SUM_BITS == 16
+    return (sefr_sum)(read_byte(storage, at) | read_byte(storage, (sefr_place)(at + 1U)) << 8);
+#else
+    return read_word(storage, at);
+#endif
+}
+
+/* Whether a state is meant for this model: magic, version, shape, id. */
+static sefr_status check_header(const sefr_model *model, const sefr_storage *storage, sefr_place begin) {
+    uint8_t at;
+    for (at = 0; at < HEADER; at++) {
+        uint8_t value = read_byte(storage, (sefr_place)(begin + at)), expected = header_byte(model, 0, at);
+        if (at == 7) { /* a state may have weights, of either width, that the model does not ask for */
+            if (value > 29 || (value & 6) == 6) return SEFR_BAD_SHAPE;
+            uint8_t compared = WITH_RANGES;
+            compared = (uint8_t)(compared | 24);
+            value &= compared;
+            expected &= compared;
+        }
+        if (value != expected && (at < 12 || at >= 16)) {
+            return at < 4 ? SEFR_BAD_STATE : at == 4 ? SEFR_BAD_VERSION : at < 12 ? SEFR_BAD_SHAPE : SEFR_OTHER_MODEL;
+        }
     }
     return SEFR_OK;
 }
 
-sefr_status sefr_send(const sefr_model *model, sefr_writer put, void *context) {
-    return emit(model, 0, put, context);
+/* The invariant of learning: a checksum can be right and the contents still not be something a board learned. */
+static sefr_status check_contents(const sefr_model *model, const sefr_storage *storage, sefr_place begin) {
+    sefr_place counts = (sefr_place)(begin + HEADER), at = (sefr_place)(counts + 4U * model->classes);
+    uint32_t left = SEFR_MAX_RECORDS;
+    sefr_index j;
+    uint8_t c;
+    for (c = 0; c < model->classes; c++) {
+        uint32_t count = read_word(storage, (sefr_place)(counts + 4U * c));
+        if (count > left) return SEFR_BAD_STATE;
+#if SEFR_SUM_BITS == 32
+        left -= count;
+#endif
+        for (j = 0; j < model->features; j++, at = (sefr_place)(at + sizeof(sefr_sum))) {
+            if (read_sum(storage, at) > MOST_VALUE * count) return SEFR_BAD_STATE;
+        }
+    }
+    return SEFR_OK;
+}
+
+/* Whether a state of this model begins here, and is whole. */
+static sefr_status check_state(const sefr_model *model, const sefr_storage *storage, sefr_place begin, sefr_place room) {
+    uint32_t bytes;
+    sefr_status status;
+    if (room < HEADER) return SEFR_BAD_STATE;
+    status = check_header(model, storage, begin);
+    if (status != SEFR_OK) return status;
+    bytes = bytes_with(model, read_byte(storage, (sefr_place)(begin + 7U)));
+    if (bytes > room) return SEFR_BAD_STATE;
+    status = check_crc(storage, begin, (sefr_place)(bytes - 4U));
+    return status == SEFR_OK ? check_contents(model, storage, begin) : status;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
 from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
 from .._summary.drift import USUAL, Drift, Thresholds, drift
+from .._summary.readers import READERS
 from .._summary.summary import Summary
 from .._system.threads import thread_count
 from .._system.types import Array, Bins, Floats, Foreign, Rows, Scale
@@ -184,6 +186,27 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = labelled(matrix, np.zeros(matrix.shape[0], dtype=np.int8))
         found = Summary.of_rows(rows, fitted.summary.feature_names, missing=self.missing)
         return drift(fitted.summary, found, thresholds, labelled=False)
+
+    def expression(
+        self, engine: str, kind: str = "prediction", *, features: Sequence[str] | None = None
+    ) -> Foreign:
+        """Return what this model says of a row, as an expression of an engine: scoring without Python.
+
+        Parameters
+        ----------
+        engine : {"polars", "ibis", "pyspark"}
+            Whose expression.
+        kind : {"prediction", "scores", "probabilities"}
+            As for :func:`sefr.engines.expressions.expression`, which makes it.
+        features : list of str, default=None
+            The columns, where the features have no names or other ones.
+
+        Returns
+        -------
+        expression
+            Over the columns of the features.
+        """
+        return READERS["expression"](self, engine, kind, features=features)
 
     def contributions(self, X: Rows) -> Floats:
         """Split every score over the features, exactly: the parts of a row add up to its score.

@@ -112,8 +112,20 @@ class Gatherer:
             return Sparse(
                 sparse.vstack([p.by_rows for p in parts if isinstance(p, Sparse)], format="csr")[places]
             )
-        dense = np.concatenate([block for part in parts for _, block in part.blocks()])[places]
-        return Gathered(dense, self.like or first)
+        return Gathered(
+            _taken([block for part in parts for _, block in part.blocks()], places), self.like or first
+        )
+
+
+def _taken(blocks: list[Floats], places: NDArray[np.int64]) -> Floats:
+    """Return rows of several blocks, one below the other, by their rising places."""
+    out = np.empty((len(places), blocks[0].shape[1]))
+    start = first = 0
+    for block in blocks:
+        end = int(np.searchsorted(places, first + len(block)))
+        np.take(block, places[start:end] - first, axis=0, out=out[start:end])
+        start, first = end, first + len(block)
+    return out
 
 
 class _Kept(NamedTuple):

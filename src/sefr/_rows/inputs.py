@@ -239,7 +239,8 @@ def _check_indices(X: csr_matrix) -> None:
         places = X.coords if hasattr(X, "coords") else (X.row, X.col)  # before SciPy 1.13
         axes = list(zip(places, X.shape, strict=True))
     for indices, size in axes:
-        if len(indices) and (indices.min() < 0 or indices.max() >= size):
+        # seen as unsigned, a negative index is beyond every size: one pass finds both
+        if len(indices) and indices.view(f"u{indices.itemsize}").max() >= size:
             raise ValueError(f"X is a damaged {X.format.upper()} matrix: an index is outside the matrix")
 
 

@@ -51,6 +51,19 @@ class DoubleDouble(NamedTuple):
         return self.each(lambda part: np.where(gone, 0.0, part))
 
 
+class Totals(NamedTuple):
+    """What a Summary adds up: rows per class, sums of values and, with gaps, how many there were."""
+
+    counts: DoubleDouble
+    sums: DoubleDouble
+    present: DoubleDouble | None = None
+
+    def each(self, change: Callable[[Floats], Floats]) -> Totals:
+        """Return every part, changed."""
+        present = None if self.present is None else self.present.each(change)
+        return Totals(self.counts.each(change), self.sums.each(change), present)
+
+
 def sums_of_others(parts: Sequence[DoubleDouble]) -> list[DoubleDouble]:
     """Return, for each part but the last, the sum of all others: from sums before it and sums after it."""
     before = list(accumulate(parts[:-2], operator.add, initial=parts[-1]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .double_double import DoubleDouble, sums_of_others
+from .double_double import DoubleDouble, Totals, sums_of_others
 from .summary import Summary
 
 
@@ -24,10 +24,6 @@ def summaries_of_rests(folds: Sequence[Summary], others: Summary) -> list[Summar
     for f in range(len(folds)):
         rest = np.arange(len(every)) != f
         ends = (low[rest].min(axis=0), high[rest].max(axis=0))
-        own = None if present is None else present[f]
-        found.append(
-            Summary.from_doubles(
-                others.classes, counts[f], sums[f], own, *ends, others.feature_names, others.coder
-            )
-        )
+        totals = Totals(counts[f], sums[f], None if present is None else present[f])
+        found.append(Summary.from_doubles(others.classes, totals, ends, others.feature_names, others.coder))
     return found

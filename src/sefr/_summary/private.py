@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from .._rows.cells import Categories, Coder
 from .._rows.cells.learn import equal_edges
 from .._system.value import Value
-from .double_double import DoubleDouble
+from .double_double import DoubleDouble, Totals
 from .summary import Summary
 
 Floats = NDArray[np.float64]
@@ -121,10 +121,8 @@ def release(
     ends = (summary.low.copy(), summary.high.copy()) if coder is not None else (low.copy(), high.copy())
     plain = Summary.from_doubles(
         summary.classes.copy(),
-        DoubleDouble(counts),
-        DoubleDouble(sums),
-        None,
-        *ends,
+        Totals(DoubleDouble(counts), DoubleDouble(sums)),
+        ends,
         summary.feature_names,
         coder,
     )

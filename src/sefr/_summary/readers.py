@@ -1,4 +1,4 @@
-"""Who reads rows that lie elsewhere: in a frame of another engine, in the result of a query.
+"""Who reads rows that lie elsewhere, in a frame of another engine or the result of a query, and scores there.
 
 The package says so (``sefr/__init__.py``), since this room imports none of those above it.
 """

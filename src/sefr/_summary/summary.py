@@ -22,7 +22,7 @@ from .._system.types import Array, Bins, Fields, Floats, Interactions, Rows
 from .accumulate import accumulate
 from .alignment import aligned, checked_cells
 from .bytes_format import packed, unpacked
-from .double_double import DoubleDouble, full, spread
+from .double_double import DoubleDouble, Totals, full, spread
 from .drift import USUAL, Drift, Thresholds, drift
 from .parts import checked_parts
 from .readers import READERS
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 # The part of a count that rounding may leave over when rows are taken away.
 COUNT_SLACK = 1e-9
+
+
+def score_count(n_classes: int) -> int:
+    """Return how many scores a row has: one for two classes, else one per class."""
+    return 1 if n_classes == 2 else n_classes
 
 
 class Summary:
@@ -146,9 +151,8 @@ class Summary:
         """Summarise rows whose labels are coded: what ``of`` does once it knows what it was given."""
         raw, sums = accumulate(rows, 1, feature_names, missing=missing, n_threads=n_threads)
         present = None if raw.present is None else DoubleDouble(raw.present)
-        ends, coder = (raw.low[0], raw.high[0]), rows.matrix.coder
-        parts = (rows.classes, DoubleDouble(raw.counts), sums, present)
-        summary = cls.from_doubles(*parts, *ends, feature_names, coder)
+        totals, ends = Totals(DoubleDouble(raw.counts), sums, present), (raw.low[0], raw.high[0])
+        summary = cls.from_doubles(rows.classes, totals, ends, feature_names, rows.matrix.coder)
         return summary if rows.weights is None else summary.without_empty_classes()
 
     @classmethod
@@ -167,11 +171,12 @@ class Summary:
         return [
             cls.from_doubles(
                 rows.classes,
-                DoubleDouble(raw.counts[some]),
-                DoubleDouble(sums.head[some], None if sums.tail is None else sums.tail[some]),
-                None if raw.present is None else DoubleDouble(raw.present[some]),
-                raw.low[fold],
-                raw.high[fold],
+                Totals(
+                    DoubleDouble(raw.counts[some]),
+                    DoubleDouble(sums.head[some], None if sums.tail is None else sums.tail[some]),
+                    None if raw.present is None else DoubleDouble(raw.present[some]),
+                ),
+                (raw.low[fold], raw.high[fold]),
                 feature_names,
                 rows.matrix.coder,
             )
@@ -210,7 +215,7 @@ class Summary:
         if "present" in arrays:
             present = DoubleDouble(arrays["present"], arrays.get("present_tails"))
         ends = (arrays["low"], arrays["high"])
-        return cls.from_doubles(labels, counts, sums, present, *ends, feature_names, coder)
+        return cls.from_doubles(labels, Totals(counts, sums, present), ends, feature_names, coder)
 
     @classmethod
     def of_frame(
@@ -290,15 +295,13 @@ class Summary:
     def from_doubles(
         cls,
         classes: Array,
-        counts: DoubleDouble,
-        sums: DoubleDouble,
-        present: DoubleDouble | None,
-        low: Floats,
-        high: Floats,
+        totals: Totals,
+        ends: tuple[Floats, Floats],
         feature_names: Sequence[str] | None,
         coder: Coder | None = None,
     ) -> Summary:
         """Make a Summary of parts that are known to be right; their arrays become read-only."""
+        (counts, sums, present), (low, high) = totals, ends
         self = object.__new__(cls)
         put = object.__setattr__
         put(self, "classes", classes)
@@ -313,7 +316,7 @@ class Summary:
         put(self, "feature_names", None if feature_names is None else tuple(feature_names))
         put(self, "coder", coder)
         put(self, "n_features", len(low) if coder is None else coder.n_features)
-        put(self, "n_scores", 1 if len(classes) == 2 else len(classes))
+        put(self, "n_scores", score_count(len(classes)))
         for array in (classes, *counts, *sums, *(present or ()), low, high):
             if array is not None:
                 array.flags.writeable = False
@@ -333,6 +336,16 @@ class Summary:
     def double_present(self) -> DoubleDouble | None:
         """Values present and their tails together; None if none was missing."""
         return None if self.present is None else DoubleDouble(self.present, self.present_tails)
+
+    @property
+    def totals(self) -> Totals:
+        """Counts, sums and values present, with their tails."""
+        return Totals(self.double_counts, self.double_sums, self.double_present)
+
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """The lowest and the highest value of each feature."""
+        return self.low, self.high
 
     @property
     def cells(self) -> DoubleDouble:
@@ -369,11 +382,12 @@ class Summary:
         present = self.double_present
         return self.from_doubles(
             self.classes,
-            self.double_counts * weights,
-            self.double_sums * weights[:, None],
-            None if present is None else present * weights[:, None],
-            self.low,
-            self.high,
+            Totals(
+                self.double_counts * weights,
+                self.double_sums * weights[:, None],
+                None if present is None else present * weights[:, None],
+            ),
+            self.ends,
             self.feature_names,
             self.coder,
         )
@@ -389,11 +403,8 @@ class Summary:
             present = (a.cells + b.cells).each(lambda part: full(part, a.sums.shape))
         return self.from_doubles(
             a.classes,
-            a.double_counts + b.double_counts,
-            a.double_sums + b.double_sums,
-            present,
-            np.minimum(a.low, b.low),
-            np.maximum(a.high, b.high),
+            Totals(a.double_counts + b.double_counts, a.double_sums + b.double_sums, present),
+            (np.minimum(a.low, b.low), np.maximum(a.high, b.high)),
             a.feature_names or b.feature_names,
             a.coder,
         )
@@ -425,7 +436,7 @@ class Summary:
         if a.coder is not None:
             sums = checked_cells(a, sums, slack[:, None])
         return self.from_doubles(
-            a.classes, counts, sums, present, a.low, a.high, a.feature_names or b.feature_names, a.coder
+            a.classes, Totals(counts, sums, present), a.ends, a.feature_names or b.feature_names, a.coder
         )
 
     def __mul__(self, factor: object) -> Summary:
@@ -474,7 +485,7 @@ class Summary:
             object.__setattr__(self, "coder", None)
         n_features = len(self.low) if self.coder is None else self.coder.n_features
         object.__setattr__(self, "n_features", n_features)
-        object.__setattr__(self, "n_scores", 1 if len(self.classes) == 2 else len(self.classes))
+        object.__setattr__(self, "n_scores", score_count(len(self.classes)))
 
     def without_empty_classes(self) -> Summary:
         """Return this Summary without the classes that have no rows."""
@@ -485,14 +496,4 @@ class Summary:
 
     def _each(self, classes: Array, change: Callable[[Floats], Floats]) -> Summary:
         """Return a Summary of other classes, from these parts, each changed along its first axis."""
-        present = self.double_present
-        return self.from_doubles(
-            classes,
-            self.double_counts.each(change),
-            self.double_sums.each(change),
-            None if present is None else present.each(change),
-            self.low,
-            self.high,
-            self.feature_names,
-            self.coder,
-        )
+        return self.from_doubles(classes, self.totals.each(change), self.ends, self.feature_names, self.coder)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .._rows.labelled import CodedRows, Labelled, spread_rows
 from .._rows.matrix import Matrix, every_run
+from .._summary.double_double import Totals
 from .._summary.summary import Summary
 from .._system.types import Floats, Indices
 from .._system.value import Value
@@ -183,16 +184,9 @@ def _some_features(summary: Summary, step: int) -> Summary:
     def some(part: Floats) -> Floats:
         return every_run(part, step)
 
-    present = summary.double_present
-    return Summary.from_doubles(
-        summary.classes,
-        summary.double_counts,
-        summary.double_sums.each(some),
-        None if present is None else present.each(some),
-        some(summary.low),
-        some(summary.high),
-        None,
-    )
+    counts, sums, present = summary.totals
+    totals = Totals(counts, sums.each(some), None if present is None else present.each(some))
+    return Summary.from_doubles(summary.classes, totals, (some(summary.low), some(summary.high)), None)
 
 
 def unseen_by_sefr(seen: HeldOut, summary: Summary, scaling: Scaling) -> HeldOut:
@@ -202,8 +196,9 @@ def unseen_by_sefr(seen: HeldOut, summary: Summary, scaling: Scaling) -> HeldOut
     so the row's own score is too high by the variance times that, added up over the features.
     """
     counts = summary.counts
-    own = np.nan_to_num(means(summary, scaling))
-    rest = np.nan_to_num(means(summary, scaling, rest=True))
+    own = means(summary, scaling)
+    rest = own[::-1] if len(counts) == 2 else means(summary, scaling, rest=True)
+    own, rest = (np.where(np.isnan(part), 0.0, part) for part in (own, rest))
     both = own + rest
     steep = np.divide(2 * rest, both**2, out=np.zeros_like(both), where=both > 1e-7)
     ends = scaling.apply(np.array([summary.low, summary.high]))  # 0 and 1 where they were learned

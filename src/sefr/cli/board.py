@@ -66,7 +66,7 @@ def teach(
     """
     from . import board_session
 
-    board_session.teach(port, data, sketch, label, start, save, quiet)
+    board_session.teach(port, board_session.Lesson(data, label, start), sketch, save, quiet)
 
 
 @app.command()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -35,11 +35,19 @@ def record(port: str, output: str, label: str, rows: int, every: int, quiet: boo
     screen.line(f"{output}: {rows} rows of {label!r}")
 
 
-def teach(port: str, data: str, sketch: str, label: str, start: int, save: bool, quiet: bool) -> None:
+class Lesson(NamedTuple):
+    """A CSV file, its column of labels, and the row to begin with."""
+
+    path: str
+    label: str
+    start: int
+
+
+def teach(port: str, lesson: Lesson, sketch: str, save: bool, quiet: bool) -> None:
     """Teach a board the rows of a CSV file, one by one."""
     screen = Screen(quiet=quiet)
     known = Sketch.read(sketch)
-    rows = _labelled_rows(data, label, known)
+    rows, start = _labelled_rows(lesson.path, lesson.label, known), lesson.start
     with _connected(port, known) as board:
         with _progress(screen, "teaching", len(rows)) as tick:
             tick(start - 1)

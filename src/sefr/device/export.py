@@ -25,7 +25,7 @@ from .._system.types import Fields
 from ..classifier import SEFRClassifier
 from .names import c_text, distinct, identifier, word
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
-from .state import MAX_RECORDS, id_of, pack_state
+from .state import MAX_RECORDS, State, id_of, pack_state
 from .table_code import table_context
 from .tables import QuantisedTable
 from .windows import FEATURES, check_window
@@ -389,9 +389,8 @@ def base_state(q: Quantised, sum_bits: int) -> tuple[bytes, str]:
     scaling = [np.asarray(side).tolist() for side in (q.low, q.high)]
     labels = [str(label) for label in q.classes.tolist()]
     meaning = [q.n_features, q.input, scaling, q.feature_names, labels, kept.tolist(), whole.tolist()]
-    return pack_state(
-        kept, whole, q.ranges, sum_bits, model_id=zlib.crc32(json.dumps(meaning).encode())
-    ), note
+    state = State(kept, whole, q.ranges, id=zlib.crc32(json.dumps(meaning).encode()))
+    return pack_state(state, sum_bits), note
 
 
 __all__: Sequence[str] = ("TARGETS", "export", "library")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._system.atomic_file import atomic_file
 from .names import identifier
+from .state import StateError
 
 MOST = 256  # SEFR_NORMAL_RECORDS
+MAGIC, VERSION = b"SEFN", 1
+# magic, version, solved, half_life, features, sequence, id, threshold, count: as sefr_normal.h has it
+HEAD = struct.Struct("<4sBBHIIIII")
 ON_A_LINE = 20
 HEADER = """/* What is normal, learned from {count} records of {m} bytes; flagged above {threshold}.
  * sefr_normal_check(&{name}_model, record) says SEFR_UNKNOWN where a record is not; learning can go on. */
@@ -25,6 +31,9 @@ typedef char {name}_does_not_fit[SEFR_FITS(SEFR_NORMAL_BYTES({m}), {m}, 2) ? 1 :
 {tables}
 static sefr_normal {name}_model = {{
     {m}, {count}, {half_life}, 1, {threshold}UL, {name}_sums, {name}_squares, {name}_means, {name}_scales,
+#ifndef SEFR_NO_STATE
+    0x{id:08x}UL,
+#endif
 }};
 
 #endif
@@ -48,6 +57,8 @@ class Normal:
         Of each feature, after ``solve``.
     threshold : int
         A record that scores above it is not normal.
+    id : int
+        What a board says the features mean, of ``from_state``; 0 for one that learned by itself.
 
     Examples
     --------
@@ -66,6 +77,7 @@ class Normal:
         self.half_life = half_life
         self.count = 0
         self.threshold = 0
+        self.id = 0
         self.sums: NDArray[np.int64] | None = None
         self.squares: NDArray[np.int64] | None = None
         self.means: NDArray[np.int64] | None = None
@@ -142,6 +154,51 @@ class Normal:
         result: NDArray[np.bool_] = self.score(X) <= self.threshold
         return result
 
+    def state(self) -> bytes:
+        """Return what ``sefr_normal_send`` of a board with the same records would write."""
+        if self.sums is None or self.squares is None:
+            raise ValueError("learn normal records first")
+        numbers = (len(self.sums), 0, self.id, self.threshold, self.count)
+        head = HEAD.pack(MAGIC, VERSION, self.means is not None, self.half_life, *numbers)
+        body = head + self.sums.astype("<u2").tobytes() + self.squares.astype("<u4").tobytes()
+        return body + struct.pack("<I", zlib.crc32(body))
+
+    @classmethod
+    def from_state(cls, data: bytes) -> Normal:
+        """Return what a board learned, from what it sent; solved, if it was.
+
+        Examples
+        --------
+        >>> from sefr.device import Normal
+        >>> sent = Normal().learn([[10, 20], [12, 18], [11, 22]]).solve().state()
+        >>> Normal.from_state(sent).means.tolist()
+        [11, 20]
+        """
+        if data[:4] != MAGIC or len(data) < HEAD.size:
+            raise StateError("these bytes are no state of a one-class model")
+        _, version, solved, half_life, m, _, number, threshold, count = HEAD.unpack_from(data)
+        if version != VERSION:
+            raise StateError(f"the state has version {version}; this version of sefr reads {VERSION}")
+        if len(data) != HEAD.size + 6 * m + 4:
+            raise StateError(f"the state has {len(data)} bytes; {m} features take {HEAD.size + 6 * m + 4}")
+        if struct.unpack("<I", data[-4:])[0] != zlib.crc32(data[:-4]):
+            raise StateError("the checksum does not match: bytes were lost or changed on the way")
+        sums = np.frombuffer(data, "<u2", m, HEAD.size).astype(np.int64)
+        squares = np.frombuffer(data, "<u4", m, HEAD.size + 2 * m).astype(np.int64)
+        if (
+            not 1 <= half_life <= MOST // 2
+            or not 2 * (solved == 1) <= count <= 2 * half_life
+            or solved > 1
+            or m < 1
+            or (sums > 255 * count).any()
+            or (squares > 65025 * count).any()
+        ):
+            raise StateError("no records could have left this state")
+        found = cls(half_life)
+        found.count, found.threshold, found.id = count, threshold, number
+        found.sums, found.squares = sums, squares
+        return found.solve() if solved else found
+
     def export(self, directory: str | os.PathLike[str], name: str = "normal") -> Path:
         """Write a header for the device library: what was learned, solved, with its threshold."""
         if self.sums is None or self.squares is None or self.means is None or self.scales is None:
@@ -162,6 +219,7 @@ class Normal:
             m=len(self.sums),
             threshold=self.threshold,
             half_life=self.half_life,
+            id=zlib.crc32(self.state()),
             name=name,
             guard=name.upper(),
             tables=tables,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._rows.ranges import known_ranges
+from .._summary.summary import score_count
 from .._system.types import Array, Foreign
 from .._weights.solve import means, scaling_of
 from ..classifier import SEFRClassifier
@@ -294,7 +295,7 @@ def solve_bytes(
 ) -> tuple[Array, tuple[int, ...]]:
     """Return weights and bias from counts and sums, by the device library with 32-bit sums."""
     classes, features = sums.shape
-    rows = 1 if classes == 2 else classes
+    rows = score_count(classes)
     weights = np.empty((rows, features), np.int8 if weight_bits == 8 else np.int16)
     bias = np.empty(rows, np.int32 if weight_bits == 8 else np.int64)
     status = _twin.solve(

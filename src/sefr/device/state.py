@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._rows.cells import Coder
-from .._summary.summary import Summary
+from .._summary.summary import Summary, score_count
 from .._system.types import Array, Label
 
 MAGIC = b"SEFR"
@@ -183,9 +183,8 @@ def write_state(
         extremes = np.where(seen, extremes, [[255.0], [0.0]])
         if ((extremes < 0) | (extremes > 255) | (extremes != np.floor(extremes))).any():
             raise ValueError("learned ranges must be bytes: low and high whole numbers from 0 to 255")
-    return pack_state(
-        counts, sums, extremes.astype(np.uint8) if ranges else None, sum_bits, sequence, model_id
-    )
+    seen_ranges = extremes.astype(np.uint8) if ranges else None
+    return pack_state(State(counts, sums, seen_ranges, sequence, model_id), sum_bits)
 
 
 def _write_cells(
@@ -193,7 +192,7 @@ def _write_cells(
 ) -> bytes:
     m = coder.n_features
     bins = coder.n_cells // m
-    empty = pack_state(np.zeros(2), np.zeros((2, max(coder.n_cells, 1))), None, 8, bins=bins)
+    empty = pack_state(State(np.zeros(2), np.zeros((2, max(coder.n_cells, 1))), bins=bins), 8)
     if bins not in BINS or read_state(empty, low=low, high=high).coder != coder:
         raise ValueError(
             "a board cuts a byte into 8 or 16 bins of equal width, and this Summary is cut elsewhere: train "
@@ -206,47 +205,38 @@ def _write_cells(
             f"{counts.max():.0f} records of a class do not fit cells of 8 bits, which hold {MAX_RECORDS[8]}; "
             f"make them count less (summary * {MAX_RECORDS[8] / counts.max():.3g})"
         )
-    return pack_state(counts, sums, None, 8, sequence, model_id, bins=bins)
-
-
-def pack_state(
-    counts: Array,
-    sums: Array,
-    ranges: NDArray[np.uint8] | None,
-    sum_bits: int,
-    sequence: int = 0,
-    model_id: int = 0,
-    *,
-    bins: int = 0,
-) -> bytes:
-    """Lay out counts (K,), sums (K, m) and ranges (2, m) as a state; with bins, counts of cells."""
-    flags = int(ranges is not None) | bins
-    head = HEAD.pack(MAGIC, VERSION, sum_bits, len(counts), flags, sums.shape[1], sequence)
-    body = (
-        head
-        + ID.pack(model_id)
-        + counts.astype("<u4").tobytes()
-        + sums.astype(f"<u{sum_bits // 8}").tobytes()
-    )
-    body += b"" if ranges is None else ranges.tobytes()
-    return body + struct.pack("<I", zlib.crc32(body))
+    return pack_state(State(counts, sums, None, sequence, model_id, bins), 8)
 
 
 @dataclass(frozen=True)
 class State:
-    """The parts of a state that this reads."""
+    """What a state holds: counts (K,), sums (K, m) and ranges (2, m); with bins, counts of cells as sums."""
 
-    sequence: int
-    id: int
-    counts: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    ranges: NDArray[np.uint8] | None
+    counts: Array
+    sums: Array
+    ranges: NDArray[np.uint8] | None = None
+    sequence: int = 0
+    id: int = 0
     bins: int = 0
 
     @property
     def most(self) -> int:
         """The most that a record adds to a sum."""
         return 1 if self.bins else 255
+
+
+def pack_state(state: State, sum_bits: int) -> bytes:
+    """Lay a state out as bytes, its sums in 8, 16 or 32 bits."""
+    counts, sums, ranges = state.counts, state.sums, state.ranges
+    flags = int(ranges is not None) | state.bins
+    body = (
+        HEAD.pack(MAGIC, VERSION, sum_bits, len(counts), flags, sums.shape[1], state.sequence)
+        + ID.pack(state.id)
+        + counts.astype("<u4").tobytes()
+        + sums.astype(f"<u{sum_bits // 8}").tobytes()
+        + (b"" if ranges is None else ranges.tobytes())
+    )
+    return body + struct.pack("<I", zlib.crc32(body))
 
 
 def merge_states(states: Iterable[bytes], *, base: bytes | None = None, **meaning: Any) -> Summary:
@@ -336,7 +326,7 @@ def _parse(data: bytes, at: int) -> State | StateError:
         or (version == 1 and weights)
     ):
         return StateError(f"the state at byte {at} is damaged: its head makes no sense")
-    has_ranges, rows, width = flags & WITH_RANGES, 1 if n_classes == 2 else n_classes, weights // 2
+    has_ranges, rows, width = flags & WITH_RANGES, score_count(n_classes), weights // 2
     head = HEAD.size + (ID.size if version > 1 else 0)
     sizes = (4 * n_classes, n_classes * m * bits // 8, 2 * m * has_ranges, rows * width * (m + 4))
     end = at + head + sum(sizes)
@@ -351,7 +341,7 @@ def _parse(data: bytes, at: int) -> State | StateError:
     counts = np.frombuffer(data, "<u4", n_classes, at).astype(np.float64)
     sums = np.frombuffer(data, f"<u{bits // 8}", n_classes * m, at + sizes[0]).reshape(n_classes, m)
     ranges = np.frombuffer(data, np.uint8, sizes[2], at + sizes[0] + sizes[1]).reshape(-1, m)
-    state = State(sequence, number, counts, sums.astype(np.float64), ranges if has_ranges else None, bins)
+    state = State(counts, sums.astype(np.float64), ranges if has_ranges else None, sequence, number, bins)
     if (state.sums > state.most * counts[:, None]).any():
         return StateError(f"the state is damaged: a sum exceeds {state.most} a record")
     return state

@@ -3,16 +3,21 @@
 A feature is a block of bytes in flash: the entries of cell 0, then, cell by cell, a threshold and the entries
 of the cell that begins there. Blocks have 2^depth cells, the last one repeated, so that a search takes depth
 steps. An entry is stored as a number from 0 on; what that adds is taken off the bias.
+
+A fern is a block too: how many questions it has; then, for each, the feature (2 bytes), flags, a threshold
+and, where the flags say so, the highest value that it is true for; then the entries cell by cell.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._system.types import Array, Fields
+from .ferns import QuantisedFern
 from .names import c_text
 from .tables import QuantisedTable
 
@@ -20,6 +25,7 @@ Bytes = NDArray[np.uint8]
 
 SIZES = {"uint8": 1, "int16": 2, "int32": 4, "float": 4}
 SHOWN = 64  # thresholds or categories of a feature in a comment
+MISSING_IS_TRUE, BOUNDED = 1, 2  # flags of a question
 NARROW_SUM = 257  # features whose bytes add up to at most 16 bits
 
 
@@ -33,9 +39,10 @@ def table_context(q: QuantisedTable, *, branches: bool) -> Fields:
     cell = size + entry_bytes
     before = entry_bytes if q.takes_missing else 0
     blocks = [block_of(q, j, depth, mixed=mixed) for j, depth in enumerate(depths)]
-    total = sum(len(block) for block in blocks)
+    ferns = [fern_block(fern, q) for fern in q.ferns]
+    total = sum(len(block) for block in (*blocks, *ferns))
     half = 1 << (q.weight_bits - 1)
-    stored = [bias - half * q.n_features for bias in q.bias]
+    stored = [bias - half * q.n_entries for bias in q.bias]
     signed = [f"+ {value}" if value >= 0 else f"- {-value}" for value in stored]
     return {
         "size": size,
@@ -47,12 +54,15 @@ def table_context(q: QuantisedTable, *, branches: bool) -> Fields:
         "deepest": different[0],
         "blocks": zip(_notes(q), blocks, strict=True),
         "block_bytes": {depth: (cell << depth) - size + before for depth in different},
+        "fern_blocks": list(zip(_fern_notes(q), ferns, strict=True)),
+        "bounded": any(question.high is not None for fern in q.ferns for question in fern.questions),
         "table_bytes": total,
         "stored_biases": signed,
-        "narrow_sums": q.weight_bits == 8 and q.n_features <= NARROW_SUM,
+        "narrow_sums": q.weight_bits == 8 and q.n_entries <= NARROW_SUM,
         "assembly": q.weight_bits == 8,
         "trees": list(_trees(q)) if branches else [],
-        "narrow_code": q.weight_bits == 8 and q.n_features <= NARROW_SUM,
+        "fern_offset": half * len(q.ferns),
+        "narrow_code": q.weight_bits == 8 and q.n_entries <= NARROW_SUM,
         "all_entries": [_all_entries(q, j) for j in range(q.n_features)] if branches else [],
         "low_byte": lambda value: value & 0xFF,
         "high_byte": lambda value: value >> 8 & 0xFF,
@@ -71,6 +81,19 @@ def block_of(q: QuantisedTable, feature: int, depth: int, *, mixed: bool) -> Byt
         parts.insert(2 * place + 1 + q.takes_missing, np.frombuffer(step.tobytes(), np.uint8))
     head = [np.array([depth], np.uint8)] if mixed else []
     return np.concatenate([*head, *parts])
+
+
+def fern_block(fern: QuantisedFern, q: QuantisedTable) -> Bytes:
+    """Return the block of a fern: its questions, then its entries cell by cell."""
+    parts = [np.array([len(fern.questions)], np.uint8)]
+    for question in fern.questions:
+        bounds = [question.low] if question.high is None else [question.low, question.high]
+        flags = MISSING_IS_TRUE * question.missing + BOUNDED * (question.high is not None)
+        head = struct.pack("<HB", question.feature, flags)
+        keys = stored_thresholds(np.array(bounds), q.input).tobytes()
+        parts.append(np.frombuffer(head + keys, np.uint8))
+    parts += [_entry_bytes(own, q.weight_bits) for own in fern.entries.T]
+    return np.concatenate(parts)
 
 
 def stored_thresholds(thresholds: Array, kind: str) -> Array:
@@ -114,6 +137,22 @@ def _notes(q: QuantisedTable) -> Iterator[str]:
         yield f"{name}: cut at {', '.join(shown)}{more}" if shown else f"{name}: not cut"
 
 
+def _fern_notes(q: QuantisedTable) -> Iterator[str]:
+    """Say what each fern asks."""
+    for number, fern in enumerate(q.ferns):
+        asked = []
+        for question in fern.questions:
+            j = question.feature
+            name = f"feature {j}" if q.feature_names is None else c_text(q.feature_names[j])
+            if question.high is not None and question.low > question.high:
+                asked.append(f"{name}: {'missing' if question.missing else 'never'}")
+            elif j in q.categories and question.high is not None:
+                asked.append(f"{name} is {c_text(q.categories[j][int(np.floor(question.high))])}")
+            else:
+                asked.append(f"{name} >= {question.low:.9g}")
+        yield f"fern {number}: {', '.join(asked)}"
+
+
 def _trees(q: QuantisedTable) -> Iterator[str]:
     """Yield, per feature, an expression of C that is its entry (two classes) or the number of its cell."""
     for thresholds, entries in zip(q.thresholds, q.entries, strict=True):
@@ -133,6 +172,7 @@ def _branches(literals: list[str], leaves: list[int]) -> str:
 def _literals(thresholds: Array, kind: str) -> list[str]:
     if kind == "float":
         return [f"{value}UL" for value in float_keys(thresholds).tolist()]
+    values = thresholds.astype(np.int64).tolist()
     if kind == "int32":
-        return [f"(-{-(value + 1)}L - 1)" if value < 0 else f"{value}L" for value in thresholds.tolist()]
-    return [str(value) if value > -32768 else "(-32767 - 1)" for value in thresholds.tolist()]
+        return [f"(-{-(value + 1)}L - 1)" if value < 0 else f"{value}L" for value in values]
+    return [str(value) if value > -32768 else "(-32767 - 1)" for value in values]

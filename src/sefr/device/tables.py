@@ -2,7 +2,7 @@
 
 A value lies in the cell whose number is the count of thresholds at or below it. Whole numbers have the cell
 that they have on the host, floats as well where float32 can tell them from an edge; only the entries of the
-table are rounded. A score is the bias and one entry per feature.
+table are rounded. A score is the bias and one entry per feature and per fern of interactions.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .._rows.inputs import arrow_table, matrix_of
 from .._rows.ranges import known_ranges
 from .._system.types import Array, Floats, Foreign
 from ..classifier import SEFRClassifier
+from .ferns import QuantisedFern, limits, quantise_ferns, thresholds_of
 from .raw_values import checked_values, raw_values
 
 Integers = NDArray[np.int64]
@@ -41,6 +42,7 @@ class QuantisedTable:
     input : type of the raw values, one of ``INPUTS``.
     thresholds : per feature, rising: a value at or above the first lies in cell 1, and so on.
     entries : per feature, what each cell adds to each score: (1, cells) for two classes, else (K, cells).
+    ferns : of interactions, their questions and what their cells add.
     missing_entries : what a missing value (NaN) adds, (m, 1) or (m, K); None where there is none.
     bias : (1,) or (K,).
     clear : by how much the rows of each class lead in the mean; 1 where they do not.
@@ -62,6 +64,7 @@ class QuantisedTable:
     weight_bits: int
     thresholds: tuple[Array, ...]
     entries: tuple[Integers, ...]
+    ferns: tuple[QuantisedFern, ...]
     missing_entries: Integers | None
     bias: tuple[int, ...]
     clear: tuple[int, ...]
@@ -73,6 +76,11 @@ class QuantisedTable:
     def n_features(self) -> int:
         """Number of features."""
         return len(self.thresholds)
+
+    @property
+    def n_entries(self) -> int:
+        """How many entries a score is the sum of."""
+        return len(self.thresholds) + len(self.ferns)
 
     @property
     def takes_missing(self) -> bool:
@@ -100,6 +108,8 @@ class QuantisedTable:
             if self.missing_entries is not None:
                 parts[gone] = self.missing_entries[j]
             result += parts
+        for fern in self.ferns:
+            result += fern.parts(values)
         return result
 
     def answers(self, X: Foreign) -> NDArray[np.uint8]:
@@ -115,10 +125,10 @@ def quantise_table(clf: SEFRClassifier, weight_bits: int, input: str | None) -> 
     coder, table = summary.coder, fitted.table
     if coder is None or table is None:
         raise ValueError("the model has no bins: it has weights, which are exported as such")
-    coder.refuse_ferns("the export for boards")
-    if coder.n_features > MAX_FEATURES:
+    if coder.n_columns > MAX_FEATURES:
         raise ValueError(
-            f"a board takes {MAX_FEATURES} features with bins, not {coder.n_features}: a score has 32 bits"
+            f"a board takes {MAX_FEATURES} features with bins and interactions, not {coder.n_columns}: "
+            "a score has 32 bits"
         )
     kind = input or _smallest_input(clf, coder)
     seen = np.isfinite(fitted.unseen_bias)
@@ -139,7 +149,8 @@ def quantise_table(clf: SEFRClassifier, weight_bits: int, input: str | None) -> 
         weight_bits,
         tuple(thresholds),
         tuple(entries),
-        whole[:, coder.offsets[1:] - 1].T.copy() if missing else None,
+        quantise_ferns(coder, whole, kind),
+        whole[:, coder.offsets[1 : coder.n_features + 1] - 1].T.copy() if missing else None,
         tuple(bias),
         _clear(whole, bias, summary.sums, summary.counts),
         coder.categories,
@@ -157,8 +168,8 @@ def _smallest_input(clf: SEFRClassifier, coder: Coder) -> str:
     if not (clf.scale is None or isinstance(clf.scale, str)):
         low, high = known_ranges(clf.scale, coder.n_features)
         for kind in ("uint8", "int16", "int32"):
-            limits = np.iinfo(np.dtype(kind))
-            if low.min() >= limits.min and high.max() <= limits.max:
+            least, most = limits(kind)
+            if low.min() >= least and high.max() <= most:
                 return kind
         return "float"
     largest = float(np.abs(edges).max(initial=0))
@@ -208,30 +219,15 @@ def _reachable(edges: Floats, entries: Integers, kind: str) -> tuple[Array, Inte
 
     Cells that no value of the type lies in are left out, and neighbours that say the same are one.
     """
-    if kind == "float":
-        values, low, high = float_thresholds(edges), -np.inf, float(np.finfo(np.float32).max)
-    else:
-        limits = np.iinfo(np.dtype(kind))
-        values, low, high = np.ceil(edges), float(limits.min), float(limits.max)
+    values, (low, high) = thresholds_of(edges, kind), limits(kind)
     first = int(np.count_nonzero(values <= low))
-    different = np.unique(values[(values > low) & (values <= high)])
+    different = np.unique(values[(values > low) & (values <= high) & np.isfinite(values)])
     cells = np.concatenate([[first], np.searchsorted(values, different, side="right")])
     kept = entries[:, cells]
     changes = (np.diff(kept, axis=1) != 0).any(axis=0)
     found = different[changes]
     thresholds = found.astype(np.float32) if kind == "float" else found.astype(np.int64)
     return thresholds, kept[:, np.concatenate([[True], changes])]
-
-
-def float_thresholds(edges: Floats) -> Floats:
-    """Return the float32 next to each edge, as float64; infinity beyond the largest.
-
-    An edge is a value that occurs, such as 4.7, and a board has the float32 next to that: it must reach the
-    threshold. Since rounding keeps the order, a value at or above an edge always does; one below does only
-    if float32 cannot tell it from the edge.
-    """
-    with np.errstate(over="ignore"):
-        return np.asarray(edges.astype(np.float32), np.float64)
 
 
 def _clear(whole: Integers, bias: list[int], sums: Floats, counts: Floats) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ timestamp), measured from its lowest value, exactly as ``Summary.of`` does.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import narwhals as nw
 import numpy as np
@@ -251,22 +252,18 @@ def _collected(result: Foreign) -> Foreign:
     return result.collect()
 
 
+@dataclass(frozen=True)
 class Aggregates:
     """Aggregates of every class (row) and feature (column), checked, on their way to a Summary."""
 
-    def __init__(
-        self,
-        columns: Columns,
-        classes: Array,
-        counts: Floats,
-        present: Floats,
-        gaps: Floats,
-        sums: Floats,
-        low: Floats,
-        high: Floats,
-    ) -> None:
-        self.columns, self.classes, self.counts = columns, classes, counts
-        self.present, self.gaps, self.sums, self.low, self.high = present, gaps, sums, low, high
+    columns: Columns
+    classes: Array
+    counts: Floats
+    present: Floats
+    gaps: Floats
+    sums: Floats
+    low: Floats
+    high: Floats
 
     def refuse(self, missing: str) -> None:
         """Raise an error for what ``Summary.of`` would not take either."""

@@ -8,6 +8,7 @@ or Iceberg table is read through its own metadata.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from .columns import chosen
 from .dialects import literal
 from .error import EngineError, one_line, spoken_by
 from .frames import summary_of_frame
-from .lakes import lake_format, open_lake, refuse_part_of_lake
+from .lakes import lake_format, open_lake, refuse_part_of_lake, refuse_part_of_remote_lake
 
 if TYPE_CHECKING:
     import duckdb
@@ -96,19 +97,39 @@ def _remote(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
     try:
         import fsspec
 
-        system = fsspec.filesystem(protocol)
+        system = _with_times(fsspec.filesystem(protocol))
     except (ImportError, ValueError) as error:
         raise EngineError(
             f"{ENGINE}: {path}: pip install 'sefr-learn[remote]' reads addresses ({one_line(error)})"
         ) from None
     with spoken_by(ENGINE, f"read {path}"):
         connection.register_filesystem(system)
-        if "*" not in path:
+        if protocol in ("http", "https"):  # a web server lists nothing
             return [path]
-        return [
-            name if "://" in name else f"{protocol}://{name.lstrip('/')}"
-            for name in sorted(system.glob(path))
-        ]
+        if "*" in path:
+            found = sorted(system.glob(path))
+        elif system.isdir(path):
+            names = sorted(system.find(path))
+            found = [name for name in names if not name.rsplit("/", 1)[-1].startswith((".", "_"))]
+        else:
+            found = [path.split("://", 1)[1]]
+        refuse_part_of_remote_lake(system, found)
+        return [name if "://" in name else f"{protocol}://{name.lstrip('/')}" for name in found]
+
+
+def _with_times(system: Foreign) -> Foreign:
+    """Return a file system that can say when a file was changed, which DuckDB asks; that of https cannot."""
+    from fsspec import AbstractFileSystem
+
+    kind = type(system)
+    if kind.modified is not AbstractFileSystem.modified:
+        return system
+
+    class Timeless(kind):  # type: ignore[misc, valid-type]
+        def modified(self, path: str) -> datetime:
+            return datetime.fromtimestamp(0, UTC)
+
+    return Timeless(*system.storage_args, **system.storage_options)
 
 
 def _relation(

@@ -6,14 +6,22 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .._system.text import visible
+
 
 class EngineError(ValueError):
     """An engine could not read or add up the rows; the message says which engine and why."""
 
 
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+# What a JVM says went wrong and why, each before places in its code; words of Spark begin with a bracket.
+JAVA_CAUSE = re.compile(r"^(?:: |Caused by: )[\w.$]+: (.*?)(?=\n\s+at |\Z)", re.MULTILINE | re.DOTALL)
+
+
 def one_line(error: BaseException) -> str:
-    """Return an engine's message in one line of at most 300 characters; of a stack trace, its last line."""
-    text = str(error) or type(error).__name__
+    """Return an engine's message in one line of at most 300 characters; of a stack trace, what matters."""
+    text = COLOUR.sub("", str(error)) or type(error).__name__
+    causes = JAVA_CAUSE.findall(text)
     if "Traceback (most recent call last)" in text:
         text = next(
             (
@@ -23,7 +31,11 @@ def one_line(error: BaseException) -> str:
             ),
             text.splitlines()[0],
         )
-    return " ".join(text.split("JVM stacktrace:")[0].split())[:300]
+    elif causes:
+        text = next((cause for cause in causes if cause.startswith("[")), causes[-1])
+    elif isinstance(error, FileNotFoundError) and error.strerror is None:  # it says where, and not what
+        text = f"there is no file {text}"
+    return visible(" ".join(text.split("JVM stacktrace:")[0].split()), 300)
 
 
 @contextmanager

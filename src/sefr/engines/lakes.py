@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
 
 from .._system.types import Foreign
 from .error import EngineError, spoken_by
@@ -27,6 +28,20 @@ def refuse_part_of_lake(file: Path) -> None:
             raise EngineError(
                 f"{kind}: {file} is a part of the {kind.capitalize()} table {folder}, whose files also hold "
                 "rows that were deleted: name the folder"
+            )
+
+
+def refuse_part_of_remote_lake(system: Foreign, files: Sequence[str]) -> None:
+    """Raise an error if one of these files of fsspec belongs to a Delta or Iceberg table."""
+    folders = {str(folder) for file in files for folder in PurePosixPath(file).parents if folder.name}
+    for folder in sorted(folders):
+        kind = "delta" if system.exists(f"{folder}/_delta_log") else None
+        if kind is None and system.glob(f"{folder}/metadata/*.metadata.json"):
+            kind = "iceberg"
+        if kind is not None:
+            raise EngineError(
+                f"{kind}: {folder} is a {kind.capitalize()} table, whose files also hold rows that were "
+                f"deleted: open it with {EXTRAS[kind]}, and pass Arrow data to Summary.of_frame"
             )
 
 

@@ -27,11 +27,17 @@ class Packed(NamedTuple):
     """A batch of rows as bytes: what its arrays are, and the arrays one after the other."""
 
     head: str
-    data: bytes | memoryview
+    data: bytes | bytearray | memoryview
 
 
 def pack(rows: Labelled) -> Packed:
     """Return rows as bytes; of those that are cut into bins, only the cells are kept."""
+    head, arrays = parts_of(rows)
+    return Packed(head, joined(arrays))
+
+
+def parts_of(rows: Labelled) -> tuple[str, list[Array]]:
+    """Return what the bytes of rows consist of: the header and the arrays."""
     kind, arrays = _arrays(rows.matrix)
     arrays = [*arrays, rows.codes, *([] if rows.weights is None else [rows.weights])]
     head = {
@@ -41,7 +47,7 @@ def pack(rows: Labelled) -> Packed:
         "shape": list(rows.matrix.shape),
         "arrays": [(array.dtype.str, list(array.shape)) for array in arrays],
     }
-    return Packed(json.dumps(head), joined(arrays))
+    return json.dumps(head), arrays
 
 
 def unpack(packed: Packed, classes: Array, coder: Coder | None = None) -> Labelled:
@@ -82,16 +88,18 @@ def _matrix(kind: str, arrays: list[Array], shape: Sequence[int], coder: Coder |
     return ColumnMatrix(arrays, shape[0]) if kind == "columns" else Dense(arrays[0])
 
 
-def joined(arrays: Sequence[Array]) -> bytes:
+def joined(arrays: Sequence[Array]) -> bytearray:
     """Return arrays as one block of bytes, each padded to a whole number of lines of memory."""
-    parts = []
+    block = bytearray(sum(array.nbytes + -array.nbytes % ALIGNED for array in arrays))
+    memory, start = np.frombuffer(block, dtype=np.uint8), 0
     for array in arrays:
-        own = np.ascontiguousarray(array).tobytes()
-        parts += [own, bytes(-len(own) % ALIGNED)]
-    return b"".join(parts)
+        end = start + array.nbytes
+        memory[start:end] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        start = end + -array.nbytes % ALIGNED
+    return block
 
 
-def parted(data: bytes | memoryview, kinds: Sequence[tuple[str, Sequence[int]]]) -> list[Array]:
+def parted(data: bytes | bytearray | memoryview, kinds: Sequence[tuple[str, Sequence[int]]]) -> list[Array]:
     """Return the arrays of a block of bytes, in place where it lies well."""
     block = np.frombuffer(data, dtype=np.uint8)
     if block.ctypes.data % 8:

@@ -119,12 +119,12 @@ def _fit_batches(clf: SEFRClassifier, columns: Columns, batches: Callable[[], An
     refuse_one_class(total.classes, f"column {columns.label!r}")
     sample, classes = gatherer.sample(total.classes), total.classes
 
-    def again() -> Iterator[Labelled]:
+    def all_rows() -> Iterator[Labelled]:
         if kept.batches:
             return (unpack(batch, classes, coder) for batch in kept.batches)
         return (found for found, _, _ in rows())
 
-    return clf.fit_from(total, again, sample, _names(total))
+    return clf.fit_from(total, all_rows, sample, _names(total))
 
 
 class _Kept:

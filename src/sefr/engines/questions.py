@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +23,8 @@ from .._system.types import Array, Floats
 from .batches import feature_names_of_batch, rows_of_batch
 from .columns import Columns
 from .error import EngineError
+from .packed import ALIGNED, parted
+from .packed import joined as joined_arrays
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -135,7 +136,7 @@ def _sampled(gatherer: Gatherer, classes: Array, weight: float, most: int) -> by
         weights = np.full(len(sample.codes), weight / max(1, len(sample.codes)))
     arrays |= {"codes": sample.codes, "weights": weights, "whole": np.array(whole)}
     arrays["labels"] = np.array(json.dumps(classes.tolist()))
-    return fewer(packed(arrays), most)
+    return packed(_fewer(arrays, most))
 
 
 class Edges(NamedTuple):
@@ -221,7 +222,8 @@ def _matrix_arrays(matrix: Matrix, like: Matrix) -> dict[str, Array]:
         rows = matrix.by_rows
         shape = np.array(rows.shape)
         return {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": shape}
-    dense = np.concatenate([block for _, block in matrix.blocks()])
+    blocks = [block for _, block in matrix.blocks()]
+    dense = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
     kinds = [str(c.dtype) for c in like.columns] if isinstance(like, ColumnMatrix) else []
     if isinstance(like, Dense):
         kinds = [str(like.array.dtype)]
@@ -231,12 +233,17 @@ def _matrix_arrays(matrix: Matrix, like: Matrix) -> dict[str, Array]:
 def fewer(data: bytes, most: int) -> bytes:
     """Return at most so many of sampled rows, evenly spread by weight."""
     arrays = unpacked(data)
+    return data if len(arrays["codes"]) <= most else packed(_fewer(arrays, most))
+
+
+def _fewer(arrays: dict[str, Array], most: int) -> dict[str, Array]:
     count = len(arrays["codes"])
     if count <= most:
-        return data
+        return arrays
     at = spread_rows(count, arrays["weights"], most)
     total = float(arrays["weights"].sum())
-    arrays |= {"codes": arrays["codes"][at], "weights": np.full(most, total / most), "whole": np.array(False)}
+    chosen = {"codes": arrays["codes"][at], "weights": np.full(most, total / most), "whole": np.array(False)}
+    arrays = arrays | chosen
     if "dense" in arrays:
         arrays["dense"] = arrays["dense"][at]
     else:
@@ -246,17 +253,31 @@ def fewer(data: bytes, most: int) -> bytes:
         rows = sparse.csr_matrix(triple, shape=tuple(arrays["shape"]))[at]
         arrays |= {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
         arrays["shape"] = np.array(rows.shape)
-    return packed(arrays)
+    return arrays
 
 
 def packed(arrays: dict[str, Array]) -> bytes:
-    """Return named arrays as bytes."""
-    file = BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
-    return file.getvalue()
+    """Return named arrays as bytes; dense rows in half of them where that loses nothing."""
+    if "dense" in arrays:
+        arrays = arrays | {"dense": _halved(arrays["dense"])}
+    kinds = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
+    head = json.dumps(kinds).encode()
+    size = len(head).to_bytes(8, "little")
+    return b"".join([size, head, bytes(-(8 + len(head)) % ALIGNED), joined_arrays(list(arrays.values()))])
 
 
 def unpacked(data: bytes) -> dict[str, Array]:
     """Return what ``packed`` was given."""
-    with np.load(BytesIO(data), allow_pickle=False) as arrays:
-        return dict(arrays)
+    end = 8 + int.from_bytes(data[:8], "little")
+    kinds = json.loads(data[8:end])
+    found = parted(memoryview(data)[end + -end % ALIGNED :], list(kinds.values()))
+    arrays = dict(zip(kinds, found, strict=True))
+    if "dense" in arrays:
+        arrays["dense"] = arrays["dense"].astype(np.float64, copy=False)
+    return arrays
+
+
+def _halved(values: Floats) -> Array:
+    with np.errstate(over="ignore"):
+        small = values.astype(np.float32)
+        return small if ((small == values) | np.isnan(values)).all() else values

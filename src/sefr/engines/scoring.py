@@ -32,8 +32,7 @@ class Scoring:
 
     def sql(self, dialect: str = "duckdb") -> str:
         """Return the query in a dialect: duckdb, postgresql or sqlite."""
-        if dialect not in SCORED:
-            raise ValueError(f"dialect must be one of {', '.join(SCORED)}, not {dialect!r}")
+        _refuse(dialect)
         source = self.table
         if not any(c in self.table for c in "('\""):
             source = ".".join(map(quoted, self.table.split(".")))
@@ -60,6 +59,14 @@ class Scoring:
             for name, made in outputs
         )
         return f"SELECT sefr_rows.*,\n  {listed}\nFROM {source} AS sefr_rows;\n"
+
+    def columns(self, dialect: str = "duckdb") -> list[str]:
+        """Return the scores as expressions of the table's columns: one for two classes, else one per class.
+
+        A generated column takes such an expression. Of two classes, the second is the answer above 0.
+        """
+        _refuse(dialect)
+        return self.plan.scores(_Sql(self, dialect, ""))
 
     def _scores(self, dialect: str) -> list[str]:
         return self.plan.scores(_Sql(self, dialect))
@@ -141,19 +148,24 @@ class Scoring:
         )
 
 
-class _Sql:
-    """The words of a dialect for what a plan consists of."""
+def _refuse(dialect: str) -> None:
+    if dialect not in SCORED:
+        raise ValueError(f"dialect must be one of {', '.join(SCORED)}, not {dialect!r}")
 
-    def __init__(self, scoring: Scoring, dialect: str) -> None:
-        self.scoring, self.dialect = scoring, dialect
+
+class _Sql:
+    """The words of a dialect for what a plan consists of; ``before`` stands before the names of columns."""
+
+    def __init__(self, scoring: Scoring, dialect: str, before: str = "sefr_rows.") -> None:
+        self.scoring, self.dialect, self.before = scoring, dialect, before
 
     def value(self, name: str) -> str:
         """Return a feature as a double, NULL where it is missing."""
         if name in self.scoring.categories:
             column, value = self.scoring.categories[name]
-            x = f"sefr_rows.{quoted(column)}"
+            x = f"{self.before}{quoted(column)}"
             return f"CASE WHEN {x} = {literal(value)} THEN 1.0 WHEN {x} IS NOT NULL THEN 0.0 END"
-        x = f"sefr_rows.{quoted(name)}"
+        x = f"{self.before}{quoted(name)}"
         if self.dialect == "sqlite":  # text in a column of numbers is a missing value, not 0
             return f"CASE WHEN typeof({x}) IN ('integer', 'real') THEN CAST({x} AS REAL) END"
         return boolean_number(x) if name in self.scoring.booleans else DIALECTS[self.dialect].double(x)
@@ -173,7 +185,7 @@ class _Sql:
         return self._double(f"CASE WHEN {x} IS NULL THEN {missing} ELSE {found} END")
 
     def choice(self, name: str, categories: Categories, parts: Sequence[float], gone: float | None) -> str:
-        x = f"sefr_rows.{quoted(name)}"
+        x = f"{self.before}{quoted(name)}"
         pairs = zip(categories, parts, strict=False)
         cases = " ".join(f"WHEN {x} = {_label(value, self.dialect)} THEN {number(p)}" for value, p in pairs)
         missing = "NULL" if gone is None else number(gone)

@@ -298,7 +298,10 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
         refuse_types(dataset, Columns(ENGINE, "", (name,), None))
         features = column_of(dataset, name)
         vector = isinstance(dataset.schema[name].dataType, VectorUDT)
-        features = vector_to_array(features) if vector else features.cast("array<double>")
+        if vector:  # Spark's function stumbles over null
+            features = F.when(features.isNotNull(), vector_to_array(features))
+        else:
+            features = features.cast("array<double>")
         raw = self.getRawPredictionCol()
         names = [f"{self.uid}_{part}" for part in ("features", "scores")]
         probability = self.getProbabilityCol()

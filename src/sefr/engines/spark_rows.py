@@ -7,6 +7,7 @@ its rows, and is counted once even if Spark computed it several times. The execu
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from math import ceil, sqrt
@@ -34,7 +35,7 @@ PART = "partition int, summary binary, fault string"
 REPLY = "partition int, rows string, data binary, fault string"
 ABSENT = -1  # rows of a partition that are not where they are asked for
 BATCH_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"
-BATCH_BYTES = 32 << 20
+BATCH_BYTES = 4 << 20
 
 
 def summary_of_spark(frame: Foreign, columns: Columns, *, missing: str = "error") -> Summary:
@@ -51,6 +52,7 @@ class SparkRows:
         self.session = frame.sparkSession
         self.shelf = Shelf(uuid4().hex)
         self.told: Foreign = None
+        self.reading = Reading(columns)
         self.n_partitions = 0  # not known yet
         with spoken_by(columns.engine, "read the columns of the table"):
             # Under plain names: mapInArrow looks columns up by name, and stumbles over dots and backticks.
@@ -92,6 +94,7 @@ class SparkRows:
         anew, from the table, if that executor was lost.
         """
         engine = self.columns.engine
+        self.reading = reading
         self.told = self.rows.mapInArrow(_packing(reading, missing, self.shelf), REPLY).persist()
         with spoken_by(engine, "add up the rows"), _small_batches(self.session):
             told = self.told.collect()
@@ -102,26 +105,44 @@ class SparkRows:
     def samples(self, most: Mapping[int, int]) -> list[Reply]:
         """Return some of the rows of each partition, which the first look has put aside."""
         with _small_batches(self.session):
-            found = (
-                self.told.select("partition").mapInArrow(_trimming(self.shelf, dict(most)), REPLY).collect()
-            )
-        return [_reply(row) for row in found]
+            told = self._kept().mapInArrow(_trimming(self.shelf, dict(most)), REPLY).collect()
+            found = [_reply(row) for row in told]
+            absent = _absent(found)
+            if absent:
+                wanted = Edges(max(most[number] for number in absent))
+                found = [reply for reply in found if not _absent([reply])]
+                found += self._anew(absent, _drawing(self.reading, wanted))
+        return found
 
     def ask(self, question: Question, reading: Reading, classes: Array) -> Reply:
         """Return the answer of all partitions, joined where they are if they are many."""
         with _small_batches(self.session):
-            answers = self.told.select("partition").mapInArrow(
-                _answering(question, self.shelf, reading.coder, classes), REPLY
-            )
+            answers = self._kept().mapInArrow(_answering(question, self.shelf, reading.coder, classes), REPLY)
             found = [_reply(row) for row in self._joined(answers, question).collect()]
-            absent = sorted(n for reply in found for n, count in reply.rows.items() if count == ABSENT)
-            if absent:  # a task ran on a machine that has not read its partition
-                some = self.rows.where(F.spark_partition_id().isin(absent))
-                again = some.mapInArrow(_drawing(reading, question), REPLY).collect()
+            absent = _absent(found)
+            if absent:
                 found = [_without(reply, absent) for reply in found]
-                found += [reply for reply in map(_reply, again) if min(reply.rows) in set(absent)]
+                found += self._anew(absent, _drawing(reading, question))
         (reply,) = once((reply for reply in found if reply.rows), question) or [Reply({}, None)]
         return reply
+
+    def _kept(self) -> Foreign:
+        """Return the numbers of the partitions; where there is one executor, in one task per core.
+
+        Several executors keep the rows they have read, and Spark sends a task to where its partition is.
+        """
+        numbers = self.told.select("partition")
+        with suppress(Exception):  # Spark Connect does not tell
+            context = self.session.sparkContext
+            if context.master.split("[")[0] == "local" and context.defaultParallelism < self.n_partitions:
+                return numbers.coalesce(context.defaultParallelism)
+        return numbers
+
+    def _anew(self, absent: list[int], draw: Task) -> list[Reply]:
+        """Return the answers of partitions from the table: their task ran where nobody has read them."""
+        some = self.rows.where(F.spark_partition_id().isin(absent))
+        replies = map(_reply, some.mapInArrow(draw, REPLY).collect())
+        return [reply for reply in replies if min(reply.rows) in set(absent)]
 
     def _joined(self, answers: Foreign, question: Question) -> Foreign:
         """Return the answers of many partitions joined with those of their neighbours."""
@@ -130,6 +151,11 @@ class SparkRows:
         width = ceil(sqrt(self.n_partitions))
         near = answers.repartition(ceil(self.n_partitions / width), F.expr(f"partition div {width}"))
         return near.mapInArrow(_joining(question, width), REPLY)
+
+
+def _absent(replies: Iterable[Reply]) -> list[int]:
+    """Return the partitions whose rows are not where they were asked for."""
+    return sorted(n for reply in replies for n, count in reply.rows.items() if count == ABSENT)
 
 
 def _without(reply: Reply, absent: list[int]) -> Reply:
@@ -159,7 +185,7 @@ def _small_batches(session: Foreign) -> Iterator[None]:
         size = _SIZES.setdefault(session, _BatchSize())
         if size.users == 0:
             size.before = session.conf.get(BATCH_SETTING, None)
-            if size.before is None or not 0 < int(size.before.rstrip("bB")) <= BATCH_BYTES:
+            if not _is_small(size.before):
                 session.conf.set(BATCH_SETTING, str(BATCH_BYTES))
         size.users += 1
     try:
@@ -172,6 +198,12 @@ def _small_batches(session: Foreign) -> Iterator[None]:
                     session.conf.unset(BATCH_SETTING)
                 else:
                     session.conf.set(BATCH_SETTING, size.before)
+
+
+def _is_small(setting: str | None) -> bool:
+    """Return whether a size as Spark writes it, such as 16m or 1000, is one for small batches."""
+    found = re.fullmatch(r"(\d+)([kmgtp]?)b?", (setting or "").strip().lower())
+    return found is not None and 0 < int(found[1]) << 10 * " kmgtp".index(found[2] or " ") <= BATCH_BYTES
 
 
 def _bytes(data: Foreign) -> bytes | None:
@@ -317,9 +349,10 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
 def _trimming(shelf: Shelf, most: dict[int, int]) -> Task:
     def trim(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in _numbers(batches):
-            data = shelf.aside(number)
-            few = None if data is None else fewer(data, most.get(number, 0))
-            yield from _replies([Reply({number: 0}, few)])
+            if number in most:  # others have no rows
+                data = shelf.aside(number)
+                few = None if data is None else fewer(data, most[number])
+                yield from _replies([Reply({number: ABSENT if few is None else 0}, few)])
 
     return trim
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -128,8 +128,7 @@ def _summary(engine: str, cells: list[list[Foreign]], missing: str) -> Summary:
     table = Aggregates(columns, classes, counts, present, gaps, total, low, high)
     table.refuse(missing)
     sums = DoubleDouble(present) * origin + DoubleDouble(total) if origin.any() else DoubleDouble(total)
-    table.sums = sums.head
-    _warn_of_lost_bits(table, origin)
+    _warn_of_lost_bits(replace(table, sums=sums.head), origin)
     return table.summary(sums)
 
 
