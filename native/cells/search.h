@@ -7,21 +7,20 @@
 #include "cells/coding.h"
 #include "common/avx2.h"
 
-/* The count of edges at or below x; 2**levels - 1 edges that rise, the last of them perhaps +inf. */
-static inline int32_t search_float(float x, const float *edges, int32_t levels) {
-    int32_t at = 0;
-    for (int32_t step = (1 << levels) >> 1; step > 0; step >>= 1) at += x >= edges[at + step - 1] ? step : 0;
-    return at;
-}
-
 /* What was met: a value that is not finite, and one that equals an edge, or may. */
 enum { NOT_ALL_FINITE = 1, ONE_IS_EQUAL = 2 };
 
-/* TILE_ROWS values. */
-static inline int search_plain(const float *values, const float *edges, int32_t levels, uint8_t *cells) {
+/* TILE_ROWS values among 2**levels - 1 edges that rise, the last of them perhaps +inf: the count of edges at or below
+   each. Level by level, so that no value waits for another, and without a branch that depends on one. */
+static int search_plain(const float *values, const float *edges, int32_t levels, uint8_t *cells) {
+    int32_t at[TILE_ROWS] = {0};
     int odd = 0;
+    for (int32_t step = (1 << levels) >> 1; step > 0; step >>= 1) {
+        const float *next = edges + step - 1;
+        for (ptrdiff_t i = 0; i < TILE_ROWS; i++) at[i] += step & -(int32_t)(values[i] >= next[at[i]]);
+    }
     for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
-        cells[i] = (uint8_t)search_float(values[i], edges, levels);
+        cells[i] = (uint8_t)at[i];
         odd |= !isfinite(values[i]);
     }
     return (odd ? NOT_ALL_FINITE : 0) | ONE_IS_EQUAL;
