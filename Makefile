@@ -86,7 +86,7 @@ demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a mo
 test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools flower-tools wheel-tools studio-tools ## run the whole suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-test-quick: $(TEST_READY) ## run what is quick: three minutes on two cores
+test-quick: $(TEST_READY) ## run what is quick: two minutes on two cores
 	$(BIN)/python -m pytest -m "not slow" -n auto
 
 paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick: two minutes)

@@ -19,7 +19,8 @@ settings.load_profile("sefr")
 # Boards, engines, browsers, fuzzed files and instrumented builds: minutes in all, though each test is short.
 SLOW_FILES = (
     *("tests/device/", "tests/engines/", "tests/studio/"),
-    *("test_damaged", "test_kernel_sanitizers", "test_kernel_instructions"),
+    *("test_damaged", "test_pipes", "test_shapes", "test_bombs", "test_foreign_text", "rows/test_faults"),
+    *("test_kernel_sanitizers", "test_kernel_instructions"),
 )
 
 
