@@ -104,7 +104,7 @@ def draw_frontier() -> None:
             axis.plot(*zip(*ours.values(), strict=True), marker="o", color=colours[0])
             for at, (name, (x, y)) in enumerate(ours.items()):
                 label = name.split("=")[1] + (" pass" if at == 0 else "")
-                place, side = ((8, -4), "left") if at == 0 else ((-5, 6), "right")
+                place, side = ((0, -14), "center") if at == 0 else ((-5, 6), "right")
                 axis.annotate(
                     label, (x, y), xytext=place, textcoords="offset points", color=colours[0], ha=side
                 )
