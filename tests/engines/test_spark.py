@@ -330,7 +330,7 @@ def test_the_manners_of_spark_ml(spark, tmp_path):
         many.setProbabilityCol("share").transform(frame.withColumnRenamed("a.`b", "features"))
 
 
-@pytest.mark.parametrize("setting", [None, "64m", "16MB"])
+@pytest.mark.parametrize("setting", [None, "64m", "2MB"])
 def test_the_session_is_as_before_when_several_threads_train(spark, setting):
     """One of them fails; while any works, batches are small, also where the user's own are smaller."""
     from sefr.engines.spark import SEFR
@@ -362,7 +362,7 @@ def test_the_session_is_as_before_when_several_threads_train(spark, setting):
         spark.conf.unset(BATCH_SETTING)
     assert len(faults) == 1
     assert set(seen) <= {setting or before, str(BATCH_BYTES)}
-    if setting == "16MB":
+    if setting == "2MB":
         assert set(seen) == {setting}
 
 
