@@ -46,11 +46,6 @@ def _csv(path: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
-
-
 def _means(method: str) -> list[str]:
     """Return macro F1 of both groups of sets, and the geometric mean of the times of a fit over all nine."""
     sets = _json("accuracy/results.json")["methods"][method]["sets"]
@@ -72,7 +67,7 @@ METHODS = {
 def instead() -> str:
     """SEFR beside what one would use instead."""
     head = ["", "macro F1, five sets of the paper", "macro F1, four of scikit-learn", "fit, CPU ms"]
-    return _table(head, [[title, *_means(name)] for name, title in METHODS.items()])
+    return tables.markdown(head, [[title, *_means(name)] for name, title in METHODS.items()])
 
 
 def passes() -> str:
@@ -80,7 +75,7 @@ def passes() -> str:
     found = _json("accuracy/results.json")["methods"]
     names = [name for name in found if len(found[name]["sets"]) == len(PAPER) + len(SCIKIT_LEARN)]
     rows = [[name.removeprefix("SEFR "), *_means(name)] for name in names]
-    return _table(["", "the paper's five sets at hand", "scikit-learn's four", "fit, CPU ms"], rows)
+    return tables.markdown(["", "the paper's five sets at hand", "scikit-learn's four", "fit, CPU ms"], rows)
 
 
 def accuracy_source() -> str:
@@ -100,7 +95,7 @@ def kinds() -> str:
         cells = [f"{line[name]:.1f}" if name in line else "" for name in names]
         bold = [f"**{cell}**" if cell and float(cell) == round(best, 1) else cell for cell in cells]
         rows.append([line["kind"], f"{line['set']}, {line['rows']:,} x {line['features']:,}", *bold])
-    return _table(["kind of data", "set", *names], rows)
+    return tables.markdown(["kind of data", "set", *names], rows)
 
 
 def kinds_source() -> str:
@@ -120,7 +115,7 @@ def imbalanced() -> str:
         worse = [str(int((values > 1).sum())) for values in (brier, loss)]
         table.append([f"{method}, {len(own)} sets", *worse, f"{brier.mean():.3f}", f"{error:.3f}"])
     head = ["", "sets worse than the base rates by Brier score", "by log loss"]
-    return _table([*head, "mean Brier score (base rates: 1)", "mean calibration error"], table)
+    return tables.markdown([*head, "mean Brier score (base rates: 1)", "mean calibration error"], table)
 
 
 def streams() -> str:
@@ -134,7 +129,7 @@ def streams() -> str:
             for result in found.values()
         ]
         rows.append([model, *cells])
-    lines = _table(head, rows).splitlines()
+    lines = tables.markdown(head, rows).splitlines()
     lines[1] = "|---" * (1 + 2 * len(found)) + "|"
     return "\n".join(lines)
 
@@ -172,7 +167,7 @@ def private() -> str:
         what = f"{name}, {int(own[0]['rows']):,} × {own[0]['features']}, {own[0]['classes']} classes"
         methods = dict.fromkeys(row["method"] for row in own)
         rows += [[what, m, *(row["accuracy"] for row in own if row["method"] == m)] for m in methods]
-    return _table(head, rows)
+    return tables.markdown(head, rows)
 
 
 def stream_memory() -> str:
@@ -200,7 +195,7 @@ def uno() -> str:
         _, _, how, cycles, milliseconds, published, *_ = min(rows, key=lambda row: int(row[3]))
         ours, theirs = (f"{float(number) / records:.3g}" for number in (milliseconds, published))
         cells.append([f"{what} ({how})", f"{int(cycles):,}", ours, theirs])
-    return _table(["simulated Arduino Uno, 16 MHz", "cycles", "ms", "the paper, ms"], cells)
+    return tables.markdown(["simulated Arduino Uno, 16 MHz", "cycles", "ms", "the paper, ms"], cells)
 
 
 def torture() -> str:
@@ -235,7 +230,7 @@ def torture() -> str:
             races,
         ],
     ]
-    table = _table(
+    table = tables.markdown(
         ["what was tried", "how often", "faults found", "seconds"],
         [[name, count, str(part["failures"]), f"{part['seconds']:,}"] for name, count, part in rows],
     )

@@ -7,6 +7,8 @@ import json
 from functools import cache
 from pathlib import Path
 
+from .tables import markdown
+
 HERE = Path(__file__).parent
 # The plan: rows and features, bytes of a value, cores and bytes per second of a node and of a single machine.
 PLAN_CELLS = 1e12
@@ -35,11 +37,6 @@ def _seconds(step: str, what: str, features: int) -> float | None:
     return None
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
-
-
 def cells() -> str:
     """Parquet beside the engine's own aggregates, and a billion cells."""
     rows = []
@@ -58,7 +55,7 @@ def cells() -> str:
         "ratio",
         "20,000,000 × 50, `of_frame`",
     ]
-    return _table(head, rows)
+    return markdown(head, rows)
 
 
 def spark_beside() -> str:
@@ -74,7 +71,9 @@ def spark_beside() -> str:
         ratio = "" if theirs is None else f"{float(row['seconds']) / theirs:.2f} of `{other}`"
         time, accuracy = f"{float(row['seconds']):.1f}", f"{100 * float(row['accuracy']):.1f} %"
         rows.append([shape, f"`{row['what']}`", time, accuracy, ratio])
-    return _table(["vectors from Parquet", "", "CPU s", "accuracy", "time"], rows) if rows else "Not run yet."
+    return (
+        markdown(["vectors from Parquet", "", "CPU s", "accuracy", "time"], rows) if rows else "Not run yet."
+    )
 
 
 def scale_source() -> str:
@@ -107,7 +106,7 @@ def scale_plan() -> str:
         about = _time(max(computing, reading))
         rows.append([name, f"{rate:.1e}", _time(cpu), _time(computing), _time(reading), f"**{about}**"])
     head = ["", "cells per CPU s, measured", "CPU time", "over the cores", "reading 4 TB", "about"]
-    return _table(head, rows)
+    return markdown(head, rows)
 
 
 def scale_rates() -> str:
@@ -126,7 +125,7 @@ def scale_rates() -> str:
         ["Summaries of 1,000 features, read and added", f"{found['Summaries read and added/s']:,.0f}"],
         ["models solved from such a Summary", f"{1 / found['seconds to solve']:,.0f}"],
     ]
-    return _table(["step", "per CPU second"], rows)
+    return markdown(["step", "per CPU second"], rows)
 
 
 def scale_rates_source() -> str:
@@ -181,7 +180,7 @@ def one_pass() -> str:
         lost = f"{float(error):.0e}" if error and float(error) else error and "0"
         rows.append([name, f"{seconds:.1f}", f"{ours / seconds:.2f}", lost])
     head = ["2,000,000 × 50 vectors from Parquet", "CPU s", "`SEFR` takes", "error of a mean, far from zero"]
-    return _table(head, rows) + f"\n\n{found['SEFR']['machine']}; commit {found['SEFR']['commit']}."
+    return markdown(head, rows) + f"\n\n{found['SEFR']['machine']}; commit {found['SEFR']['commit']}."
 
 
 SHOWN = (

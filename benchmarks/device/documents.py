@@ -9,6 +9,8 @@ import json
 import re
 from pathlib import Path
 
+from ..tables import markdown
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 DOCUMENTS = ("docs/guide/device.md", "device/README.md")
@@ -24,11 +26,6 @@ def rows_of(name):
 def figures():
     """Return figures.csv as numbers by name."""
     return {row["what"]: int(row["figure"]) for row in rows_of("figures")}
-
-
-def table(heads, rows):
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
 def number(value):
@@ -70,7 +67,9 @@ def uno():
         ("normal check", "`sefr_normal`, 32 features: check one record"),
     )
     cycles = [(text, f[key] if isinstance(key, str) else key) for key, text in names]
-    return table(["", "cycles", "ms"], [[text, number(value), milliseconds(value)] for text, value in cycles])
+    return markdown(
+        ["", "cycles", "ms"], [[text, number(value), milliseconds(value)] for text, value in cycles]
+    )
 
 
 def cortex():
@@ -83,7 +82,7 @@ def cortex():
             for what in ("learn", "classify")
         )
         rows.append([board.upper(), learn, classify])
-    return table(["", "learn 100 x 100", "classify one record"], rows)
+    return markdown(["", "learn 100 x 100", "classify one record"], rows)
 
 
 def values():
@@ -97,7 +96,7 @@ def values():
     }
     targets = ("arduino", "generated", "c")
     rows = [[text, *(number(f[f"{key}, {target}"]) for target in targets)] for key, text in names.items()]
-    return table(["values", *(f"`{target}`" for target in targets)], rows)
+    return markdown(["values", *(f"`{target}`" for target in targets)], rows)
 
 
 def bins():
@@ -110,7 +109,7 @@ def bins():
             cells = (number(f[name]), number(f[f"{name}, flash"]), number(f[f"{name}, sram"]))
             rows.append([kind, f"`{target}`", *cells])
     heads = ["values", "target", "cycles to classify", "flash of the program", "SRAM"]
-    return table(heads, rows)
+    return markdown(heads, rows)
 
 
 def interactions():
@@ -126,7 +125,7 @@ def interactions():
         for board, text in boards.items():
             name = f"interactions {kind}, {board}"
             rows.append([kind, text, number(f[name]), number(f[f"{name}, flash"])])
-    return table(["values, 50 interactions", "board", "to classify", "flash of the program"], rows)
+    return markdown(["values, 50 interactions", "board", "to classify", "flash of the program"], rows)
 
 
 def motions():
@@ -151,7 +150,7 @@ def micropython():
     times = {(row["features"], row["classes"], row["what"]): float(row["microseconds"]) for row in rows}
     cells = [[text, *(f"{times[*shape, what]:,.0f}" for shape in shapes)] for what, text in names.items()]
     heads = [f"{features} features, {classes} classes" for features, classes in shapes]
-    return table(["microseconds", *heads], cells)
+    return markdown(["microseconds", *heads], cells)
 
 
 def learning():
@@ -173,7 +172,7 @@ def learning():
             method = row["method"] + (f" ({row['note']})" if row["note"] else "")
             rows.append([method, *cells, number(row["flash"]), number(row["sram"])])
         heads = [name, "right, %", "cycles to learn", "mJ to learn", "cycles per answer", "uJ per answer"]
-        parts.append(table([*heads, "flash", "SRAM"], rows))
+        parts.append(markdown([*heads, "flash", "SRAM"], rows))
     return "\n\n".join(parts)
 
 
@@ -191,7 +190,7 @@ def boards():
         for row in rows_of("learning")
         if row["method"] == "sefr" and row["board"] != "uno"
     ]
-    return table(["sefr on", "board", "instructions to learn", "per answer", "flash", "SRAM"], rows)
+    return markdown(["sefr on", "board", "instructions to learn", "per answer", "flash", "SRAM"], rows)
 
 
 def tools():

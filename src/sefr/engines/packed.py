@@ -7,7 +7,7 @@ into bins are packed as the numbers of their cells, one byte per value.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ class Packed(NamedTuple):
     """A batch of rows as bytes: what its arrays are, and the arrays one after the other."""
 
     head: str
-    data: bytes | bytearray | memoryview
+    data: bytes | memoryview
 
 
 def pack(rows: Labelled) -> Packed:
@@ -88,18 +88,20 @@ def _matrix(kind: str, arrays: list[Array], shape: Sequence[int], coder: Coder |
     return ColumnMatrix(arrays, shape[0]) if kind == "columns" else Dense(arrays[0])
 
 
-def joined(arrays: Sequence[Array]) -> bytearray:
+def joined(arrays: Sequence[Array]) -> bytes:
     """Return arrays as one block of bytes, each padded to a whole number of lines of memory."""
-    block = bytearray(sum(array.nbytes + -array.nbytes % ALIGNED for array in arrays))
-    memory, start = np.frombuffer(block, dtype=np.uint8), 0
+    return b"".join(padded(arrays))
+
+
+def padded(arrays: Sequence[Array]) -> Iterator[memoryview | bytes]:
+    """Yield what such a block consists of, without a copy."""
     for array in arrays:
-        end = start + array.nbytes
-        memory[start:end] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        start = end + -array.nbytes % ALIGNED
-    return block
+        own = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        yield own.data
+        yield bytes(-len(own) % ALIGNED)
 
 
-def parted(data: bytes | bytearray | memoryview, kinds: Sequence[tuple[str, Sequence[int]]]) -> list[Array]:
+def parted(data: bytes | memoryview, kinds: Sequence[tuple[str, Sequence[int]]]) -> list[Array]:
     """Return the arrays of a block of bytes, in place where it lies well."""
     block = np.frombuffer(data, dtype=np.uint8)
     if block.ctypes.data % 8:

@@ -14,12 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-import numpy as np
-
 from .._rows.cells import Coder
 from .._rows.labelled import Labelled
 from .._system.types import Array
-from .packed import ALIGNED, Packed, parts_of, unpack
+from .packed import ALIGNED, Packed, padded, parts_of, unpack
 
 
 class Shelf(NamedTuple):
@@ -83,14 +81,9 @@ class Shelf(NamedTuple):
 
 
 def _write(file: IO[bytes], head: str, arrays: Sequence[Array]) -> None:
-    """Write what ``joined`` would return, without a copy of it."""
-    data = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays]
-    size = sum(len(part) + -len(part) % ALIGNED for part in data)
-    sizes = f"{len(head.encode()):020d}{size:020d}".encode()
-    parts: list[bytes | memoryview] = [sizes + head.encode(), *(part.data for part in data)]
-    for part in parts:
-        file.write(part)
-        file.write(bytes(-len(part) % ALIGNED))
+    data, words = list(padded(arrays)), head.encode()
+    begin = f"{len(words):020d}{sum(map(len, data)):020d}".encode() + words
+    file.writelines([begin, bytes(-len(begin) % ALIGNED), *data])
 
 
 def _read(memory: memoryview) -> Iterator[Packed]:
