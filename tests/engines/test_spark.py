@@ -381,6 +381,9 @@ def test_wide_models_with_bins_are_scored_by_the_kernel(spark, tmp_path, n_class
     answers = found.orderBy("id").toPandas()
     assert (answers["prediction"] == clf.predict(X)).all()
     np.testing.assert_allclose(np.stack(answers["probability"]), clf.predict_proba(X), rtol=1e-7, atol=1e-9)
+    scores = clf.decision_function(X)
+    wanted = np.stack([-scores, scores], axis=1) if n_classes == 2 else scores
+    np.testing.assert_allclose(np.stack(answers["rawPrediction"]), wanted, rtol=1e-9, atol=1e-9)
     X[7, 2] = np.inf
     with pytest.raises(Exception, match="has a row that is not 120 finite numbers"):
         model.transform(as_vectors(spark, X, y).coalesce(1)).collect()
