@@ -1,4 +1,4 @@
-"""Values at every threshold of a board's search and beside it, where halves of 32 bits are equal or next to it."""
+"""Values at every threshold of a board's search and beside it, also where upper halves are equal."""
 
 import numpy as np
 import pytest
@@ -28,6 +28,7 @@ int main(void) {
 }
 """
 CELLS = 16
+STEPS = np.array([-65536, -1, 0, 1, 65536])
 NOT_NUMBERS = (0x7FC00000, 0xFFC00001, 0x7F800001, 0xFF800001, 0xFFFFFFFF, 0x7FFFFFFF, 0x7F80FFFF, 0xFF810000)
 
 
@@ -57,7 +58,7 @@ def float_thresholds():
 
 
 def whole_thresholds():
-    """Columns of 15 for int32: equal upper halves of both signs, halves at their ends, the ends of the type."""
+    """Columns of 15 for int32: equal upper halves of both signs, halves at their ends, ends of the type."""
     near = np.arange(1, CELLS) * 4111.0
     around = np.concatenate([[65536 * k - 1, 65536 * k] for k in range(-4, 4)])[:15].astype(float)
     ends = np.concatenate([-(2.0**31) + np.arange(1, 8), [0], 2.0**31 - np.arange(1, 8)[::-1]])
@@ -72,9 +73,8 @@ def trained(columns, classes, missing, rng):
     if missing:
         X[rng.random(X.shape) < 0.1] = np.nan
     settings = {"missing": "ignore"} if missing else {}
-    return SEFRClassifier(bins=[own.tolist() for own in columns], **settings).fit(
-        X, np.arange(3000) % classes
-    )
+    bins = [own.tolist() for own in columns]
+    return SEFRClassifier(bins=bins, **settings).fit(X, np.arange(len(X)) % classes)
 
 
 def records_near(thresholds, kind, rng):
@@ -82,14 +82,12 @@ def records_near(thresholds, kind, rng):
     columns = []
     for own in thresholds:
         if kind == "float":
-            bits = own.astype(np.float32).view(np.uint32)[:, None] + np.array(
-                [-65536, -1, 0, 1, 65536]
-            ).astype(np.uint32)
+            bits = own.astype(np.float32).view(np.uint32)[:, None] + STEPS.astype(np.uint32)
             special = floats([0, 1 << 31, 1, (1 << 31) + 1, 0x7F800000, 0xFF800000, *NOT_NUMBERS])
             near = np.concatenate([bits.ravel().view(np.float32), special])
         else:
             limits = np.iinfo(kind)
-            near = (own[:, None] + np.array([-65536, -1, 0, 1, 65536])).ravel()
+            near = (own[:, None] + STEPS).ravel()
             near = np.concatenate([near.clip(limits.min, limits.max), [limits.min, limits.max, 0, -1]])
         columns.append(rng.permutation(near))
     longest = max(map(len, columns))
