@@ -3,7 +3,7 @@
 #define SEFR_TRANSPOSE_H
 
 #include "cells/coding.h"
-#include "common/avx2.h"
+#include "common/transpose_bytes.h"
 
 #ifdef SEFR_AVX2
 /* Eight columns of eight rows, `offset` bytes from where they begin: to[column * TILE_ROWS + row]. */
@@ -36,30 +36,12 @@ AVX2 static void transpose_tile(const char *const *rows, ptrdiff_t offset, ptrdi
     }
 }
 
-/* Sixteen columns of sixteen rows of bytes: from[column * TILE_ROWS + row] to to[row * pitch + column]. */
-AVX2_INLINE void transpose_sixteen(const uint8_t *from, uint8_t *to, ptrdiff_t pitch) {
-    __m128i a[16], b[16];
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i++) a[i] = _mm_load_si128((const __m128i *)(const void *)(from + i * TILE_ROWS));
-#define ROUND(x, y)                                                                                     \
-    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i++) {                                               \
-        y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 8]), y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 8]); \
-    }
-    ROUND(a, b)
-    ROUND(b, a)
-    ROUND(a, b)
-    ROUND(b, a)
-#undef ROUND
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i++) _mm_storeu_si128((__m128i *)(void *)(to + i * pitch), a[i]);
-}
-
 /* The cells of a whole tile, m columns of them, at least sixteen, to rows side by side. */
 AVX2 static void transpose_cells(const uint8_t *cells, ptrdiff_t m, uint8_t *rows) {
     for (ptrdiff_t i = 0; i < TILE_ROWS; i += 16) {
         for (ptrdiff_t j = 0; j < m; j += 16) {
             const ptrdiff_t column = j + 16 <= m ? j : m - 16; /* some columns twice */
-            transpose_sixteen(cells + column * TILE_ROWS + i, rows + i * m + column, m);
+            transpose_sixteen(cells + column * TILE_ROWS + i, TILE_ROWS, rows + i * m + column, m);
         }
     }
 }
