@@ -58,7 +58,7 @@ def test_coding_counting_and_scoring(dtype, missing, rng):
             np.testing.assert_array_equal(coded, out)
 
 
-@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("classes", [2, 3, 4, 5, 8, 9, 20, 26, 32, 33, 50])
 def test_the_gradient_is_that_of_columns_written_out(classes, rng):
     for missing in (False, True):
         X, edges, starts = problem(rng, "f8", missing=missing)

@@ -159,6 +159,29 @@ def test_columns_two_by_two_have_the_gradient_of_each(n_cells, rng):
                 np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("classes", [2, 6])
+def test_rows_of_several_chunks_and_blocks(classes, rng):
+    n, m, k = 70_001, 16, 1 if classes == 2 else classes
+    cells, starts = rng.integers(0, 8, size=(n, m)).astype(np.uint8), np.arange(m + 1) * 7
+    y, own = rng.integers(-1, classes, size=n).astype(np.int32), rng.random(classes)
+    table, bias = rng.normal(size=(k, 8 * m)) / 4, rng.normal(size=k)
+    at, live = np.arange(m) * 8 + cells, y >= 0
+    score = bias + table[:, at].sum(axis=2).T
+    score = np.column_stack([np.zeros(n), score]) if k == 1 else score
+    likely = np.exp(score - score.max(axis=1, keepdims=True))
+    likely /= likely.sum(axis=1, keepdims=True)
+    weight = np.where(live, own[y], 0)
+    loss = -(weight * np.log(likely[np.arange(n), y])).sum()
+    residual = weight[:, None] * (likely - (np.arange(classes) == y[:, None]))
+    residual = residual[:, 1:] if k == 1 else residual
+    expected = np.array([np.bincount(at.ravel(), np.repeat(one, m), minlength=8 * m) for one in residual.T])
+    out = np.empty(table.shape), np.empty(k)
+    shelf = _native.shelve_cells(cells, starts, False, k)
+    assert _native.gradient_cells(shelf, y, None, own, table, bias, *out, 2) == pytest.approx(loss, rel=1e-6)
+    np.testing.assert_allclose(out[0], expected, rtol=1e-4, atol=0.01)
+    np.testing.assert_allclose(out[1], residual.sum(axis=0), rtol=1e-4, atol=0.01)
+
+
 def test_a_cell_outside_its_column_is_refused_wherever_it_lies(rng):
     sizes = np.array([5, 30, 7, 32, 2, 3] * 3)
     starts = np.concatenate([[0], np.cumsum(sizes)]) - np.arange(19)
