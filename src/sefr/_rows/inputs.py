@@ -24,6 +24,7 @@ from .matrix import KERNEL_TYPES, Columns, Dense, Matrix, Raw, Sparse, Stacked
 from .pandas_frame import (
     is_categorical_array,
     is_pandas_frame,
+    is_sparse_type,
     numbers_of_categories,
     stored_columns,
 )
@@ -290,7 +291,7 @@ def _pandas(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
     """Return a pandas frame: of numbers and categories by its arrays alone."""
     columns = stored_columns(X)
     kinds = [column.dtype for column in columns]
-    if any(map(_is_hollow, kinds)):
+    if any(map(is_sparse_type, kinds)):
         X = _without_sparse_columns(X, kinds)
         return _sparse(X) if sparse.issparse(X) else _pandas(X, categories)
     numbers = [isinstance(kind, np.dtype) and kind in KERNEL_TYPES for kind in kinds]
@@ -314,14 +315,9 @@ def _numbers(X: Foreign, j: int, column: Foreign, categories: Categories) -> Arr
     return category_codes(nw.from_native(X.iloc[:, j], series_only=True), categories)
 
 
-def _is_hollow(kind: Foreign) -> bool:
-    """Say whether a type of pandas is that of sparse columns."""
-    return not isinstance(kind, np.dtype) and hasattr(kind, "fill_value") and hasattr(kind, "subtype")
-
-
 def _without_sparse_columns(X: Foreign, kinds: Sequence[Foreign]) -> Foreign:
     """Return a pandas frame whose columns are all sparse as a CSR matrix, single sparse columns as dense."""
-    hollow = list(map(_is_hollow, kinds))
+    hollow = list(map(is_sparse_type, kinds))
     if all(hollow) and all(kind.fill_value == 0 for kind in kinds):
         return X.sparse.to_coo().tocsr()
     columns = [

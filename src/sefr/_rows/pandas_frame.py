@@ -29,7 +29,12 @@ def stored_columns(X: Foreign) -> list[Foreign]:
 
 def is_categorical_array(column: Foreign) -> bool:
     """Say whether an array of ``stored_columns`` has categories."""
-    return not isinstance(column, np.ndarray) and column.dtype.name == "category"
+    return isinstance(column, sys.modules["pandas"].Categorical)
+
+
+def is_sparse_type(kind: Foreign) -> bool:
+    """Say whether the type of such an array is that of sparse columns."""
+    return isinstance(kind, sys.modules["pandas"].SparseDtype)
 
 
 def numbers_of_categories(column: Foreign, categories: tuple[Foreign, ...]) -> NDArray[np.generic]:
@@ -38,7 +43,7 @@ def numbers_of_categories(column: Foreign, categories: tuple[Foreign, ...]) -> N
     The column's own numbers, in place, where its categories are these and no value is missing.
     """
     own, codes = column.dtype.categories.tolist(), column.codes
-    if tuple(own) == categories and codes.min(initial=0) >= 0:
+    if tuple(own) == categories and (not len(codes) or np.minimum.reduce(codes) >= 0):
         return np.asarray(codes)
     place: dict[Foreign, float] = {value: float(code) for code, value in enumerate(categories)}
     known = [place.get(value, float(len(categories))) for value in own]

@@ -31,7 +31,7 @@ def scaling_of(summary: Summary, scale: Scale) -> Scaling:
         raise ValueError("there are no rows to learn from")
     m = summary.n_features
     if summary.coder is not None:  # cells are 0 and 1
-        return Scaling(np.zeros(summary.sums.shape[1]), np.ones(summary.sums.shape[1]))
+        return Scaling(summary.low, summary.high)
     if scale is None:
         _check_range(
             summary, np.zeros(m), np.full(m, np.inf), "Negative values in data passed to X: scale=None"

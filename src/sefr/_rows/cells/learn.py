@@ -87,14 +87,12 @@ def _learn_edges(rows: Labelled, cut: Cut, categories: Mapping[int, Categories])
         most -= 1  # a cell number is a byte, and one is for missing values
     if cut.scale is None or isinstance(cut.scale, str):
         numbers = [j for j in range(matrix.shape[1]) if j not in categories]
-        parts = dict(categories) | dict(
-            zip(numbers, quantile_edges(matrix, numbers, *sample_of_values(rows), most), strict=True)
-        )
+        edges = iter(quantile_edges(matrix, numbers, *sample_of_values(rows), most))
+        parts = [categories[j] if j in categories else next(edges) for j in range(matrix.shape[1])]
     else:
-        parts = dict(enumerate(equal_edges(*known_ranges(cut.scale, matrix.shape[1]), most))) | dict(
-            categories
-        )
-    return Coder.of([parts[j] for j in range(matrix.shape[1])], missing=missing)
+        ranges = equal_edges(*known_ranges(cut.scale, matrix.shape[1]), most)
+        parts = [categories.get(j, own) for j, own in enumerate(ranges)]
+    return Coder.of(parts, missing=missing)
 
 
 def equal_edges(low: Floats, high: Floats, most: int) -> list[Floats]:
