@@ -111,6 +111,8 @@ def checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats | No
 
 def feature_names_of(X: Rows) -> tuple[str, ...] | None:
     """Return the column names of a dataframe whose names are all strings, else None."""
+    if type(X) is np.ndarray:
+        return None
     if is_pandas_frame(X):  # whose columns may have any names, those of attributes too
         columns = X.columns.tolist()
     else:
