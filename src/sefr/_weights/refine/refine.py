@@ -21,7 +21,7 @@ from ..._system.types import Array, Floats
 from ..held_out import HeldOut, unseen_by_loss
 from ..hyperplanes import Hyperplanes, Scaling, per_class, planes_of
 from ..solve import means
-from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, Sample, minimise
+from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, Sample, minimise, mixture
 from .standardise import ClassMeans, Space, standardise
 from .thermometer import CellSample, StepSpace, step_space
 
@@ -190,7 +190,8 @@ def _first_trial(sefr: Hyperplanes, space: Space | StepSpace, objective: Objecti
     start = np.array([float(point is origin) for point in points])
     weights = [point[: objective.penalty.n_weights] for point in points]
     hessian = objective.penalty.ridge * np.array([[p @ q for p in weights] for q in weights])
-    return objective.best_mixture(points, start, hessian)
+    stacked = np.array(points)
+    return mixture(objective.best_mixture(objective.scores(stacked), start, hessian), stacked)
 
 
 def _at_base_rates(space: Space | StepSpace, base_rates: Floats, origin: Floats) -> Evaluated:
@@ -209,7 +210,7 @@ def _leave_one_out(objective: Objective, point: Floats, sampled: CodedRows) -> H
     length 1 that is the inverse of their mean squared product. Along each, the loss is as curved as its mean
     over the directions.
     """
-    sample, scores = objective.sample, objective.scores([point])[0]
+    sample, scores = objective.sample, objective.scores(point[None])[0]
     rows = np.linspace(0, len(scores) - 1, min(len(scores), GRAM_ROWS)).astype(int)
     gram = sample.products(rows)
     weights = np.ones(len(scores)) if sampled.weights is None else sampled.weights
