@@ -75,6 +75,8 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
 
     With ``rest``, those of all other classes together.
     """
+    if summary.coder is not None and not rest and summary.counts.all():  # cells are 0 and 1
+        return summary.sums / summary.counts[:, None]
     cells, sums = summary.cells, summary.double_sums
     total_cells, total = cells.head.sum(axis=0), sums.head.sum(axis=0)
     careful = bool(delicate(scaling.low, total, total_cells).any())

@@ -174,7 +174,11 @@ def _refine_seen(
     weights = best[: penalty.n_weights].reshape(len(bias), -1)
     weights, biases, midpoints = space.hyperplanes(weights, best[penalty.n_weights :])
     held_out = _leave_one_out(objective, best, sampled)
-    return Refined(planes_of(sefr.scaling, weights, biases), midpoints, tuple(curve), held_out)
+    if sampled.matrix.coder is None:
+        planes = planes_of(sefr.scaling, weights, biases)
+    else:  # cells, 0 and 1, are never far from zero
+        planes = Hyperplanes(sefr.scaling, weights, biases, None)
+    return Refined(planes, midpoints, tuple(curve), held_out)
 
 
 def _first_trial(sefr: Hyperplanes, space: Space | StepSpace, objective: Objective, origin: Floats) -> Floats:

@@ -31,7 +31,7 @@ FERN_UNIT = 0.5
 # Values of the rows whose products tell how many directions the rows share.
 GRAM_CELLS = 1 << 22
 # Of so many pairs of these values at a time.
-SHARED_CELLS = 1 << 18
+SHARED_CELLS = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -215,11 +215,12 @@ def step_space(classes: ClassMeans, coder: Coder, sampled: CodedRows) -> tuple[S
     """Return the space of the steps between the cells of a coder, and the sampled rows in it."""
     steps, shares = Steps.of(coder), classes.mean()
     mean = steps.reached(shares[None])[0]
-    variance = np.clip(mean * (1 - mean), 0, None)
+    variance = np.maximum(mean * (1 - mean), 0)
     live = steps.free & (variance > 1e-12)
     scale = np.zeros(len(mean))
     scale[live] = variance[live] ** (-STEP_POWER / 2)
-    scale[coder.column_of >= coder.n_features] *= FERN_UNIT
+    if coder.ferns is not None:
+        scale[coder.offsets[coder.n_features] :] *= FERN_UNIT
     unit = 1 / np.sqrt(max(float(scale**2 @ variance), 1e-12)) if live.any() else 1.0
     of_class = (steps.reached(np.nan_to_num(classes.means)) - mean) * scale
     space = StepSpace(coder, steps, shares, mean, scale * unit, float(unit), of_class)
