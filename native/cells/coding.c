@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cells/quantised.h"
 #include "cells/search.h"
 #include "cells/transpose.h"
 #include "common/threads.h"
@@ -11,6 +12,9 @@
 
 #define KERNEL "cells/coding_kernel.inc"
 #include "common/each_dtype.inc"
+
+/* Values of a tile with the number of an edge, and failures of late, from which on numbers of 16 bits do not pay. */
+enum { MOST_EQUAL = 8, MOST_FAILURES = 32, LINE_BYTES = 64 };
 
 typedef void gather_function(const char *, ptrdiff_t, const int64_t *, ptrdiff_t, void *);
 static gather_function *const gather_of[N_DTYPES] = OF_EACH_DTYPE(gather);
@@ -46,6 +50,9 @@ static enum outcome prepare_feature(struct coder *coder, const struct edges *edg
     }
     plant(narrow, feature->levels, coder->trees + j * TREE_FLOATS);
     plant(near, feature->levels, coder->near_trees + j * TREE_FLOATS);
+#ifdef SEFR_AVX2
+    feature->quantised = has_avx2() && quantise_edges(near, feature->n_edges, coder->quantised + j);
+#endif
     return FINITE;
 }
 
@@ -121,7 +128,9 @@ enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, 
         coder->near = malloc(((size_t)n_edges + 1) * sizeof *coder->near);
         coder->trees = sefr_aligned(m * TREE_FLOATS, sizeof *coder->trees);
         coder->near_trees = sefr_aligned(m * TREE_FLOATS, sizeof *coder->near_trees);
-        if (!coder->wide || !coder->narrow || !coder->near || !coder->trees || !coder->near_trees) outcome = NO_MEMORY;
+        coder->quantised = sefr_aligned(m, sizeof *coder->quantised);
+        if (!coder->wide || !coder->narrow || !coder->near || !coder->trees || !coder->near_trees || !coder->quantised)
+            outcome = NO_MEMORY;
         if (outcome == FINITE) {
             memset(coder->trees, 0, (size_t)m * TREE_FLOATS * sizeof *coder->trees);
             memset(coder->near_trees, 0, (size_t)m * TREE_FLOATS * sizeof *coder->near_trees);
@@ -142,6 +151,7 @@ void sefr_free_coder(struct coder *coder) {
     free(coder->near);
     free(coder->trees);
     free(coder->near_trees);
+    free(coder->quantised);
     *coder = (struct coder){0};
 }
 
@@ -150,12 +160,14 @@ bool sefr_allocate_tile(struct cell_tile *tile, ptrdiff_t n_columns) {
     memset(tile->doubles, 0, sizeof tile->doubles);
     tile->floats = sefr_aligned(FLOAT_COLUMNS * TILE_ROWS, sizeof(float));
     if (tile->floats) memset(tile->floats, 0, FLOAT_COLUMNS * TILE_ROWS * sizeof(float));
-    return tile->cells && tile->floats;
+    tile->failures = calloc((size_t)n_columns + 1, 1);
+    return tile->cells && tile->floats && tile->failures;
 }
 
 void sefr_free_tile(struct cell_tile *tile) {
     free(tile->cells);
     free(tile->floats);
+    free(tile->failures);
 }
 
 /* Rows with a value that is not finite: its cell, or the row is bad. */
@@ -170,6 +182,42 @@ static void settle(const struct coder *coder, const struct feature *feature, ptr
     tile->bad[i] = 1;
     tile->any_bad = true;
 }
+
+#ifdef SEFR_AVX2
+/* Values with the number of an edge, one after the other; false: they are many. */
+static bool settle_equal(const double *edges, int32_t n_edges, const float *near, const double *values, uint64_t equal,
+                         uint8_t *cells) {
+    int n = 0;
+    for (; equal; equal &= equal - 1) {
+        const int i = __builtin_ctzll(equal);
+        const double value = values ? values[i] : (double)near[i];
+        if (cells[i] < n_edges) cells[i] = (uint8_t)(cells[i] + (value >= edges[cells[i]]));
+        n++;
+    }
+    return n <= MOST_EQUAL;
+}
+
+/* Whether the cells of a column are found by 16 bits of its values, rounded to float32 in `near`: the values
+   themselves, where they are float64, are looked at only where those bits equal an edge's. Not tried again in a column
+   where that is too often, as where many values equal edges, are missing, or lie far apart. */
+static inline bool code_quantised(const struct coder *coder, ptrdiff_t j, const float *near, const double *values,
+                                  struct cell_tile *tile) {
+    const struct feature *feature = &coder->features[j];
+    uint8_t *cells = tile->cells + j * TILE_ROWS, *failures = tile->failures + j;
+    uint64_t equal;
+    if (!feature->quantised || *failures > MOST_FAILURES) return false;
+    const int found = search_quantised(near, coder->quantised + j, cells, &equal);
+    if (found == ALL_FOUND) {
+        *failures -= *failures > 0;
+        return true;
+    }
+    if (found == ALL_OPEN ||
+        !settle_equal(coder->wide + feature->place, feature->n_edges, near, values, equal, cells)) {
+        *failures += 2;
+    }
+    return found == SOME_OPEN;
+}
+#endif
 
 /* Returns whether float32 holds all values. */
 CLONES static bool round_to_floats(const double *restrict values, float *restrict floats) {
@@ -187,6 +235,7 @@ static void code_floats(const struct coder *coder, ptrdiff_t j, const float *val
     uint8_t *cells = tile->cells + j * TILE_ROWS;
     int met;
 #ifdef SEFR_AVX2
+    if (code_quantised(coder, j, values, NULL, tile)) return;
     if (feature->levels <= TREE_LEVELS && has_avx2()) {
         met = search_tree(values, coder->trees + j * TREE_FLOATS, feature->levels, cells);
     } else
@@ -209,6 +258,7 @@ static void code_doubles(const struct coder *coder, ptrdiff_t j, const double *v
     const bool held = round_to_floats(values, tile->floats) && feature->narrow;
     int met;
 #ifdef SEFR_AVX2
+    if (code_quantised(coder, j, tile->floats, values, tile)) return;
     if (feature->levels <= TREE_LEVELS && has_avx2()) {
         met = search_near_tree(tile->floats, coder->near_trees + j * TREE_FLOATS, feature->levels, cells);
     } else
@@ -255,40 +305,75 @@ CLONES static void code_fern(const struct comparison *comparisons, int32_t n, co
 }
 
 #ifdef SEFR_AVX2
-/* The rows of a tile, then those of the next. */
+/* The rows of a tile, and those that are read next. */
 struct lines {
-    const char *row[2 * TILE_ROWS];
-    ptrdiff_t n_ahead;
+    const char *row[TILE_ROWS], *ahead;
+    ptrdiff_t n_ahead, stride;
 };
 
 /* The last row stands for those that are not there. */
 static void find_lines(const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n, ptrdiff_t ahead,
                        struct lines *lines) {
-    const ptrdiff_t left = x->n - ahead;
+    const ptrdiff_t left = x->n - ahead, stride = x->row_stride;
     lines->n_ahead = left < 0 ? 0 : left < TILE_ROWS ? left : TILE_ROWS;
-    for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
-        const ptrdiff_t own = i < n ? i : n - 1;
-        lines->row[i] = x->data + (rows ? rows[own] : first + own) * x->row_stride;
+    lines->ahead = x->data + (lines->n_ahead ? ahead : 0) * stride;
+    lines->stride = stride;
+    if (rows) {
+        for (ptrdiff_t i = 0; i < n; i++) lines->row[i] = x->data + rows[i] * stride;
+    } else {
+        for (ptrdiff_t i = 0; i < n; i++) lines->row[i] = x->data + (first + i) * stride;
     }
-    for (ptrdiff_t i = 0; i < lines->n_ahead; i++) lines->row[TILE_ROWS + i] = x->data + (ahead + i) * x->row_stride;
+    for (ptrdiff_t i = n; i < TILE_ROWS; i++) lines->row[i] = lines->row[n - 1];
 }
 
-/* Floats that lie side by side in a row, a piece of FLOAT_COLUMNS columns at a time: what is read next is called into
-   the cache meanwhile. Returns how many columns are done: whole eights. */
+/* What is read next and called into the cache meanwhile, a share of it per column: memory that lies side by side, or
+   the bytes `from` .. `to` of rows. */
+struct call {
+    const char *at, *end;
+    const char *const *rows;
+    ptrdiff_t i, n, stride, from, to, share;
+};
+
+/* After columns .. `end` the next piece of these rows is read, or the first of those ahead. */
+static struct call plan_call(const struct lines *lines, ptrdiff_t end, ptrdiff_t m, ptrdiff_t columns) {
+    const ptrdiff_t size = (ptrdiff_t)sizeof(float), next = end < m / 8 * 8 ? end : 0;
+    const ptrdiff_t to = (m / 8 * 8 - next < FLOAT_COLUMNS ? m : next + FLOAT_COLUMNS) * size;
+    struct call call = {.stride = lines->stride, .from = next * size, .to = to, .n = lines->n_ahead};
+    if (next) {
+        call.rows = lines->row, call.n = TILE_ROWS;
+    } else if (lines->stride >= to && lines->stride < to + LINE_BYTES) {
+        call.at = lines->ahead, call.end = call.at + call.n * lines->stride;
+        call.share = (call.end - call.at + columns - 1) / columns;
+        return call;
+    }
+    call.at = lines->ahead;
+    call.share = (call.n + columns - 1) / columns;
+    return call;
+}
+
+static inline void call_share(struct call *call) {
+    if (call->end) {
+        const char *stop = call->end - call->at < call->share ? call->end : call->at + call->share;
+        for (; call->at < stop; call->at += LINE_BYTES) __builtin_prefetch(call->at);
+        return;
+    }
+    const ptrdiff_t last = call->n - call->i < call->share ? call->n : call->i + call->share;
+    for (; call->i < last; call->i++) {
+        const char *row = call->rows ? call->rows[call->i] : call->at + call->i * call->stride;
+        for (ptrdiff_t at = call->from; at < call->to; at += LINE_BYTES) __builtin_prefetch(row + at);
+    }
+}
+
+/* Floats that lie side by side in a row, a piece of FLOAT_COLUMNS columns at a time. Returns how many columns are done:
+   whole eights. */
 static ptrdiff_t code_lines(const struct coder *coder, const struct lines *lines, ptrdiff_t n, struct cell_tile *tile) {
-    const ptrdiff_t m = coder->m / 8 * 8, size = (ptrdiff_t)sizeof(float);
+    const ptrdiff_t m = coder->m / 8 * 8;
     for (ptrdiff_t first = 0; first < m; first += FLOAT_COLUMNS) {
-        const ptrdiff_t end = m - first < FLOAT_COLUMNS ? m : first + FLOAT_COLUMNS, next = end < m ? end : 0;
-        const char *const *ahead = lines->row + (next ? 0 : TILE_ROWS);
-        const ptrdiff_t n_ahead = next ? TILE_ROWS : lines->n_ahead;
-        const ptrdiff_t stop = m - next < FLOAT_COLUMNS ? coder->m * size : (next + FLOAT_COLUMNS) * size;
-        transpose_tile(lines->row, first * size, (end - first) / 8, tile->floats);
-        const ptrdiff_t per_column = (n_ahead + end - first - 1) / (end - first);
-        for (ptrdiff_t j = first, i = 0; j < end; j++) {
-            const ptrdiff_t last = n_ahead - i < per_column ? n_ahead : i + per_column;
-            for (; i < last; i++) {
-                for (ptrdiff_t at = next * size; at < stop; at += 64) __builtin_prefetch(ahead[i] + at);
-            }
+        const ptrdiff_t end = m - first < FLOAT_COLUMNS ? m : first + FLOAT_COLUMNS;
+        struct call call = plan_call(lines, end, coder->m, end - first);
+        transpose_tile(lines->row, first * (ptrdiff_t)sizeof(float), (end - first) / 8, tile->floats);
+        for (ptrdiff_t j = first; j < end; j++) {
+            call_share(&call);
             code_floats(coder, j, tile->floats + (j - first) * TILE_ROWS, n, tile);
         }
     }

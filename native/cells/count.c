@@ -72,17 +72,21 @@ struct batch {
     int64_t rows[2 * TILE_ROWS];
 };
 
-/* Rows first .. first + n join the batches of their groups. Where there are few groups, without a branch that depends
-   on the row, group after group. */
+/* The rows of a tile that belong to a group, a bit each. */
+CLONES static uint64_t find_rows(const int32_t *group, ptrdiff_t n, int32_t own) {
+    uint64_t bits = 0;
+    for (ptrdiff_t i = 0; i < n; i++) bits |= (uint64_t)(group[i] == own) << i;
+    return bits;
+}
+
+/* Rows first .. first + n join the batches of their groups. Where there are few groups, group after group. */
 static void gather(struct batch *batches, ptrdiff_t n_groups, const int32_t *group, ptrdiff_t first, ptrdiff_t n) {
     for (ptrdiff_t g = 0; n_groups <= FEW_GROUPS && g < n_groups; g++) {
-        struct batch *batch = batches + g;
-        ptrdiff_t at = batch->n;
-        for (ptrdiff_t i = 0; i < n; i++) {
-            batch->rows[at] = first + i;
-            at += group[i] == g;
+        int64_t *to = batches[g].rows + batches[g].n;
+        for (uint64_t bits = find_rows(group, n, (int32_t)g); bits; bits &= bits - 1) {
+            *to++ = first + __builtin_ctzll(bits);
         }
-        batch->n = at;
+        batches[g].n = to - batches[g].rows;
     }
     for (ptrdiff_t i = 0; n_groups > FEW_GROUPS && i < n; i++) {
         if (group[i] < 0) continue;
