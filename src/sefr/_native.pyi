@@ -265,6 +265,35 @@ def find_direction(
     of the p that are used, the oldest first, at most 64.
     """
 
+def step_tables(
+    begins: Buffer,
+    mean: Buffer | None,
+    scale: Buffer | None,
+    weights: Buffer,
+    before: Buffer | None,
+    tables: Buffer,
+    intercepts: Buffer,
+) -> None:
+    """Write tables of effects: sums of weights times ``scale`` from where a run of cells begins.
+
+    ``begins``: uint8 (c,), other than 0 where a run begins. ``mean``, ``scale``: float64 (c,), None for 0 and
+    1. ``weights``, ``tables``: float64 (k, c). ``intercepts``: float64 (k,), ``before`` (0 for None) less the
+    sum of weights times ``scale`` times ``mean``.
+    """
+
+def step_slopes(
+    begins: Buffer,
+    mean: Buffer | None,
+    scale: Buffer | None,
+    by_table: Buffer,
+    by_intercept: Buffer | None,
+    by_weight: Buffer,
+) -> None:
+    """Write derivatives by the weights from those by tables and intercepts: ``step_tables``, transposed.
+
+    ``by_table``, ``by_weight``: float64 (k, c). ``by_intercept``: float64 (k,), None for 0.
+    """
+
 def solve(
     sums: Buffer,
     counts: Buffer,

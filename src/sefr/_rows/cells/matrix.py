@@ -144,9 +144,10 @@ class Cells(Matrix):
         """Compare values; ``columns`` are cells, of whose features the values are compared."""
         if isinstance(columns, slice):
             return self.matrix.repeats(rows, columns)
-        features = np.unique(self.coder.column_of[columns])
-        features = features[features < self.coder.n_features]  # ferns follow from these
-        return self.matrix.repeats(rows, features)
+        features = {j for j in self.coder.column_of[columns].tolist() if j < self.coder.n_features}
+        return self.matrix.repeats(
+            rows, np.array(sorted(features), dtype=np.int64)
+        )  # ferns follow from these
 
     def bad_cell(
         self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False
