@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cells/lines.h"
+#include "cells/quantised.h"
 #include "cells/search.h"
 #include "cells/transpose.h"
 #include "common/threads.h"
@@ -11,6 +13,9 @@
 
 #define KERNEL "cells/coding_kernel.inc"
 #include "common/each_dtype.inc"
+
+/* Values of a tile with the number of an edge, and failures of late, from which on numbers of 16 bits do not pay. */
+enum { MOST_EQUAL = 8, MOST_FAILURES = 32, AHEAD_TILES = 4 };
 
 typedef void gather_function(const char *, ptrdiff_t, const int64_t *, ptrdiff_t, void *);
 static gather_function *const gather_of[N_DTYPES] = OF_EACH_DTYPE(gather);
@@ -46,6 +51,9 @@ static enum outcome prepare_feature(struct coder *coder, const struct edges *edg
     }
     plant(narrow, feature->levels, coder->trees + j * TREE_FLOATS);
     plant(near, feature->levels, coder->near_trees + j * TREE_FLOATS);
+#ifdef SEFR_AVX2
+    feature->quantised = has_avx2() && quantise_edges(near, feature->n_edges, coder->quantised + j);
+#endif
     return FINITE;
 }
 
@@ -121,7 +129,9 @@ enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, 
         coder->near = malloc(((size_t)n_edges + 1) * sizeof *coder->near);
         coder->trees = sefr_aligned(m * TREE_FLOATS, sizeof *coder->trees);
         coder->near_trees = sefr_aligned(m * TREE_FLOATS, sizeof *coder->near_trees);
-        if (!coder->wide || !coder->narrow || !coder->near || !coder->trees || !coder->near_trees) outcome = NO_MEMORY;
+        coder->quantised = sefr_aligned(m, sizeof *coder->quantised);
+        if (!coder->wide || !coder->narrow || !coder->near || !coder->trees || !coder->near_trees || !coder->quantised)
+            outcome = NO_MEMORY;
         if (outcome == FINITE) {
             memset(coder->trees, 0, (size_t)m * TREE_FLOATS * sizeof *coder->trees);
             memset(coder->near_trees, 0, (size_t)m * TREE_FLOATS * sizeof *coder->near_trees);
@@ -142,6 +152,7 @@ void sefr_free_coder(struct coder *coder) {
     free(coder->near);
     free(coder->trees);
     free(coder->near_trees);
+    free(coder->quantised);
     *coder = (struct coder){0};
 }
 
@@ -150,12 +161,14 @@ bool sefr_allocate_tile(struct cell_tile *tile, ptrdiff_t n_columns) {
     memset(tile->doubles, 0, sizeof tile->doubles);
     tile->floats = sefr_aligned(FLOAT_COLUMNS * TILE_ROWS, sizeof(float));
     if (tile->floats) memset(tile->floats, 0, FLOAT_COLUMNS * TILE_ROWS * sizeof(float));
-    return tile->cells && tile->floats;
+    tile->failures = calloc((size_t)n_columns + 1, 1);
+    return tile->cells && tile->floats && tile->failures;
 }
 
 void sefr_free_tile(struct cell_tile *tile) {
     free(tile->cells);
     free(tile->floats);
+    free(tile->failures);
 }
 
 /* Rows with a value that is not finite: its cell, or the row is bad. */
@@ -170,6 +183,50 @@ static void settle(const struct coder *coder, const struct feature *feature, ptr
     tile->bad[i] = 1;
     tile->any_bad = true;
 }
+
+#ifdef SEFR_AVX2
+/* Where float64 values are that float32 may not hold: side by side, or `offset` bytes from where rows begin. */
+struct exact {
+    const double *values;
+    const char *const *rows;
+    ptrdiff_t offset;
+};
+
+/* Values with the number of an edge, one after the other; false: they are many. */
+static bool settle_equal(const struct coder *coder, const struct feature *feature, const float *near,
+                         const struct exact *exact, uint64_t equal, uint8_t *cells) {
+    const double *edges = coder->wide + feature->place;
+    int n = 0;
+    for (; equal; equal &= equal - 1) {
+        const int i = __builtin_ctzll(equal);
+        double value = exact && exact->values ? exact->values[i] : (double)near[i];
+        if (exact && exact->rows) memcpy(&value, exact->rows[i] + exact->offset, sizeof value);
+        if (cells[i] < feature->n_edges) cells[i] = (uint8_t)(cells[i] + (value >= edges[cells[i]]));
+        n++;
+    }
+    return n <= MOST_EQUAL;
+}
+
+/* Whether the cells of a column are found by 16 bits of its values, rounded to float32 in `near`: the values
+   themselves, where they are float64, are looked at only where those bits equal an edge's. Not tried again in a column
+   where that is too often, as where many values equal edges, are missing, or lie far apart. */
+static inline bool code_quantised(const struct coder *coder, ptrdiff_t j, const float *near, const struct exact *exact,
+                                  struct cell_tile *tile) {
+    const struct feature *feature = &coder->features[j];
+    uint8_t *cells = tile->cells + j * TILE_ROWS, *failures = tile->failures + j;
+    uint64_t equal;
+    if (!feature->quantised || *failures > MOST_FAILURES) return false;
+    const int found = search_quantised(near, coder->quantised + j, cells, &equal);
+    if (found == ALL_FOUND) {
+        *failures -= *failures > 0;
+        return true;
+    }
+    if (found == ALL_OPEN || !settle_equal(coder, feature, near, exact, equal, cells)) {
+        *failures += 2;
+    }
+    return found == SOME_OPEN;
+}
+#endif
 
 /* Returns whether float32 holds all values. */
 CLONES static bool round_to_floats(const double *restrict values, float *restrict floats) {
@@ -187,6 +244,7 @@ static void code_floats(const struct coder *coder, ptrdiff_t j, const float *val
     uint8_t *cells = tile->cells + j * TILE_ROWS;
     int met;
 #ifdef SEFR_AVX2
+    if (code_quantised(coder, j, values, NULL, tile)) return;
     if (feature->levels <= TREE_LEVELS && has_avx2()) {
         met = search_tree(values, coder->trees + j * TREE_FLOATS, feature->levels, cells);
     } else
@@ -200,8 +258,8 @@ static void code_floats(const struct coder *coder, ptrdiff_t j, const float *val
 
 /* The nearest float32 of a value that is below an edge may equal the edge's, never lie above it: what is found among
    the rounded edges is right or too high. */
-static void code_doubles(const struct coder *coder, ptrdiff_t j, const double *values, ptrdiff_t n,
-                         struct cell_tile *tile) {
+static void search_doubles(const struct coder *coder, ptrdiff_t j, ptrdiff_t n, struct cell_tile *tile) {
+    const double *values = tile->doubles;
     const struct feature *feature = &coder->features[j];
     const double *edges = coder->wide + feature->place;
     const int32_t n_edges = feature->n_edges;
@@ -225,6 +283,14 @@ static void code_doubles(const struct coder *coder, ptrdiff_t j, const double *v
     }
     if (!(met & NOT_ALL_FINITE)) return;
     for (ptrdiff_t i = 0; i < n; i++) settle(coder, feature, i, values[i], tile, cells);
+}
+
+static void code_doubles(const struct coder *coder, ptrdiff_t j, ptrdiff_t n, struct cell_tile *tile) {
+#ifdef SEFR_AVX2
+    round_to_floats(tile->doubles, tile->floats);
+    if (code_quantised(coder, j, tile->floats, &(struct exact){.values = tile->doubles}, tile)) return;
+#endif
+    search_doubles(coder, j, n, tile);
 }
 
 /* What is coded already: checked and copied. */
@@ -255,46 +321,46 @@ CLONES static void code_fern(const struct comparison *comparisons, int32_t n, co
 }
 
 #ifdef SEFR_AVX2
-/* The rows of a tile, then those of the next. */
-struct lines {
-    const char *row[2 * TILE_ROWS];
-    ptrdiff_t n_ahead;
-};
-
-/* The last row stands for those that are not there. */
-static void find_lines(const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n, ptrdiff_t ahead,
-                       struct lines *lines) {
-    const ptrdiff_t left = x->n - ahead;
-    lines->n_ahead = left < 0 ? 0 : left < TILE_ROWS ? left : TILE_ROWS;
+/* The values of a column of lines one by one, where float32 does not settle its cells. */
+static void code_line_doubles(const struct coder *coder, ptrdiff_t j, const struct lines *lines, ptrdiff_t n,
+                              struct cell_tile *tile) {
     for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
-        const ptrdiff_t own = i < n ? i : n - 1;
-        lines->row[i] = x->data + (rows ? rows[own] : first + own) * x->row_stride;
+        memcpy(tile->doubles + i, lines->row[i] + j * lines->size, sizeof tile->doubles[i]);
     }
-    for (ptrdiff_t i = 0; i < lines->n_ahead; i++) lines->row[TILE_ROWS + i] = x->data + (ahead + i) * x->row_stride;
+    search_doubles(coder, j, n, tile);
 }
 
-/* Floats that lie side by side in a row, a piece of FLOAT_COLUMNS columns at a time: what is read next is called into
-   the cache meanwhile. Returns how many columns are done: whole eights. */
+/* Values that lie side by side in a row, float32 or float64, a piece of FLOAT_COLUMNS columns at a time. Returns how
+   many columns are done: whole eights. */
 static ptrdiff_t code_lines(const struct coder *coder, const struct lines *lines, ptrdiff_t n, struct cell_tile *tile) {
-    const ptrdiff_t m = coder->m / 8 * 8, size = (ptrdiff_t)sizeof(float);
+    const ptrdiff_t m = coder->m / 8 * 8;
+    const bool wide = lines->size == (ptrdiff_t)sizeof(double);
     for (ptrdiff_t first = 0; first < m; first += FLOAT_COLUMNS) {
-        const ptrdiff_t end = m - first < FLOAT_COLUMNS ? m : first + FLOAT_COLUMNS, next = end < m ? end : 0;
-        const char *const *ahead = lines->row + (next ? 0 : TILE_ROWS);
-        const ptrdiff_t n_ahead = next ? TILE_ROWS : lines->n_ahead;
-        const ptrdiff_t stop = m - next < FLOAT_COLUMNS ? coder->m * size : (next + FLOAT_COLUMNS) * size;
-        transpose_tile(lines->row, first * size, (end - first) / 8, tile->floats);
-        const ptrdiff_t per_column = (n_ahead + end - first - 1) / (end - first);
-        for (ptrdiff_t j = first, i = 0; j < end; j++) {
-            const ptrdiff_t last = n_ahead - i < per_column ? n_ahead : i + per_column;
-            for (; i < last; i++) {
-                for (ptrdiff_t at = next * size; at < stop; at += 64) __builtin_prefetch(ahead[i] + at);
+        const ptrdiff_t end = m - first < FLOAT_COLUMNS ? m : first + FLOAT_COLUMNS;
+        struct call call = plan_call(lines, end, coder->m, end - first);
+        transpose_tile(lines->row, first * lines->size, (end - first) / 8, wide, tile->floats);
+        for (ptrdiff_t j = first; j < end; j++) {
+            const float *near = tile->floats + (j - first) * TILE_ROWS;
+            call_share(&call);
+            if (!wide) {
+                code_floats(coder, j, near, n, tile);
+            } else if (!code_quantised(coder, j, near, &(struct exact){.rows = lines->row, .offset = j * lines->size},
+                                       tile)) {
+                code_line_doubles(coder, j, lines, n, tile);
             }
-            code_floats(coder, j, tile->floats + (j - first) * TILE_ROWS, n, tile);
         }
     }
     return m;
 }
 #endif
+
+/* Calls the rows of a column that are read AHEAD_TILES tiles later into the cache, where they lie side by side: many
+   columns are too many streams for the processor to follow by itself. */
+static void call_column(const struct column *column, ptrdiff_t first) {
+    const char *at = column->data + (first + AHEAD_TILES * TILE_ROWS) * column->stride;
+    if (column->stride > (ptrdiff_t)sizeof(double) || column->stride < 1) return;
+    for (ptrdiff_t i = 0; i < TILE_ROWS * column->stride; i += LINE_BYTES) __builtin_prefetch(at + i);
+}
 
 bool sefr_code_tile(const struct coder *coder, const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n,
                     struct cell_tile *tile) {
@@ -303,8 +369,9 @@ bool sefr_code_tile(const struct coder *coder, const struct table *x, const int6
     memset(tile->bad, 0, sizeof tile->bad);
     tile->any_bad = false;
 #ifdef SEFR_AVX2
-    if (!coder->coded && !x->columns && x->type == F32 && x->column_stride == (ptrdiff_t)sizeof(float) && n > 0 &&
-        has_avx2()) {
+    const bool in_lines = !x->columns && ((x->type == F32 && x->column_stride == (ptrdiff_t)sizeof(float)) ||
+                                          (x->type == F64 && x->column_stride == (ptrdiff_t)sizeof(double)));
+    if (!coder->coded && in_lines && n > 0 && has_avx2()) {
         struct lines lines;
         find_lines(x, rows, first, n, rows ? tile->ahead : first + n, &lines);
         j = code_lines(coder, &lines, n, tile);
@@ -312,6 +379,7 @@ bool sefr_code_tile(const struct coder *coder, const struct table *x, const int6
 #endif
     for (; j < coder->m; j++) {
         const struct column column = get_column(x, j);
+        if (!rows) call_column(&column, first);
         if (coder->coded) {
             ok &= copy_cells(coder, j, &column, rows, first, n, tile);
         } else if (is_narrow(column.type)) {
@@ -321,7 +389,7 @@ bool sefr_code_tile(const struct coder *coder, const struct table *x, const int6
         } else {
             gather_of[column.type](rows ? column.data : column.data + first * column.stride, column.stride, rows, n,
                                    tile->doubles);
-            code_doubles(coder, j, tile->doubles, n, tile);
+            code_doubles(coder, j, n, tile);
         }
     }
     for (; j < coder->n_columns; j++) {

@@ -34,7 +34,14 @@ struct feature {
     ptrdiff_t place;  /* of its edges in wide and narrow */
     int32_t first, n; /* its first cell among those of all features, and how many it has */
     int32_t levels, n_edges;
-    bool narrow; /* float32 holds its edges */
+    bool narrow;    /* float32 holds its edges */
+    bool quantised; /* 16 bits tell its edges apart */
+};
+
+/* The edges of a feature in 16 bits, as search_quantised meets them: see quantised.h. */
+struct quantised {
+    __attribute__((aligned(16))) int8_t level[6][16], upper[2][16], lower[2][16];
+    float scale, shift;
 };
 
 /* A private copy, checked: the caller's memory may change while it is used. */
@@ -50,6 +57,7 @@ struct coder {
     float *near;   /* the nearest float32: where a search among float64 begins */
     float *trees;  /* per feature TREE_FLOATS: the edges level by level, where there are at most TREE_LEVELS */
     float *near_trees;
+    struct quantised *quantised; /* per feature */
 };
 
 /* BAD_STARTS: starts do not rise from 0 to n_values, or a feature has more than MOST_CELLS cells. BAD_EDGE: edges do
@@ -65,6 +73,7 @@ struct cell_tile {
     ptrdiff_t ahead; /* the row from which on rows are read next, and called into the cache; only with a list of rows */
     float *floats;   /* FLOAT_COLUMNS x TILE_ROWS */
     double doubles[TILE_ROWS];
+    uint8_t *failures; /* per column: how often 16 bits were too few of late */
 };
 
 bool sefr_allocate_tile(struct cell_tile *tile, ptrdiff_t n_columns);

@@ -7,7 +7,7 @@
 /* Rows that follow one another count in lines of their own, so that none waits for the count before. */
 static void tally_rows(const struct batch_column *column, uint32_t *counts) {
     uint16_t lines[4][MOST_CELLS];
-    for (int line = 0; line < 4; line++) memset(lines[line], 0, (size_t)column->n_cells * sizeof lines[line][0]);
+    memset(lines, 0, sizeof lines);
     for (ptrdiff_t first = 0; first < column->n_rows; first += TILE_ROWS) {
         const uint8_t *cells = column->cells + first / TILE_ROWS * column->pitch;
         const ptrdiff_t left = column->n_rows - first, n = left < TILE_ROWS ? left : TILE_ROWS;
@@ -23,72 +23,93 @@ static void tally_rows(const struct batch_column *column, uint32_t *counts) {
 }
 
 #ifdef SEFR_AVX2
-/* The sums of four lines of bytes, in 16 bits each. */
-AVX2_INLINE __m128i sum_lines(__m256i a, __m256i b, __m256i c, __m256i d) {
-    const __m256i zero = _mm256_setzero_si256();
-    const __m256i first = _mm256_sad_epu8(a, zero), second = _mm256_slli_epi64(_mm256_sad_epu8(b, zero), 16);
-    const __m256i third = _mm256_slli_epi64(_mm256_sad_epu8(c, zero), 32);
-    const __m256i fourth = _mm256_slli_epi64(_mm256_sad_epu8(d, zero), 48);
-    const __m256i all = _mm256_or_si256(_mm256_or_si256(first, second), _mm256_or_si256(third, fourth));
-    const __m128i half = _mm_add_epi16(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
-    return _mm_add_epi16(half, _mm_unpackhi_epi64(half, half));
+/* The sums of four lines of bytes, two parts of each: in four int32 of either half. */
+AVX2_INLINE __m256i sum_lines(__m256i a, __m256i b, __m256i c, __m256i d) {
+    const __m256i zero = _mm256_setzero_si256(), ones = _mm256_set1_epi16(1);
+    const __m256i ab = _mm256_packs_epi32(_mm256_sad_epu8(a, zero), _mm256_sad_epu8(b, zero));
+    const __m256i cd = _mm256_packs_epi32(_mm256_sad_epu8(c, zero), _mm256_sad_epu8(d, zero));
+    return _mm256_madd_epi16(_mm256_packs_epi32(ab, cd), ones);
 }
 
-/* What eight cells counted, of `left` cells that are left. */
-AVX2_INLINE void add_eight(__m128i found, int32_t left, uint32_t *counts) {
+/* What eight cells counted, four in `first` and four in `second`, of `left` cells that are left. */
+AVX2_INLINE void add_eight(__m256i first, __m256i second, int32_t left, uint32_t *counts) {
+    const __m256i found = _mm256_add_epi32(_mm256_permute2x128_si256(first, second, 0x20),
+                                           _mm256_permute2x128_si256(first, second, 0x31));
     if (left >= 8) {
         __m256i *to = (__m256i *)(void *)counts;
-        _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), _mm256_cvtepu16_epi32(found)));
+        _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), found));
         return;
     }
-    uint16_t each[8];
-    _mm_storeu_si128((__m128i *)(void *)each, found);
+    uint32_t each[8];
+    _mm256_storeu_si256((__m256i *)(void *)each, found);
     for (int32_t i = 0; i < left; i++) counts[i] += each[i];
 }
 
-/* Whole tiles: of 32 rows at a time each looks up what it adds to a lane's counts: two cells of four bits each, which
-   hold BATCH_ROWS / 32 rows. */
-AVX2 static void tally_tiles(const struct batch_column *column, uint32_t *counts) {
-    const __m256i above = _mm256_set1_epi8(0x70), eight = _mm256_set1_epi8(8), four_bits = _mm256_set1_epi8(15);
+/* Whole tiles, the sixteen cells from `cell` on: 32 rows at a time look up what each adds to a lane's counts, four
+   cells of two bits each, which hold three such lines of rows; then two cells of four bits each, which hold BATCH_ROWS
+   / 32. `between`: there are cells below and above the sixteen. */
+AVX2_INLINE void tally_sixteen(const struct batch_column *column, const int32_t cell, const bool between,
+                               uint32_t *counts) {
+    const __m256i two_bits = _mm256_set1_epi8(0x33), four_bits = _mm256_set1_epi8(15), above = _mm256_set1_epi8(0x70);
+    const __m256i base = _mm256_set1_epi8((char)-cell);
     const ptrdiff_t pitch = column->pitch;
-    const uint8_t *end = column->cells + column->n_rows / TILE_ROWS * pitch;
-/* cells `at` and `at` + 1 of sixteen */
-#define TABLE(at) _mm256_setr_epi64x((int64_t)0x1001 << 8 * (at), 0, (int64_t)0x1001 << 8 * (at), 0)
-    const __m256i t0 = TABLE(0), t1 = TABLE(2), t2 = TABLE(4), t3 = TABLE(6);
+    const uint8_t *cells = column->cells, *end = cells + column->n_rows / TILE_ROWS * pitch;
+/* cells `at` to `at` + 3 */
+#define ONLY(at, own) ((at) == (own) ? 0x40100401 : 0)
+#define TABLE(at) _mm256_broadcastsi128_si256(_mm_set_epi32(ONLY(at, 12), ONLY(at, 8), ONLY(at, 4), ONLY(at, 0)))
+    const __m256i t0 = TABLE(0), t1 = TABLE(4), t2 = TABLE(8), t3 = TABLE(12);
 #undef TABLE
-    for (int32_t cell = 0; cell < column->n_cells; cell += 16) {
-        const __m256i base = _mm256_set1_epi8((char)cell);
-        __m256i n0 = _mm256_setzero_si256(), n1 = n0, n2 = n0, n3 = n0, n4 = n0, n5 = n0, n6 = n0, n7 = n0;
-        for (const uint8_t *cells = column->cells; cells != end; cells += pitch) {
-/* bit 7, which looks up 0, where a cell is not among the sixteen; the upper eight are looked up as the lower */
-#define LOOK_UP(at)                                                                           \
-    {                                                                                         \
-        const __m256i own = _mm256_load_si256((const __m256i *)(const void *)(cells + (at))); \
-        const __m256i x = _mm256_adds_epu8(_mm256_sub_epi8(own, base), above);                \
-        const __m256i y = _mm256_xor_si256(x, eight);                                         \
-        n0 = _mm256_add_epi8(n0, _mm256_shuffle_epi8(t0, x));                                 \
-        n1 = _mm256_add_epi8(n1, _mm256_shuffle_epi8(t1, x));                                 \
-        n2 = _mm256_add_epi8(n2, _mm256_shuffle_epi8(t2, x));                                 \
-        n3 = _mm256_add_epi8(n3, _mm256_shuffle_epi8(t3, x));                                 \
-        n4 = _mm256_add_epi8(n4, _mm256_shuffle_epi8(t0, y));                                 \
-        n5 = _mm256_add_epi8(n5, _mm256_shuffle_epi8(t1, y));                                 \
-        n6 = _mm256_add_epi8(n6, _mm256_shuffle_epi8(t2, y));                                 \
-        n7 = _mm256_add_epi8(n7, _mm256_shuffle_epi8(t3, y));                                 \
+#undef ONLY
+    __m256i even0 = _mm256_setzero_si256(), even1 = even0, even2 = even0, even3 = even0;
+    __m256i odd0 = even0, odd1 = even0, odd2 = even0, odd3 = even0;
+/* where a row looks: bit 7, which looks up 0, where its cell is not among the sixteen */
+#define PLACE(name, at)                                                    \
+    __m256i name = _mm256_load_si256((const __m256i *)(const void *)(at)); \
+    if (cell > 0) name = _mm256_add_epi8(name, base);                      \
+    if (cell == 0 || between) name = _mm256_adds_epu8(name, above);
+#define LOOK_UP(k, at) _mm256_shuffle_epi8(t##k, at)
+#define ADD(k, sum)                                                                                \
+    {                                                                                              \
+        const __m256i found = (sum);                                                               \
+        even##k = _mm256_add_epi8(even##k, _mm256_and_si256(found, two_bits));                     \
+        odd##k = _mm256_add_epi8(odd##k, _mm256_and_si256(_mm256_srli_epi16(found, 2), two_bits)); \
     }
-            LOOK_UP(0)
-            LOOK_UP(32)
+#define TWO(k) _mm256_add_epi8(LOOK_UP(k, a), LOOK_UP(k, b))
+#define THREE(k) _mm256_add_epi8(TWO(k), LOOK_UP(k, c))
+#define ADD_THREE(first, second, third)                                                                      \
+    {                                                                                                        \
+        PLACE(a, first)                                                                                      \
+        PLACE(b, second) PLACE(c, third) ADD(0, THREE(0)) ADD(1, THREE(1)) ADD(2, THREE(2)) ADD(3, THREE(3)) \
+    }
+    for (; end - cells >= 3 * pitch; cells += 3 * pitch) {
+        ADD_THREE(cells, cells + 32, cells + pitch)
+        ADD_THREE(cells + pitch + 32, cells + 2 * pitch, cells + 2 * pitch + 32)
+    }
+    for (; cells != end; cells += pitch) {
+        PLACE(a, cells) PLACE(b, cells + 32) ADD(0, TWO(0)) ADD(1, TWO(1)) ADD(2, TWO(2)) ADD(3, TWO(3))
+    }
+#undef ADD_THREE
+#undef THREE
+#undef TWO
+#undef ADD
 #undef LOOK_UP
-        }
+#undef PLACE
 #define LOW(n) _mm256_and_si256(n, four_bits)
 #define HIGH(n) _mm256_and_si256(_mm256_srli_epi16(n, 4), four_bits)
-#define FOUR(a, b) sum_lines(LOW(a), HIGH(a), LOW(b), HIGH(b))
-        const int32_t left = column->n_cells - cell;
-        add_eight(_mm_unpacklo_epi64(FOUR(n0, n1), FOUR(n2, n3)), left, counts + cell);
-        if (left > 8) add_eight(_mm_unpacklo_epi64(FOUR(n4, n5), FOUR(n6, n7)), left - 8, counts + cell + 8);
+#define FOUR(k) sum_lines(LOW(even##k), LOW(odd##k), HIGH(even##k), HIGH(odd##k))
+    const int32_t left = column->n_cells - cell;
+    add_eight(FOUR(0), FOUR(1), left, counts + cell);
+    if (left > 8) add_eight(FOUR(2), FOUR(3), left - 8, counts + cell + 8);
 #undef FOUR
 #undef LOW
 #undef HIGH
-    }
+}
+
+AVX2 static void tally_tiles(const struct batch_column *column, uint32_t *counts) {
+    const int32_t last = (column->n_cells - 1) / 16 * 16;
+    tally_sixteen(column, 0, false, counts);
+    for (int32_t cell = 16; cell < last; cell += 16) tally_sixteen(column, cell, true, counts);
+    if (last > 0) tally_sixteen(column, last, false, counts);
 }
 #endif
 

@@ -119,7 +119,9 @@ def held_out_scores(rows: Labelled, model: Solution) -> HeldOut:
     same = rows.classes is summary.classes
     coded = CodedRows(rows.matrix, rows.codes, rows.weights) if same else rows.over(summary.classes)
     some, weights, evidence = _sample(coded, total, most, summary.counts)
-    if step > 1:
+    if summary.coder is not None:  # cells are 0 and 1: weights go with them as they are
+        scores = matrix.scores(model.planes.weights, model.planes.bias, some)
+    elif step > 1:
         scores = _scores_by_some_features(matrix, some, step, model)
     else:
         scores = model.planes.raw_scores(matrix, rows=some)

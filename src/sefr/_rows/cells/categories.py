@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._system.types import Foreign, Rows
+from ..pandas_frame import is_categorical_array, is_pandas_frame, stored_columns
 
 # A cell per category, one for all others and one for missing values have numbers below 256.
 MOST_CATEGORIES = 254
@@ -38,13 +39,15 @@ def categories_of(X: Rows) -> dict[int, Categories]:
     Those that a pandas or Polars type declares, else those that occur, sorted. Of more than
     ``MOST_CATEGORIES`` the most frequent are kept; the others share the cell of unknown values.
     """
-    if nw.dependencies.is_pandas_dataframe(X):
+    if type(X) is np.ndarray:  # asking what X might be takes 30 us
+        return {}
+    if is_pandas_frame(X):
         return {
-            j: Categories(dtype.categories)
-            if len(dtype.categories) <= MOST_CATEGORIES
+            j: Categories(column.dtype.categories.tolist())
+            if len(column.dtype.categories) <= MOST_CATEGORIES
             else _categories(nw.from_native(X.iloc[:, j], series_only=True))
-            for j, dtype in enumerate(X.dtypes)
-            if dtype.name == "category"
+            for j, column in enumerate(stored_columns(X))
+            if is_categorical_array(column)
         }
     if not nw.dependencies.is_into_dataframe(X):
         return {}
@@ -79,11 +82,6 @@ def category_codes(series: Foreign, categories: Categories) -> NDArray[np.float6
     """Return the number of each value among the categories, their count for an unknown one, NaN for none."""
     place: dict[Foreign, float] = {value: float(code) for code, value in enumerate(categories)}
     unknown = float(len(categories))
-    native = series.to_native() if isinstance(series, nw.Series) else series
-    if nw.dependencies.is_pandas_series(native) and native.dtype.name == "category":  # numbers already
-        known = [place.get(value, unknown) for value in native.cat.categories]
-        return np.asarray(np.array([*known, np.nan])[native.cat.codes.to_numpy()])
-    series = nw.from_native(native, series_only=True)
     return np.array(
         [
             np.nan if value is None or value != value else place.get(value, unknown)
