@@ -130,7 +130,7 @@ def classifying(X, y, paper):
                     "records": records,
                     "features": features,
                     "how": way,
-                    "cycles a record": round(each),
+                    "cycles per record": round(each),
                     "ms": round(milliseconds, 3),
                     "authors' loop ms": round(AUTHORS_CYCLES * features * records / 16e3, 1),
                     "paper ms (not inference)": paper[5, records, features],
@@ -150,7 +150,7 @@ def write_csv(path, train, test):
         writer.writeheader()
         for phase, rows in (("train", train), ("test", test)):
             for row in rows:
-                cycles = row["cycles"] if phase == "train" else row["cycles a record"] * row["records"]
+                cycles = row["cycles"] if phase == "train" else row["cycles per record"] * row["records"]
                 same = {name: row[name] for name in ("how", "records", "features", "flash", "sram")}
                 writer.writerow(
                     {

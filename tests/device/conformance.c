@@ -11,29 +11,8 @@ KIND(other, FEATURES, CLASSES)
 enum { COLUMNS = SEFR_COLUMNS(FEATURES) };
 enum { PLACE = 24 + 4 * CLASSES + CLASSES * COLUMNS * (SEFR_SUM_BITS / 8) + 2 * FEATURES };
 enum { WEIGHTS = CLASSES * (FEATURES * (SEFR_WEIGHT_BITS / 8) + 8) };
-static uint8_t memory[2 * (PLACE + WEIGHTS)];
-static uint32_t power; /* writes left before the power fails */
-
-static int read_memory(void *context, uint32_t address, uint8_t *bytes, uint32_t n) {
-    (void)context;
-    for (; n; n--) *bytes++ = memory[address++];
-    return 0;
-}
-
-static int program_memory(void *context, uint32_t address, const uint8_t *bytes, uint32_t n) {
-    (void)context;
-    for (; n && power; n--, power--) memory[address++] = *bytes++; /* the board is off: nobody notices */
-    return 0;
-}
-
-static sefr_storage storage = {read_memory, program_memory, 0, 0, 0, sizeof memory, 1, 1, 0};
-
-static uint32_t get_word(void) {
-    uint32_t word = 0;
-    uint8_t i;
-    for (i = 0; i < 4; i++) word |= (uint32_t)board_get() << (8 * i);
-    return word;
-}
+enum { STORAGE_BYTES = 2 * (PLACE + WEIGHTS) };
+#include "ram_storage.h"
 
 static void put_score(sefr_score score) {
     uint8_t i;
@@ -41,22 +20,9 @@ static void put_score(sefr_score score) {
     for (i = 0; i < 8; i++, value >>= 8) board_put((uint8_t)value);
 }
 
-static const uint8_t *get_record(void) {
-    static uint8_t record[FEATURES];
-    sefr_index j;
-    for (j = 0; j < FEATURES; j++) record[j] = board_get();
-    return record;
-}
-
 static uint8_t next_value(void *context) {
     (void)context;
     return board_get();
-}
-
-static int send_byte(void *context, uint8_t value) {
-    (void)context;
-    board_put(value);
-    return 0;
 }
 
 /* Puts a class where it would be after many records; never where no records could bring it, so that any bytes may be

@@ -3,25 +3,14 @@
 #include "sefr_drift.h"
 #include "sefr_normal.h"
 
+enum { STORAGE_BYTES = 3 * SEFR_NORMAL_STATE_BYTES(FEATURES) + 5 }; /* three states */
+#include "ram_storage.h"
+
 SEFR_NORMAL(normal, FEATURES)
 static sefr_drift drift = SEFR_DRIFT(1, 1);
 
-static uint32_t get_word(void) {
-    uint32_t word = 0;
-    uint8_t i;
-    for (i = 0; i < 4; i++) word |= (uint32_t)board_get() << (8 * i);
-    return word;
-}
-
 static void put(uint64_t value, uint8_t bytes) {
     for (; bytes; bytes--, value >>= 8) board_put((uint8_t)value);
-}
-
-static const uint8_t *get_record(void) {
-    static uint8_t record[FEATURES];
-    sefr_index j;
-    for (j = 0; j < FEATURES; j++) record[j] = board_get();
-    return record;
 }
 
 static void dump(void) {
@@ -38,29 +27,6 @@ static void lead(void) {
     uint8_t rows = (uint8_t)(board_get() % 4 + 1), i;
     for (i = 0; i < rows; i++) scores[i] = (sefr_score)(int32_t)get_word() * (sefr_score)(SEFR_WEIGHT_BITS == 16 ? 1L << 20 : 1);
     put(sefr_lead(scores, rows), 4);
-}
-
-/* A memory of three states, as EEPROM is. */
-static uint8_t memory[3 * SEFR_NORMAL_STATE_BYTES(FEATURES) + 5];
-
-static int read_memory(void *context, uint32_t address, uint8_t *bytes, uint32_t n) {
-    (void)context;
-    for (; n; n--) *bytes++ = memory[address++];
-    return 0;
-}
-
-static int program_memory(void *context, uint32_t address, const uint8_t *bytes, uint32_t n) {
-    (void)context;
-    for (; n; n--) memory[address++] = *bytes++;
-    return 0;
-}
-
-static const sefr_storage storage = {read_memory, program_memory, 0, 0, 0, sizeof memory, 1, 1, 0};
-
-static int send_byte(void *context, uint8_t value) {
-    (void)context;
-    board_put(value);
-    return 0;
 }
 
 static uint8_t run(uint8_t command) {

@@ -306,5 +306,5 @@ def test_a_damaged_state_of_cells_is_refused(rng):
             read_state(state[:at])
     lied = CellReference(2, 2, 8)
     lied.n, lied.s[0][3] = [1, 1], 2
-    with pytest.raises(StateError, match="a sum exceeds 1 a record"):
+    with pytest.raises(StateError, match="a sum exceeds 1 per record"):
         read_state(lied.state())

@@ -26,7 +26,7 @@ class Simulation:
 
     Attributes
     ----------
-    predictions : labels, one a row.
+    predictions : labels, one per row.
     counter : "cycles" (exact, AVR) or "instructions" (QEMU).
     per_record : the mean count for classifying one record, reading it not included.
     seconds : that time, from the clock of the board; None where only instructions are known.
@@ -55,7 +55,7 @@ class Simulation:
     sram: int
 
     def __str__(self) -> str:
-        text = f"{self.board}: {self.per_record:.0f} {self.counter} a record"
+        text = f"{self.board}: {self.per_record:.0f} {self.counter} per record"
         if self.seconds is not None:
             text += f", {self.seconds * 1e6:.0f} us"
         if self.joules is not None:

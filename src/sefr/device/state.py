@@ -343,5 +343,5 @@ def _parse(data: bytes, at: int) -> State | StateError:
     ranges = np.frombuffer(data, np.uint8, sizes[2], at + sizes[0] + sizes[1]).reshape(-1, m)
     state = State(counts, sums.astype(np.float64), ranges if has_ranges else None, sequence, number, bins)
     if (state.sums > state.most * counts[:, None]).any():
-        return StateError(f"the state is damaged: a sum exceeds {state.most} a record")
+        return StateError(f"the state is damaged: a sum exceeds {state.most} per record")
     return state

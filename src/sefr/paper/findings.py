@@ -236,7 +236,7 @@ def _table5() -> Finding:
         f"The published {milliseconds} ms for {records} records of {features} features are {cycles:.1f} "
         f"cycles per multiply-add at 16 MHz, while reading one byte of flash takes {_FLASH_READ_CYCLES}. The "
         "published loop compares scores that training had computed already. In a cycle-accurate simulator "
-        f"the authors' inference takes {_AUTHORS_INFERENCE_MS} ms a record, "
+        f"the authors' inference takes {_AUTHORS_INFERENCE_MS} ms per record, "
         f"{_AUTHORS_INFERENCE_MS * records:.0f} ms for {records}. Table 4, training, does reproduce there "
         "(195.0 ms against 195)."
     )

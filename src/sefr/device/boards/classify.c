@@ -1,4 +1,4 @@
-/* Classifies the records of the input with an exported header: a count, then raw values, little endian; one byte a
+/* Classifies the records of the input with an exported header: a count, then raw values, little endian; one byte per
  * record comes out. The first MEASURED records are between two marks each, after a pair with nothing between. */
 #include "board.h"
 
