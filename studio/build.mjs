@@ -23,7 +23,8 @@ function wasm() {
   const file = join(scratch, "kernel.wasm");
   const quick = [
     "summarise/columns", "score/scores", "cells/coding", "cells/count", "cells/tally", "cells/lookup",
-    "refine/gradient", "refine/gradient_cells", "refine/pairs", "refine/loss", "refine/product", "refine/tile",
+    "refine/gradient", "refine/gradient_cells", "refine/pairs", "refine/shelf", "refine/wide_cells", "refine/loss",
+    "refine/product", "refine/tile",
   ];
   // what the page seldom calls is compiled for size
   const small = ["summarise/summarise", "summarise/rows", "summarise/wide_rows", "solve/solve", "cells/edges", "refine/long_rows"];

@@ -103,6 +103,7 @@ PyObject *sefr_py_grow_ferns(FASTCALL);
 PyObject *sefr_py_code_cells(FASTCALL);
 PyObject *sefr_py_count_cells(FASTCALL);
 PyObject *sefr_py_cell_scores(FASTCALL);
+PyObject *sefr_py_shelve_cells(FASTCALL);
 PyObject *sefr_py_gradient_cells(FASTCALL);
 PyObject *sefr_py_minimise_mixture(FASTCALL);
 PyObject *sefr_py_find_direction(FASTCALL);

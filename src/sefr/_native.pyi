@@ -220,22 +220,23 @@ def cell_scores(
     ``rows`` and ``out`` as in ``scores``.
     """
 
+def shelve_cells(cells: Buffer, starts: Buffer, missing: bool, n_scores: int) -> object:
+    """Return a copy of cells, uint8 (n, m), which ``code_cells`` writes, as ``gradient_cells`` reads them."""
+
 def gradient_cells(
-    cells: Buffer,
-    starts: Buffer,
-    missing: bool,
+    shelf: object,
     codes: Buffer,
     weights: Buffer | None,
     class_weights: Buffer,
-    table: Buffer,
+    coef: Buffer,
     intercept: Buffer,
-    table_gradient: Buffer,
+    coef_gradient: Buffer,
     intercept_gradient: Buffer,
     n_threads: int,
 ) -> float:
     """Return the loss of a table of cells, and write its derivatives: see ``gradient``.
 
-    ``cells``: uint8 (n, m), what ``code_cells`` writes. ``table`` and ``table_gradient``: float64 (R, C).
+    ``shelf``: what ``shelve_cells`` returned. ``coef`` and ``coef_gradient``: float64 (R, C), per cell.
     """
 
 def minimise_mixture(
