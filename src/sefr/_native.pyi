@@ -294,6 +294,13 @@ def step_slopes(
     ``by_table``, ``by_weight``: float64 (k, c). ``by_intercept``: float64 (k,), None for 0.
     """
 
+def shared_steps(gone: Buffer, places: Buffer, worth: Buffer, shared: Buffer) -> None:
+    """Write what pairs of rows have in common, added up over columns.
+
+    ``gone``: float64 (m, n), of which the lower counts. ``places``, ``worth``: float64 (k, n), of which the
+    worth counts where places are equal. ``shared``: float64 (n, n).
+    """
+
 def solve(
     sums: Buffer,
     counts: Buffer,
