@@ -28,6 +28,11 @@ from .standardise import ClassMeans
 STEP_POWER = 0.5
 # Weights of cells of ferns are in units of this part of those of bins: the penalty prefers bins.
 FERN_UNIT = 0.5
+# Where there are ferns, scores are expected to have this part of the variance: the labels chose the ferns.
+FERN_VARIANCE = 0.5
+# And rows have this length, instead of 1: weights then move further beside the intercepts, and the minimum is
+# nearer. As if left out, a row moves its score by the square of it as much: it had a say in the ferns too.
+FERN_LENGTH = 2.0
 # Values of the rows whose products tell how many directions the rows share.
 GRAM_CELLS = 1 << 22
 AS_THEY_ARE = Standardisation(np.zeros(0), np.ones(0))
@@ -112,6 +117,11 @@ class StepSpace:
         weights = np.divide(steps, self.scale, out=np.zeros_like(steps), where=self.scale > 0)
         bias = planes.bias + first.sum(axis=1) + (weights * self.scale) @ self.mean
         return np.concatenate([weights.ravel(), bias])
+
+    @property
+    def weight_variance(self) -> float:
+        """The variance that a weight is expected to have, in units of ``PRIOR_VARIANCE``."""
+        return 1.0 if self.coder.ferns is None else FERN_VARIANCE / FERN_LENGTH**2
 
     @property
     def standard(self) -> Standardisation:
@@ -215,6 +225,8 @@ def step_space(classes: ClassMeans, coder: Coder, sampled: CodedRows) -> tuple[S
     if coder.ferns is not None:
         scale[coder.offsets[coder.n_features] :] *= FERN_UNIT
     unit = 1 / np.sqrt(max(float(scale**2 @ variance), 1e-12)) if live.any() else 1.0
+    if coder.ferns is not None:
+        unit *= FERN_LENGTH
     of_class = (steps.reached(np.nan_to_num(classes.means)) - mean) * scale
     space = StepSpace(coder, steps, shares, mean, scale * unit, float(unit), of_class)
     if isinstance(sampled.matrix, Cells):
