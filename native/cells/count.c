@@ -261,7 +261,9 @@ static void combine(const struct count_plan *plan, const struct totals *out) {
 
 /* Whether the values of a column lie closer to each other than those of a row. */
 static bool columns_lie_apart(const struct table *x) {
-    return x->columns || labs((long)x->row_stride) < labs((long)x->column_stride);
+    const ptrdiff_t row = x->row_stride < 0 ? -x->row_stride : x->row_stride;
+    const ptrdiff_t column = x->column_stride < 0 ? -x->column_stride : x->column_stride;
+    return x->columns || row < column;
 }
 
 enum outcome sefr_count_cells(const struct table *x, const struct coder *coder, const struct grouping *by,
