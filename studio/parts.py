@@ -29,7 +29,7 @@ from sefr.device.windows import FEATURES, windows
 
 ROOT = Path(__file__).parents[1]
 # The page writes no code with literals, and none of models with bins.
-UNUSED = {"generated.h.j2", "cells.j2", "table.h.j2", "table_sketch.h.j2"}
+UNUSED = {"generated.h.j2", "cells.j2", "entries.j2", "ferns.j2", "table.h.j2", "table_sketch.h.j2"}
 COMPARISONS = {"eq": "===", "ne": "!==", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<="}
 FILTERS = {"length": "{}.length", "abs": "Math.abs({})"}
 

@@ -108,7 +108,7 @@ def cells():
 def tables():
     from test_tables import TARGETS, table_cycles
 
-    for kind in ("uint8", "int16", "float"):
+    for kind in ("uint8", "int16", "float", "float near 1000"):
         for target in TARGETS:
             result = table_cycles(kind, target)
             yield f"table {kind}, {target}", result.per_record

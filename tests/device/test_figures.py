@@ -55,6 +55,9 @@ def test_the_aims_are_reached(documents):
     for target in ("c", "arduino", "generated"):
         assert f[f"table uint8, {target}"] <= 2_500
         assert f[f"table int16, {target}"] <= 2_500
+        assert f[f"table float, {target}"] <= 2_500
+    assert f["interactions int16, uno"] <= 7_500
+    assert f["interactions float, uno"] <= 7_500
     assert f["m4 learn"] <= 36_000
     assert f["m4 classify"] <= 300
     assert f["m0 learn"] <= 64_000

@@ -108,15 +108,15 @@ def expected_scores(q, records):
     return result
 
 
-def run_scores(clf, records, board, target, folder, weights):
-    export(clf, target, folder, name="m", input=KINDS[records.dtype.kind], weights=weights)
+def run_scores(clf, records, board, target, folder, weights, *, kind):
+    """The board's scores of records of the type that it reads."""
+    export(clf, target, folder, name="m", input=kind, weights=weights)
     (folder / "program.c").write_text(SCORES)
     image = BOARDS[board].build([folder / "program.c"], folder, includes=[folder])
     run = BOARDS[board].run(image, np.uint32(len(records)).tobytes() + records.tobytes())
     return np.frombuffer(run.output, "<i4").reshape(len(records), -1)
 
 
-KINDS = {"f": "float", "i": "int32"}
 CASES = [
     ("float", 2, False, "int8", False),
     ("float", 2, True, "int8", False),
@@ -141,7 +141,7 @@ def test_scores_beside_every_threshold(kind, classes, missing, weights, mixed, b
     if classes == 2 and not mixed:
         assert min(map(len, q.thresholds)) > 7
     records = records_near(q.thresholds, kind, rng).astype("<f4" if kind == "float" else "<i4")
-    found = run_scores(clf, records, board, target, tmp_path, weights)
+    found = run_scores(clf, records, board, target, tmp_path, weights, kind=kind)
     assert found.tolist() == expected_scores(q, records).tolist()
 
 
@@ -159,6 +159,6 @@ def test_scores_with_interactions_are_the_twin_s(board, target, tmp_path, rng):
         columns.append(np.resize(np.concatenate([own, near, special]), 60))
     records = np.stack(columns, axis=1)
     records[-len(NOT_NUMBERS) :, 0] = floats(NOT_NUMBERS)
-    found = run_scores(clf, records.astype("<f4"), board, target, tmp_path, "int8")
+    found = run_scores(clf, records.astype("<f4"), board, target, tmp_path, "int8", kind="float")
     told = np.where(np.isnan(records), np.float32(np.nan), records)  # numpy warns of signalling ones
     assert (found == q.scores(told)).all()

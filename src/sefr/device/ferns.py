@@ -91,6 +91,14 @@ def _question(coder: Coder, thresholds: Floats, pair: Comparison, kind: str) -> 
     return Question(feature, max(low, lowest), _below(thresholds[bound], kind), missing)
 
 
+def needed_thresholds(ferns: tuple[QuantisedFern, ...], feature: int, kind: str) -> Floats:
+    """Return the values of a feature from which on an answer of a fern changes."""
+    own = [question for fern in ferns for question in fern.questions if question.feature == feature]
+    low = [question.low for question in own]
+    above = [_above(question.high, kind) for question in own if question.high is not None]
+    return np.array([*low, *above], np.float64)
+
+
 def limits(kind: str) -> tuple[float, float]:
     """Return the lowest and the highest value of a board's type."""
     if kind == "float":
@@ -116,3 +124,9 @@ def _below(threshold: float, kind: str) -> float:
     if kind != "float":
         return threshold - 1
     return float(np.nextafter(np.float32(threshold), np.float32(-np.inf)))
+
+
+def _above(value: float, kind: str) -> float:
+    if kind != "float":
+        return value + 1
+    return float(np.nextafter(np.float32(value), np.float32(np.inf)))

@@ -6,21 +6,17 @@ a tree where it is not. Of a threshold of 32 bits the upper half stands first, a
 cells below it: it is read only where the upper half equals the value's. Blocks have 2^depth cells, the last
 one repeated, so that a search takes depth steps. An entry is stored as a number from 0 on; what that adds is
 taken off the bias.
-
-A fern is a block too: how many questions it has; then, for each, the feature (2 bytes), flags, a threshold
-and, where the flags say so, the highest value that it is true for; then the entries cell by cell.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._system.types import Array, Fields
-from .ferns import QuantisedFern
+from .fern_code import MOST, CellNumbers, FernCode
 from .names import c_text
 from .tables import QuantisedTable
 
@@ -28,7 +24,6 @@ Bytes = NDArray[np.uint8]
 
 SIZES = {"uint8": 1, "int16": 2, "int32": 4, "float": 4}
 SHOWN = 64  # thresholds or categories of a feature in a comment
-MISSING_IS_TRUE, BOUNDED = 1, 2  # flags of a question
 NARROW_SUM = 257  # features whose bytes add up to at most 16 bits
 
 
@@ -42,9 +37,10 @@ def table_context(q: QuantisedTable, *, branches: bool) -> Fields:
     cell = size + entry_bytes
     before = entry_bytes if q.takes_missing else 0
     blocks = [block_of(q, j, depth, mixed=mixed) for j, depth in enumerate(depths)]
-    ferns = [fern_block(fern, q) for fern in q.ferns]
-    total = sum(len(block) for block in (*blocks, *ferns))
+    ferns = FernCode.of(q, list(_numbers(q, None if branches else depths)))
+    total = sum(map(len, blocks)) + sum(map(len, ferns.blocks))
     half = 1 << (q.weight_bits - 1)
+    narrow = q.weight_bits == 8 and q.n_entries <= NARROW_SUM
     stored = [bias - half * q.n_entries for bias in q.bias]
     signed = [f"+ {value}" if value >= 0 else f"- {-value}" for value in stored]
     return {
@@ -57,15 +53,15 @@ def table_context(q: QuantisedTable, *, branches: bool) -> Fields:
         "deepest": different[0],
         "blocks": zip(_notes(q), blocks, strict=True),
         "block_bytes": {depth: (cell << depth) - size + before for depth in different},
-        "fern_blocks": list(zip(_fern_notes(q), ferns, strict=True)),
-        "bounded": any(question.high is not None for fern in q.ferns for question in fern.questions),
+        "ferns": ferns,
+        "fern_notes": list(_fern_notes(q)),
         "table_bytes": total,
         "stored_biases": signed,
-        "narrow_sums": q.weight_bits == 8 and q.n_entries <= NARROW_SUM,
+        "narrow_sums": narrow,
+        "sum_type": ("uint16_t" if rows > 1 else "uint_fast16_t") if narrow else "uint32_t",
         "assembly": q.weight_bits == 8,
         "trees": list(_trees(q)) if branches else [],
         "fern_offset": half * len(q.ferns),
-        "narrow_code": q.weight_bits == 8 and q.n_entries <= NARROW_SUM,
         "all_entries": [_all_entries(q, j) for j in range(q.n_features)] if branches else [],
         "low_byte": lambda value: value & 0xFF,
         "high_byte": lambda value: value >> 8 & 0xFF,
@@ -78,6 +74,8 @@ def block_of(q: QuantisedTable, feature: int, depth: int, *, mixed: bool) -> Byt
     padded = np.minimum(np.arange(1 << depth), entries.shape[1] - 1)
     cells = [_entry_bytes(entries[:, cell], q.weight_bits).tobytes() for cell in padded]
     steps = [thresholds[cell - 1].tobytes() for cell in padded[1:]]
+    if q.input == "float":  # no float reaches this: the numbers of cells have no gap
+        steps[len(thresholds) :] = [b"\xff" * 4] * (len(steps) - len(thresholds))
     block = bytes([depth]) * mixed + _tree(cells, steps)
     if q.missing_entries is not None:
         block += _entry_bytes(q.missing_entries[feature], q.weight_bits).tobytes()
@@ -94,17 +92,13 @@ def _tree(cells: list[bytes], steps: list[bytes]) -> bytes:
     return step[-2:] + below + step[:-2] + others
 
 
-def fern_block(fern: QuantisedFern, q: QuantisedTable) -> Bytes:
-    """Return the block of a fern: its questions, then its entries cell by cell."""
-    parts = [np.array([len(fern.questions)], np.uint8)]
-    for question in fern.questions:
-        bounds = [question.low] if question.high is None else [question.low, question.high]
-        flags = MISSING_IS_TRUE * question.missing + BOUNDED * (question.high is not None)
-        head = struct.pack("<HB", question.feature, flags)
-        keys = stored_thresholds(np.array(bounds), q.input).tobytes()
-        parts.append(np.frombuffer(head + keys, np.uint8))
-    parts += [_entry_bytes(own, q.weight_bits) for own in fern.entries.T]
-    return np.concatenate(parts)
+def _numbers(q: QuantisedTable, depths: list[int] | None) -> Iterator[CellNumbers]:
+    """Yield the numbers that searches of these depths find, or branches (None)."""
+    for j, thresholds in enumerate(q.thresholds):
+        last, missing = len(thresholds), len(thresholds) + 1
+        if depths is not None:
+            last, missing = last if q.input == "float" else (1 << depths[j]) - 1, MOST
+        yield CellNumbers(thresholds, last, missing if q.takes_missing else None)
 
 
 def stored_thresholds(thresholds: Array, kind: str) -> Array:
@@ -169,7 +163,8 @@ def _fern_notes(q: QuantisedTable) -> Iterator[str]:
 def _trees(q: QuantisedTable) -> Iterator[str]:
     """Yield, per feature, an expression of C that is its entry (two classes) or the number of its cell."""
     for thresholds, entries in zip(q.thresholds, q.entries, strict=True):
-        leaves = entries[0].tolist() if len(q.bias) == 1 else list(range(entries.shape[1]))
+        direct = len(q.bias) == 1 and not q.ferns
+        leaves = entries[0].tolist() if direct else list(range(entries.shape[1]))
         yield _branches(_literals(thresholds, q.input), leaves)
 
 

@@ -20,7 +20,7 @@ from .._rows.inputs import arrow_table, matrix_of
 from .._rows.ranges import known_ranges
 from .._system.types import Array, Floats, Foreign
 from ..classifier import SEFRClassifier
-from .ferns import QuantisedFern, limits, quantise_ferns, thresholds_of
+from .ferns import QuantisedFern, limits, needed_thresholds, quantise_ferns, thresholds_of
 from .raw_values import checked_values, raw_values
 
 Integers = NDArray[np.int64]
@@ -134,11 +134,12 @@ def quantise_table(clf: SEFRClassifier, weight_bits: int, input: str | None) -> 
     seen = np.isfinite(fitted.unseen_bias)
     whole, exact = _whole_entries(np.where(seen[:, None], table, 0.0), seen, summary.sums, coder, weight_bits)
     bias = _bounded_bias(whole, exact, seen, coder)
+    ferns = quantise_ferns(coder, whole, kind)
     thresholds, entries = [], []
     for j in range(coder.n_features):
         own = whole[:, coder.offsets[j] : coder.offsets[j + 1] - coder.missing]
         edges = coder.edges[coder.starts[j] : coder.starts[j + 1]]
-        found, parts = _reachable(edges, own, kind)
+        found, parts = _reachable(edges, own, kind, needed_thresholds(ferns, j, kind))
         thresholds.append(found)
         entries.append(parts)
     missing = coder.missing and kind == "float"
@@ -149,7 +150,7 @@ def quantise_table(clf: SEFRClassifier, weight_bits: int, input: str | None) -> 
         weight_bits,
         tuple(thresholds),
         tuple(entries),
-        quantise_ferns(coder, whole, kind),
+        ferns,
         whole[:, coder.offsets[1 : coder.n_features + 1] - 1].T.copy() if missing else None,
         tuple(bias),
         _clear(whole, bias, summary.sums, summary.counts),
@@ -214,17 +215,21 @@ def _bounded_bias(whole: Integers, exact: Floats, seen: NDArray[np.bool_], coder
     return [int(value) if known else -2 * reach - 2 for value, known in zip(bounded, seen, strict=True)]
 
 
-def _reachable(edges: Floats, entries: Integers, kind: str) -> tuple[Array, Integers]:
+def _reachable(
+    edges: Floats, entries: Integers, kind: str, needed: Floats | tuple[()] = ()
+) -> tuple[Array, Integers]:
     """Return the thresholds of the board's type and the entries of the cells between them.
 
-    Cells that no value of the type lies in are left out, and neighbours that say the same are one.
+    Cells that no value of the type lies in are left out, and neighbours that say the same are one, unless
+    the threshold between them is ``needed``.
     """
     values, (low, high) = thresholds_of(edges, kind), limits(kind)
     first = int(np.count_nonzero(values <= low))
-    different = np.unique(values[(values > low) & (values <= high) & np.isfinite(values)])
+    reached = np.isfinite(values) | np.isin(values, needed)
+    different = np.unique(values[(values > low) & (values <= high) & reached])
     cells = np.concatenate([[first], np.searchsorted(values, different, side="right")])
     kept = entries[:, cells]
-    changes = (np.diff(kept, axis=1) != 0).any(axis=0)
+    changes = (np.diff(kept, axis=1) != 0).any(axis=0) | np.isin(different, needed)
     found = different[changes]
     thresholds = found.astype(np.float32) if kind == "float" else found.astype(np.int64)
     return thresholds, kept[:, np.concatenate([[True], changes])]
