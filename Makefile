@@ -104,6 +104,7 @@ bench-accuracy: $(TEST_READY) ## macro F1 and fit time of passes and bins beside
 	$(BIN)/python -m benchmarks.accuracy.tables
 	$(BIN)/python -m benchmarks.accuracy.times
 	$(BIN)/python -m benchmarks.accuracy.interactions
+	$(BIN)/python -m benchmarks.accuracy.others
 	$(BIN)/python -m benchmarks.accuracy.penalty
 	$(BIN)/python -m benchmarks.host.cells
 

@@ -1,4 +1,4 @@
-"""The figures of bins as the documents show them: of tables.csv, interactions.csv and cells.csv."""
+"""The figures of bins as the documents show them, of the files that the benchmarks wrote."""
 
 from __future__ import annotations
 
@@ -162,6 +162,26 @@ def interactions() -> str:
     return f"On {len(common)} tables:\n\n" + markdown([*head, *times], rows)
 
 
+def others() -> str:
+    """Show interactions on other tables than the twelve, beside bins and LightGBM."""
+    found = by_method("accuracy/others.csv")
+    theirs = found[LIGHTGBM]
+    rows = []
+    for method, own in found.items():
+        total = sum(column(own, "fit_s")) / sum(column(theirs, "fit_s"))
+        ahead = sum(float(own[name]["f1"]) >= float(theirs[name]["f1"]) for name in theirs)
+        cells = _row(method, own)
+        rows.append([method, *cells[1:4], "" if method == LIGHTGBM else str(ahead), f"{total:.2g}"])
+    head = ["", "macro F1", "accuracy", "log loss"]
+    beside = ["tables with LightGBM's macro F1 or better", "CPU time of all fits, LightGBM = 1"]
+    return f"On {len(theirs)} other tables:\n\n" + markdown([*head, *beside], rows)
+
+
+def others_source() -> str:
+    """Where other tables were measured."""
+    return _source("accuracy/others.csv")
+
+
 def penalty() -> str:
     """Show penalties that are chosen beside fixed ones: means over the tables."""
     kinds: dict[str, list[Line]] = {}
@@ -202,6 +222,8 @@ SHOWN = (
     bins_scale_source,
     interactions,
     interactions_source,
+    others,
+    others_source,
     penalty,
     penalty_source,
 )

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -133,3 +134,40 @@ def test_bins_look_up_the_same_cells(passes, classes, rng):
     known = SEFRClassifier(bins=12, missing="ignore", passes=passes).fit(X, y)
     labels, scores = run(known, X)
     np.testing.assert_allclose(scores, known.decision_function(X), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("missing", ["error", "ignore"])
+@pytest.mark.parametrize(("passes", "classes"), [(1, 2), (6, 2), (1, 3), (6, 3)])
+def test_interactions_choose_the_same_cells(missing, passes, classes, rng):
+    """Ferns that were grown, and given ones of one to eight comparisons, of every bin there is."""
+    X = rng.normal(size=(400, 5))
+    y = ((X[:, 0] > 0).astype(int) + (X[:, 3] > 0.2)) % classes
+    if missing == "ignore":
+        X[rng.random(X.shape) < 0.2] = np.nan
+    clf = SEFRClassifier(bins=9, missing=missing, interactions=20, passes=passes).fit(X, y)
+    n_bins = np.diff(clf.summary_.coder.starts) + (2 if missing == "ignore" else 1)
+    features = [rng.integers(0, 5, size=length) for length in (1, 2, 5, 8, 8)]
+    drawn = [list(zip(own.tolist(), rng.integers(0, n_bins[own]).tolist(), strict=True)) for own in features]
+    for ferns in (clf.interactions_, drawn):
+        clf = SEFRClassifier(bins=clf.edges_, missing=missing, interactions=ferns, passes=passes).fit(X, y)
+        assert_same(clf, X)
+        X[3, 1] = np.nan
+        assert np.isfinite(run(clf, X)[1][3]).all() == (missing == "ignore")
+        X[3, 1] = 0.0
+
+
+def test_interactions_ask_for_categories_by_their_number(rng):
+    soil = rng.choice(["sand", "clay", "peat"], 300)
+    frame = pd.DataFrame({"soil": pd.Categorical(soil), "ph": rng.normal(7, 1, 300)})
+    y = (soil == "sand") == (frame["ph"] > 7)
+    clf = SEFRClassifier(bins=8, interactions=15, passes=6).fit(frame, y)
+    assert any(0 in features for features in clf.feature_sets_[2:])
+    known = list(clf.summary_.coder.categories[0])
+    codes = np.column_stack([[known.index(each) for each in soil], frame["ph"]])
+    codes[0, 0] = len(known)  # any other value
+    other = frame.astype({"soil": object})
+    other.loc[0, "soil"] = "lava"
+    other["soil"] = pd.Categorical(other["soil"])
+    labels, scores = run(clf, codes)
+    np.testing.assert_allclose(scores, clf.decision_function(other), rtol=0, atol=1e-12)
+    assert labels.tolist() == clf.predict(other).tolist()

@@ -81,6 +81,16 @@ def load(name: str) -> TableOfRows:
         return TableOfRows(data["Xn"].astype(np.float64), data["Xc"].astype(np.int64), y)
 
 
+class Group(NamedTuple):
+    """Tables that are measured together."""
+
+    names: tuple[str, ...]
+    load: Callable[[str], TableOfRows]
+
+
+TWELVE = Group(TABLES, load)
+
+
 def folds(y: NDArray[np.int64]) -> list[Fold]:
     """Return the training and the held-out rows of each fold that is measured."""
     cut = StratifiedKFold(10 if len(y) <= 500 else 5, shuffle=True, random_state=0)
@@ -144,11 +154,11 @@ def summed_up(found: list[Measured]) -> dict[str, str]:
     return {**scores, "log_loss": loss, **times, "bytes": f"{parts['bytes'].mean():.0f}"}
 
 
-def lines(method: Method) -> Iterator[dict[str, str]]:
+def lines(method: Method, group: Group) -> Iterator[dict[str, str]]:
     """Yield a row of the results per table."""
     where = {"machine": machine(), "commit": commit()}
-    for name in TABLES if method.most_tables is None else TABLES[: method.most_tables]:
-        table = load(name)
+    for name in group.names[: method.most_tables]:
+        table = group.load(name)
         cut = folds(table.y)[: method.most_folds]
         with threadpool_limits(1):
             found = [measure(method, table, fold) for fold in cut]
@@ -161,16 +171,16 @@ def lines(method: Method) -> Iterator[dict[str, str]]:
         yield {"method": method.name, "table": name, **size, **summed_up(found), **where}
 
 
-def write(path: Path, rows: list[dict[str, str]], order: list[str]) -> None:
-    """Write the results, methods in their order."""
-    rows = sorted(rows, key=lambda row: (order.index(row["method"]), TABLES.index(row["table"])))
+def write(path: Path, rows: list[dict[str, str]], order: list[str], names: tuple[str, ...]) -> None:
+    """Write the results, methods and tables in their order."""
+    rows = sorted(rows, key=lambda row: (order.index(row["method"]), names.index(row["table"])))
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
 
-def run(of: list[Method], path: Path, description: str) -> None:
+def run(of: list[Method], path: Path, description: str, group: Group = TWELVE) -> None:
     """Measure some methods, or those that the command names, and write their rows beside what is there."""
     known = {method.name: method for method in of}
     parser = argparse.ArgumentParser(
@@ -185,10 +195,10 @@ def run(of: list[Method], path: Path, description: str) -> None:
         with options.out.open() as file:
             rows = [row for row in csv.DictReader(file) if row["method"] in known]
     for name in options.only:
-        for line in lines(known[name]):
+        for line in lines(known[name], group):
             rows = [row for row in rows if (row["method"], row["table"]) != (name, line["table"])]
             rows.append(line)
-            write(options.out, rows, list(known))  # now: the next table may take an hour
+            write(options.out, rows, list(known), group.names)  # now: the next table may take an hour
             print(*list(line.values())[:-2], flush=True)
 
 

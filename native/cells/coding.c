@@ -201,7 +201,7 @@ static bool settle_equal(const struct coder *coder, const struct feature *featur
         const int i = __builtin_ctzll(equal);
         double value = exact && exact->values ? exact->values[i] : (double)near[i];
         if (exact && exact->rows) memcpy(&value, exact->rows[i] + exact->offset, sizeof value);
-        if (cells[i] < feature->n_edges) cells[i] = (uint8_t)(cells[i] + (value >= edges[cells[i]]));
+        cells[i] = (uint8_t)(cells[i] + (value >= edges[cells[i]]));
         n++;
     }
     return n <= MOST_EQUAL;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cells/tally.h"
+#include "common/avx2.h"
 #include "common/groups.h"
 #include "common/threads.h"
 
@@ -75,20 +76,35 @@ struct batch {
     int64_t rows[2 * TILE_ROWS];
 };
 
-/* The rows of a tile that belong to a group, a bit each. */
-CLONES static uint64_t find_rows(const int32_t *group, ptrdiff_t n, int32_t own) {
+/* The rows of a tile that belong to a group, a bit each, those from row n on aside. */
+static uint64_t find_rows(const int32_t *group, ptrdiff_t n, int32_t own) {
     uint64_t bits = 0;
     for (ptrdiff_t i = 0; i < n; i++) bits |= (uint64_t)(group[i] == own) << i;
     return bits;
 }
 
+#ifdef SEFR_AVX2
+AVX2 static uint64_t find_rows_quickly(const int32_t *group, ptrdiff_t n, int32_t own) {
+    uint64_t bits = 0;
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i += 8) {
+        const __m256i eight = _mm256_loadu_si256((const __m256i *)(const void *)(group + i));
+        const __m256 same = _mm256_castsi256_ps(_mm256_cmpeq_epi32(eight, _mm256_set1_epi32(own)));
+        bits |= (uint64_t)_mm256_movemask_ps(same) << i;
+    }
+    return n < TILE_ROWS ? bits & (((uint64_t)1 << n) - 1) : bits;
+}
+#endif
+
 /* Rows first .. first + n join the batches of their groups. Where there are few groups, group after group. */
 static void gather(struct batch *batches, ptrdiff_t n_groups, const int32_t *group, ptrdiff_t first, ptrdiff_t n) {
     for (ptrdiff_t g = 0; n_groups <= FEW_GROUPS && g < n_groups; g++) {
         int64_t *to = batches[g].rows + batches[g].n;
-        for (uint64_t bits = find_rows(group, n, (int32_t)g); bits; bits &= bits - 1) {
-            *to++ = first + __builtin_ctzll(bits);
-        }
+#ifdef SEFR_AVX2
+        uint64_t bits = has_avx2() ? find_rows_quickly(group, n, (int32_t)g) : find_rows(group, n, (int32_t)g);
+#else
+        uint64_t bits = find_rows(group, n, (int32_t)g);
+#endif
+        for (; bits; bits &= bits - 1) *to++ = first + __builtin_ctzll(bits);
         batches[g].n = to - batches[g].rows;
     }
     for (ptrdiff_t i = 0; n_groups > FEW_GROUPS && i < n; i++) {
@@ -127,7 +143,7 @@ static void count_by_groups(struct count_plan *plan, ptrdiff_t task, struct cell
     const ptrdiff_t n_tiles = (plan->x->n + TILE_ROWS - 1) / TILE_ROWS, last = n_tiles * (task + 1) / plan->n_parts;
     double *rows = plan->row_parts + task * n_groups;
     uint32_t *counts = (uint32_t *)plan->parts + task * n_groups * size;
-    int32_t group[TILE_ROWS];
+    int32_t group[TILE_ROWS] = {0};
     for (ptrdiff_t t = n_tiles * task / plan->n_parts; t < last && !atomic_load(&plan->error); t++) {
         const ptrdiff_t first = t * TILE_ROWS, left = plan->x->n - first, n = left < TILE_ROWS ? left : TILE_ROWS;
         if (!read_groups(plan->by, first, n, group)) {
@@ -245,7 +261,9 @@ static void combine(const struct count_plan *plan, const struct totals *out) {
 
 /* Whether the values of a column lie closer to each other than those of a row. */
 static bool columns_lie_apart(const struct table *x) {
-    return x->columns || labs((long)x->row_stride) < labs((long)x->column_stride);
+    const ptrdiff_t row = x->row_stride < 0 ? -x->row_stride : x->row_stride;
+    const ptrdiff_t column = x->column_stride < 0 ? -x->column_stride : x->column_stride;
+    return x->columns || row < column;
 }
 
 enum outcome sefr_count_cells(const struct table *x, const struct coder *coder, const struct grouping *by,

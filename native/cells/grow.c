@@ -1,22 +1,37 @@
 #include "cells/grow.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/groups.h"
+#include "refine/fast_math.h"
+
+/* What a fern tells about a row is taken off what is left to tell, but for this part of it. */
+static const double STEP = 0.3;
+/* Rows that a side of a comparison is taken to have beside its own, about which it tells nothing. */
+static const double SHY = 1.0;
+/* One row in HELD_PART, by its cells, is only looked at, where all together weigh so much. */
+enum { HELD_PART = 4, FEWEST_ROWS = 128 };
+/* Growing ends where so many ferns in a row told nothing new about the rows that were held out. */
+enum { PATIENCE = 25 };
 
 struct grower {
     const struct growth *growth;
     const struct coder *coder;
-    uint8_t *cells;    /* m x n: a private copy, checked */
-    int32_t *code;     /* n: the class of each row, -1 where it does not count */
-    double *weight;    /* n */
-    uint8_t *place;    /* n: the cell of the fern so far */
-    int32_t *features; /* those with two cells or more, in the order of the last draw */
+    ptrdiff_t n, n_grown; /* rows that count, and those at the front that ferns are grown on */
+    ptrdiff_t n_scores;   /* 1 for two classes, else one per class */
+    uint8_t *cells;       /* m x n: a private copy, checked */
+    int32_t *code;        /* n: the class of each row */
+    double *weight;       /* n */
+    double *score;        /* n x n_scores: what the ferns so far say */
+    double *left;         /* n_grown x (n_scores + 1): what is left to tell, and how much of it there is */
+    uint8_t *place;       /* n: the cell of the fern so far */
+    int32_t *features;    /* those with two cells or more, in the order of the last draw */
     int32_t n_features;
-    double *counts; /* cells of the fern so far x cells of a feature x classes */
-    double *totals; /* cells of the fern so far x classes */
-    double *scores; /* MOST_CELLS: what each bound is worth, of those that are drawn */
+    double *sums;   /* cells of the fern so far x cells of a feature x (n_scores + 1) */
+    double *totals; /* cells of the fern x (n_scores + 1) */
+    double *worth;  /* MOST_CELLS: what each bound is worth, of those that are drawn */
     bool drawn[MOST_CELLS];
     uint64_t state;
 };
@@ -26,13 +41,20 @@ struct choice {
     int32_t feature, bound;
 };
 
+/* The nearest multiple of 2**-20: sums of these, each as often as its row counts, are exact in any order. */
+static double on_grid(double value) {
+    const double shifter = 6442450944.0; /* 1.5 * 2**32 */
+    return (value + shifter) - shifter;
+}
+
 /* splitmix64 */
-static uint64_t draw(struct grower *g) {
-    uint64_t z = g->state += 0x9e3779b97f4a7c15u;
+static uint64_t mix(uint64_t z) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
 }
+
+static uint64_t draw(struct grower *g) { return mix(g->state += 0x9e3779b97f4a7c15u); }
 
 /* Bring `tried` features, no two the same, to the front. */
 static int32_t draw_features(struct grower *g) {
@@ -45,31 +67,83 @@ static int32_t draw_features(struct grower *g) {
     return tried;
 }
 
-/* Sum of squares over sum: what is left of the Gini impurity falls as it rises. */
-static double purity(const double *counts, const double *taken_from, int32_t n) {
-    double sum = 0.0, squares = 0.0;
-    for (int32_t k = 0; k < n; k++) {
-        const double count = taken_from ? taken_from[k] - counts[k] : counts[k];
-        sum += count;
-        squares += count * count;
+/* The probabilities of the classes of a row, of two that of the second alone; returns minus their logarithm for its own
+   class. */
+static double chances(const struct grower *g, ptrdiff_t i, double *chance) {
+    const double *score = g->score + i * g->n_scores;
+    if (g->n_scores == 1) {
+        const double z = g->code[i] == 1 ? score[0] : -score[0], size = z < 0.0 ? -z : z, e = fast_exp(-size);
+        const double own = (z < 0.0 ? e : 1.0) / (1.0 + e);
+        chance[0] = g->code[i] == 1 ? own : 1.0 - own;
+        return fast_log1p(e) + (z < 0.0 ? size : 0.0);
     }
-    return sum > 0.0 ? squares / sum : 0.0;
+    double highest = score[0], total = 0.0;
+    for (ptrdiff_t k = 1; k < g->n_scores; k++) highest = score[k] > highest ? score[k] : highest;
+    for (ptrdiff_t k = 0; k < g->n_scores; k++) chance[k] = fast_exp(score[k] - highest);
+    for (ptrdiff_t k = 0; k < g->n_scores; k++) total += chance[k];
+    const double part = 1.0 / total;
+    for (ptrdiff_t k = 0; k < g->n_scores; k++) chance[k] *= part;
+    return log(total) + highest - score[g->code[i]];
 }
 
-/* Add what every bound of a feature is worth in one cell of the fern so far. */
-static void weigh(struct grower *g, double *counts, const double *total, int32_t n, bool equal) {
-    const int32_t n_classes = g->growth->by->n_classes;
-    if (equal) {
-        for (int32_t b = 0; b < n; b++) {
-            const double *own = counts + b * n_classes;
-            if (g->drawn[b]) g->scores[b] += purity(own, NULL, n_classes) + purity(own, total, n_classes);
+/* Write what is left to tell about every row that ferns are grown on: the gradient of the logistic loss by its scores,
+   and its curvature, which counts at least as much as the row is still wrong, so that no step is beyond measure. */
+CLONES static void look_anew(struct grower *g) {
+    const ptrdiff_t n_scores = g->n_scores;
+    for (ptrdiff_t i = 0; i < g->n_grown; i++) {
+        double *left = g->left + i * (n_scores + 1);
+        const double weight = g->weight[i];
+        chances(g, i, left);
+        const double own = n_scores > 1 ? left[g->code[i]] : g->code[i] == 1 ? left[0] : 1.0 - left[0];
+        double curvature = n_scores > 1 ? 0.0 : left[0] * (1.0 - left[0]);
+        for (ptrdiff_t k = 0; k < n_scores; k++) curvature += left[k] * (1.0 - left[k]);
+        left[n_scores] = weight * on_grid(curvature > 1.0 - own ? curvature : 1.0 - own);
+        for (ptrdiff_t k = 0; k < n_scores; k++) left[k] = weight * on_grid(-left[k]);
+        left[n_scores > 1 ? g->code[i] : 0] += n_scores > 1 || g->code[i] == 1 ? weight : 0.0;
+    }
+}
+
+/* The loss of the rows that are held out. */
+static double held_loss(const struct grower *g) {
+    double loss = 0.0;
+    for (ptrdiff_t i = g->n_grown; i < g->n; i++) loss += g->weight[i] * on_grid(chances(g, i, g->totals));
+    return loss;
+}
+
+CLONES static void add_up(const struct grower *g, const uint8_t *own, int32_t n_own, double *sums) {
+    const ptrdiff_t width = g->n_scores + 1;
+    if (width == 2) { /* so that the compiler knows */
+        for (ptrdiff_t i = 0; i < g->n_grown; i++) {
+            double *sum = sums + 2 * ((ptrdiff_t)g->place[i] * n_own + (own ? own[i] : 0));
+            sum[0] += g->left[2 * i];
+            sum[1] += g->left[2 * i + 1];
         }
         return;
     }
-    for (int32_t b = n - 1; b > 0; b--) { /* the rows at or above b: those above it and its own */
-        double *own = counts + b * n_classes;
-        for (int32_t k = 0; b + 1 < n && k < n_classes; k++) own[k] += own[n_classes + k];
-        if (g->drawn[b]) g->scores[b] += purity(own, NULL, n_classes) + purity(own, total, n_classes);
+    for (ptrdiff_t i = 0; i < g->n_grown; i++) {
+        double *restrict sum = sums + ((ptrdiff_t)g->place[i] * n_own + (own ? own[i] : 0)) * width;
+        const double *restrict left = g->left + i * width;
+        for (ptrdiff_t k = 0; k < width; k++) sum[k] += left[k];
+    }
+}
+
+/* By how much a step lowers the loss of the rows of a sum, or of those of another but not of it. */
+static double gain(const double *sums, const double *taken_from, ptrdiff_t n) {
+    double squares = 0.0;
+    for (ptrdiff_t k = 0; k < n; k++) {
+        const double sum = taken_from ? taken_from[k] - sums[k] : sums[k];
+        squares += sum * sum;
+    }
+    return squares / ((taken_from ? taken_from[n] - sums[n] : sums[n]) + SHY);
+}
+
+/* Add what every bound of a feature is worth in one cell of the fern so far. */
+CLONES static void weigh(struct grower *g, double *sums, const double *total, int32_t n, bool equal) {
+    const ptrdiff_t n_scores = g->n_scores, width = n_scores + 1;
+    for (int32_t b = n - 1; b >= (equal ? 0 : 1); b--) {
+        double *own = sums + b * width;
+        for (ptrdiff_t k = 0; !equal && b + 1 < n && k < width; k++) own[k] += own[width + k]; /* at or above b */
+        if (g->drawn[b]) g->worth[b] += gain(own, NULL, n_scores) + gain(own, total, n_scores);
     }
 }
 
@@ -83,89 +157,160 @@ static void draw_bounds(struct grower *g, int32_t n, bool equal) {
 
 /* The best bound of a feature, if it is better. */
 static void look_at(struct grower *g, int32_t feature, int32_t places, struct choice *best) {
-    const struct growth *growth = g->growth;
-    const int32_t n = g->coder->features[feature].n, n_classes = growth->by->n_classes;
-    const ptrdiff_t size = (ptrdiff_t)n * n_classes;
-    const uint8_t *own = g->cells + feature * growth->n;
-    const bool equal = growth->equal[feature];
-    memset(g->counts, 0, (size_t)(places * size) * sizeof(double));
-    for (ptrdiff_t i = 0; i < growth->n; i++) {
-        if (g->code[i] < 0) continue;
-        g->counts[g->place[i] * size + own[i] * n_classes + g->code[i]] += g->weight[i];
-    }
-    memset(g->scores, 0, MOST_CELLS * sizeof(double));
+    const int32_t n = g->coder->features[feature].n;
+    const ptrdiff_t width = g->n_scores + 1, size = n * width;
+    const bool equal = g->growth->equal[feature];
+    memset(g->sums, 0, (size_t)(places * size) * sizeof(double));
+    add_up(g, g->cells + feature * g->n, n, g->sums);
+    memset(g->worth, 0, MOST_CELLS * sizeof(double));
     draw_bounds(g, n, equal);
-    for (int32_t p = 0; p < places; p++) weigh(g, g->counts + p * size, g->totals + p * n_classes, n, equal);
+    for (int32_t p = 0; p < places; p++) weigh(g, g->sums + p * size, g->totals + p * width, n, equal);
     for (int32_t b = equal ? 0 : 1; b < n; b++) {
-        if (g->drawn[b] && g->scores[b] > best->worth) *best = (struct choice){g->scores[b], feature, b};
+        if (g->drawn[b] && g->worth[b] > best->worth) *best = (struct choice){g->worth[b], feature, b};
     }
+}
+
+/* totals = sums over the rows in each cell of the fern so far. */
+static void total_up(struct grower *g, int32_t places) {
+    memset(g->totals, 0, (size_t)(places * (g->n_scores + 1)) * sizeof(double));
+    add_up(g, NULL, 1, g->totals);
 }
 
 static void grow_one(struct grower *g, int32_t *comparisons) {
     const struct growth *growth = g->growth;
-    const int32_t n_classes = growth->by->n_classes;
-    memset(g->place, 0, (size_t)growth->n);
+    memset(g->place, 0, (size_t)g->n);
     for (int32_t d = 0; d < growth->depth; d++) {
         struct choice best = {-1.0, 0, 0};
         const int32_t tried = draw_features(g);
-        memset(g->totals, 0, ((size_t)n_classes << d) * sizeof(double));
-        for (ptrdiff_t i = 0; i < growth->n; i++) {
-            if (g->code[i] >= 0) g->totals[g->place[i] * n_classes + g->code[i]] += g->weight[i];
-        }
+        total_up(g, 1 << d);
         for (int32_t f = 0; f < tried; f++) look_at(g, g->features[f], 1 << d, &best);
         comparisons[2 * d] = best.feature;
         comparisons[2 * d + 1] = best.bound;
-        const uint8_t *own = g->cells + best.feature * growth->n;
-        for (ptrdiff_t i = 0; i < growth->n; i++) {
+        const uint8_t *own = g->cells + best.feature * g->n;
+        for (ptrdiff_t i = 0; i < g->n; i++) {
             const bool yes = growth->equal[best.feature] ? own[i] == best.bound : own[i] >= best.bound;
             g->place[i] = (uint8_t)(2 * g->place[i] + yes);
         }
     }
 }
 
+/* Add what a fern says to the scores: a Newton step per cell, of which a part is taken. */
+static void listen(struct grower *g) {
+    const int32_t places = 1 << g->growth->depth;
+    const ptrdiff_t n_scores = g->n_scores, width = n_scores + 1;
+    const double n_classes = n_scores > 1 ? (double)n_scores : 2.0; /* that share the curvature */
+    total_up(g, places);
+    for (int32_t p = 0; p < places; p++) {
+        double *total = g->totals + p * width;
+        for (ptrdiff_t k = 0; k < n_scores; k++) total[k] *= STEP / (total[n_scores] / n_classes + SHY);
+    }
+    for (ptrdiff_t i = 0; i < g->n; i++) {
+        const double *total = g->totals + g->place[i] * width;
+        for (ptrdiff_t k = 0; k < n_scores; k++) g->score[i * n_scores + k] += total[k];
+    }
+}
+
+/* Where no fern is asked every row has the base rates. */
+static void begin(struct grower *g) {
+    const ptrdiff_t n_scores = g->n_scores, n_classes = n_scores > 1 ? n_scores : 2;
+    double *count = g->totals; /* long enough for them */
+    memset(count, 0, (size_t)n_classes * sizeof(double));
+    for (ptrdiff_t i = 0; i < g->n; i++) count[g->code[i]] += g->weight[i];
+    for (ptrdiff_t k = 0; k < n_classes; k++) count[k] = log(count[k] + 0.5);
+    for (ptrdiff_t i = 0; i < g->n; i++) {
+        for (ptrdiff_t k = 0; k < n_scores; k++)
+            g->score[i * n_scores + k] = n_scores > 1 ? count[k] : count[1] - count[0];
+    }
+}
+
+/* Rows that count, those that are held out last; where a row goes depends on its cells alone. */
+static enum outcome take_rows(struct grower *g) {
+    const struct growth *growth = g->growth;
+    const ptrdiff_t n = growth->n, m = g->coder->m;
+    int32_t *code = malloc(((size_t)n + 1) * sizeof *code);
+    double *weight = malloc(((size_t)n + 1) * sizeof *weight), total = 0.0;
+    uint64_t *hash = calloc((size_t)n + 1, sizeof *hash);
+    ptrdiff_t *to = malloc(((size_t)n + 1) * sizeof *to);
+    uint8_t *column = malloc((size_t)n + 1);
+    enum outcome outcome = code && weight && hash && to && column ? FINITE : NO_MEMORY;
+    if (outcome == FINITE && !read_weighted_groups(growth->by, 0, n, code, weight)) outcome = BAD_CODE;
+    for (ptrdiff_t i = 0; outcome == FINITE && i < n; i++) total += code[i] < 0 ? 0.0 : weight[i];
+    for (ptrdiff_t j = 0; outcome == FINITE && j < m; j++) {
+        uint8_t *own = g->cells + j * n;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            own[i] = ((const volatile uint8_t *)growth->cells)[i * m + j];
+            if (own[i] >= g->coder->features[j].n) outcome = BAD_CELL;
+            hash[i] = mix(hash[i] + own[i] + 1);
+        }
+        if (g->coder->features[j].n > 1) g->features[g->n_features++] = (int32_t)j;
+    }
+    for (int held = 0; outcome == FINITE && held < 2; held++) {
+        for (ptrdiff_t i = 0; i < n; i++) {
+            if (code[i] < 0 || (total >= FEWEST_ROWS && hash[i] % HELD_PART == 0) != held) continue;
+            g->code[g->n] = code[i], g->weight[g->n] = weight[i];
+            to[g->n++] = i;
+        }
+        if (!held) g->n_grown = g->n;
+    }
+    for (ptrdiff_t j = 0; outcome == FINITE && j < m; j++) { /* n may be fewer now: columns move to the front */
+        memcpy(column, g->cells + j * n, (size_t)n);
+        for (ptrdiff_t i = 0; i < g->n; i++) g->cells[j * g->n + i] = column[to[i]];
+    }
+    free(code);
+    free(weight);
+    free(hash);
+    free(to);
+    free(column);
+    return outcome;
+}
+
 static enum outcome prepare(struct grower *g) {
     const struct growth *growth = g->growth;
     const size_t n = (size_t)growth->n, places = (size_t)1 << growth->depth;
-    const size_t n_classes = (size_t)growth->by->n_classes;
+    const size_t n_classes = (size_t)growth->by->n_classes, width = n_classes + 1;
+    g->n_scores = n_classes == 2 ? 1 : (ptrdiff_t)n_classes;
     g->cells = malloc(n * (size_t)g->coder->m + 1);
     g->code = malloc((n + 1) * sizeof *g->code);
     g->weight = malloc((n + 1) * sizeof *g->weight);
+    g->score = malloc((n + 1) * n_classes * sizeof *g->score);
+    g->left = malloc((n + 1) * width * sizeof *g->left);
     g->place = malloc(n + 1);
     g->features = malloc(((size_t)g->coder->m + 1) * sizeof *g->features);
-    g->counts = malloc(places / 2 * (size_t)g->coder->width * n_classes * sizeof(double) + 1);
-    g->totals = malloc(places / 2 * n_classes * sizeof(double) + 1);
-    g->scores = malloc(MOST_CELLS * sizeof(double));
-    if (!g->cells || !g->code || !g->weight || !g->place || !g->features || !g->counts || !g->totals || !g->scores) {
+    g->sums = malloc(places / 2 * (size_t)g->coder->width * width * sizeof(double) + 1);
+    g->totals = malloc(places * width * sizeof(double) + 1);
+    g->worth = malloc(MOST_CELLS * sizeof(double));
+    if (!g->cells || !g->code || !g->weight || !g->score || !g->left || !g->place || !g->features || !g->sums ||
+        !g->totals || !g->worth) {
         return NO_MEMORY;
     }
-    if (!read_weighted_groups(growth->by, 0, growth->n, g->code, g->weight)) return BAD_CODE;
-    for (int32_t j = 0; j < g->coder->m; j++) {
-        const int32_t cells = g->coder->features[j].n;
-        uint8_t *own = g->cells + j * growth->n;
-        for (ptrdiff_t i = 0; i < growth->n; i++) {
-            own[i] = ((const volatile uint8_t *)growth->cells)[i * g->coder->m + j];
-            if (own[i] >= cells) return BAD_CELL;
-        }
-        if (cells > 1) g->features[g->n_features++] = j;
-    }
-    return FINITE;
+    return take_rows(g);
 }
 
 enum outcome sefr_grow_ferns(const struct growth *growth, const struct coder *coder, int32_t *comparisons,
-                             bool *grown) {
+                             int32_t *grown) {
     struct grower g = {.growth = growth, .coder = coder, .state = growth->seed};
     const enum outcome outcome = prepare(&g);
-    *grown = outcome == FINITE && g.n_features > 0;
-    for (int32_t t = 0; *grown && t < growth->n_ferns; t++) {
+    const int32_t n_ferns = outcome == FINITE && g.n_features > 0 ? growth->n_ferns : 0;
+    double least = INFINITY;
+    *grown = 0;
+    if (n_ferns) begin(&g);
+    for (int32_t t = 0; t < n_ferns && t < *grown + PATIENCE; t++) {
+        look_anew(&g);
         grow_one(&g, comparisons + (ptrdiff_t)t * growth->depth * 2);
+        listen(&g);
+        const double loss = held_loss(&g);
+        if (g.n_grown < g.n && !(loss < least)) continue;
+        least = loss, *grown = t + 1;
     }
     free(g.cells);
     free(g.code);
     free(g.weight);
+    free(g.score);
+    free(g.left);
     free(g.place);
     free(g.features);
-    free(g.counts);
+    free(g.sums);
     free(g.totals);
-    free(g.scores);
+    free(g.worth);
     return outcome;
 }

@@ -14,10 +14,12 @@ struct growth {
     uint64_t seed;
 };
 
-/* comparisons (n_ferns x depth x 2) = feature and bound of each. For every comparison some features are drawn, and the
-   one whose answer tells the classes of the rows apart best is taken, together with all comparisons of the fern before
-   it: the Gini impurity of the cells so far is least. The order of rows does not matter where their weights are whole.
-   False where no feature has two cells: nothing is written then. */
-enum outcome sefr_grow_ferns(const struct growth *growth, const struct coder *coder, int32_t *comparisons, bool *grown);
+/* comparisons (n_ferns x depth x 2) = feature and bound of each. A fern is grown for what those before it leave to tell
+   about the rows, as in boosting. For every comparison some features are drawn, and the one whose answer lowers the
+   logistic loss most is taken, together with all comparisons of the fern before it. A quarter of the rows, if they are
+   not few, has no say: `grown` ferns, of the n_ferns at most, leave it the least loss. The others are of no use. The
+   order of rows does not matter where their weights are whole. None where no feature has two cells. */
+enum outcome sefr_grow_ferns(const struct growth *growth, const struct coder *coder, int32_t *comparisons,
+                             int32_t *grown);
 
 #endif

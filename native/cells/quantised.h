@@ -9,11 +9,18 @@
 #include "common/avx2.h"
 
 #ifdef SEFR_AVX2
-/* The edges of a feature lie between -REACH and REACH when quantised, so that values well outside them have numbers of
-   their own too. HIGHEST stands for an edge that nothing reaches. With fewer edges than FEWEST_EDGES a search among
-   floats takes no longer. */
+/* The edges of a feature lie from FIRST_EDGE to LAST_EDGE when quantised: values well below the first have numbers of
+   their own too, and values above the last need none. HIGHEST stands for an edge that nothing is above, NO_EDGE for the
+   upper byte of one that nothing equals. With fewer edges than FEWEST_EDGES a search among floats takes no longer. */
 _Static_assert(TILE_ROWS == 64, "two halves of 32");
-enum { REACH = 14000, HIGHEST = INT16_MAX, FEWEST_EDGES = 8, MOST_EDGES = 31 };
+enum {
+    FIRST_EDGE = -8000,
+    LAST_EDGE = 30000,
+    HIGHEST = INT16_MAX,
+    NO_EDGE = INT8_MIN,
+    FEWEST_EDGES = 8,
+    MOST_EDGES = 31
+};
 
 /* value * scale - shift, rounded: it never falls where the value rises, unless it is too large for an int32. */
 AVX2_INLINE __m256i quantise_eight(const float *values, __m256 scale, __m256 shift) {
@@ -31,8 +38,8 @@ AVX2 static bool quantise_edges(const float *edges, int32_t n, struct quantised 
     __attribute__((aligned(32))) int32_t at[MOST_EDGES + 1];
     if (n < FEWEST_EDGES || n > MOST_EDGES) return false;
     const double span = (double)edges[n - 1] - (double)edges[0];
-    to->scale = (float)(2.0 * REACH / span);
-    to->shift = (float)(0.5 * ((double)edges[n - 1] + (double)edges[0]) * (double)to->scale);
+    to->scale = (float)((LAST_EDGE - FIRST_EDGE) / span);
+    to->shift = (float)((double)edges[0] * (double)to->scale - FIRST_EDGE);
     if (!(isfinite(to->scale) && isfinite(to->shift))) return false;
     memcpy(padded, edges, (size_t)n * sizeof *edges);
     const __m256 scale = _mm256_set1_ps(to->scale), shift = _mm256_set1_ps(to->shift);
@@ -50,7 +57,8 @@ AVX2 static bool quantise_edges(const float *edges, int32_t n, struct quantised 
         to->level[3][i] = upper_byte(at[8 * (i & 3) + 3]);
         to->level[4][i] = upper_byte(at[4 * (i & 7) + 1]);
         to->level[5][i] = upper_byte(at[2 * i]);
-        to->upper[0][i] = upper_byte(at[i]), to->upper[1][i] = upper_byte(at[16 + i]);
+        to->upper[0][i] = i < n ? upper_byte(at[i]) : NO_EDGE,
+        to->upper[1][i] = 16 + i < n ? upper_byte(at[16 + i]) : NO_EDGE;
         to->lower[0][i] = lower_byte(at[i]), to->lower[1][i] = lower_byte(at[16 + i]);
     }
     return true;

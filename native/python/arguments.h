@@ -109,6 +109,7 @@ PyObject *sefr_py_minimise_mixture(FASTCALL);
 PyObject *sefr_py_find_direction(FASTCALL);
 PyObject *sefr_py_step_tables(FASTCALL);
 PyObject *sefr_py_step_slopes(FASTCALL);
+PyObject *sefr_py_shared_steps(FASTCALL);
 PyObject *sefr_py_solve(FASTCALL);
 PyObject *sefr_py_solve_means(FASTCALL);
 PyObject *sefr_py_is_delicate(FASTCALL);

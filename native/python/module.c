@@ -11,7 +11,8 @@ static PyMethodDef methods[] = {
     METHOD(is_delicate),    METHOD(encode_integers),  METHOD(find_edges),     METHOD(code_cells),
     METHOD(count_cells),    METHOD(cell_scores),      METHOD(shelve_cells),   METHOD(gradient_cells),
     METHOD(grow_ferns),     METHOD(minimise_mixture), METHOD(find_direction), METHOD(encode_bytes),
-    METHOD(encode_objects), METHOD(step_tables),      METHOD(step_slopes),    {NULL, NULL, 0, NULL},
+    METHOD(encode_objects), METHOD(step_tables),      METHOD(step_slopes),    METHOD(shared_steps),
+    {NULL, NULL, 0, NULL},
 };
 
 /* Python compares these with its own: see tests/native. */

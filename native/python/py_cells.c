@@ -196,7 +196,7 @@ PyObject *sefr_py_grow_ferns(FASTCALL) {
         const Py_ssize_t *shape = arrays[COMPARISONS].view.shape;
         const struct edges edges = {.starts = data_of(&arrays[STARTS]), .m = m};
         enum outcome outcome;
-        bool grown = false;
+        int32_t grown = 0;
         if (shape[1] < 1 || shape[1] > MOST_COMPARISONS || shape[2] != 2 || shape[0] > INT32_MAX) {
             PyErr_Format(PyExc_ValueError, "comparisons must be of 1 to %d pairs per fern", MOST_COMPARISONS);
         } else if (!sefr_check_shape(&arrays[STARTS], "starts", m + 1, -1) ||
@@ -214,7 +214,7 @@ PyObject *sefr_py_grow_ferns(FASTCALL) {
             Py_BEGIN_ALLOW_THREADS;
             outcome = sefr_grow_ferns(&growth, &coder, data_of(&arrays[COMPARISONS]), &grown);
             Py_END_ALLOW_THREADS;
-            result = outcome == FINITE ? PyBool_FromLong(grown) : sefr_refuse(outcome, n_classes);
+            result = outcome == FINITE ? PyLong_FromLong(grown) : sefr_refuse(outcome, n_classes);
         }
     }
     sefr_free_coder(&coder);

@@ -56,3 +56,31 @@ PyObject *sefr_py_step_slopes(FASTCALL) {
     sefr_end_call(&call);
     return result;
 }
+
+PyObject *sefr_py_shared_steps(FASTCALL) {
+    enum { GONE, PLACES, WORTH, SHARED, N_SHARED };
+    static const struct argument arguments[N_SHARED] = {READS("gone", F64, "mn"), READS("places", F64, "kn"),
+                                                        READS("worth", F64, "kn"), WRITES("shared", F64, "nn")};
+    struct call call;
+    PyObject *result = NULL;
+    (void)self;
+    if (sefr_begin_call(&call, "shared_steps", arguments, N_SHARED, args, n_args, kwnames)) {
+        const struct array *arrays = call.arrays;
+        const Py_ssize_t m = arrays[GONE].view.shape[0], k = arrays[PLACES].view.shape[0];
+        const Py_ssize_t n = arrays[SHARED].view.shape[0];
+        if (sefr_check_shapes(&call, "mkn", (Py_ssize_t[]){m, k, n})) {
+            const struct common_steps steps = {.gone = data_of(&arrays[GONE]),
+                                               .places = data_of(&arrays[PLACES]),
+                                               .worth = data_of(&arrays[WORTH]),
+                                               .m = m,
+                                               .k = k,
+                                               .n = n};
+            Py_BEGIN_ALLOW_THREADS;
+            sefr_shared_steps(&steps, data_of(&arrays[SHARED]));
+            Py_END_ALLOW_THREADS;
+            result = Py_NewRef(Py_None);
+        }
+    }
+    sefr_end_call(&call);
+    return result;
+}

@@ -1,5 +1,9 @@
 #include "refine/steps.h"
 
+#include <string.h>
+
+#include "common/dtype.h"
+
 void sefr_step_tables(const struct steps *steps, const double *weights, const double *before, ptrdiff_t k,
                       double *tables, double *intercepts) {
     const ptrdiff_t n = steps->n;
@@ -28,5 +32,30 @@ void sefr_step_slopes(const struct steps *steps, const double *by_table, const d
             out[c] = steps->scale ? slope * steps->scale[c] : slope;
             if (steps->begins[c]) reached = 0.0;
         }
+    }
+}
+
+CLONES static void add_lower(const double *restrict gone, ptrdiff_t n, double *restrict shared) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const double own = gone[i];
+        for (ptrdiff_t h = 0; h <= i; h++) shared[i * n + h] += gone[h] < own ? gone[h] : own;
+    }
+}
+
+CLONES static void add_equal(const double *restrict places, const double *restrict worth, ptrdiff_t n,
+                             double *restrict shared) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const double own = places[i], value = worth[i];
+        for (ptrdiff_t h = 0; h <= i; h++) shared[i * n + h] += places[h] == own ? value : 0.0;
+    }
+}
+
+void sefr_shared_steps(const struct common_steps *steps, double *shared) {
+    const ptrdiff_t n = steps->n;
+    memset(shared, 0, (size_t)(n * n) * sizeof *shared);
+    for (ptrdiff_t j = 0; j < steps->m; j++) add_lower(steps->gone + j * n, n, shared);
+    for (ptrdiff_t j = 0; j < steps->k; j++) add_equal(steps->places + j * n, steps->worth + j * n, n, shared);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        for (ptrdiff_t h = 0; h < i; h++) shared[h * n + i] = shared[i * n + h];
     }
 }

@@ -23,4 +23,13 @@ void sefr_step_tables(const struct steps *steps, const double *weights, const do
 void sefr_step_slopes(const struct steps *steps, const double *by_table, const double *by_intercept, ptrdiff_t k,
                       double *by_weight);
 
+/* What pairs of n rows have in common, added up to shared (n x n): of each of m columns (m x n) the lower of what the
+   two have gone, and of each of k others (k x n) its worth where both are at the same place. */
+struct common_steps {
+    const double *gone, *places, *worth;
+    ptrdiff_t m, k, n;
+};
+
+void sefr_shared_steps(const struct common_steps *steps, double *shared);
+
 #endif

@@ -56,7 +56,6 @@ DEFINE_WIDE(eight)
     case 4: name##_four(__VA_ARGS__, 1); break;           \
     case 8: name##_eight(__VA_ARGS__, 1); break;          \
     case 16: name##_eight(__VA_ARGS__, 2); break;         \
-    case 24: name##_eight(__VA_ARGS__, 3); break;         \
     case 32: name##_eight(__VA_ARGS__, 4); break;         \
     default: name##_eight(__VA_ARGS__, width / 8); break; \
     }

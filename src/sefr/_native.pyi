@@ -152,13 +152,15 @@ def grow_ferns(
     bounds: int,
     seed: int,
     comparisons: Buffer,
-) -> bool:
-    """Write ferns whose comparisons tell the classes of rows apart; False where no feature has two cells.
+) -> int:
+    """Write ferns whose comparisons tell the classes of rows apart; return how many are of use.
 
     ``cells``: uint8 (n, m), ``starts``: int64 (m + 1,), with one cell more than edges each. ``equal``: uint8
     (m,), 1 where a comparison asks for the very cell. ``codes`` and ``weights`` as in ``summarise``. For each
-    comparison ``tried`` features are drawn, and ``bounds`` cells of each, and the one is kept that leaves the
-    least Gini impurity. ``comparisons``: int32 (f, depth, 2), feature and cell.
+    comparison ``tried`` features are drawn, and ``bounds`` cells of each, and the one is kept that tells most
+    of what the ferns before left to tell. Of 128 rows or more a quarter is held out: the first ferns, as many
+    as tell most about it, are of use; none where no feature has two cells. ``comparisons``: int32 (f, depth,
+    2), feature and cell.
     """
 
 def code_cells(
@@ -292,6 +294,13 @@ def step_slopes(
     """Write derivatives by the weights from those by tables and intercepts: ``step_tables``, transposed.
 
     ``by_table``, ``by_weight``: float64 (k, c). ``by_intercept``: float64 (k,), None for 0.
+    """
+
+def shared_steps(gone: Buffer, places: Buffer, worth: Buffer, shared: Buffer) -> None:
+    """Write what pairs of rows have in common, added up over columns.
+
+    ``gone``: float64 (m, n), of which the lower counts. ``places``, ``worth``: float64 (k, n), of which the
+    worth counts where places are equal. ``shared``: float64 (n, n).
     """
 
 def solve(

@@ -58,8 +58,9 @@ class SEFRClassifier(Answers):
         models add, else at quantiles of the rows first learned. A list has the edges of every feature:
         ``edges_`` of another model. Categories have a bin each, and ``missing="ignore"`` values one.
     interactions : None, int or list, default=None
-        With ``bins``: so many ferns, such as 60, whose cells several features choose together. They are grown
-        on the rows first learned; a list is ``interactions_`` of another model, which goes with its edges.
+        With ``bins``: up to so many ferns, such as 60, whose cells several features choose together. They are
+        grown on the rows first learned, as long as they tell something about rows that are held out; a list
+        is ``interactions_`` of another model, which goes with its edges.
     n_jobs : int, default=None
         Threads for training and prediction; None is one, -1 all. Results are the same to the bit.
     passes : int, default=1

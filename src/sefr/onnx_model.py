@@ -6,9 +6,12 @@ import json
 from importlib.metadata import version
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ._answers.fitted import Fitted
+from ._rows.cells.coder import MOST_CELLS
+from ._rows.cells.ferns import Ferns
 from ._system.types import Array, Foreign
 from .classifier import SEFRClassifier
 
@@ -119,7 +122,7 @@ def _scores(graph: _Graph, clf: SEFRClassifier) -> str:
 
 
 def _scores_of_cells(graph: _Graph, fitted: Fitted) -> str:
-    """Add the sum over the features of the table's entry of the cell that the value lies in.
+    """Add the sum over features and ferns of the table's entry of the cell that a row lies in.
 
     The cell is the number of edges at or below the value. What is not a number makes the scores so, unless it
     has a cell.
@@ -127,7 +130,6 @@ def _scores_of_cells(graph: _Graph, fitted: Fitted) -> str:
     coder, table = fitted.summary.coder, fitted.table
     if coder is None or table is None:
         raise ValueError("this model has no bins")
-    coder.refuse_ferns("the ONNX export")
     lengths = np.diff(coder.starts)
     edges = np.full((coder.n_features, max(1, int(lengths.max(initial=0)))), np.inf)
     edges[np.arange(edges.shape[1]) < lengths[:, None]] = coder.edges
@@ -138,18 +140,37 @@ def _scores_of_cells(graph: _Graph, fitted: Fitted) -> str:
     graph.node("Unsqueeze", [values, graph.constant("last", np.array([2]))], "one")
     graph.node("GreaterOrEqual", ["one", graph.constant("edges", edges)], "reached")
     graph.node("Cast", ["reached"], "ones", to=graph.int64)
-    graph.node("ReduceSum", ["ones", "last"], "within", keepdims=0)
-    cells = graph.node("Add", ["within", graph.constant("first", coder.offsets[:-1])], "cells")
+    own = graph.node("ReduceSum", ["ones", "last"], "within", keepdims=0)
     if coder.missing:
-        cells = graph.node(
-            "Where", ["missing", graph.constant("gone", coder.offsets[1:] - 1), "cells"], "all"
+        own = graph.node("Where", ["missing", graph.constant("gone", lengths + 1), "within"], "all")
+    if coder.ferns is not None:
+        own = graph.node(
+            "Concat", [own, _cells_of_ferns(graph, coder.ferns, coder.unordered, own)], "both", axis=1
         )
+    cells = graph.node("Add", [own, graph.constant("first", coder.offsets[:-1])], "cells")
     graph.node("Gather", [graph.constant("table", table.T), cells], "entries", axis=0)
     graph.node("ReduceSum", ["entries", graph.constant("features", np.array([1]))], "sums", keepdims=0)
     graph.node("Sub", [values, values], "none")  # or NaN
     graph.node("ReduceSum", ["none", "features"], "odd", keepdims=1)
     graph.node("Add", ["sums", graph.constant("unseen", fitted.unseen_bias)], "summed")
     return graph.node("Add", ["summed", "odd"], "raw")
+
+
+def _cells_of_ferns(graph: _Graph, ferns: Ferns, unordered: NDArray[np.bool_], cells: str) -> str:
+    """Add the cell of every fern, from those of the features; a fern with fewer comparisons has idle ones."""
+    lengths = np.diff(ferns.starts)
+    there = np.arange(int(lengths.max())) < lengths[:, None]
+    features, bounds, bits = np.zeros((3, *there.shape), dtype=np.int64)
+    features[there], bounds[there] = ferns.features, ferns.bounds
+    bits[there] = 1 << (lengths[:, None] - 1 - np.arange(there.shape[1]))[there]
+    graph.node("Gather", [cells, graph.constant("asked", features)], "answering", axis=1)
+    graph.node("GreaterOrEqual", ["answering", graph.constant("bounds", bounds)], "low_enough")
+    highest = np.where(unordered[features], bounds, MOST_CELLS)
+    graph.node("LessOrEqual", ["answering", graph.constant("highest", highest)], "high_enough")
+    graph.node("And", ["low_enough", "high_enough"], "yes")
+    nothing = graph.constant("no", np.zeros(1, dtype=np.int64))
+    graph.node("Where", ["yes", graph.constant("bits", bits), nothing], "digits")
+    return graph.node("ReduceSum", ["digits", "last"], "places", keepdims=0)
 
 
 def _labels(classes: Array, types: Foreign) -> tuple[int, list[object]]:

@@ -39,13 +39,24 @@ def rows_of(kind, rng, n=200, features=5):
     return X
 
 
+def drawn(count, clf, rng):
+    """So many interactions of six comparisons, whether they tell anything or not: growing may keep fewer."""
+    n_bins = np.diff(clf.summary_.coder.offsets)
+    features = rng.choice(np.flatnonzero(n_bins > 1), (count, 6))
+    return np.stack([features, rng.integers(1, n_bins[features])], axis=2).tolist()
+
+
 def trained(kind, classes, rng, **settings_):
     X = rows_of(kind, rng)
     y = (np.argsort(np.argsort(X[:, 0])) * classes // len(X) + (X[:, 2] > 0)) % classes
-    settings_ = {"bins": 12, **settings_}
+    count = settings_.get("interactions")
+    settings_ = {"bins": 12, **settings_, "interactions": None}
     if settings_.get("missing") == "ignore":
         X[rng.random(X.shape) < 0.1] = np.nan
-    return SEFRClassifier(**settings_).fit(X, y), X, y
+    clf = SEFRClassifier(**settings_).fit(X, y)
+    if count is not None:
+        clf = SEFRClassifier(**settings_ | {"interactions": drawn(count, clf, rng)}).fit(X, y)
+    return clf, X, y
 
 
 CASES = [
@@ -343,7 +354,10 @@ def table_cycles(kind, target, board="uno", interactions=None):
     if kind == "float near 1000":
         kind, X = "float", (1000 + rng.random((400, 32)) * 3.9).astype(np.float32)
         assert set((X.view(np.uint32) >> 16).ravel().tolist()) == {0x447A}
-    clf = SEFRClassifier(bins=16, interactions=interactions).fit(X, rng.integers(0, 2, 400))
+    y = rng.integers(0, 2, 400)
+    clf = SEFRClassifier(bins=16).fit(X, y)
+    if interactions is not None:
+        clf = SEFRClassifier(bins=16, interactions=drawn(interactions, clf, rng)).fit(X, y)
     q = quantise(clf, input=kind)
     assert min(map(len, q.thresholds)) > 7, "every search has four steps"
     result = simulate(clf, X[:64], board, input=kind, target=target)

@@ -158,41 +158,55 @@ def test_ferns_are_counted_and_looked_up_beside_features(dtype, rng):
         np.testing.assert_allclose(out, table[:, offsets[:-1] + cells].sum(axis=2).T, atol=1e-12)
 
 
-def best_comparison(cells, y, weights, place, equal):
-    """Return the least Gini impurity that a comparison leaves, over all features and cells."""
-    least = np.inf
-    for j in range(cells.shape[1]):
-        for bound in range(cells[:, j].max() + 1):
-            answer = cells[:, j] == bound if equal[j] else cells[:, j] >= bound
-            left = 0.0
-            for group in np.unique(2 * place + answer):
-                within = 2 * place + answer == group
-                shares = np.array([weights[within & (y == k)].sum() for k in np.unique(y)])
-                left += shares.sum() - (shares**2).sum() / shares.sum()
-            least = min(least, left)
-    return least
+def told(left, place, answers):
+    """Return by how much answers lower the loss, beside the cells of a fern so far."""
+    worth = 0.0
+    for group in np.unique(2 * place + answers):
+        sums = left[2 * place + answers == group].sum(axis=0)
+        worth += (sums[:-1] ** 2).sum() / (sums[-1] + 1)
+    return worth
 
 
-def test_a_fern_that_looks_at_everything_takes_the_best_comparison(rng):
-    for _ in range(5):
-        n, m, k = 60, 3, 3
-        cells = rng.integers(0, [2, 5, 7], size=(n, m)).astype(np.uint8)
-        cells[:3] = [1, 4, 6]
-        y, weights = rng.integers(0, k, size=n).astype(np.int32), rng.integers(1, 4, size=n).astype(float)
-        equal = np.array([0, 1, 0], dtype=np.uint8)
-        starts = np.array([0, 1, 5, 11])
-        found = np.empty((1, 4, 2), dtype=np.int32)
-        assert _native.grow_ferns(cells, starts, equal, y, weights, k, m, 256, 0, found)
-        place = np.zeros(n, dtype=int)
-        for feature, bound in found[0]:
-            least = best_comparison(cells, y, weights, place, equal)
+def left_to_tell(scores, y, weights):
+    """Return the gradient of the loss of every row, and its curvature, which is at least how wrong it is."""
+    chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    wrong = 1 - chances[np.arange(len(y)), y]
+    curvature = np.maximum((chances * (1 - chances)).sum(axis=1), wrong)
+    gradient = np.eye(scores.shape[1])[y] - chances
+    if scores.shape[1] == 2:
+        gradient = gradient[:, 1:]
+    return weights[:, None] * np.column_stack([gradient, curvature])
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_fern_that_looks_at_everything_takes_the_best_comparison(k, rng):
+    """Each tells most of what the ferns before left to tell: boosting, written out."""
+    n, m, n_ferns = 60, 3, 4
+    cells = rng.integers(0, [2, 5, 7], size=(n, m)).astype(np.uint8)
+    cells[:3] = [1, 4, 6]
+    y, weights = rng.integers(0, k, size=n).astype(np.int32), rng.integers(1, 3, size=n).astype(float)
+    equal = np.array([0, 1, 0], dtype=np.uint8)
+    found = np.empty((n_ferns, 4, 2), dtype=np.int32)
+    used = _native.grow_ferns(cells, np.array([0, 1, 5, 11]), equal, y, weights, k, m, 256, 0, found)
+    assert used == n_ferns
+    scores = np.tile(np.log(np.bincount(y, weights) + 0.5), (n, 1))
+    possible = [
+        cells[:, j] == bound if equal[j] else cells[:, j] >= bound
+        for j, size in enumerate([2, 5, 7])
+        for bound in range(1 - equal[j], size)
+    ]
+    for fern in found:
+        left, place = left_to_tell(scores, y, weights), np.zeros(n, dtype=int)
+        for feature, bound in fern:
             own = cells[:, feature]
-            place = 2 * place + (own == bound if equal[feature] else own >= bound)
-            groups = [
-                np.array([weights[(place == g) & (y == c)].sum() for c in range(k)]) for g in np.unique(place)
-            ]
-            left = sum(shares.sum() - (shares**2).sum() / shares.sum() for shares in groups)
-            assert left == pytest.approx(least)
+            answers = own == bound if equal[feature] else own >= bound
+            best = max(told(left, place, other) for other in possible)
+            assert told(left, place, answers) == pytest.approx(best, rel=1e-4)
+            place = 2 * place + answers
+        for group in np.unique(place):
+            sums = left[place == group].sum(axis=0)
+            step = 0.3 * sums[:-1] / (sums[-1] / k + 1)
+            scores[place == group, -len(step) :] += step
 
 
 def test_growing_refuses_what_is_wrong():
@@ -206,7 +220,7 @@ def test_growing_refuses_what_is_wrong():
     def grow(cells=cells, starts=starts, equal=equal, y=y, out=out):
         return _native.grow_ferns(cells, starts, equal, y, None, 2, 2, 4, 0, out)
 
-    assert grow()
+    assert grow() == 2
     assert not grow(starts=np.array([0, 0, 0]))
     wrong = {
         "a code is not below 2": {"y": y + 2},

@@ -102,13 +102,13 @@ def test_one_value_without_a_cell_is_found_wherever_it_lies(dtype, rng):
     sums, counts = np.empty((2, 9 * 32)), np.empty(2)
     for value in (np.nan, np.inf, -np.inf):
         for i, j in zip([0, 1, 63, 700, 1023, 1024, 1499], [0, 7, 8, 3, 1, 8, 5], strict=True):
-            own, codes = X.copy(), y.copy()
+            own, codes, skipped = X.copy(), y.copy(), y.copy()
             own[i, j] = value
-            assert not _native.count_cells(
-                own, edges, starts, False, None, None, codes, None, sums, counts, 1
-            )
-            codes[i] = -1  # a row that does not count may hold anything
-            assert _native.count_cells(own, edges, starts, False, None, None, codes, None, sums, counts, 1)
+            skipped[i] = -1  # a row that does not count may hold anything
+            for rows in (own, np.asfortranarray(own)):
+                operands = (rows, edges, starts, False, None, None)
+                assert not _native.count_cells(*operands, codes, None, sums, counts, 1)
+                assert _native.count_cells(*operands, skipped, None, sums, counts, 1)
 
 
 def test_a_class_that_does_not_exist_is_refused_among_many_rows(rng):

@@ -51,3 +51,24 @@ def test_what_does_not_fit_is_an_error(cells):
         _native.step_slopes(begins, mean, scale, weights, np.zeros(3), weights.copy())
     with pytest.raises(TypeError):
         _native.step_slopes(begins.astype(np.int64), mean, scale, weights, found, weights.copy())
+
+
+@pytest.mark.parametrize(("m", "k"), [(3, 0), (0, 2), (5, 4), (0, 0)])
+@pytest.mark.parametrize("n", [1, 2, 37])
+def test_shared_steps_match_pairs_written_out(rng, m, k, n):
+    gone, places, worth = rng.random((m, n)), rng.integers(0, 4, size=(k, n)).astype(float), rng.random(4)
+    found = np.full((n, n), np.nan)
+    _native.shared_steps(gone, places, worth[places.astype(int)], found)
+    lower = np.minimum(gone[:, :, None], gone[:, None]).sum(axis=0)
+    equal = (places[:, :, None] == places[:, None]) * worth[places.astype(int)][:, None]
+    np.testing.assert_allclose(found, lower + equal.sum(axis=0), rtol=1e-12)
+
+
+def test_shared_steps_of_other_shapes_are_an_error():
+    gone, places = np.zeros((3, 5)), np.zeros((2, 5))
+    with pytest.raises(ValueError, match=r"worth has shape \(1, 5\)"):
+        _native.shared_steps(gone, places, places[:1].copy(), np.empty((5, 5)))
+    with pytest.raises(ValueError, match=r"gone has shape \(3, 5\)"):
+        _native.shared_steps(gone, places, places, np.empty((4, 4)))
+    with pytest.raises(ValueError, match=r"shared has shape \(5, 4\)"):
+        _native.shared_steps(gone, places, places, np.empty((5, 4)))

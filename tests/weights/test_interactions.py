@@ -131,10 +131,21 @@ def test_they_see_what_bins_cannot(rng):
         assert {0, 3} <= set(ferns.feature_sets_[pair])
 
 
+def test_there_are_as_many_as_rows_that_were_held_out_agree_to(rng):
+    X, y = crossed(rng, 1500)
+    noise = rng.integers(0, 2, len(y))
+    useful, idle = (SEFRClassifier(bins=16, interactions=60).fit(X, labels) for labels in (y, noise))
+    assert len(useful.interactions_) > 10
+    assert 1 <= len(idle.interactions_) < 10
+    few = SEFRClassifier(bins=16, interactions=60).fit(X[:100], noise[:100])
+    assert len(few.interactions_) == 60  # rows are too few to hold some out
+
+
 @pytest.mark.parametrize("k", [2, 3])
 def test_further_passes_are_those_over_columns_written_out(k, rng, monkeypatch):
     """Cells of ferns are categories of columns that were coded before."""
-    monkeypatch.setattr(thermometer, "FERN_UNIT", 1.0)
+    for name in ("FERN_UNIT", "FERN_VARIANCE", "FERN_LENGTH"):
+        monkeypatch.setattr(thermometer, name, 1.0)
     X, y = crossed(rng, 600)
     y = (y + (X[:, 1] > 0.5)) % k
     clf = SEFRClassifier(bins=6, interactions=4, passes=6).fit(X, y)

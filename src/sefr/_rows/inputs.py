@@ -17,7 +17,7 @@ from .._system.types import Array, Floats, Foreign, Rows
 from .arrow import arrow_table as arrow_table
 from .cells import Categories, Coder, Cut, code_matrix, learn_coder
 from .cells.batches import learn_coder_of_batches
-from .cells.categories import categories_of, category_codes
+from .cells.categories import categories_of, categories_of_stored, category_codes
 from .labelled import Labelled
 from .labels import encode
 from .matrix import KERNEL_TYPES, Columns, Dense, Matrix, Raw, Sparse, Stacked
@@ -157,8 +157,13 @@ def read_rows(
     if isinstance(cut, Coder):
         rows = labelled(matrix_of(X, cut.categories), y, sample_weight)
         return rows._replace(matrix=code_matrix(rows.matrix, cut)), feature_names_of(X)
-    categories = categories_of(X) if cut.given is None else cut.given
-    rows = labelled(matrix_of(X, categories), y, sample_weight)
+    if is_pandas_frame(X) and cut.given is None:
+        categories = categories_of_stored(X, columns := stored_columns(X))
+        matrix = _pandas(X, categories, columns)
+    else:
+        categories = categories_of(X) if cut.given is None else cut.given
+        matrix = matrix_of(X, categories)
+    rows = labelled(matrix, y, sample_weight)
     coder = learn_coder(rows, cut, categories)
     return rows._replace(matrix=code_matrix(rows.matrix, coder)), feature_names_of(X)
 
@@ -190,7 +195,7 @@ def matrix_of(X: Rows, categories: Mapping[int, Categories] | None = None) -> Ma
     if sparse.issparse(X):
         return _sparse(X)
     if is_pandas_frame(X):
-        return _pandas(X, categories or {})
+        return _pandas(X, categories or {}, stored_columns(X))
     _refuse_lazy(X)
     if (
         hasattr(X, "__arrow_c_stream__")
@@ -289,13 +294,12 @@ def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
     return Columns(columns, frame.shape[0])
 
 
-def _pandas(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
-    """Return a pandas frame: of numbers and categories by its arrays alone."""
-    columns = stored_columns(X)
+def _pandas(X: Foreign, categories: Mapping[int, Categories], columns: list[Foreign]) -> Matrix:
+    """Return a pandas frame whose arrays are at hand: of numbers and categories by these alone."""
     kinds = [column.dtype for column in columns]
     if any(map(is_sparse_type, kinds)):
         X = _without_sparse_columns(X, kinds)
-        return _sparse(X) if sparse.issparse(X) else _pandas(X, categories)
+        return _sparse(X) if sparse.issparse(X) else _pandas(X, categories, stored_columns(X))
     numbers = [isinstance(kind, np.dtype) and kind in KERNEL_TYPES for kind in kinds]
     if not len(X) or not columns or not all(known or j in categories for j, known in enumerate(numbers)):
         return _frame(X, categories)

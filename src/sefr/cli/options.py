@@ -160,7 +160,7 @@ Interactions = Annotated[
     int | None,
     typer.Option(
         "--interactions",
-        help="With --bins: so many ferns, such as 60, each of cells that several features choose together.",
+        help="With --bins: up to so many ferns, such as 60, each of cells that several features choose.",
         min=1,
         max=1000,
         show_default=False,

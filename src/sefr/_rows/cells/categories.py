@@ -42,13 +42,7 @@ def categories_of(X: Rows) -> dict[int, Categories]:
     if type(X) is np.ndarray:  # asking what X might be takes 30 us
         return {}
     if is_pandas_frame(X):
-        return {
-            j: Categories(column.dtype.categories.tolist())
-            if len(column.dtype.categories) <= MOST_CATEGORIES
-            else _categories(nw.from_native(X.iloc[:, j], series_only=True))
-            for j, column in enumerate(stored_columns(X))
-            if is_categorical_array(column)
-        }
+        return categories_of_stored(X, stored_columns(X))
     if not nw.dependencies.is_into_dataframe(X):
         return {}
     frame = nw.from_native(X, eager_only=True)
@@ -57,6 +51,19 @@ def categories_of(X: Rows) -> dict[int, Categories]:
         for j, (name, dtype) in enumerate(frame.schema.items())
         if is_categorical(dtype)
     }
+
+
+def categories_of_stored(X: Foreign, columns: list[Foreign]) -> dict[int, Categories]:
+    """Return the same of a pandas frame whose arrays are at hand."""
+    found = {}
+    for j, column in enumerate(columns):
+        if is_categorical_array(column):
+            declared = column.dtype.categories
+            if len(declared) <= MOST_CATEGORIES:
+                found[j] = Categories(declared.tolist())
+            else:
+                found[j] = _categories(nw.from_native(X.iloc[:, j], series_only=True))
+    return found
 
 
 def _categories(series: Foreign) -> Categories:

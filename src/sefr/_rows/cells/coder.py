@@ -71,7 +71,8 @@ class Coder(Value):
     @property
     def n_cells(self) -> int:
         """Number of cells of all columns."""
-        return int(self.offsets[-1])
+        of_ferns = 0 if self.ferns is None else int(self.ferns.sizes.sum())
+        return len(self.edges) + self.n_features * (2 if self.missing else 1) + of_ferns
 
     @cached_property
     def column_of(self) -> Places:

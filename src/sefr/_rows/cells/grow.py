@@ -1,4 +1,4 @@
-"""Ferns grown on rows: comparisons that tell the classes apart, each beside those before it."""
+"""Ferns grown on rows: each tells what those before it left to tell, as long as rows held out agree."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from .matrix import Cells
 # Comparisons of a fern: it has 2**DEPTH cells.
 DEPTH = 6
 # Features that are drawn for a comparison, and bins of each; the best is kept. More would make ferns alike.
-TRIED = 2
-BOUNDS = 4
+TRIED = 4
+BOUNDS = 8
 SEED = 0
 
 
 def grow_ferns(rows: Labelled, coder: Coder, count: int) -> Ferns | None:
-    """Return so many ferns for rows that are few enough to be looked at often; None where nothing varies."""
+    """Return up to so many ferns for rows that are few enough to be looked at often.
+
+    There are fewer where further ones would tell nothing about rows that they were not grown on, and at least
+    one; None where nothing varies.
+    """
     cells = Cells(rows.matrix, coder).cells
     comparisons = np.empty((count, DEPTH, 2), dtype=np.int32)
     grown = _native.grow_ferns(
@@ -34,5 +38,7 @@ def grow_ferns(rows: Labelled, coder: Coder, count: int) -> Ferns | None:
         SEED,
         comparisons,
     )
-    starts = np.arange(count + 1, dtype=np.int64) * DEPTH
-    return Ferns(comparisons[..., 0].ravel(), comparisons[..., 1].ravel(), starts) if grown else None
+    if not grown:
+        return None
+    features, bounds = (comparisons[:grown, :, part].ravel() for part in (0, 1))
+    return Ferns(features, bounds, np.arange(grown + 1, dtype=np.int64) * DEPTH)

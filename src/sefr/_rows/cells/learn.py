@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import _native
 from ..._system.types import Floats, Foreign, Indices, Settings
@@ -86,8 +87,11 @@ def _learn_edges(rows: Labelled, cut: Cut, categories: Mapping[int, Categories])
     if missing and most == MOST_CELLS:
         most -= 1  # a cell number is a byte, and one is for missing values
     if cut.scale is None or isinstance(cut.scale, str):
+        at, weights = sample_of_values(rows)
+        if not categories and weights is None and len(at) * matrix.shape[1] <= SORTED_CELLS:
+            return Coder(*_edges(_values(matrix, at, range(matrix.shape[1])), most), missing, {})
         numbers = [j for j in range(matrix.shape[1]) if j not in categories]
-        edges = iter(quantile_edges(matrix, numbers, *sample_of_values(rows), most))
+        edges = iter(quantile_edges(matrix, numbers, at, weights, most))
         parts = [categories[j] if j in categories else next(edges) for j in range(matrix.shape[1])]
     else:
         ranges = equal_edges(*known_ranges(cut.scale, matrix.shape[1]), most)
@@ -134,22 +138,32 @@ def quantile_edges(
     """
     found: list[Floats] = []
     step = max(1, SORTED_CELLS // max(1, len(at)))
-    rows = slice(None) if len(at) == matrix.shape[0] else at
     for first in range(0, len(features), step):
-        some = features[first : first + step]
-        values = matrix.by_feature(rows, slice(None) if len(some) == matrix.shape[1] else np.array(some))
-        found += _edges(values, most) if weights is None else _weighted_edges(values, weights, most)
+        values = _values(matrix, at, features[first : first + step])
+        if weights is None:
+            edges, starts = _edges(values, most)
+            found += [edges[start:end] for start, end in pairwise(starts.tolist())]
+        else:
+            found += _weighted_edges(values, weights, most)
     return found
 
 
-def _edges(values: Floats, most: int) -> list[Floats]:
+def _values(matrix: Matrix, at: Indices, features: Sequence[int]) -> Floats:
+    return matrix.by_feature(
+        slice(None) if len(at) == matrix.shape[0] else at,
+        slice(None) if len(features) == matrix.shape[1] else np.array(features),
+    )
+
+
+def _edges(values: Floats, most: int) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the edges of values (m, n) that may be sorted, one after the other, and where each begin."""
     values.sort(axis=1)
     if not np.isfinite(values[:, :: max(1, values.shape[1] - 1)]).all():  # NaN lies at the end
         values[np.isinf(values)] = np.nan
         values.sort(axis=1)
     edges, starts = np.empty(len(values) * (most - 1)), np.empty(len(values) + 1, dtype=np.int64)
     _native.find_edges(values, most, edges, starts)
-    return [edges[start:end] for start, end in pairwise(starts.tolist())]
+    return edges[: starts[-1]].copy(), starts
 
 
 def _weighted_edges(values: Floats, weights: Floats, most: int) -> list[Floats]:

@@ -237,12 +237,12 @@ def minimise(
         if len(curve) >= limits.passes or stalled == 2:
             return best.point
         direction = pairs.direction(at.gradient)
-        if not direction @ at.gradient < 0:
+        if not (down := direction @ at.gradient) < 0:
             return best.point  # the gradient is 0
-        points, known = np.array([at.point, direction]), [at_scores, None]
+        along, known, slopes = [at.point, direction], [at_scores, None], [at.gradient @ at.point, down]
         if pairs.order and not _parallel(last := pairs.steps[pairs.order[-1]], at.point):
-            points, known = np.array([at.point, direction, last]), [at_scores, None, step_scores]
-        slope = np.array([at.gradient @ point for point in points])
+            along, known, slopes = [*along, last], [*known, step_scores], [*slopes, at.gradient @ last]
+        points, slope = np.array(along), np.array(slopes)
         scores = objective.scores_beside(points, known)
         shares = objective.best_mixture(
             scores, _FIRST[: len(points)], objective.penalty.hessian(points), slope

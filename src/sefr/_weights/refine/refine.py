@@ -153,7 +153,8 @@ def _refine_seen(
     base_rates = class_weights * counts / (class_weights @ counts)
     bias = per_score(np.log(base_rates) - np.log(base_rates).mean())
     origin = np.concatenate([np.zeros(len(bias) * len(space.mean)), bias])
-    penalty = Penalty(1 / (PRIOR_VARIANCE * float(counts.sum())), len(origin) - len(bias))
+    variance = PRIOR_VARIANCE * space.weight_variance
+    penalty = Penalty(1 / (variance * float(counts.sum())), len(origin) - len(bias))
     if prior is not None:
         precision = np.ones_like(origin)
         precision[: penalty.n_weights] = np.tile(space.curvature, len(bias))

@@ -50,6 +50,11 @@ class Space:
         return found.coef * self.unit
 
     @property
+    def weight_variance(self) -> float:
+        """The variance that a weight is expected to have, in units of ``PRIOR_VARIANCE``."""
+        return 1.0
+
+    @property
     def curvature(self) -> Floats:
         """How much the loss is curved along each weight (m,), beside along an intercept."""
         return np.full(len(self.mean), self.unit**2)

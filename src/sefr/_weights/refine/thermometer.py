@@ -28,10 +28,14 @@ from .standardise import ClassMeans
 STEP_POWER = 0.5
 # Weights of cells of ferns are in units of this part of those of bins: the penalty prefers bins.
 FERN_UNIT = 0.5
+# Where there are ferns, scores are expected to have this part of the variance: the labels chose the ferns.
+FERN_VARIANCE = 0.5
+# And rows have this length, instead of 1: weights then move further beside the intercepts, and the minimum is
+# nearer. As if left out, a row moves its score by the square of it as much: it had a say in the ferns too.
+FERN_LENGTH = 2.0
 # Values of the rows whose products tell how many directions the rows share.
 GRAM_CELLS = 1 << 22
-# Of so many pairs of these values at a time.
-SHARED_CELLS = 1 << 15
+AS_THEY_ARE = Standardisation(np.zeros(0), np.ones(0))
 
 
 @dataclass(frozen=True)
@@ -115,9 +119,14 @@ class StepSpace:
         return np.concatenate([weights.ravel(), bias])
 
     @property
+    def weight_variance(self) -> float:
+        """The variance that a weight is expected to have, in units of ``PRIOR_VARIANCE``."""
+        return 1.0 if self.coder.ferns is None else FERN_VARIANCE / FERN_LENGTH**2
+
+    @property
     def standard(self) -> Standardisation:
         """Cells are taken as they are."""
-        return Standardisation(np.zeros(0), np.ones(0))
+        return AS_THEY_ARE
 
     @property
     def curvature(self) -> Floats:
@@ -191,24 +200,18 @@ class CellSample:
 
 def _shared(space: StepSpace, cells: NDArray[np.int64], square: Floats) -> Floats:
     """Return the squared steps of features that rows in some cells (n, m) have in common, added up (n, n)."""
-    coder, n_rows = space.coder, len(cells)
+    coder, out = space.coder, np.empty((len(cells), len(cells)))
     unordered = coder.unordered[: coder.n_features]
-    far = space.steps.table(square[None])[0][cells[:, ~unordered]]
-    out = np.zeros((n_rows, n_rows))
-    if coder.missing:  # whose cell is the last of a feature, and no step beyond the others
-        last = coder.offsets[1 : coder.n_features + 1][~unordered] - 1
-        gone = (cells[:, ~unordered] == last) * space.scale[last]
-        far[gone > 0] = 0
-        out += gone @ gone.T
-    chosen = cells[:, unordered]
-    some = max(1, SHARED_CELLS // n_rows**2)
-    for first in range(0, far.shape[1], some):
-        own = np.ascontiguousarray(far[:, first : first + some].T)
-        out += np.minimum(own[:, :, None], own[:, None, :]).sum(axis=0)
-    for first in range(0, chosen.shape[1], some):
-        own = np.ascontiguousarray(chosen[:, first : first + some].T)
-        out += ((own[:, :, None] == own[:, None, :]) * square[own][:, None, :]).sum(axis=0)
-    return out
+    ordered, chosen = cells[:, ~unordered], np.ascontiguousarray(cells[:, unordered].T)
+    gone = np.ascontiguousarray(space.steps.table(square[None])[0][ordered].T)
+    if not coder.missing:
+        _native.shared_steps(gone, chosen.astype(np.float64), square[chosen], out)
+        return out
+    last = coder.offsets[1 : coder.n_features + 1][~unordered] - 1  # no step beyond the others
+    none = (ordered == last) * space.scale[last]
+    gone[none.T > 0] = 0
+    _native.shared_steps(gone, chosen.astype(np.float64), square[chosen], out)
+    return np.asarray(out + none @ none.T)
 
 
 def step_space(classes: ClassMeans, coder: Coder, sampled: CodedRows) -> tuple[StepSpace, CellSample]:
@@ -222,6 +225,8 @@ def step_space(classes: ClassMeans, coder: Coder, sampled: CodedRows) -> tuple[S
     if coder.ferns is not None:
         scale[coder.offsets[coder.n_features] :] *= FERN_UNIT
     unit = 1 / np.sqrt(max(float(scale**2 @ variance), 1e-12)) if live.any() else 1.0
+    if coder.ferns is not None:
+        unit *= FERN_LENGTH
     of_class = (steps.reached(np.nan_to_num(classes.means)) - mean) * scale
     space = StepSpace(coder, steps, shares, mean, scale * unit, float(unit), of_class)
     if isinstance(sampled.matrix, Cells):
