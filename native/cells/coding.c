@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cells/lines.h"
 #include "cells/quantised.h"
 #include "cells/search.h"
 #include "cells/transpose.h"
@@ -14,7 +15,7 @@
 #include "common/each_dtype.inc"
 
 /* Values of a tile with the number of an edge, and failures of late, from which on numbers of 16 bits do not pay. */
-enum { MOST_EQUAL = 8, MOST_FAILURES = 32, LINE_BYTES = 64 };
+enum { MOST_EQUAL = 8, MOST_FAILURES = 32, AHEAD_TILES = 4 };
 
 typedef void gather_function(const char *, ptrdiff_t, const int64_t *, ptrdiff_t, void *);
 static gather_function *const gather_of[N_DTYPES] = OF_EACH_DTYPE(gather);
@@ -184,14 +185,23 @@ static void settle(const struct coder *coder, const struct feature *feature, ptr
 }
 
 #ifdef SEFR_AVX2
+/* Where float64 values are that float32 may not hold: side by side, or `offset` bytes from where rows begin. */
+struct exact {
+    const double *values;
+    const char *const *rows;
+    ptrdiff_t offset;
+};
+
 /* Values with the number of an edge, one after the other; false: they are many. */
-static bool settle_equal(const double *edges, int32_t n_edges, const float *near, const double *values, uint64_t equal,
-                         uint8_t *cells) {
+static bool settle_equal(const struct coder *coder, const struct feature *feature, const float *near,
+                         const struct exact *exact, uint64_t equal, uint8_t *cells) {
+    const double *edges = coder->wide + feature->place;
     int n = 0;
     for (; equal; equal &= equal - 1) {
         const int i = __builtin_ctzll(equal);
-        const double value = values ? values[i] : (double)near[i];
-        if (cells[i] < n_edges) cells[i] = (uint8_t)(cells[i] + (value >= edges[cells[i]]));
+        double value = exact && exact->values ? exact->values[i] : (double)near[i];
+        if (exact && exact->rows) memcpy(&value, exact->rows[i] + exact->offset, sizeof value);
+        cells[i] = (uint8_t)(cells[i] + (value >= edges[cells[i]]));
         n++;
     }
     return n <= MOST_EQUAL;
@@ -200,7 +210,7 @@ static bool settle_equal(const double *edges, int32_t n_edges, const float *near
 /* Whether the cells of a column are found by 16 bits of its values, rounded to float32 in `near`: the values
    themselves, where they are float64, are looked at only where those bits equal an edge's. Not tried again in a column
    where that is too often, as where many values equal edges, are missing, or lie far apart. */
-static inline bool code_quantised(const struct coder *coder, ptrdiff_t j, const float *near, const double *values,
+static inline bool code_quantised(const struct coder *coder, ptrdiff_t j, const float *near, const struct exact *exact,
                                   struct cell_tile *tile) {
     const struct feature *feature = &coder->features[j];
     uint8_t *cells = tile->cells + j * TILE_ROWS, *failures = tile->failures + j;
@@ -211,8 +221,7 @@ static inline bool code_quantised(const struct coder *coder, ptrdiff_t j, const 
         *failures -= *failures > 0;
         return true;
     }
-    if (found == ALL_OPEN ||
-        !settle_equal(coder->wide + feature->place, feature->n_edges, near, values, equal, cells)) {
+    if (found == ALL_OPEN || !settle_equal(coder, feature, near, exact, equal, cells)) {
         *failures += 2;
     }
     return found == SOME_OPEN;
@@ -249,8 +258,8 @@ static void code_floats(const struct coder *coder, ptrdiff_t j, const float *val
 
 /* The nearest float32 of a value that is below an edge may equal the edge's, never lie above it: what is found among
    the rounded edges is right or too high. */
-static void code_doubles(const struct coder *coder, ptrdiff_t j, const double *values, ptrdiff_t n,
-                         struct cell_tile *tile) {
+static void search_doubles(const struct coder *coder, ptrdiff_t j, ptrdiff_t n, struct cell_tile *tile) {
+    const double *values = tile->doubles;
     const struct feature *feature = &coder->features[j];
     const double *edges = coder->wide + feature->place;
     const int32_t n_edges = feature->n_edges;
@@ -258,7 +267,6 @@ static void code_doubles(const struct coder *coder, ptrdiff_t j, const double *v
     const bool held = round_to_floats(values, tile->floats) && feature->narrow;
     int met;
 #ifdef SEFR_AVX2
-    if (code_quantised(coder, j, tile->floats, values, tile)) return;
     if (feature->levels <= TREE_LEVELS && has_avx2()) {
         met = search_near_tree(tile->floats, coder->near_trees + j * TREE_FLOATS, feature->levels, cells);
     } else
@@ -275,6 +283,14 @@ static void code_doubles(const struct coder *coder, ptrdiff_t j, const double *v
     }
     if (!(met & NOT_ALL_FINITE)) return;
     for (ptrdiff_t i = 0; i < n; i++) settle(coder, feature, i, values[i], tile, cells);
+}
+
+static void code_doubles(const struct coder *coder, ptrdiff_t j, ptrdiff_t n, struct cell_tile *tile) {
+#ifdef SEFR_AVX2
+    round_to_floats(tile->doubles, tile->floats);
+    if (code_quantised(coder, j, tile->floats, &(struct exact){.values = tile->doubles}, tile)) return;
+#endif
+    search_doubles(coder, j, n, tile);
 }
 
 /* What is coded already: checked and copied. */
@@ -305,81 +321,46 @@ CLONES static void code_fern(const struct comparison *comparisons, int32_t n, co
 }
 
 #ifdef SEFR_AVX2
-/* The rows of a tile, and those that are read next. */
-struct lines {
-    const char *row[TILE_ROWS], *ahead;
-    ptrdiff_t n_ahead, stride;
-};
-
-/* The last row stands for those that are not there. */
-static void find_lines(const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n, ptrdiff_t ahead,
-                       struct lines *lines) {
-    const ptrdiff_t left = x->n - ahead, stride = x->row_stride;
-    lines->n_ahead = left < 0 ? 0 : left < TILE_ROWS ? left : TILE_ROWS;
-    lines->ahead = x->data + (lines->n_ahead ? ahead : 0) * stride;
-    lines->stride = stride;
-    if (rows) {
-        for (ptrdiff_t i = 0; i < n; i++) lines->row[i] = x->data + rows[i] * stride;
-    } else {
-        for (ptrdiff_t i = 0; i < n; i++) lines->row[i] = x->data + (first + i) * stride;
+/* The values of a column of lines one by one, where float32 does not settle its cells. */
+static void code_line_doubles(const struct coder *coder, ptrdiff_t j, const struct lines *lines, ptrdiff_t n,
+                              struct cell_tile *tile) {
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
+        memcpy(tile->doubles + i, lines->row[i] + j * lines->size, sizeof tile->doubles[i]);
     }
-    for (ptrdiff_t i = n; i < TILE_ROWS; i++) lines->row[i] = lines->row[n - 1];
+    search_doubles(coder, j, n, tile);
 }
 
-/* What is read next and called into the cache meanwhile, a share of it per column: memory that lies side by side, or
-   the bytes `from` .. `to` of rows. */
-struct call {
-    const char *at, *end;
-    const char *const *rows;
-    ptrdiff_t i, n, stride, from, to, share;
-};
-
-/* After columns .. `end` the next piece of these rows is read, or the first of those ahead. */
-static struct call plan_call(const struct lines *lines, ptrdiff_t end, ptrdiff_t m, ptrdiff_t columns) {
-    const ptrdiff_t size = (ptrdiff_t)sizeof(float), next = end < m / 8 * 8 ? end : 0;
-    const ptrdiff_t to = (m / 8 * 8 - next < FLOAT_COLUMNS ? m : next + FLOAT_COLUMNS) * size;
-    struct call call = {.stride = lines->stride, .from = next * size, .to = to, .n = lines->n_ahead};
-    if (next) {
-        call.rows = lines->row, call.n = TILE_ROWS;
-    } else if (lines->stride >= to && lines->stride < to + LINE_BYTES) {
-        call.at = lines->ahead, call.end = call.at + call.n * lines->stride;
-        call.share = (call.end - call.at + columns - 1) / columns;
-        return call;
-    }
-    call.at = lines->ahead;
-    call.share = (call.n + columns - 1) / columns;
-    return call;
-}
-
-static inline void call_share(struct call *call) {
-    if (call->end) {
-        const char *stop = call->end - call->at < call->share ? call->end : call->at + call->share;
-        for (; call->at < stop; call->at += LINE_BYTES) __builtin_prefetch(call->at);
-        return;
-    }
-    const ptrdiff_t last = call->n - call->i < call->share ? call->n : call->i + call->share;
-    for (; call->i < last; call->i++) {
-        const char *row = call->rows ? call->rows[call->i] : call->at + call->i * call->stride;
-        for (ptrdiff_t at = call->from; at < call->to; at += LINE_BYTES) __builtin_prefetch(row + at);
-    }
-}
-
-/* Floats that lie side by side in a row, a piece of FLOAT_COLUMNS columns at a time. Returns how many columns are done:
-   whole eights. */
+/* Values that lie side by side in a row, float32 or float64, a piece of FLOAT_COLUMNS columns at a time. Returns how
+   many columns are done: whole eights. */
 static ptrdiff_t code_lines(const struct coder *coder, const struct lines *lines, ptrdiff_t n, struct cell_tile *tile) {
     const ptrdiff_t m = coder->m / 8 * 8;
+    const bool wide = lines->size == (ptrdiff_t)sizeof(double);
     for (ptrdiff_t first = 0; first < m; first += FLOAT_COLUMNS) {
         const ptrdiff_t end = m - first < FLOAT_COLUMNS ? m : first + FLOAT_COLUMNS;
         struct call call = plan_call(lines, end, coder->m, end - first);
-        transpose_tile(lines->row, first * (ptrdiff_t)sizeof(float), (end - first) / 8, tile->floats);
+        transpose_tile(lines->row, first * lines->size, (end - first) / 8, wide, tile->floats);
         for (ptrdiff_t j = first; j < end; j++) {
+            const float *near = tile->floats + (j - first) * TILE_ROWS;
             call_share(&call);
-            code_floats(coder, j, tile->floats + (j - first) * TILE_ROWS, n, tile);
+            if (!wide) {
+                code_floats(coder, j, near, n, tile);
+            } else if (!code_quantised(coder, j, near, &(struct exact){.rows = lines->row, .offset = j * lines->size},
+                                       tile)) {
+                code_line_doubles(coder, j, lines, n, tile);
+            }
         }
     }
     return m;
 }
 #endif
+
+/* Calls the rows of a column that are read AHEAD_TILES tiles later into the cache, where they lie side by side: many
+   columns are too many streams for the processor to follow by itself. */
+static void call_column(const struct column *column, ptrdiff_t first) {
+    const char *at = column->data + (first + AHEAD_TILES * TILE_ROWS) * column->stride;
+    if (column->stride > (ptrdiff_t)sizeof(double) || column->stride < 1) return;
+    for (ptrdiff_t i = 0; i < TILE_ROWS * column->stride; i += LINE_BYTES) __builtin_prefetch(at + i);
+}
 
 bool sefr_code_tile(const struct coder *coder, const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n,
                     struct cell_tile *tile) {
@@ -388,8 +369,9 @@ bool sefr_code_tile(const struct coder *coder, const struct table *x, const int6
     memset(tile->bad, 0, sizeof tile->bad);
     tile->any_bad = false;
 #ifdef SEFR_AVX2
-    if (!coder->coded && !x->columns && x->type == F32 && x->column_stride == (ptrdiff_t)sizeof(float) && n > 0 &&
-        has_avx2()) {
+    const bool in_lines = !x->columns && ((x->type == F32 && x->column_stride == (ptrdiff_t)sizeof(float)) ||
+                                          (x->type == F64 && x->column_stride == (ptrdiff_t)sizeof(double)));
+    if (!coder->coded && in_lines && n > 0 && has_avx2()) {
         struct lines lines;
         find_lines(x, rows, first, n, rows ? tile->ahead : first + n, &lines);
         j = code_lines(coder, &lines, n, tile);
@@ -397,6 +379,7 @@ bool sefr_code_tile(const struct coder *coder, const struct table *x, const int6
 #endif
     for (; j < coder->m; j++) {
         const struct column column = get_column(x, j);
+        if (!rows) call_column(&column, first);
         if (coder->coded) {
             ok &= copy_cells(coder, j, &column, rows, first, n, tile);
         } else if (is_narrow(column.type)) {
@@ -406,7 +389,7 @@ bool sefr_code_tile(const struct coder *coder, const struct table *x, const int6
         } else {
             gather_of[column.type](rows ? column.data : column.data + first * column.stride, column.stride, rows, n,
                                    tile->doubles);
-            code_doubles(coder, j, tile->doubles, n, tile);
+            code_doubles(coder, j, n, tile);
         }
     }
     for (; j < coder->n_columns; j++) {

@@ -7,7 +7,7 @@
 /* Rows that follow one another count in lines of their own, so that none waits for the count before. */
 static void tally_rows(const struct batch_column *column, uint32_t *counts) {
     uint16_t lines[4][MOST_CELLS];
-    for (int line = 0; line < 4; line++) memset(lines[line], 0, (size_t)column->n_cells * sizeof lines[line][0]);
+    memset(lines, 0, sizeof lines);
     for (ptrdiff_t first = 0; first < column->n_rows; first += TILE_ROWS) {
         const uint8_t *cells = column->cells + first / TILE_ROWS * column->pitch;
         const ptrdiff_t left = column->n_rows - first, n = left < TILE_ROWS ? left : TILE_ROWS;
@@ -48,9 +48,10 @@ AVX2_INLINE void add_eight(__m256i first, __m256i second, int32_t left, uint32_t
 /* Whole tiles, the sixteen cells from `cell` on: 32 rows at a time look up what each adds to a lane's counts, four
    cells of two bits each, which hold three such lines of rows; then two cells of four bits each, which hold BATCH_ROWS
    / 32. `between`: there are cells below and above the sixteen. */
-AVX2_INLINE void tally_sixteen(const struct batch_column *column, int32_t cell, const bool between, uint32_t *counts) {
+AVX2_INLINE void tally_sixteen(const struct batch_column *column, const int32_t cell, const bool between,
+                               uint32_t *counts) {
     const __m256i two_bits = _mm256_set1_epi8(0x33), four_bits = _mm256_set1_epi8(15), above = _mm256_set1_epi8(0x70);
-    const __m256i base = _mm256_set1_epi8((char)(cell || between ? -cell : 0x70));
+    const __m256i base = _mm256_set1_epi8((char)-cell);
     const ptrdiff_t pitch = column->pitch;
     const uint8_t *cells = column->cells, *end = cells + column->n_rows / TILE_ROWS * pitch;
 /* cells `at` to `at` + 3 */
@@ -62,9 +63,10 @@ AVX2_INLINE void tally_sixteen(const struct batch_column *column, int32_t cell, 
     __m256i even0 = _mm256_setzero_si256(), even1 = even0, even2 = even0, even3 = even0;
     __m256i odd0 = even0, odd1 = even0, odd2 = even0, odd3 = even0;
 /* where a row looks: bit 7, which looks up 0, where its cell is not among the sixteen */
-#define PLACE(name, at)                                                                           \
-    __m256i name = _mm256_add_epi8(_mm256_load_si256((const __m256i *)(const void *)(at)), base); \
-    if (between) name = _mm256_adds_epu8(name, above);
+#define PLACE(name, at)                                                    \
+    __m256i name = _mm256_load_si256((const __m256i *)(const void *)(at)); \
+    if (cell > 0) name = _mm256_add_epi8(name, base);                      \
+    if (cell == 0 || between) name = _mm256_adds_epu8(name, above);
 #define LOOK_UP(k, at) _mm256_shuffle_epi8(t##k, at)
 #define ADD(k, sum)                                                                                \
     {                                                                                              \

@@ -11,7 +11,7 @@ enum { BATCH_TILES = 7, BATCH_ROWS = BATCH_TILES * TILE_ROWS };
 struct batch_column {
     const uint8_t *cells;
     ptrdiff_t pitch, n_rows; /* at most BATCH_ROWS */
-    int32_t n_cells;         /* each cell is below */
+    int32_t n_cells;         /* each cell is below, or 255, which is not counted */
 };
 
 /* counts (n_cells) += rows in each. */

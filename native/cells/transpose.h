@@ -3,12 +3,19 @@
 #define SEFR_TRANSPOSE_H
 
 #include "cells/coding.h"
-#include "common/avx2.h"
+#include "common/transpose_bytes.h"
 
 #ifdef SEFR_AVX2
+/* Eight values that lie side by side, float32 or, where `wide`, float64, as float32. */
+AVX2_INLINE __m256 load_eight(const char *at, const bool wide) {
+    if (!wide) return _mm256_loadu_ps((const float *)(const void *)at);
+    const double *doubles = (const double *)(const void *)at;
+    return _mm256_set_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(doubles + 4)), _mm256_cvtpd_ps(_mm256_loadu_pd(doubles)));
+}
+
 /* Eight columns of eight rows, `offset` bytes from where they begin: to[column * TILE_ROWS + row]. */
-AVX2_INLINE void transpose_eight(const char *const *rows, ptrdiff_t offset, float *to) {
-#define ROW(i) _mm256_loadu_ps((const float *)(const void *)(rows[i] + offset))
+AVX2_INLINE void transpose_eight(const char *const *rows, ptrdiff_t offset, const bool wide, float *to) {
+#define ROW(i) load_eight(rows[i] + offset, wide)
     const __m256 r0 = ROW(0), r1 = ROW(1), r2 = ROW(2), r3 = ROW(3), r4 = ROW(4), r5 = ROW(5), r6 = ROW(6), r7 = ROW(7);
 #undef ROW
     const __m256 s0 = _mm256_unpacklo_ps(r0, r1), s1 = _mm256_unpackhi_ps(r0, r1);
@@ -28,30 +35,22 @@ AVX2_INLINE void transpose_eight(const char *const *rows, ptrdiff_t offset, floa
 #undef COLUMNS
 }
 
-AVX2 static void transpose_tile(const char *const *rows, ptrdiff_t offset, ptrdiff_t n_eights, float *to) {
+AVX2_INLINE void transpose_rows(const char *const *rows, ptrdiff_t offset, ptrdiff_t n_eights, const bool wide,
+                                float *to) {
+    const ptrdiff_t size = (ptrdiff_t)(wide ? sizeof(double) : sizeof(float));
     for (ptrdiff_t i = 0; i < TILE_ROWS; i += 8) {
         for (ptrdiff_t e = 0; e < n_eights; e++) {
-            transpose_eight(rows + i, offset + e * 8 * (ptrdiff_t)sizeof(float), to + e * 8 * TILE_ROWS + i);
+            transpose_eight(rows + i, offset + e * 8 * size, wide, to + e * 8 * TILE_ROWS + i);
         }
     }
 }
 
-/* Sixteen columns of sixteen rows of bytes: from[column * TILE_ROWS + row] to to[row * pitch + column]. */
-AVX2_INLINE void transpose_sixteen(const uint8_t *from, uint8_t *to, ptrdiff_t pitch) {
-    __m128i a[16], b[16];
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i++) a[i] = _mm_load_si128((const __m128i *)(const void *)(from + i * TILE_ROWS));
-#define ROUND(x, y)                                                                                     \
-    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i++) {                                               \
-        y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 8]), y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 8]); \
+AVX2 static void transpose_tile(const char *const *rows, ptrdiff_t offset, ptrdiff_t n_eights, bool wide, float *to) {
+    if (wide) {
+        transpose_rows(rows, offset, n_eights, true, to);
+    } else {
+        transpose_rows(rows, offset, n_eights, false, to);
     }
-    ROUND(a, b)
-    ROUND(b, a)
-    ROUND(a, b)
-    ROUND(b, a)
-#undef ROUND
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i++) _mm_storeu_si128((__m128i *)(void *)(to + i * pitch), a[i]);
 }
 
 /* The cells of a whole tile, m columns of them, at least sixteen, to rows side by side. */
@@ -59,7 +58,7 @@ AVX2 static void transpose_cells(const uint8_t *cells, ptrdiff_t m, uint8_t *row
     for (ptrdiff_t i = 0; i < TILE_ROWS; i += 16) {
         for (ptrdiff_t j = 0; j < m; j += 16) {
             const ptrdiff_t column = j + 16 <= m ? j : m - 16; /* some columns twice */
-            transpose_sixteen(cells + column * TILE_ROWS + i, rows + i * m + column, m);
+            transpose_sixteen(cells + column * TILE_ROWS + i, TILE_ROWS, rows + i * m + column, m);
         }
     }
 }

@@ -6,11 +6,12 @@
 #define METHOD(name) {#name, (PyCFunction)(void (*)(void))sefr_py_##name, METH_FASTCALL | METH_KEYWORDS, NULL}
 
 static PyMethodDef methods[] = {
-    METHOD(summarise),        METHOD(summarise_csr),   METHOD(summarise_csc),  METHOD(scores),
-    METHOD(gradient),         METHOD(gradient_csr),    METHOD(solve),          METHOD(solve_means),
-    METHOD(is_delicate),      METHOD(encode_integers), METHOD(find_edges),     METHOD(code_cells),
-    METHOD(count_cells),      METHOD(cell_scores),     METHOD(gradient_cells), METHOD(grow_ferns),
-    METHOD(minimise_mixture), METHOD(find_direction),  METHOD(encode_bytes),   METHOD(encode_objects),
+    METHOD(summarise),      METHOD(summarise_csr),    METHOD(summarise_csc),  METHOD(scores),
+    METHOD(gradient),       METHOD(gradient_csr),     METHOD(solve),          METHOD(solve_means),
+    METHOD(is_delicate),    METHOD(encode_integers),  METHOD(find_edges),     METHOD(code_cells),
+    METHOD(count_cells),    METHOD(cell_scores),      METHOD(shelve_cells),   METHOD(gradient_cells),
+    METHOD(grow_ferns),     METHOD(minimise_mixture), METHOD(find_direction), METHOD(encode_bytes),
+    METHOD(encode_objects), METHOD(step_tables),      METHOD(step_slopes),    METHOD(shared_steps),
     {NULL, NULL, 0, NULL},
 };
 

@@ -3,7 +3,6 @@
 #include "cells/coding.h"
 #include "cells/edges.h"
 #include "cells/grow.h"
-#include "refine/gradient_cells.h"
 
 /* Features are cut at `edges`, e of them, from starts[j] on for feature j; there are n rows, m features, s = m + 1, c
    cells, g groups, k scores and r rows that are scored. None for edges: X holds cells. `ferns`, f - 1 of them, and
@@ -151,73 +150,6 @@ PyObject *sefr_py_cell_scores(FASTCALL) {
     }
     sefr_free_coder(&coder);
     sefr_release_table(&table);
-    sefr_end_call(&call);
-    return result;
-}
-
-PyObject *sefr_py_gradient_cells(FASTCALL) {
-    enum {
-        CELLS,
-        STARTS,
-        MISSING,
-        CODES,
-        WEIGHTS,
-        CLASS_WEIGHTS,
-        TABLE,
-        INTERCEPT,
-        TABLE_GRADIENT,
-        INTERCEPT_GRADIENT,
-        N_THREADS,
-        N_ARGUMENTS
-    };
-    static const struct argument arguments[N_ARGUMENTS] = {READS("cells", U8, "nm"),
-                                                           READS("starts", I64, "s"),
-                                                           OTHER_ARGUMENT("missing"),
-                                                           READS("codes", I32, "n"),
-                                                           READS_OR_NONE("weights", F64, "n"),
-                                                           READS("class_weights", F64, "k"),
-                                                           READS("table", F64, "rc"),
-                                                           READS("intercept", F64, "r"),
-                                                           WRITES("table_gradient", F64, "rc"),
-                                                           WRITES("intercept_gradient", F64, "r"),
-                                                           OTHER_ARGUMENT("n_threads")};
-    struct call call;
-    struct coder coder = {0};
-    PyObject *result = NULL;
-    int n_threads;
-    (void)self;
-    if (sefr_begin_call(&call, "gradient_cells", arguments, N_ARGUMENTS, args, n_args, kwnames) &&
-        sefr_get_int(call.values[N_THREADS], "n_threads", 1, INT32_MAX, &n_threads)) {
-        const struct array *arrays = call.arrays;
-        const int missing = PyObject_IsTrue(call.values[MISSING]);
-        const Py_ssize_t n = arrays[CELLS].view.shape[0], m = arrays[CELLS].view.shape[1];
-        const Py_ssize_t n_scores = arrays[TABLE].view.shape[0], n_classes = arrays[CLASS_WEIGHTS].view.shape[0];
-        const struct edges edges = {.starts = data_of(&arrays[STARTS]), .m = m, .missing = missing > 0};
-        enum outcome outcome = FINITE;
-        double loss = 0.0;
-        if (missing < 0) {
-            /* an error is set */
-        } else if (n_classes < 2 || n_classes > INT32_MAX || n_scores != (n_classes == 2 ? 1 : n_classes)) {
-            PyErr_Format(PyExc_ValueError, "%zd scores for %zd classes: one for two classes, else one per class",
-                         n_scores, n_classes);
-        } else if (!sefr_check_shape(&arrays[STARTS], "starts", m + 1, -1)) {
-            /* an error is set */
-        } else if ((outcome = sefr_prepare_coder(&coder, &edges, 0)) != FINITE) {
-            sefr_refuse(outcome, 0);
-        } else if (sefr_check_shapes(&call, "nmscrk",
-                                     (Py_ssize_t[]){n, m, m + 1, coder.n_cells, n_scores, n_classes})) {
-            const struct grouping by = {data_of(&arrays[CODES]), data_of(&arrays[WEIGHTS]), (int32_t)n_classes,
-                                        (int32_t)n_classes};
-            const struct model model = {data_of(&arrays[TABLE]), data_of(&arrays[INTERCEPT]),
-                                        data_of(&arrays[CLASS_WEIGHTS]), (int32_t)n_scores, (int32_t)n_classes};
-            const struct gradient out = {data_of(&arrays[TABLE_GRADIENT]), data_of(&arrays[INTERCEPT_GRADIENT]), &loss};
-            Py_BEGIN_ALLOW_THREADS;
-            outcome = sefr_gradient_cells(data_of(&arrays[CELLS]), n, &coder, &by, &model, &out, n_threads);
-            Py_END_ALLOW_THREADS;
-            result = outcome == FINITE ? PyFloat_FromDouble(loss) : sefr_refuse(outcome, by.n_groups);
-        }
-    }
-    sefr_free_coder(&coder);
     sefr_end_call(&call);
     return result;
 }

@@ -1,7 +1,7 @@
 #include "python/arguments.h"
-#include "refine/gradient.h"
+#include "refine/gradient_cells.h"
 
-/* The last arguments of both: where rows belong, the model, and where results go. There are n rows, m features,
+/* The last arguments of all passes: where rows belong, the model, and where results go. There are n rows, m features,
    k classes and r scores. */
 enum { CODES, WEIGHTS, CLASS_WEIGHTS, COEF, INTERCEPT, COEF_GRADIENT, INTERCEPT_GRADIENT, N_THREADS, N_SHARED };
 #define SHARED                                                                                      \
@@ -88,6 +88,77 @@ PyObject *sefr_py_gradient_csr(FASTCALL) {
         }
     }
     sefr_release_sparse(&sparse);
+    sefr_end_call(&pass.call);
+    return result;
+}
+
+/* What passes over cells read: a shelf, and the coder that it was made with. */
+struct shelved_cells {
+    struct coder coder;
+    struct shelf shelf;
+};
+
+static const char SHELF_NAME[] = "sefr._native.shelf";
+
+static void free_shelved(struct shelved_cells *cells) {
+    sefr_free_coder(&cells->coder);
+    sefr_free_shelf(&cells->shelf);
+    PyMem_Free(cells);
+}
+
+static void drop_shelved(PyObject *capsule) { free_shelved(PyCapsule_GetPointer(capsule, SHELF_NAME)); }
+
+PyObject *sefr_py_shelve_cells(FASTCALL) {
+    static const struct argument arguments[] = {READS("cells", U8, "nm"), READS("starts", I64, "s"),
+                                                OTHER_ARGUMENT("missing"), OTHER_ARGUMENT("n_scores")};
+    struct call call;
+    struct shelved_cells *made = NULL;
+    PyObject *result = NULL;
+    int n_scores;
+    (void)self;
+    if (sefr_begin_call(&call, "shelve_cells", arguments, 4, args, n_args, kwnames) &&
+        sefr_get_int(call.values[3], "n_scores", 1, INT32_MAX, &n_scores)) {
+        const Py_ssize_t n = call.arrays[0].view.shape[0], m = call.arrays[0].view.shape[1];
+        const int missing = PyObject_IsTrue(call.values[2]);
+        const struct edges edges = {.starts = data_of(&call.arrays[1]), .m = m, .missing = missing > 0};
+        if (missing >= 0 && sefr_check_shape(&call.arrays[1], "starts", m + 1, -1)) {
+            made = PyMem_Calloc(1, sizeof *made);
+            enum outcome outcome = made ? sefr_prepare_coder(&made->coder, &edges, 0) : NO_MEMORY;
+            if (outcome == FINITE) {
+                Py_BEGIN_ALLOW_THREADS;
+                outcome = sefr_shelve(data_of(&call.arrays[0]), n, &made->coder, n_scores, &made->shelf);
+                Py_END_ALLOW_THREADS;
+            }
+            result = outcome == FINITE ? PyCapsule_New(made, SHELF_NAME, drop_shelved) : sefr_refuse(outcome, 0);
+        }
+    }
+    if (made && !result) free_shelved(made);
+    sefr_end_call(&call);
+    return result;
+}
+
+PyObject *sefr_py_gradient_cells(FASTCALL) {
+    static const struct argument arguments[] = {OTHER_ARGUMENT("shelf"), SHARED};
+    struct pass pass = {0};
+    PyObject *result = NULL;
+    (void)self;
+    if (sefr_begin_call(&pass.call, "gradient_cells", arguments, 1 + N_SHARED, args, n_args, kwnames) &&
+        begin_pass(&pass, 1)) {
+        const struct shelved_cells *cells = PyCapsule_GetPointer(pass.call.values[0], SHELF_NAME);
+        if (!cells || !check_pass(&pass, cells->shelf.n, cells->coder.n_cells)) {
+            /* an error is set */
+        } else if (pass.model.n_scores != cells->shelf.n_scores) {
+            PyErr_Format(PyExc_ValueError, "shelf is for %zd scores, not %d", (Py_ssize_t)cells->shelf.n_scores,
+                         (int)pass.model.n_scores);
+        } else {
+            enum outcome outcome;
+            Py_BEGIN_ALLOW_THREADS;
+            outcome =
+                sefr_gradient_cells(&cells->shelf, &cells->coder, &pass.by, &pass.model, &pass.out, pass.n_threads);
+            Py_END_ALLOW_THREADS;
+            result = answer(outcome, &pass);
+        }
+    }
     sefr_end_call(&pass.call);
     return result;
 }

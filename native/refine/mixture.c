@@ -13,7 +13,7 @@
 
 #include "refine/fast_math.h" /* after it: functions of other options are not inlined */
 
-enum { BLOCK = 64 };
+enum { BLOCK = 64, LANES = 8 };
 static const int NEWTON_STEPS = 25;
 static const double ENOUGH = 1e-4; /* of the loss; the pass over all rows corrects what is left */
 
@@ -26,7 +26,20 @@ struct search {
     const int32_t *codes; /* a private copy, checked */
     double *scores;       /* n_scores: of one row */
     double unit[MOST_POINTS], start[MOST_POINTS], correction[MOST_POINTS], hessian[MOST_POINTS * MOST_POINTS];
+    struct derivatives first; /* of the rows, at the start */
 };
+
+/* LANES sums in flight: one would wait for itself. */
+#define ADD_PRODUCTS(total, a, b, count)                                                                             \
+    do {                                                                                                             \
+        double parts[LANES] = {0.0};                                                                                 \
+        ptrdiff_t r = 0;                                                                                             \
+        for (; r + LANES <= (count); r += LANES) {                                                                   \
+            for (ptrdiff_t u = 0; u < LANES; u++) parts[u] += (a)[r + u] * (b)[r + u];                               \
+        }                                                                                                            \
+        for (; r < (count); r++) parts[0] += (a)[r] * (b)[r];                                                        \
+        (total) = ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7])); \
+    } while (0)
 
 /* Rows from `first` on, at most BLOCK. */
 CLONES static void add_logistic(const struct search *s, ptrdiff_t first, ptrdiff_t count, const double *a,
@@ -50,14 +63,14 @@ CLONES static void add_logistic(const struct search *s, ptrdiff_t first, ptrdiff
     for (ptrdiff_t r = 0; r < count; r++) out->loss += losses[r];
     for (ptrdiff_t i = 0; i < q; i++) {
         const double *own = s->m->scores + i * n + first;
-        double sum = 0.0;
-        for (ptrdiff_t r = 0; r < count; r++) sum += residual[r] * own[r];
+        double sum, along[BLOCK];
+        ADD_PRODUCTS(sum, residual, own, count);
         out->gradient[i] += sum * s->unit[i];
+        for (ptrdiff_t r = 0; r < count; r++) along[r] = curved[r] * own[r];
         for (ptrdiff_t j = 0; j <= i; j++) {
             const double *other = s->m->scores + j * n + first;
-            double both = 0.0;
-            for (ptrdiff_t r = 0; r < count; r++) both += curved[r] * own[r] * other[r];
-            out->curvature[i * q + j] += both * s->unit[i] * s->unit[j];
+            ADD_PRODUCTS(sum, along, other, count);
+            out->curvature[i * q + j] += sum * s->unit[i] * s->unit[j];
         }
     }
 }
@@ -110,9 +123,8 @@ static struct derivatives of_rows(const struct search *s, const double *a) {
 }
 
 /* And of the penalty and the correction. */
-static struct derivatives at(const struct search *s, const double *a) {
+static struct derivatives with_penalty(const struct search *s, const double *a, struct derivatives out) {
     const ptrdiff_t q = s->m->n_points;
-    struct derivatives out = of_rows(s, a);
     for (ptrdiff_t i = 0; i < q; i++) {
         double pull = 0.0;
         for (ptrdiff_t j = 0; j < q; j++) pull += s->hessian[i * q + j] * a[j];
@@ -167,21 +179,23 @@ static void begin(struct search *s) {
     for (ptrdiff_t i = 0; i < q; i++) {
         for (ptrdiff_t j = 0; j < q; j++) s->hessian[i * q + j] = s->m->hessian[i * q + j] * s->unit[i] * s->unit[j];
     }
+    s->first = of_rows(s, s->start);
     if (!s->m->slope) return;
-    const struct derivatives found = at(s, s->start); /* without a correction, which is 0 still */
+    const struct derivatives found = with_penalty(s, s->start, s->first); /* and no correction, which is 0 still */
     for (ptrdiff_t i = 0; i < q; i++) s->correction[i] = s->m->slope[i] * s->unit[i] - found.gradient[i];
 }
 
+/* From the start, which is in `a`. */
 static void search_minimum(const struct search *s, double *a) {
     const ptrdiff_t q = s->m->n_points;
-    struct derivatives here = at(s, a), there = here;
+    struct derivatives here = with_penalty(s, a, s->first), there = here;
     for (int turn = 0; turn < NEWTON_STEPS; turn++) {
         double step[MOST_POINTS], next[MOST_POINTS], slope = 0.0, size = 1.0;
         if (!solve(&here, q, step)) return;
         for (ptrdiff_t i = 0; i < q; i++) slope += here.gradient[i] * step[i];
         for (; size > 1e-4; size /= 2) {
             for (ptrdiff_t i = 0; i < q; i++) next[i] = a[i] + size * step[i];
-            there = at(s, next);
+            there = with_penalty(s, next, of_rows(s, next));
             if (there.loss <= here.loss + 1e-4 * size * slope) break;
         }
         if (!(size > 1e-4)) return;

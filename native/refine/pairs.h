@@ -8,13 +8,12 @@
 /* One column, or two that are neighbours: the cell is low + n_low * high. */
 struct pair {
     int32_t column, n_low, n_high; /* n_high is 1 where there is one column */
-    uint32_t most, factor;         /* of two columns, twice 16 bits: the last cells, and what cells are multiplied by */
     ptrdiff_t begin;               /* its first cell among those of all pairs */
 };
 
 struct pairs {
     struct pair *pair;
-    ptrdiff_t n_pairs, n_cells, m;
+    ptrdiff_t n_pairs, n_cells;
 };
 
 /* Columns are paired where that pays with so many rows. False: no memory. */
@@ -27,16 +26,14 @@ void sefr_pair_table(const struct pairs *pairs, const struct coder *coder, const
 /* gradient (the coder's cells) += the sums over the cells of pairs that hold each. */
 void sefr_unpair(const struct pairs *pairs, const struct coder *coder, const double *sums, double *gradient);
 
-/* Rows that are worked on together: their cells, pair by pair. */
-struct paired_rows {
-    const uint8_t *const *row;
-    const uint8_t *end; /* of the memory that the rows lie in */
-    ptrdiff_t n, pitch; /* pitch: rows that there is room for, a multiple of 16 */
-    uint16_t *at;       /* n_pairs x pitch */
-};
+/* at (pairs x rows) = the cells of pairs, from those of columns (columns x rows). */
+void sefr_pair_columns(const struct pairs *pairs, const uint8_t *columns, ptrdiff_t rows, uint16_t *at);
 
-/* Fills `at`. A cell outside its column stands for the column's last. */
-void sefr_pair_rows(const struct pairs *pairs, const struct paired_rows *rows);
+/* The first n of `pitch` rows that are worked on together: their cells, pair by pair. */
+struct paired_rows {
+    const uint16_t *at;
+    ptrdiff_t n, pitch;
+};
 
 /* score[i] += table entries of row i; sums[cells of row i] += residual[i]. */
 void sefr_score_pairs(const struct pairs *pairs, const struct paired_rows *rows, const double *table, double *score);

@@ -222,22 +222,23 @@ def cell_scores(
     ``rows`` and ``out`` as in ``scores``.
     """
 
+def shelve_cells(cells: Buffer, starts: Buffer, missing: bool, n_scores: int) -> object:
+    """Return a copy of cells, uint8 (n, m), which ``code_cells`` writes, as ``gradient_cells`` reads them."""
+
 def gradient_cells(
-    cells: Buffer,
-    starts: Buffer,
-    missing: bool,
+    shelf: object,
     codes: Buffer,
     weights: Buffer | None,
     class_weights: Buffer,
-    table: Buffer,
+    coef: Buffer,
     intercept: Buffer,
-    table_gradient: Buffer,
+    coef_gradient: Buffer,
     intercept_gradient: Buffer,
     n_threads: int,
 ) -> float:
     """Return the loss of a table of cells, and write its derivatives: see ``gradient``.
 
-    ``cells``: uint8 (n, m), what ``code_cells`` writes. ``table`` and ``table_gradient``: float64 (R, C).
+    ``shelf``: what ``shelve_cells`` returned. ``coef`` and ``coef_gradient``: float64 (R, C), per cell.
     """
 
 def minimise_mixture(
@@ -264,6 +265,42 @@ def find_direction(
 
     ``gradient``, ``direction``: float64 (n,). ``steps``, ``changes``: float64 (p, n). ``order``: int64, those
     of the p that are used, the oldest first, at most 64.
+    """
+
+def step_tables(
+    begins: Buffer,
+    mean: Buffer | None,
+    scale: Buffer | None,
+    weights: Buffer,
+    before: Buffer | None,
+    tables: Buffer,
+    intercepts: Buffer,
+) -> None:
+    """Write tables of effects: sums of weights times ``scale`` from where a run of cells begins.
+
+    ``begins``: uint8 (c,), other than 0 where a run begins. ``mean``, ``scale``: float64 (c,), None for 0 and
+    1. ``weights``, ``tables``: float64 (k, c). ``intercepts``: float64 (k,), ``before`` (0 for None) less the
+    sum of weights times ``scale`` times ``mean``.
+    """
+
+def step_slopes(
+    begins: Buffer,
+    mean: Buffer | None,
+    scale: Buffer | None,
+    by_table: Buffer,
+    by_intercept: Buffer | None,
+    by_weight: Buffer,
+) -> None:
+    """Write derivatives by the weights from those by tables and intercepts: ``step_tables``, transposed.
+
+    ``by_table``, ``by_weight``: float64 (k, c). ``by_intercept``: float64 (k,), None for 0.
+    """
+
+def shared_steps(gone: Buffer, places: Buffer, worth: Buffer, shared: Buffer) -> None:
+    """Write what pairs of rows have in common, added up over columns.
+
+    ``gone``: float64 (m, n), of which the lower counts. ``places``, ``worth``: float64 (k, n), of which the
+    worth counts where places are equal. ``shared``: float64 (n, n).
     """
 
 def solve(

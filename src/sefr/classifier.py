@@ -158,7 +158,10 @@ class SEFRClassifier(Answers):
         summary, rows = self._summarise(X, y, sample_weight)
         if len(summary.classes) < 2:
             refuse_one_class(summary.classes, "y", "; partial_fit with classes=[...] can start from one")
-        self._fitted = self._learned(summary, rows, None if plain else feature_names_in(X))
+        names = None if summary.feature_names is None else np.array(summary.feature_names, dtype=object)
+        if names is None and not plain:
+            names = feature_names_in(X)
+        self._fitted = self._learned(summary, rows, names)
         return self
 
     def fit_batches(self, batches: Any) -> Self:

@@ -146,8 +146,10 @@ EXPORT(gradient_cells)
 int studio_gradient_cells(ptrdiff_t n, const uint8_t *cells, const struct cut *cut, const struct pass *pass) {
     const struct grouping by = {pass->codes, NULL, pass->model.n_classes, pass->model.n_classes};
     struct coder coder = {0};
-    const int outcome = prepare(&coder, cut);
-    return outcome == FINITE ? (int)sefr_gradient_cells(cells, n, &coder, &by, &pass->model, &pass->out, 1) : outcome;
+    struct shelf shelf = {0};
+    int outcome = prepare(&coder, cut);
+    if (outcome == FINITE) outcome = (int)sefr_shelve(cells, n, &coder, pass->model.n_scores, &shelf);
+    return outcome == FINITE ? (int)sefr_gradient_cells(&shelf, &coder, &by, &pass->model, &pass->out, 1) : outcome;
 }
 
 /* The device library with 32-bit sums: weights of 8 or 16 bits from sums of bytes. */

@@ -145,51 +145,6 @@ def test_entries_of_16_bits_on_the_uno(target, classes, rng):
     assert result.predictions.tolist() == Twin(clf, "int16", "int16").predict(X).tolist()
 
 
-SCORES = """#include "board.h"
-#include "m.h"
-int main(void) {
-    uint32_t i, n = 0;
-    for (i = 0; i < 4; i++) n |= (uint32_t)board_get() << (8 * i);
-    for (i = 0; i < n; i++) {
-        m_value record[M_FEATURES];
-        int32_t score[M_CLASSES];
-        uint8_t *byte = (uint8_t *)record, *end = byte + sizeof record, row;
-        while (byte < end) *byte++ = board_get();
-        m_scores(record, score);
-        for (row = 0; row < (M_CLASSES == 2 ? 1 : M_CLASSES); row++) {
-            uint8_t at;
-            for (at = 0; at < 4; at++) board_put((uint8_t)((uint32_t)score[row] >> (8 * at)));
-        }
-    }
-    return 0;
-}
-"""
-
-
-@pytest.mark.parametrize("board", ["uno", "cortex-m0", "host"])
-@pytest.mark.parametrize("target", ["c", "generated"])
-@needs_tools
-def test_scores_are_the_twin_s_at_every_threshold(board, target, tmp_path, rng):
-    """Floats beside each threshold, both zeros, infinities, every kind of NaN: on three machines."""
-    clf, _, _ = trained("float", 3, rng, missing="ignore", bins=9, interactions=15)
-    q = quantise(clf)
-    special = np.array([0.0, -0.0, 1e-45, -1e-45, 3.4e38, -3.4e38, np.nan, -np.nan], np.float32)
-    columns = []
-    for own in q.thresholds:
-        near = np.concatenate([np.nextafter(own, np.float32(end)) for end in (-np.inf, np.inf)])
-        columns.append(np.resize(np.concatenate([own, near, special]), 60))
-    records = np.stack(columns, axis=1)
-    quiet = np.array([0x7FC00000, 0xFFC00001, 0x7F800001, 0xFFFFFFFF, 0x7FFFFFFF], np.uint32)
-    records[-5:, 0] = quiet.view(np.float32)
-    export(clf, target, tmp_path, name="m")
-    (tmp_path / "program.c").write_text(SCORES)
-    image = BOARDS[board].build([tmp_path / "program.c"], tmp_path, includes=[tmp_path])
-    data = np.uint32(len(records)).tobytes() + records.astype("<f4").tobytes()
-    found = np.frombuffer(BOARDS[board].run(image, data).output, "<i4").reshape(len(records), 3)
-    told = np.where(np.isnan(records), np.float32(np.nan), records)  # numpy warns of signalling ones
-    assert (found == q.scores(told)).all()
-
-
 def test_a_model_without_bins_for_missing_values_takes_none(rng):
     clf, X, _ = trained("float", 2, rng)
     X[0, 0] = np.nan
@@ -389,10 +344,16 @@ def test_a_margin_must_be_a_whole_number(tmp_path, rng):
 
 
 def table_cycles(kind, target, board="uno", interactions=None):
-    """Cycles to classify 32 features x 16 bins, on an Uno or elsewhere; answers are the twin's."""
+    """Cycles to classify 32 features x 16 bins, on an Uno or elsewhere; answers are the twin's.
+
+    Floats of the kind "float near 1000" have the same upper 16 bits, all of them.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 32)).astype(np.float32) if kind == "float" else rng.integers(0, 256, (400, 32))
     X = X * 16 if kind == "int16" else X
+    if kind == "float near 1000":
+        kind, X = "float", (1000 + rng.random((400, 32)) * 3.9).astype(np.float32)
+        assert set((X.view(np.uint32) >> 16).ravel().tolist()) == {0x447A}
     y = rng.integers(0, 2, 400)
     clf = SEFRClassifier(bins=16).fit(X, y)
     if interactions is not None:
@@ -405,7 +366,9 @@ def table_cycles(kind, target, board="uno", interactions=None):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(("kind", "most"), [("uint8", 2_500), ("int16", 2_500), ("float", 3_700)])
+@pytest.mark.parametrize(
+    ("kind", "most"), [("uint8", 1_400), ("int16", 2_000), ("float", 2_500), ("float near 1000", 3_900)]
+)
 @needs_tools
 def test_cycles_of_32_features_and_16_bins(kind, most, target):
     assert table_cycles(kind, target).per_record <= most

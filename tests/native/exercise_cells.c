@@ -65,7 +65,7 @@ static void run_round(void) {
     static const int32_t cells[] = {2, 3, 8, 31, 32, 33, 64, 65, 256};
     const ptrdiff_t n = 1 + (ptrdiff_t)(next(2) ? next(200) : next(6000)), m = 1 + (ptrdiff_t)next(next(4) ? 20 : 80);
     const bool missing = next(2);
-    const int32_t n_classes = 2 + (int32_t)next(4) % 3, n_scores = n_classes == 2 ? 1 : n_classes;
+    const int32_t n_classes = 2 + (int32_t)(next(2) ? next(3) : next(40)), n_scores = n_classes == 2 ? 1 : n_classes;
     struct edges edges = make_edges(m, cells[next(9)], missing);
     struct table x;
     struct coder coder, coded;
@@ -95,15 +95,18 @@ static void run_round(void) {
     for (ptrdiff_t i = 0; i < n * n_scores; i++) scores[i] = isnan(scores[i]) ? 1e9 : scores[i];
     printf("%016llx\n", (unsigned long long)digest(scores, (size_t)(n * n_scores) * 8));
 
-    for (ptrdiff_t i = 0; n_scores == 1 && i < n * m; i++) bytes[i] = next(100) ? bytes[i] : (uint8_t)next(256);
+    if (next(8) == 0) bytes[next((uint32_t)(n * m))] = (uint8_t)next(256); /* perhaps outside its column */
     if (sefr_prepare_coder(&coded, &(struct edges){.starts = edges.starts, .m = m, .missing = missing}, 0) != FINITE)
         exit(5);
     const struct model model = {table, bias, weights, n_scores, n_classes};
     const struct gradient out = {gradient, intercept, &loss};
-    const enum outcome found = sefr_gradient_cells(bytes, n, &coded, &by, &model, &out, 1 + (int)next(3));
+    struct shelf shelf;
+    enum outcome found = sefr_shelve(bytes, n, &coded, n_scores, &shelf);
+    if (found == FINITE) found = sefr_gradient_cells(&shelf, &coded, &by, &model, &out, 1 + (int)next(3));
     printf("%d %016llx %.17g\n", found, (unsigned long long)digest(gradient, n_table * 8), loss);
     sefr_free_coder(&coder);
     sefr_free_coder(&coded);
+    sefr_free_shelf(&shelf);
     void *all[] = {data,
                    codes,
                    sums,

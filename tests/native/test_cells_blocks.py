@@ -102,13 +102,13 @@ def test_one_value_without_a_cell_is_found_wherever_it_lies(dtype, rng):
     sums, counts = np.empty((2, 9 * 32)), np.empty(2)
     for value in (np.nan, np.inf, -np.inf):
         for i, j in zip([0, 1, 63, 700, 1023, 1024, 1499], [0, 7, 8, 3, 1, 8, 5], strict=True):
-            own, codes = X.copy(), y.copy()
+            own, codes, skipped = X.copy(), y.copy(), y.copy()
             own[i, j] = value
-            assert not _native.count_cells(
-                own, edges, starts, False, None, None, codes, None, sums, counts, 1
-            )
-            codes[i] = -1  # a row that does not count may hold anything
-            assert _native.count_cells(own, edges, starts, False, None, None, codes, None, sums, counts, 1)
+            skipped[i] = -1  # a row that does not count may hold anything
+            for rows in (own, np.asfortranarray(own)):
+                operands = (rows, edges, starts, False, None, None)
+                assert not _native.count_cells(*operands, codes, None, sums, counts, 1)
+                assert _native.count_cells(*operands, skipped, None, sums, counts, 1)
 
 
 def test_a_class_that_does_not_exist_is_refused_among_many_rows(rng):
@@ -148,7 +148,9 @@ def test_columns_two_by_two_have_the_gradient_of_each(n_cells, rng):
             found = []
             for threads in (1, 3):
                 out = np.full(table.shape, np.nan), np.full(1, np.nan)
-                mine = _native.gradient_cells(cells, starts, False, y, given, own, table, bias, *out, threads)
+                mine = _native.gradient_cells(
+                    _native.shelve_cells(cells, starts, False, 1), y, given, own, table, bias, *out, threads
+                )
                 found.append((mine, *out))
             assert found[0][0] == pytest.approx(loss, rel=1e-12, abs=1e-12)
             np.testing.assert_allclose(found[0][1][0], gradient, rtol=1e-9, atol=1e-7)
@@ -157,16 +159,55 @@ def test_columns_two_by_two_have_the_gradient_of_each(n_cells, rng):
                 np.testing.assert_array_equal(one, other)
 
 
-def test_a_cell_outside_its_column_stands_for_the_last(rng):
+@pytest.mark.parametrize("classes", [2, 6])
+def test_rows_of_several_chunks_and_blocks(classes, rng):
+    n, m, k = 70_001, 16, 1 if classes == 2 else classes
+    cells, starts = rng.integers(0, 8, size=(n, m)).astype(np.uint8), np.arange(m + 1) * 7
+    y, own = rng.integers(-1, classes, size=n).astype(np.int32), rng.random(classes)
+    table, bias = rng.normal(size=(k, 8 * m)) / 4, rng.normal(size=k)
+    at, live = np.arange(m) * 8 + cells, y >= 0
+    score = bias + table[:, at].sum(axis=2).T
+    score = np.column_stack([np.zeros(n), score]) if k == 1 else score
+    likely = np.exp(score - score.max(axis=1, keepdims=True))
+    likely /= likely.sum(axis=1, keepdims=True)
+    weight = np.where(live, own[y], 0)
+    loss = -(weight * np.log(likely[np.arange(n), y])).sum()
+    residual = weight[:, None] * (likely - (np.arange(classes) == y[:, None]))
+    residual = residual[:, 1:] if k == 1 else residual
+    expected = np.array([np.bincount(at.ravel(), np.repeat(one, m), minlength=8 * m) for one in residual.T])
+    out = np.empty(table.shape), np.empty(k)
+    shelf = _native.shelve_cells(cells, starts, False, k)
+    assert _native.gradient_cells(shelf, y, None, own, table, bias, *out, 2) == pytest.approx(loss, rel=1e-6)
+    np.testing.assert_allclose(out[0], expected, rtol=1e-4, atol=0.01)
+    np.testing.assert_allclose(out[1], residual.sum(axis=0), rtol=1e-4, atol=0.01)
+
+
+def test_a_cell_outside_its_column_is_refused_wherever_it_lies(rng):
     sizes = np.array([5, 30, 7, 32, 2, 3] * 3)
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    cells = rng.integers(0, 256, size=(6000, 18)).astype(np.uint8)
-    y, table = rng.integers(0, 2, size=6000).astype(np.int32), rng.normal(size=(1, offsets[-1]))
+    starts = np.concatenate([[0], np.cumsum(sizes)]) - np.arange(19)
+    cells = rng.integers(0, sizes, size=(600, 18)).astype(np.uint8)
+    _native.shelve_cells(cells, starts, False, 1)
+    for i, j in [(0, 0), (15, 17), (16, 15), (255, 3), (256, 16), (511, 2), (599, 17)]:
+        own = cells.copy()
+        own[i, j] = sizes[j]
+        for n_scores in (1, 3):
+            with pytest.raises(ValueError, match="a cell is outside its feature"):
+                _native.shelve_cells(own, starts, False, n_scores)
+
+
+def test_a_shelf_is_what_was_put_there(rng):
+    cells = rng.integers(0, 4, size=(300, 20)).astype(np.uint8)
+    starts, y = np.arange(21) * 3, rng.integers(0, 2, size=300).astype(np.int32)
+    shelf, table = _native.shelve_cells(cells, starts, False, 1), rng.normal(size=(1, 80))
     found = []
-    for own in (cells, np.minimum(cells, sizes - 1).astype(np.uint8)):
-        out = np.empty(table.shape), np.empty(1)
-        starts = offsets - np.arange(19)
-        loss = _native.gradient_cells(own, starts, False, y, None, np.ones(2), table, np.zeros(1), *out, 1)
-        found.append((loss, *out))
+    for _ in range(2):
+        out = np.empty((1, 80)), np.empty(1)
+        found.append((_native.gradient_cells(shelf, y, None, np.ones(2), table, np.zeros(1), *out, 1), *out))
+        cells[:] = 0  # the caller's memory
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
+    own = rng.normal(size=(3, 80)), np.zeros(3), np.empty((3, 80)), np.empty(3)
+    with pytest.raises(ValueError, match="shelf is for 1 scores, not 3"):
+        _native.gradient_cells(shelf, y, None, np.ones(3), *own, 1)
+    with pytest.raises(ValueError, match="PyCapsule"):
+        _native.gradient_cells(cells, y, None, np.ones(2), table, np.zeros(1), *out, 1)

@@ -11,7 +11,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [
     *sorted((ROOT / "native/cells").glob("*.c")),
     ROOT / "native/common/threads.c",
-    *(ROOT / f"native/refine/{name}.c" for name in ("gradient_cells", "loss", "pairs", "product")),
+    *(
+        ROOT / f"native/refine/{name}.c"
+        for name in ("gradient_cells", "loss", "pairs", "product", "shelf", "wide_cells")
+    ),
 ]
 FLAGS = ["-std=c11", "-O1", "-g", "-DSEFR_ONE_TARGET", "-pthread", "-fno-sanitize-recover=all"]
 

@@ -7,6 +7,8 @@ import pyarrow as pa
 import pytest
 
 from sefr import SEFRClassifier
+from sefr._rows.cells.categories import categories_of
+from sefr._rows.inputs import matrix_of
 
 COLOURS = ["red", "green", "blue"]
 
@@ -96,3 +98,33 @@ def test_more_categories_than_bytes_keep_the_frequent_ones():
     assert len(clf.edges_[0]) == 254
     assert set(names[100:]) <= set(clf.edges_[0])
     assert clf.curves_[0].rows[-1] == 46  # what was seen once, and has no bin
+
+
+def test_the_numbers_of_categories_are_read_in_place():
+    colour, size, _ = rows()
+    X = FRAMES["pandas"](colour, size)
+    matrix = matrix_of(X, categories_of(X))
+    assert np.shares_memory(matrix.columns[0], X["colour"].array.codes)
+    assert np.shares_memory(matrix.columns[1], X["size"].array)
+
+
+@pytest.mark.parametrize("passes", [1, 5])
+def test_categories_in_another_order_are_the_same(passes):
+    colour, size, y = rows()
+    X = FRAMES["pandas"](colour, size)
+    clf = SEFRClassifier(bins=8, passes=passes).fit(X, y)
+    turned = X.assign(colour=X["colour"].cat.set_categories(["violet", "red", "green", "blue"]))
+    assert np.array_equal(clf.decision_function(turned), clf.decision_function(X))
+    text = X.assign(colour=X["colour"].astype(object))
+    assert np.array_equal(clf.decision_function(text), clf.decision_function(X))
+
+
+def test_a_pandas_without_its_iterator_of_arrays_is_read_column_by_column(monkeypatch):
+    colour, size, y = rows()
+    X = FRAMES["pandas"](colour, size)
+    X.loc[7, "colour"] = None
+    clf = SEFRClassifier(bins=8, missing="ignore").fit(X, y)
+    monkeypatch.delattr(pd.DataFrame, "_iter_column_arrays")
+    again = SEFRClassifier(bins=8, missing="ignore").fit(X, y)
+    assert again.summary_ == clf.summary_
+    assert np.array_equal(again.decision_function(X), clf.decision_function(X))

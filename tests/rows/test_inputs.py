@@ -137,6 +137,19 @@ def test_dataframes(table, make, mixed):
     assert_same(clf, frame, SEFRClassifier().fit(X, y), X)
 
 
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("bins", [None, 4])
+def test_a_column_may_have_the_name_of_an_attribute(table, mixed, bins):
+    X, y = table
+    X = X.astype(np.int16) if mixed else X
+    names = ["column_names", "columns", "values", "dtype", "shape", "codes", "array"]
+    frame = pd.DataFrame({name: X[:, j].astype("i8" if j == 3 else X.dtype) for j, name in enumerate(names)})
+    clf = SEFRClassifier(bins=bins).fit(frame, y)
+    assert clf.feature_names_in_.tolist() == names
+    plain = SEFRClassifier(bins=bins).fit(frame.to_numpy(), y)
+    assert np.array_equal(clf.decision_function(frame), plain.decision_function(frame.to_numpy()))
+
+
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 def test_nulls_in_dataframes_are_missing_values(make):
     frame = make({"a": [1.0, None, 3.0, 4.0], "b": [1, 2, None, 4]})

@@ -1,6 +1,7 @@
 """Further passes over cells: against thermometer columns written out and a general optimiser."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
@@ -8,7 +9,8 @@ from scipy.special import logsumexp
 
 from sefr import SEFRClassifier
 from sefr._rows.batches import Gatherer
-from sefr._rows.inputs import read_rows
+from sefr._rows.cells import code_matrix
+from sefr._rows.inputs import matrix_of, read_rows
 from sefr._weights.refine import refine, thermometer
 
 
@@ -202,3 +204,25 @@ def test_the_sample_of_batches_is_in_cells(rng, form):
         np.vstack([block for _, block in sample.matrix.blocks()]),
         np.vstack([block for _, block in expected.blocks()]),
     )
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("ferns", [None, 5])
+def test_products_of_rows_are_those_of_their_steps_written_out(missing, ferns, rng):
+    n = 150
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))
+    X["d"] = pd.Categorical(rng.choice(list("xyz"), size=n))
+    if missing:
+        X = X.mask(rng.random(X.shape) < 0.2)
+    settings = {"bins": 6, "interactions": ferns, "missing": "ignore" if missing else "error"}
+    clf = SEFRClassifier(**settings).fit(X, rng.integers(0, 2, size=n))
+    coder = clf.summary_.coder
+    cells = code_matrix(matrix_of(X, coder.categories), coder)
+    steps, mean = thermometer.Steps.of(coder), rng.random(coder.n_cells)
+    mean, scale = mean * steps.free, rng.random(coder.n_cells) * steps.free
+    space = thermometer.StepSpace(coder, steps, mean, mean, scale, 1.0, mean[None])
+    sample = thermometer.CellSample(cells, space, np.zeros(n, dtype=np.int32), np.ones(n))
+    vectors = (steps.reached(cells.block(slice(None))) - mean) * scale
+    some = np.arange(0, n, 3)
+    np.testing.assert_allclose(sample.products(some), (vectors @ vectors.T)[np.ix_(some, some)], atol=1e-12)
+    np.testing.assert_allclose(sample.squared_lengths, (vectors**2).sum(axis=1), atol=1e-12)

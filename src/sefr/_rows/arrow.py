@@ -8,11 +8,12 @@ import narwhals as nw
 import numpy as np
 
 from .._system.types import Foreign
+from .pandas_frame import is_pandas_frame
 
 
 def arrow_table(X: Foreign) -> Foreign:
     """Return Arrow data that is no table as one; anything else as it is. A reader is read here, once."""
-    if type(X) is np.ndarray:
+    if type(X) is np.ndarray or is_pandas_frame(X):
         return X
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:

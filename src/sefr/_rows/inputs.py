@@ -17,10 +17,17 @@ from .._system.types import Array, Floats, Foreign, Rows
 from .arrow import arrow_table as arrow_table
 from .cells import Categories, Coder, Cut, code_matrix, learn_coder
 from .cells.batches import learn_coder_of_batches
-from .cells.categories import categories_of, category_codes
+from .cells.categories import categories_of, categories_of_stored, category_codes
 from .labelled import Labelled
 from .labels import encode
 from .matrix import KERNEL_TYPES, Columns, Dense, Matrix, Raw, Sparse, Stacked
+from .pandas_frame import (
+    is_categorical_array,
+    is_pandas_frame,
+    is_sparse_type,
+    numbers_of_categories,
+    stored_columns,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -104,17 +111,24 @@ def checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats | No
 
 def feature_names_of(X: Rows) -> tuple[str, ...] | None:
     """Return the column names of a dataframe whose names are all strings, else None."""
-    columns = getattr(X, "column_names", None) or getattr(X, "columns", None)
+    if type(X) is np.ndarray:
+        return None
+    if is_pandas_frame(X):  # whose columns may have any names, those of attributes too
+        columns = X.columns.tolist()
+    else:
+        columns = getattr(X, "column_names", None) or getattr(X, "columns", None)
     if columns is None:
         return None
     names = tuple(columns)
-    return names if all(isinstance(name, str) for name in names) else None
+    return names if all(issubclass(kind, str) for kind in set(map(type, names))) else None
 
 
 def feature_names_in(X: Rows) -> Array | None:
     """Return the features' names as scikit-learn sees them; None where there are none."""
     if type(X) is np.ndarray:  # asking what X might be takes 30 us
         return None
+    if is_pandas_frame(X) and (names := feature_names_of(X)) is not None:
+        return np.array(names, dtype=object)
     asked = BaseEstimator()
     validate_data(asked, X, reset=True, skip_check_array=True)
     return getattr(asked, "feature_names_in_", None)
@@ -143,8 +157,13 @@ def read_rows(
     if isinstance(cut, Coder):
         rows = labelled(matrix_of(X, cut.categories), y, sample_weight)
         return rows._replace(matrix=code_matrix(rows.matrix, cut)), feature_names_of(X)
-    categories = categories_of(X) if cut.given is None else cut.given
-    rows = labelled(matrix_of(X, categories), y, sample_weight)
+    if is_pandas_frame(X) and cut.given is None:
+        categories = categories_of_stored(X, columns := stored_columns(X))
+        matrix = _pandas(X, categories, columns)
+    else:
+        categories = categories_of(X) if cut.given is None else cut.given
+        matrix = matrix_of(X, categories)
+    rows = labelled(matrix, y, sample_weight)
     coder = learn_coder(rows, cut, categories)
     return rows._replace(matrix=code_matrix(rows.matrix, coder)), feature_names_of(X)
 
@@ -175,6 +194,8 @@ def matrix_of(X: Rows, categories: Mapping[int, Categories] | None = None) -> Ma
         return X
     if sparse.issparse(X):
         return _sparse(X)
+    if is_pandas_frame(X):
+        return _pandas(X, categories or {}, stored_columns(X))
     _refuse_lazy(X)
     if (
         hasattr(X, "__arrow_c_stream__")
@@ -245,12 +266,6 @@ def _check_indices(X: csr_matrix) -> None:
 
 
 def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
-    if nw.dependencies.is_pandas_dataframe(X):
-        X = _without_sparse_columns(X)
-        if sparse.issparse(X):
-            return _sparse(X)
-        if categories and (columns := _pandas_columns(X, categories)):
-            return Columns(columns, len(X))
     if nw.dependencies.is_pyarrow_table(X) and (pieces := _arrow_pieces(X)):
         return pieces[0] if len(pieces) == 1 else Stacked(pieces)
     frame = nw.from_native(X, eager_only=True)
@@ -272,9 +287,6 @@ def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
             f"could not convert string to float: columns of X that are not numbers: {kinds}{more}; "
             "drop or encode them first, or make them categories and use bins"
         )
-    whole = _one_block(X)
-    if whole is not None and not converted:
-        return Dense(whole)
     columns = [
         converted[series.name] if series.name in converted else _column(series)
         for series in frame.iter_columns()
@@ -282,27 +294,41 @@ def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
     return Columns(columns, frame.shape[0])
 
 
-def _pandas_columns(X: Foreign, categories: Mapping[int, Categories]) -> list[Array]:
-    """Return the columns of a pandas frame of numbers and categories; none if there are others."""
-    numbers = [isinstance(kind, np.dtype) and kind in KERNEL_TYPES for kind in X.dtypes]
-    if not len(X) or not all(is_number or j in categories for j, is_number in enumerate(numbers)):
-        return []
-    series = [X.iloc[:, j] for j in range(len(numbers))]
-    return [
-        category_codes(own, categories[j]) if j in categories else own.to_numpy()
-        for j, own in enumerate(series)
-    ]
+def _pandas(X: Foreign, categories: Mapping[int, Categories], columns: list[Foreign]) -> Matrix:
+    """Return a pandas frame whose arrays are at hand: of numbers and categories by these alone."""
+    kinds = [column.dtype for column in columns]
+    if any(map(is_sparse_type, kinds)):
+        X = _without_sparse_columns(X, kinds)
+        return _sparse(X) if sparse.issparse(X) else _pandas(X, categories, stored_columns(X))
+    numbers = [isinstance(kind, np.dtype) and kind in KERNEL_TYPES for kind in kinds]
+    if not len(X) or not columns or not all(known or j in categories for j, known in enumerate(numbers)):
+        return _frame(X, categories)
+    if categories:
+        for j in categories:
+            if j < len(columns):
+                columns[j] = _numbers(X, j, columns[j], categories[j])
+        return Columns(columns, len(X))
+    if not X.columns.is_unique:
+        return _frame(X, categories)  # an error
+    if len(set(kinds)) == 1:
+        return Dense(np.asarray(X.to_numpy(copy=False)))
+    return _frame(X, categories) if np.dtype(np.float32) in kinds else Columns(columns, len(X))
 
 
-def _without_sparse_columns(X: Foreign) -> Foreign:
+def _numbers(X: Foreign, j: int, column: Foreign, categories: Categories) -> Array:
+    if is_categorical_array(column):
+        return numbers_of_categories(column, categories)
+    return category_codes(nw.from_native(X.iloc[:, j], series_only=True), categories)
+
+
+def _without_sparse_columns(X: Foreign, kinds: Sequence[Foreign]) -> Foreign:
     """Return a pandas frame whose columns are all sparse as a CSR matrix, single sparse columns as dense."""
-    hollow = [hasattr(kind, "fill_value") and hasattr(kind, "subtype") for kind in X.dtypes]
-    if not any(hollow):
-        return X
-    if all(hollow) and all(kind.fill_value == 0 for kind in X.dtypes):
+    hollow = list(map(is_sparse_type, kinds))
+    if all(hollow) and all(kind.fill_value == 0 for kind in kinds):
         return X.sparse.to_coo().tocsr()
-    kinds = {j: kind.subtype for j, kind in enumerate(X.dtypes) if hollow[j]}
-    columns = [X.iloc[:, j].astype(kinds[j]) if j in kinds else X.iloc[:, j] for j in range(X.shape[1])]
+    columns = [
+        X.iloc[:, j].astype(kind.subtype) if hollow[j] else X.iloc[:, j] for j, kind in enumerate(kinds)
+    ]
     return type(X)(dict(enumerate(columns))).set_axis(X.columns, axis=1)
 
 
@@ -331,16 +357,6 @@ def _numbers_in_disguise(frame: Foreign, names: list[str]) -> dict[str, Array]:
         except (TypeError, ValueError):
             continue
     return found
-
-
-def _one_block(X: Foreign) -> Array | None:
-    """Return the array behind a pandas frame of one numpy type: a view, not a copy."""
-    if not nw.dependencies.is_pandas_dataframe(X):
-        return None
-    kinds = set(X.dtypes)
-    if len(kinds) == 1 and isinstance(kind := kinds.pop(), np.dtype) and kind in KERNEL_TYPES:
-        return np.asarray(X.to_numpy(copy=False))
-    return None
 
 
 def _column(series: Foreign) -> Array:

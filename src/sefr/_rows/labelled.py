@@ -61,8 +61,10 @@ def sample_of(table: CodedRows, n_classes: int) -> CodedRows:
     most = sample_size(n_classes, table.matrix.shape[1])
     starts = run_starts(table.matrix, table.codes, live, most)
     if starts is not None:
-        rows = live[starts]
-        return CodedRows(table.matrix.take(rows), table.codes[rows], np.add.reduceat(weights[live], starts))
+        rows, sums = live[starts], np.add.reduceat(weights[live], starts)
+        if len(rows) == len(table.codes):  # all of them: what is coded for the passes serves here too
+            return CodedRows(table.matrix, table.codes, sums)
+        return CodedRows(table.matrix.take(rows), table.codes[rows], sums)
     rows = live[spread_rows(len(live), weights[live], most)]
     return CodedRows(table.matrix.take(rows), table.codes[rows], None)
 
@@ -85,7 +87,7 @@ def run_starts(matrix: Matrix, codes: Codes, rows: Indices, most: int) -> NDArra
 
     A few columns tell most rows apart, and reading ends where there are too many.
     """
-    few = np.unique(np.linspace(0, matrix.shape[1] - 1, 16).astype(np.int64))
+    few = np.array(sorted({(matrix.shape[1] - 1) * i // 15 for i in range(16)}), dtype=np.int64)
     starts = np.empty(0, dtype=np.intp)
     for begin in range(0, len(rows), most + 1):
         part = rows[max(0, begin - 1) : begin + most + 1]  # with the row before
@@ -93,7 +95,8 @@ def run_starts(matrix: Matrix, codes: Codes, rows: Indices, most: int) -> NDArra
         new[1:] = (codes[part[1:]] != codes[part[:-1]]) | ~matrix.repeats(part, few)
         if len(starts) + new.sum() <= most + 1:
             unsure = np.flatnonzero(~new)
-            for at in np.array_split(unsure, 1 + len(unsure) * matrix.shape[1] // COMPARED_CELLS):
+            parts = 1 + len(unsure) * matrix.shape[1] // COMPARED_CELLS
+            for at in np.array_split(unsure, parts) if len(unsure) else ():
                 pairs = np.column_stack([part[at - 1], part[at]]).ravel()
                 new[at] = ~matrix.repeats(pairs, slice(None))[::2]
         starts = np.concatenate([starts, np.flatnonzero(new[min(1, begin) :]) + begin])

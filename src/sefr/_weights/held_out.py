@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from .._rows.labelled import CodedRows, Labelled, spread_rows
 from .._rows.matrix import Matrix, every_run
@@ -119,7 +120,9 @@ def held_out_scores(rows: Labelled, model: Solution) -> HeldOut:
     same = rows.classes is summary.classes
     coded = CodedRows(rows.matrix, rows.codes, rows.weights) if same else rows.over(summary.classes)
     some, weights, evidence = _sample(coded, total, most, summary.counts)
-    if step > 1:
+    if summary.coder is not None:  # cells are 0 and 1: weights go with them as they are
+        scores = matrix.scores(model.planes.weights, model.planes.bias, some)
+    elif step > 1:
         scores = _scores_by_some_features(matrix, some, step, model)
     else:
         scores = model.planes.raw_scores(matrix, rows=some)
@@ -139,8 +142,9 @@ def _sample(
         some = np.flatnonzero(rows.weights)
         return some, rows.weights[some], None
     some, weights = spread_rows(n_rows, rows.weights, most), np.ones(most)
-    bound = RARE_PART * counts.sum() / len(counts)
-    if counts.min() >= bound:
+    own = counts.tolist()  # few: quicker added up here
+    bound = RARE_PART * sum(own) / len(own)
+    if min(own) >= bound:
         return some, weights, None
     rare = (counts > 0) & (counts < bound)
     if not rare.any():
@@ -223,6 +227,12 @@ def unseen_by_loss(seen: HeldOut, push: Floats, directions: float, penalty: floa
     of the loss along one of ``directions`` equal directions.
     """
     scores, codes, weights = seen.scores, seen.codes, seen.weights
+    if scores.shape[1] == 1:
+        chance = expit(scores[:, 0])
+        doubt = chance * (1 - chance)
+        leverage = push / (float(weights @ doubt) / weights.sum() / directions + penalty)
+        moved = scores[:, 0] + leverage * (chance - codes) / np.maximum(1 - leverage * doubt, 0.5)
+        return HeldOut(moved[:, None], codes, weights, seen.evidence)
     logits = per_class(scores)
     probability = np.exp(logits - logits.max(axis=1, keepdims=True))
     probability /= probability.sum(axis=1, keepdims=True)
@@ -231,7 +241,5 @@ def unseen_by_loss(seen: HeldOut, push: Floats, directions: float, penalty: floa
     leverage = push[:, None] / (curvature / directions + penalty)
     residual = probability
     residual[np.arange(len(codes)), codes] -= 1
-    if scores.shape[1] == 1:
-        residual, doubt = residual[:, 1:], doubt[:, 1:]
     moved = scores + leverage * residual / np.maximum(1 - leverage * doubt, 0.5)
     return HeldOut(moved, codes, weights, seen.evidence)

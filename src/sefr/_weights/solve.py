@@ -31,7 +31,7 @@ def scaling_of(summary: Summary, scale: Scale) -> Scaling:
         raise ValueError("there are no rows to learn from")
     m = summary.n_features
     if summary.coder is not None:  # cells are 0 and 1
-        return Scaling(np.zeros(summary.sums.shape[1]), np.ones(summary.sums.shape[1]))
+        return Scaling(summary.low, summary.high)
     if scale is None:
         _check_range(
             summary, np.zeros(m), np.full(m, np.inf), "Negative values in data passed to X: scale=None"
@@ -75,6 +75,8 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
 
     With ``rest``, those of all other classes together.
     """
+    if summary.coder is not None and not rest and summary.counts.all():  # cells are 0 and 1
+        return summary.sums / summary.counts[:, None]
     cells, sums = summary.cells, summary.double_sums
     total_cells, total = cells.head.sum(axis=0), sums.head.sum(axis=0)
     careful = bool(delicate(scaling.low, total, total_cells).any())

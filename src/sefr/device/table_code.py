@@ -1,8 +1,11 @@
 """A table of cells as C: what the templates ``cells.j2`` are filled with.
 
-A feature is a block of bytes in flash: the entries of cell 0, then, cell by cell, a threshold and the entries
-of the cell that begins there. Blocks have 2^depth cells, the last one repeated, so that a search takes depth
-steps. An entry is stored as a number from 0 on; what that adds is taken off the bias.
+A feature is a block of bytes in flash: a tree. That is the entries of one cell; or a threshold, the tree of
+the cells below it and the tree of the others. A search reads on where a value is below a threshold, and skips
+a tree where it is not. Of a threshold of 32 bits the upper half stands first, and the lower half after the
+cells below it: it is read only where the upper half equals the value's. Blocks have 2^depth cells, the last
+one repeated, so that a search takes depth steps. An entry is stored as a number from 0 on; what that adds is
+taken off the bias.
 
 A fern is a block too: how many questions it has; then, for each, the feature (2 bytes), flags, a threshold
 and, where the flags say so, the highest value that it is true for; then the entries cell by cell.
@@ -70,17 +73,25 @@ def table_context(q: QuantisedTable, *, branches: bool) -> Fields:
 
 
 def block_of(q: QuantisedTable, feature: int, depth: int, *, mixed: bool) -> Bytes:
-    """Return the block of a feature: its depth where they differ, what is missing, then cell by cell."""
+    """Return the block of a feature: its depth where they differ, its tree, then what is missing."""
     entries, thresholds = q.entries[feature], stored_thresholds(q.thresholds[feature], q.input)
     padded = np.minimum(np.arange(1 << depth), entries.shape[1] - 1)
-    parts = [_entry_bytes(entries[:, cell], q.weight_bits) for cell in padded]
+    cells = [_entry_bytes(entries[:, cell], q.weight_bits).tobytes() for cell in padded]
+    steps = [thresholds[cell - 1].tobytes() for cell in padded[1:]]
+    block = bytes([depth]) * mixed + _tree(cells, steps)
     if q.missing_entries is not None:
-        parts.insert(0, _entry_bytes(q.missing_entries[feature], q.weight_bits))
-    steps = [thresholds[cell - 1] for cell in padded[1:]]
-    for place, step in enumerate(steps):
-        parts.insert(2 * place + 1 + q.takes_missing, np.frombuffer(step.tobytes(), np.uint8))
-    head = [np.array([depth], np.uint8)] if mixed else []
-    return np.concatenate([*head, *parts])
+        block += _entry_bytes(q.missing_entries[feature], q.weight_bits).tobytes()
+    return np.frombuffer(block, np.uint8)
+
+
+def _tree(cells: list[bytes], steps: list[bytes]) -> bytes:
+    """Return the tree of cells with the thresholds between them."""
+    if len(cells) == 1:
+        return cells[0]
+    middle = len(cells) // 2
+    below, others = _tree(cells[:middle], steps[: middle - 1]), _tree(cells[middle:], steps[middle:])
+    step = steps[middle - 1]
+    return step[-2:] + below + step[:-2] + others
 
 
 def fern_block(fern: QuantisedFern, q: QuantisedTable) -> Bytes:
@@ -97,10 +108,12 @@ def fern_block(fern: QuantisedFern, q: QuantisedTable) -> Bytes:
 
 
 def stored_thresholds(thresholds: Array, kind: str) -> Array:
-    """Return thresholds as the board compares them, little endian; floats as whole numbers in their order."""
-    if kind != "float":
-        return thresholds.astype({"uint8": "u1", "int16": "<i2", "int32": "<i4"}[kind])
-    return float_keys(thresholds).astype("<u4")
+    """Return thresholds as the board compares them, little endian; of 32 bits without a sign."""
+    if kind == "float":
+        return float_keys(thresholds).astype("<u4")
+    if kind == "int32":
+        return (thresholds.astype(np.int64) + (1 << 31)).astype("<u4")
+    return thresholds.astype({"uint8": "u1", "int16": "<i2"}[kind])
 
 
 def float_keys(values: Array) -> NDArray[np.uint32]:
@@ -170,9 +183,7 @@ def _branches(literals: list[str], leaves: list[int]) -> str:
 
 
 def _literals(thresholds: Array, kind: str) -> list[str]:
-    if kind == "float":
-        return [f"{value}UL" for value in float_keys(thresholds).tolist()]
+    if SIZES[kind] == 4:
+        return [f"{value}UL" for value in stored_thresholds(thresholds, kind).tolist()]
     values = thresholds.astype(np.int64).tolist()
-    if kind == "int32":
-        return [f"(-{-(value + 1)}L - 1)" if value < 0 else f"{value}L" for value in values]
     return [str(value) if value > -32768 else "(-32767 - 1)" for value in values]

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._system.types import Foreign, Rows
+from ..pandas_frame import is_categorical_array, is_pandas_frame, stored_columns
 
 # A cell per category, one for all others and one for missing values have numbers below 256.
 MOST_CATEGORIES = 254
@@ -38,14 +39,10 @@ def categories_of(X: Rows) -> dict[int, Categories]:
     Those that a pandas or Polars type declares, else those that occur, sorted. Of more than
     ``MOST_CATEGORIES`` the most frequent are kept; the others share the cell of unknown values.
     """
-    if nw.dependencies.is_pandas_dataframe(X):
-        return {
-            j: Categories(dtype.categories)
-            if len(dtype.categories) <= MOST_CATEGORIES
-            else _categories(nw.from_native(X.iloc[:, j], series_only=True))
-            for j, dtype in enumerate(X.dtypes)
-            if dtype.name == "category"
-        }
+    if type(X) is np.ndarray:  # asking what X might be takes 30 us
+        return {}
+    if is_pandas_frame(X):
+        return categories_of_stored(X, stored_columns(X))
     if not nw.dependencies.is_into_dataframe(X):
         return {}
     frame = nw.from_native(X, eager_only=True)
@@ -54,6 +51,19 @@ def categories_of(X: Rows) -> dict[int, Categories]:
         for j, (name, dtype) in enumerate(frame.schema.items())
         if is_categorical(dtype)
     }
+
+
+def categories_of_stored(X: Foreign, columns: list[Foreign]) -> dict[int, Categories]:
+    """Return the same of a pandas frame whose arrays are at hand."""
+    found = {}
+    for j, column in enumerate(columns):
+        if is_categorical_array(column):
+            declared = column.dtype.categories
+            if len(declared) <= MOST_CATEGORIES:
+                found[j] = Categories(declared.tolist())
+            else:
+                found[j] = _categories(nw.from_native(X.iloc[:, j], series_only=True))
+    return found
 
 
 def _categories(series: Foreign) -> Categories:
@@ -79,11 +89,6 @@ def category_codes(series: Foreign, categories: Categories) -> NDArray[np.float6
     """Return the number of each value among the categories, their count for an unknown one, NaN for none."""
     place: dict[Foreign, float] = {value: float(code) for code, value in enumerate(categories)}
     unknown = float(len(categories))
-    native = series.to_native() if isinstance(series, nw.Series) else series
-    if nw.dependencies.is_pandas_series(native) and native.dtype.name == "category":  # numbers already
-        known = [place.get(value, unknown) for value in native.cat.categories]
-        return np.asarray(np.array([*known, np.nan])[native.cat.codes.to_numpy()])
-    series = nw.from_native(native, series_only=True)
     return np.array(
         [
             np.nan if value is None or value != value else place.get(value, unknown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ Places = NDArray[np.int64]
 
 # Numbers of cells are bytes.
 MOST_CELLS = 256
+# The edges between numbers of categories.
+BETWEEN = np.arange(MOST_CELLS) + 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +42,12 @@ class Coder(Value):
     @classmethod
     def of(cls, parts: Sequence[Floats | Categories], *, missing: bool, ferns: Ferns | None = None) -> Coder:
         """Make a coder of the edges, or of the categories, of each feature."""
-        edges = [
-            np.arange(len(part)) + 0.5 if isinstance(part, Categories) else np.asarray(part, dtype=np.float64)
-            for part in parts
-        ]
-        starts = np.concatenate([[0], np.cumsum([len(own) for own in edges])]).astype(np.int64)
         named = {j: part for j, part in enumerate(parts) if isinstance(part, Categories)}
+        edges = [
+            BETWEEN[: len(part)] if j in named else np.asarray(part, dtype=np.float64)
+            for j, part in enumerate(parts)
+        ]
+        starts = np.array([0, *accumulate(map(len, edges))], dtype=np.int64)
         return cls(np.concatenate([*edges, np.empty(0)]), starts, missing, named, ferns)
 
     @property
@@ -68,7 +71,8 @@ class Coder(Value):
     @property
     def n_cells(self) -> int:
         """Number of cells of all columns."""
-        return int(self.offsets[-1])
+        of_ferns = 0 if self.ferns is None else int(self.ferns.sizes.sum())
+        return len(self.edges) + self.n_features * (2 if self.missing else 1) + of_ferns
 
     @cached_property
     def column_of(self) -> Places:

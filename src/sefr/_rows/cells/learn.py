@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import _native
 from ..._system.types import Floats, Foreign, Indices, Settings
@@ -85,10 +87,16 @@ def _learn_edges(rows: Labelled, cut: Cut, categories: Mapping[int, Categories])
     if missing and most == MOST_CELLS:
         most -= 1  # a cell number is a byte, and one is for missing values
     if cut.scale is None or isinstance(cut.scale, str):
-        edges = quantile_edges(matrix, *sample_of_values(rows), most)
+        at, weights = sample_of_values(rows)
+        if not categories and weights is None and len(at) * matrix.shape[1] <= SORTED_CELLS:
+            return Coder(*_edges(_values(matrix, at, range(matrix.shape[1])), most), missing, {})
+        numbers = [j for j in range(matrix.shape[1]) if j not in categories]
+        edges = iter(quantile_edges(matrix, numbers, at, weights, most))
+        parts = [categories[j] if j in categories else next(edges) for j in range(matrix.shape[1])]
     else:
-        edges = equal_edges(*known_ranges(cut.scale, matrix.shape[1]), most)
-    return Coder.of([categories.get(j, own) for j, own in enumerate(edges)], missing=missing)
+        ranges = equal_edges(*known_ranges(cut.scale, matrix.shape[1]), most)
+        parts = [categories.get(j, own) for j, own in enumerate(ranges)]
+    return Coder.of(parts, missing=missing)
 
 
 def equal_edges(low: Floats, high: Floats, most: int) -> list[Floats]:
@@ -105,44 +113,63 @@ def sample_of_values(rows: Labelled, rows_at_most: int = SAMPLE_ROWS) -> tuple[I
     live = rows.codes >= 0
     if rows.weights is not None:
         live &= rows.weights > 0
-    at = np.flatnonzero(live)
-    most = int(np.clip(SAMPLE_CELLS // rows.matrix.shape[1], FEWEST_ROWS, rows_at_most))
+    at = live.nonzero()[0]
+    most = min(max(SAMPLE_CELLS // rows.matrix.shape[1], FEWEST_ROWS), rows_at_most)
     if len(at) <= most:
         return at, None if rows.weights is None else rows.weights[at]
-    places = (np.arange(most) + np.arange(most) * GOLDEN % 1) / most
+    places = _uneven(most)
     if rows.weights is None:
         return at[(places * len(at)).astype(np.int64)], None
     ends = np.cumsum(rows.weights[at])
     return at[np.minimum(np.searchsorted(ends, places * ends[-1], side="right"), len(at) - 1)], None
 
 
-def quantile_edges(matrix: Matrix, at: Indices, weights: Floats | None, most: int) -> list[Floats]:
-    """Return edges that cut each feature into at most ``most`` cells of about as many rows.
+@lru_cache(maxsize=4)
+def _uneven(count: int) -> Floats:
+    return np.asarray((np.arange(count) + np.arange(count) * GOLDEN % 1) / count)
+
+
+def quantile_edges(
+    matrix: Matrix, features: Sequence[int], at: Indices, weights: Floats | None, most: int
+) -> list[Floats]:
+    """Return edges that cut each of some features into at most ``most`` cells of about as many rows.
 
     Each edge is a value that occurs. Where there are few values, every one but the lowest is an edge.
     """
     found: list[Floats] = []
     step = max(1, SORTED_CELLS // max(1, len(at)))
-    n_features = matrix.shape[1]
-    for first in range(0, n_features, step):
-        some = np.arange(first, min(first + step, n_features))
-        columns = slice(None) if len(some) == n_features else some
-        values = np.array(matrix.block(at, columns).T, order="C")
-        values[~np.isfinite(values)] = np.nan
-        found += _edges(values, most) if weights is None else _weighted_edges(values, weights, most)
+    for first in range(0, len(features), step):
+        values = _values(matrix, at, features[first : first + step])
+        if weights is None:
+            edges, starts = _edges(values, most)
+            found += [edges[start:end] for start, end in pairwise(starts.tolist())]
+        else:
+            found += _weighted_edges(values, weights, most)
     return found
 
 
-def _edges(values: Floats, most: int) -> list[Floats]:
+def _values(matrix: Matrix, at: Indices, features: Sequence[int]) -> Floats:
+    return matrix.by_feature(
+        slice(None) if len(at) == matrix.shape[0] else at,
+        slice(None) if len(features) == matrix.shape[1] else np.array(features),
+    )
+
+
+def _edges(values: Floats, most: int) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the edges of values (m, n) that may be sorted, one after the other, and where each begin."""
     values.sort(axis=1)
+    if not np.isfinite(values[:, :: max(1, values.shape[1] - 1)]).all():  # NaN lies at the end
+        values[np.isinf(values)] = np.nan
+        values.sort(axis=1)
     edges, starts = np.empty(len(values) * (most - 1)), np.empty(len(values) + 1, dtype=np.int64)
     _native.find_edges(values, most, edges, starts)
-    return [edges[start:end] for start, end in pairwise(starts)]
+    return edges[: starts[-1]].copy(), starts
 
 
 def _weighted_edges(values: Floats, weights: Floats, most: int) -> list[Floats]:
     """Return the same for rows that count several times: with weights of 1, what ``_edges`` returns."""
     found = []
+    values[np.isinf(values)] = np.nan
     for own in values:
         order = np.argsort(own, kind="stable")
         order = order[: np.count_nonzero(~np.isnan(own))]

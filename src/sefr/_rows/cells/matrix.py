@@ -49,6 +49,7 @@ class Cells(Matrix):
         self.matrix = matrix
         self.coder: Coder = coder
         self.shape = (matrix.shape[0], coder.n_cells)
+        self._shelved: tuple[int, object] | None = None
 
     @property
     def n_features(self) -> int:
@@ -61,6 +62,16 @@ class Cells(Matrix):
         for rows, values in self._operands():
             _native.code_cells(values, *self.coder.operands, cells[rows], 1)
         return cells
+
+    def _shelf(self, n_scores: int) -> object:
+        """Return the cells as passes read them: put in order once, for all of them."""
+        if self._shelved is None or self._shelved[0] != n_scores:
+            shelf = _native.shelve_cells(self.cells, self.coder.coded_starts, False, n_scores)
+            self._shelved = (n_scores, shelf)
+        return self._shelved[1]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_shelved": None}
 
     def _operands(self, rows: Indices | None = None) -> Iterator[tuple[slice, Foreign]]:
         """Yield the values as the kernels read them, each part with its place."""
@@ -111,8 +122,8 @@ class Cells(Matrix):
     ) -> Gradient:
         """Return the loss of a table and its derivatives; ``standard`` is not used: cells are 0 and 1."""
         coef, intercept = np.empty(model.coef.shape), np.empty(len(model.coef))
-        cut = (self.coder.coded_starts, False)
-        loss = _native.gradient_cells(self.cells, *cut, *rows, *model, coef, intercept, n_threads)
+        shelf = self._shelf(len(model.coef))
+        loss = _native.gradient_cells(shelf, *rows, *model, coef, intercept, n_threads)
         return Gradient(loss, coef, intercept)
 
     def block(self, rows: Index, columns: Index = slice(None)) -> Floats:
@@ -133,9 +144,10 @@ class Cells(Matrix):
         """Compare values; ``columns`` are cells, of whose features the values are compared."""
         if isinstance(columns, slice):
             return self.matrix.repeats(rows, columns)
-        features = np.unique(self.coder.column_of[columns])
-        features = features[features < self.coder.n_features]  # ferns follow from these
-        return self.matrix.repeats(rows, features)
+        features = {j for j in self.coder.column_of[columns].tolist() if j < self.coder.n_features}
+        return self.matrix.repeats(
+            rows, np.array(sorted(features), dtype=np.int64)
+        )  # ferns follow from these
 
     def bad_cell(
         self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False

@@ -169,6 +169,10 @@ class Matrix:
         """Return some rows and columns as float64."""
         raise NotImplementedError
 
+    def by_feature(self, rows: Index, columns: Index = slice(None)) -> Floats:
+        """Return a copy of some rows and columns as float64, the values of a column side by side."""
+        return np.array(self.block(rows, columns).T, order="C")
+
     def take(self, rows: Indices) -> Matrix:
         """Return a copy of some rows, of the same number types."""
         raise NotImplementedError

@@ -76,6 +76,10 @@ class Columns(Matrix):
             block[:, j] = values[rows]
         return block
 
+    def by_feature(self, rows: Index, columns: Index = slice(None)) -> Floats:
+        chosen = self.columns[columns] if isinstance(columns, slice) else [self.columns[j] for j in columns]
+        return np.array([values[rows] for values in chosen], dtype=np.float64)
+
     def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
         return equal_neighbours(self.block(rows, columns))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from operator import add
 
 import numpy as np
@@ -182,10 +182,12 @@ def gradient_by_blocks(
 
 def blas_threads(n_threads: int) -> AbstractContextManager[object]:
     """Return a context in which BLAS works in ``n_threads``: left alone, it starts one per core."""
-    context: AbstractContextManager[object] = _blas().limit(limits=n_threads, user_api="blas")
+    if all(library.num_threads == n_threads for library in _blas().lib_controllers):
+        return nullcontext()  # to limit takes 60 us
+    context: AbstractContextManager[object] = _blas().limit(limits=n_threads)
     return context
 
 
 @functools.cache
 def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")

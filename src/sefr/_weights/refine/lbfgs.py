@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from math import sqrt
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,6 +47,7 @@ class Sample:
     weights: Floats
     unit: float
     complete: bool = False
+    mixes = False  # products in float32 round too much
 
     def scores(self, coef: Floats) -> Floats:
         """Return the scores (S, R) of weights (R, m), without intercepts."""
@@ -99,8 +101,8 @@ class Penalty:
     def __call__(self, point: Floats) -> tuple[float, Floats]:
         """Return value and gradient."""
         weights = point[: self.n_weights]
-        gradient = np.zeros_like(point)
-        gradient[: self.n_weights] = self.ridge * weights
+        gradient = self.ridge * point
+        gradient[self.n_weights :] = 0
         value = self.ridge / 2 * float((weights * weights).sum())
         if self.prior_mean is not None and self.prior_precision is not None:
             from_prior = self.prior_precision * (point - self.prior_mean)
@@ -108,13 +110,12 @@ class Penalty:
             value += float(from_prior @ (point - self.prior_mean)) / 2
         return value, gradient
 
-    def hessian(self, points: list[Floats]) -> Floats:
+    def hessian(self, points: Floats) -> Floats:
         """Return the second derivatives along some points (q, q)."""
-        stacked = np.stack(points)
-        weights = stacked[:, : self.n_weights]
+        weights = points[:, : self.n_weights]
         found = self.ridge * (weights @ weights.T)
         if self.prior_precision is not None:
-            found += (stacked * self.prior_precision) @ stacked.T
+            found += (points * self.prior_precision) @ points.T
         return np.asarray(found)
 
 
@@ -171,27 +172,40 @@ class Objective:
             )
             found = reduce(add, parts)
         value, gradient = self.penalty(point)
-        gradient += np.concatenate([self.space.pull(found).ravel(), found.intercept])
+        gradient[: self.penalty.n_weights] += self.space.pull(found).ravel()
+        gradient[self.penalty.n_weights :] += found.intercept
         return Evaluated(point, found.loss + value, gradient)
 
-    def scores(self, points: list[Floats]) -> Floats:
+    def scores(self, points: Floats) -> Floats:
         """Return the scores of the sample's rows at some points (q, S, R)."""
-        n_weights, n_scores = self.penalty.n_weights, len(points[0]) - self.penalty.n_weights
-        stacked = np.stack(points)
+        n_weights, n_scores = self.penalty.n_weights, points.shape[1] - self.penalty.n_weights
         model = self.space.model(
-            stacked[:, :n_weights].reshape(len(points) * n_scores, -1), stacked[:, n_weights:].ravel()
+            points[:, :n_weights].reshape(len(points) * n_scores, -1), points[:, n_weights:].ravel()
         )
         scores = self.sample.scores(model.coef) + model.intercept
         by_point = scores.reshape(len(scores), len(points), n_scores).transpose(1, 0, 2)
         return np.ascontiguousarray(by_point)
 
+    def scores_beside(self, points: Floats, known: list[Floats | None]) -> Floats:
+        """Return the same where those of some points are known."""
+        unknown = [i for i, scores in enumerate(known) if scores is None]
+        if len(unknown) == len(points):
+            return self.scores(points)
+        found = iter(self.scores(points[unknown]))
+        return np.array([next(found) if scores is None else scores for scores in known])
+
     def best_mixture(
-        self, points: list[Floats], start: Floats, hessian: Floats, slope: Floats | None = None
+        self, scores: Floats, start: Floats, hessian: Floats, slope: Floats | None = None
     ) -> Floats:
-        """Return the best linear combination of some points: see ``_native.minimise_mixture``."""
-        shares, rows = np.empty(len(points)), (self.sample.codes, self.sample.weights)
-        _native.minimise_mixture(self.scores(points), *rows, hessian, start, slope, shares)
-        return np.asarray(sum(share * point for share, point in zip(shares, points, strict=True)))
+        """Return the parts of points, whose scores are given, in the best: ``_native.minimise_mixture``."""
+        shares, rows = np.empty(len(scores)), (self.sample.codes, self.sample.weights)
+        _native.minimise_mixture(scores, *rows, hessian, start, slope, shares)
+        return shares
+
+
+def mixture(shares: Floats, parts: Floats) -> Floats:
+    """Return a linear combination of points (q, ...), or of scores."""
+    return np.asarray(np.add.reduce(shares.reshape(-1, *(1,) * (parts.ndim - 1)) * parts))
 
 
 def minimise(
@@ -199,18 +213,23 @@ def minimise(
 ) -> Floats:
     """Return the best point found from ``trial`` on; the loss after each pass is added to ``curve``."""
     at = start
+    # the sample's scores at the point, at the trial and along the last step, where they are known
+    at_scores: Floats | None = None
+    trial_scores: Floats | None = None
+    step_scores: Floats | None = None
     pairs = _Pairs(len(trial))
     best = Evaluated(trial, np.inf, trial)
     stalled = 0
     while True:
         tried = objective(trial)
-        if np.isfinite(at.loss):
-            pairs.add(tried.point - at.point, tried.gradient - at.gradient)
+        if np.isfinite(at.loss) and pairs.add(tried.point - at.point, tried.gradient - at.gradient):
+            both = trial_scores is not None and at_scores is not None
+            step_scores = trial_scores - at_scores if both else None  # type: ignore[operator]
         gain = min(at.loss, best.loss) - tried.loss
         if tried.loss < best.loss:
             best = tried
         if tried.loss < at.loss:
-            at = tried
+            at, at_scores = tried, trial_scores
         curve.append(best.loss)
         if limits.watch is not None:
             limits.watch(len(curve), curve[-1])
@@ -218,14 +237,20 @@ def minimise(
         if len(curve) >= limits.passes or stalled == 2:
             return best.point
         direction = pairs.direction(at.gradient)
-        if not direction @ at.gradient < 0:
+        if not (down := direction @ at.gradient) < 0:
             return best.point  # the gradient is 0
-        last = pairs.steps[pairs.order[-1:]]
-        points = [at.point, direction, *(step for step in last if not _parallel(step, at.point))]
-        slope = np.array([at.gradient @ point for point in points])
-        trial = objective.best_mixture(
-            points, _FIRST[: len(points)], objective.penalty.hessian(points), slope
+        along, known, slopes = [at.point, direction], [at_scores, None], [at.gradient @ at.point, down]
+        if pairs.order and not _parallel(last := pairs.steps[pairs.order[-1]], at.point):
+            along, known, slopes = [*along, last], [*known, step_scores], [*slopes, at.gradient @ last]
+        points, slope = np.array(along), np.array(slopes)
+        scores = objective.scores_beside(points, known)
+        shares = objective.best_mixture(
+            scores, _FIRST[: len(points)], objective.penalty.hessian(points), slope
         )
+        trial = mixture(shares, points)
+        if objective.sample.mixes:
+            at_scores, trial_scores = scores[0], mixture(shares, scores)
+            step_scores = scores[2] if len(points) > 2 else None
 
 
 _FIRST = np.eye(3)[0]
@@ -243,21 +268,22 @@ class _Pairs:
     def __init__(self, size: int) -> None:
         self.most = int(np.clip(MEMORY_CELLS // max(1, size), 3, MEMORY))
         self.steps, self.changes = np.empty((2, self.most, size))
-        self.order = np.empty(0, dtype=np.int64)  # where they lie, the oldest first
+        self.order: list[int] = []  # where they lie, the oldest first
 
-    def add(self, step: Floats, change: Floats) -> None:
-        """Remember a step along which the gradient rises."""
-        if not step @ change > 1e-10 * np.sqrt((step @ step) * (change @ change)):
-            return
-        full = len(self.order) == self.most
-        place = int(self.order[0]) if full else len(self.order)
+    def add(self, step: Floats, change: Floats) -> bool:
+        """Remember a step along which the gradient rises; say whether it does."""
+        if not step @ change > 1e-10 * sqrt((step @ step) * (change @ change)):
+            return False
+        place = self.order.pop(0) if len(self.order) == self.most else len(self.order)
         self.steps[place], self.changes[place] = step, change
-        self.order = np.append(self.order[1:] if full else self.order, place)
+        self.order.append(place)
+        return True
 
     def direction(self, gradient: Floats) -> Floats:
         """Return where to step from a point with this gradient."""
         found = np.empty_like(gradient)
-        _native.find_direction(gradient, self.steps, self.changes, self.order, found)
+        order = np.array(self.order, dtype=np.int64)
+        _native.find_direction(gradient, self.steps, self.changes, order, found)
         return found
 
 

@@ -21,7 +21,7 @@ from ..._system.types import Array, Floats
 from ..held_out import HeldOut, unseen_by_loss
 from ..hyperplanes import Hyperplanes, Scaling, per_class, planes_of
 from ..solve import means
-from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, Sample, minimise
+from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, Sample, minimise, mixture
 from .standardise import ClassMeans, Space, standardise
 from .thermometer import CellSample, StepSpace, step_space
 
@@ -175,7 +175,11 @@ def _refine_seen(
     weights = best[: penalty.n_weights].reshape(len(bias), -1)
     weights, biases, midpoints = space.hyperplanes(weights, best[penalty.n_weights :])
     held_out = _leave_one_out(objective, best, sampled)
-    return Refined(planes_of(sefr.scaling, weights, biases), midpoints, tuple(curve), held_out)
+    if sampled.matrix.coder is None:
+        planes = planes_of(sefr.scaling, weights, biases)
+    else:  # cells, 0 and 1, are never far from zero
+        planes = Hyperplanes(sefr.scaling, weights, biases, None)
+    return Refined(planes, midpoints, tuple(curve), held_out)
 
 
 def _first_trial(sefr: Hyperplanes, space: Space | StepSpace, objective: Objective, origin: Floats) -> Floats:
@@ -191,7 +195,8 @@ def _first_trial(sefr: Hyperplanes, space: Space | StepSpace, objective: Objecti
     start = np.array([float(point is origin) for point in points])
     weights = [point[: objective.penalty.n_weights] for point in points]
     hessian = objective.penalty.ridge * np.array([[p @ q for p in weights] for q in weights])
-    return objective.best_mixture(points, start, hessian)
+    stacked = np.array(points)
+    return mixture(objective.best_mixture(objective.scores(stacked), start, hessian), stacked)
 
 
 def _at_base_rates(space: Space | StepSpace, base_rates: Floats, origin: Floats) -> Evaluated:
@@ -210,7 +215,7 @@ def _leave_one_out(objective: Objective, point: Floats, sampled: CodedRows) -> H
     length 1 that is the inverse of their mean squared product. Along each, the loss is as curved as its mean
     over the directions.
     """
-    sample, scores = objective.sample, objective.scores([point])[0]
+    sample, scores = objective.sample, objective.scores(point[None])[0]
     rows = np.linspace(0, len(scores) - 1, min(len(scores), GRAM_ROWS)).astype(int)
     gram = sample.products(rows)
     weights = np.ones(len(scores)) if sampled.weights is None else sampled.weights

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from ... import _native
 from ..._rows.cells import Cells, Coder
 from ..._rows.labelled import CodedRows
 from ..._rows.matrix import Gradient, LinearModel, Matrix, Standardisation
@@ -34,17 +35,14 @@ FERN_VARIANCE = 0.5
 FERN_LENGTH = 2.0
 # Values of the rows whose products tell how many directions the rows share.
 GRAM_CELLS = 1 << 22
+AS_THEY_ARE = Standardisation(np.zeros(0), np.ones(0))
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Which cells follow each other: runs begin at ``starts``; the first cell of some runs is no step.
+    """Which cells follow each other: where runs begin; each cell of a fern is a run by itself."""
 
-    Runs are of the cells of features, the first ``len(run_of)``; each cell of a fern stands by itself.
-    """
-
-    starts: NDArray[np.int64]
-    run_of: NDArray[np.int64]
+    begins: NDArray[np.uint8]  # 1 where a run begins, else 0
     free: NDArray[np.bool_]  # whether a cell has a weight: the lowest bin of a feature has none
 
     @classmethod
@@ -58,30 +56,25 @@ class Steps:
         begins[alone], free[alone] = True, True
         if coder.missing:
             begins[coder.offsets[1 : coder.n_features + 1] - 1] = True
-        begins = begins[: coder.offsets[coder.n_features]]
-        return cls(np.flatnonzero(begins), np.cumsum(begins) - 1, free)
+        return cls(begins.view(np.uint8), free)
 
     def table(self, steps: Floats) -> Floats:
         """Return the effect of each cell (R, C) from the steps up to it."""
-        own = steps[:, : len(self.run_of)]
-        total = np.cumsum(own, axis=1)
-        before = total[:, self.starts] - own[:, self.starts]
-        total -= before[:, self.run_of]
-        return total if own.shape == steps.shape else np.hstack([total, steps[:, len(self.run_of) :]])
+        found = np.empty(steps.shape)
+        _native.step_tables(self.begins, None, None, steps, None, found, np.empty(len(steps)))
+        return found
 
     def reached(self, by_cell: Floats) -> Floats:
         """Return sums over the cells from each step on (R, C): what ``table`` does, transposed."""
-        own = by_cell[:, : len(self.run_of)]
-        total = np.cumsum(own, axis=1)
-        ends = np.append(self.starts[1:], len(self.run_of)) - 1
-        found = (total[:, ends][:, self.run_of] - total + own) * self.free[: len(self.run_of)]
-        return found if own.shape == by_cell.shape else np.hstack([found, by_cell[:, len(self.run_of) :]])
+        found = np.empty(by_cell.shape)
+        _native.step_slopes(self.begins, None, None, by_cell, None, found)
+        found *= self.free
+        return found
 
     def differences(self, table: Floats) -> Floats:
         """Return the steps that a table consists of; those of first cells are the cells themselves."""
-        steps, own = table.copy(), slice(len(self.run_of))
-        steps[:, own] = np.diff(table[:, own], axis=1, prepend=0.0)
-        steps[:, self.starts] = table[:, self.starts]
+        steps = table.copy()
+        np.subtract(table[:, 1:], table[:, :-1], out=steps[:, 1:], where=self.begins[1:] == 0)
         return steps
 
 
@@ -103,13 +96,17 @@ class StepSpace:
 
     def model(self, weights: Floats, intercepts: Floats) -> LinearModel:
         """Return the table and the intercepts of a point."""
-        steps = weights * self.scale
-        return LinearModel(np.ascontiguousarray(self.steps.table(steps)), intercepts - steps @ self.mean)
+        found = LinearModel(np.empty(weights.shape), np.empty(len(weights)))
+        by_point = (np.ascontiguousarray(weights), np.ascontiguousarray(intercepts))
+        _native.step_tables(self.steps.begins, self.mean, self.scale, *by_point, *found)
+        return found
 
     def pull(self, found: Gradient) -> Floats:
         """Return the derivatives by the weights of a point (R, C) from those by the table."""
-        reached = self.steps.reached(found.coef)
-        return np.asarray((reached - found.intercept[:, None] * self.mean) * self.scale)
+        pulled = np.empty(found.coef.shape)
+        by_model = (found.coef, found.intercept)
+        _native.step_slopes(self.steps.begins, self.mean, self.scale, *by_model, pulled)
+        return pulled
 
     def point(self, planes: Hyperplanes) -> Floats:
         """Return the point of a table."""
@@ -129,7 +126,7 @@ class StepSpace:
     @property
     def standard(self) -> Standardisation:
         """Cells are taken as they are."""
-        return Standardisation(np.zeros(0), np.ones(0))
+        return AS_THEY_ARE
 
     @property
     def curvature(self) -> Floats:
@@ -161,6 +158,7 @@ class CellSample:
     codes: NDArray[np.int32]
     weights: Floats
     complete: bool = False
+    mixes = True  # the scores of a mixture of tables are the mixture of their scores
 
     def scores(self, coef: Floats) -> Floats:
         """Return the scores (S, R) of tables (R, C), without intercepts."""
@@ -174,21 +172,22 @@ class CellSample:
         """Return the inner products of some of the rows in the space; of the first, where cells are many."""
         space, coder = self.space, self.space.coder
         rows = rows[: max(2, GRAM_CELLS // self.matrix.shape[1])]
-        n_bins = int(coder.offsets[coder.n_features])
-        if n_bins == coder.n_cells or not isinstance(self.matrix, Cells):
+        if not isinstance(self.matrix, Cells):
             vectors = (space.steps.reached(self.matrix.block(rows)) - space.mean) * space.scale
             return np.asarray(vectors @ vectors.T)
-        cells = coder.offsets[:-1] + self.matrix.cells[rows]
-        bins = np.zeros((len(rows), n_bins))
-        bins[np.arange(len(rows))[:, None], cells[:, : coder.n_features]] = 1
-        vectors = (space.steps.reached(bins) - space.mean[:n_bins]) * space.scale[:n_bins]
-        # a row has one cell of each fern: (1 - mean) scale there, and -mean scale in all others
-        ferns, square = cells[:, coder.n_features :], space.scale**2
-        ends = np.arange(len(rows) + 1) * ferns.shape[1]
-        ones = csr_matrix((space.scale[ferns].ravel(), ferns.ravel(), ends), shape=(len(rows), coder.n_cells))
-        off = (square * space.mean)[ferns].sum(axis=1)
-        rest = float(square[n_bins:] @ space.mean[n_bins:] ** 2)
-        return np.asarray(vectors @ vectors.T + (ones @ ones.T).toarray() - off - off[:, None] + rest)
+        cells, square = coder.offsets[:-1] + self.matrix.cells[rows], space.scale**2
+        # Steps that two rows have both gone: up to the lower of two bins, or the one cell that both are in.
+        # What each has gone is less its mean.
+        off = space.steps.table((square * space.mean)[None])[0][cells].sum(axis=1)
+        shared = _shared(space, cells[:, : coder.n_features], square)
+        if coder.ferns is not None:
+            ferns = cells[:, coder.n_features :]
+            ends = np.arange(len(rows) + 1) * ferns.shape[1]
+            ones = csr_matrix(
+                (space.scale[ferns].ravel(), ferns.ravel(), ends), shape=(len(rows), coder.n_cells)
+            )
+            shared += (ones @ ones.T).toarray()
+        return np.asarray(shared - off - off[:, None] + float(square @ space.mean**2))
 
     @cached_property
     def squared_lengths(self) -> Floats:
@@ -199,15 +198,32 @@ class CellSample:
         return self.matrix.scores(np.ascontiguousarray(table), base)[:, 0]
 
 
+def _shared(space: StepSpace, cells: NDArray[np.int64], square: Floats) -> Floats:
+    """Return the squared steps of features that rows in some cells (n, m) have in common, added up (n, n)."""
+    coder, out = space.coder, np.empty((len(cells), len(cells)))
+    unordered = coder.unordered[: coder.n_features]
+    ordered, chosen = cells[:, ~unordered], np.ascontiguousarray(cells[:, unordered].T)
+    gone = np.ascontiguousarray(space.steps.table(square[None])[0][ordered].T)
+    if not coder.missing:
+        _native.shared_steps(gone, chosen.astype(np.float64), square[chosen], out)
+        return out
+    last = coder.offsets[1 : coder.n_features + 1][~unordered] - 1  # no step beyond the others
+    none = (ordered == last) * space.scale[last]
+    gone[none.T > 0] = 0
+    _native.shared_steps(gone, chosen.astype(np.float64), square[chosen], out)
+    return np.asarray(out + none @ none.T)
+
+
 def step_space(classes: ClassMeans, coder: Coder, sampled: CodedRows) -> tuple[StepSpace, CellSample]:
     """Return the space of the steps between the cells of a coder, and the sampled rows in it."""
     steps, shares = Steps.of(coder), classes.mean()
     mean = steps.reached(shares[None])[0]
-    variance = np.clip(mean * (1 - mean), 0, None)
+    variance = np.maximum(mean * (1 - mean), 0)
     live = steps.free & (variance > 1e-12)
     scale = np.zeros(len(mean))
     scale[live] = variance[live] ** (-STEP_POWER / 2)
-    scale[coder.column_of >= coder.n_features] *= FERN_UNIT
+    if coder.ferns is not None:
+        scale[coder.offsets[coder.n_features] :] *= FERN_UNIT
     unit = 1 / np.sqrt(max(float(scale**2 @ variance), 1e-12)) if live.any() else 1.0
     if coder.ferns is not None:
         unit *= FERN_LENGTH
