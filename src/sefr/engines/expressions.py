@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .._rows.cells import Categories
-from .._system.types import Expression, Foreign
+from .._system.types import Expression, Foreign, Label
 from ..classifier import SEFRClassifier
 from .error import EngineError
 from .plan import Plan, balanced, searched
@@ -75,7 +75,7 @@ class _PolarsWords:
     def __init__(self, plan: Plan) -> None:
         import polars
 
-        self.pl, self.ignore = polars, plan.ignore
+        self.pl, self.ignore, self.categorical = polars, plan.ignore, plan.categorical
 
     def value(self, name: str) -> Expression:
         return self.pl.col(name).cast(self.pl.Float64).fill_nan(None)
@@ -95,12 +95,35 @@ class _PolarsWords:
     def choice(
         self, name: str, categories: Categories, parts: Sequence[float], gone: float | None
     ) -> Expression:
-        pl = self.pl
-        x = pl.col(name).cast(pl.String) if all(isinstance(c, str) for c in categories) else pl.col(name)
+        pl, x = self.pl, self._category(name, categories)
         made = pl.lit(parts[-1])
         for value, part in zip(categories, parts, strict=False):
             made = pl.when(x == value).then(pl.lit(part)).otherwise(made)
         return pl.when(x.is_null()).then(pl.lit(gone, dtype=pl.Float64)).otherwise(made)
+
+    def _category(self, name: str, categories: Sequence[Label]) -> Expression:
+        x = self.pl.col(name)
+        return x.cast(self.pl.String) if all(isinstance(c, str) for c in categories) else x
+
+    def reached(self, name: str, edge: float, missing: bool) -> Expression:
+        return (self.value(name) >= edge).fill_null(missing)
+
+    def among(self, name: str, categories: Sequence[Label], others: bool) -> Expression:
+        x = self._category(name, categories)
+        found = self.pl.lit(value=False)
+        for value in categories:
+            found |= x == value
+        return (~found & x.is_not_null() if others else found).fill_null(False)
+
+    def gone(self, name: str) -> Expression:
+        x = self.pl.col(name)
+        return x.is_null() if name in self.categorical else self.value(name).is_null()
+
+    def fern(self, answers: list[Expression], parts: Sequence[float]) -> Expression:
+        pl, place = self.pl, self.pl.lit(0, dtype=self.pl.UInt32)
+        for answer in answers:
+            place = place * 2 + answer.cast(pl.UInt32)
+        return pl.lit(pl.Series(parts)).gather(place)
 
     def total(self, parts: list[Expression], constant: float) -> Expression:
         return balanced([*parts, self.pl.lit(constant)], lambda a, b: a + b)
@@ -126,7 +149,7 @@ class _IbisWords:
     def __init__(self, plan: Plan) -> None:
         import ibis
 
-        self.ibis, self.ignore = ibis, plan.ignore
+        self.ibis, self.ignore, self.categorical = ibis, plan.ignore, plan.categorical
 
     def value(self, name: str) -> Expression:
         x = self.ibis._[name].pipe(_ibis_number)
@@ -153,6 +176,25 @@ class _IbisWords:
         found = ibis.cases(*pairs, else_=ibis.literal(parts[-1]))
         return ibis.ifelse(x.isnull(), self._gone(gone), found)
 
+    def reached(self, name: str, edge: float, missing: bool) -> Expression:
+        return self.ibis.coalesce(self.value(name) >= edge, missing)
+
+    def among(self, name: str, categories: Sequence[Label], others: bool) -> Expression:
+        x = self.ibis._[name]
+        found = x.isin(list(categories))
+        return self.ibis.coalesce(~found if others else found, False)
+
+    def gone(self, name: str) -> Expression:
+        return (self.ibis._[name] if name in self.categorical else self.value(name)).isnull()
+
+    def fern(self, answers: list[Expression], parts: Sequence[float]) -> Expression:
+        literal = self.ibis.literal
+        if not answers:
+            return literal(parts[0])
+        digits = [answer.ifelse(1 << at, 0) for at, answer in enumerate(reversed(answers))]
+        place = balanced(digits, lambda a, b: a + b)
+        return place.cases(*((literal(at), literal(part)) for at, part in enumerate(parts)))
+
     def _gone(self, gone: float | None) -> Expression:
         return self.ibis.null("float64") if gone is None else self.ibis.literal(gone)
 
@@ -178,7 +220,7 @@ class SparkWords:
     def __init__(self, plan: Plan, column: Callable[[str], Expression] | None = None) -> None:
         from pyspark.sql import functions
 
-        self.F, self.ignore = functions, plan.ignore
+        self.F, self.ignore, self.categorical = functions, plan.ignore, plan.categorical
         self.column = column or (lambda name: functions.col(f"`{name.replace('`', '``')}`"))
 
     def value(self, name: str) -> Expression:
@@ -212,6 +254,27 @@ class SparkWords:
         for value, part in zip(categories, parts, strict=False):
             made = made.when(x == lit(value), lit(part))
         return made.otherwise(lit(parts[-1]))
+
+    def reached(self, name: str, edge: float, missing: bool) -> Expression:
+        """Return whether a feature is at or above an edge."""
+        return self.F.coalesce(self.value(name) >= self.F.lit(edge), self.F.lit(missing))
+
+    def among(self, name: str, categories: Sequence[Label], others: bool) -> Expression:
+        """Return whether a column has one of some categories, or a value that is none of them."""
+        found = self.column(name).isin(list(categories))
+        return self.F.coalesce(~found if others else found, self.F.lit(False))
+
+    def gone(self, name: str) -> Expression:
+        """Return whether a feature is missing."""
+        return (self.column(name) if name in self.categorical else self.value(name)).isNull()
+
+    def fern(self, answers: list[Expression], parts: Sequence[float]) -> Expression:
+        """Return the part whose number has the answers for its bits."""
+        place = self.F.lit(0)
+        for at, answer in enumerate(reversed(answers)):
+            place = place + self.F.when(answer, self.F.lit(1 << at)).otherwise(self.F.lit(0))
+        # as text: each number by itself would be a call of Java
+        return self.F.get(self.F.expr(f"array({', '.join(f'{float(part)!r}D' for part in parts)})"), place)
 
     def total(self, parts: list[Expression], constant: float) -> Expression:
         """Return the sum of all."""

@@ -2,7 +2,8 @@
 
 A score is the sum of one part per feature. A part is a line, (x - base) * coef + part at the base: the
 difference from a value that was seen, so that no bits are lost to values far from zero. In a model with bins
-it is a constant per bin, or per category. ``scoring`` says it in SQL, ``expressions`` in Polars, Ibis, Spark.
+it is a constant per bin, or per category; interactions are parts of several features, a constant per cell.
+``scoring`` says it in SQL, ``expressions`` in Polars, Ibis, Spark.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from .._answers.probabilities import TemperatureScaling
 from .._rows.cells import Categories, Coder
 from .._summary.summary import Summary
-from .._system.types import Floats, Foreign
+from .._system.types import Floats, Foreign, Label
 from ..classifier import SEFRClassifier
 
 E = TypeVar("E")
@@ -51,6 +52,28 @@ class Choice:
     gone: Floats | None  # as for Steps
 
 
+@dataclass(frozen=True)
+class Question:
+    """Whether a feature is at or above an edge, or one of some categories; without either, if it is missing.
+
+    With ``others``, whether it has a value that is none of the categories.
+    """
+
+    feature: int
+    edge: float | None = None
+    categories: tuple[Label, ...] | None = None
+    others: bool = False
+
+
+@dataclass(frozen=True)
+class Fern:
+    """What several features say together: a constant per cell, whose number has the answers for its bits."""
+
+    questions: tuple[Question, ...]  # the first has the highest bit
+    parts: Floats  # (R, 2**questions)
+    place: int  # of the set of its features among all
+
+
 class Words(Protocol[E]):
     """How an engine says what a plan consists of; a value is a double, null where it is missing."""
 
@@ -66,6 +89,18 @@ class Words(Protocol[E]):
     def choice(self, name: str, categories: Categories, parts: Sequence[float], gone: float | None) -> E:
         """Return the part of the category that a column has."""
 
+    def reached(self, name: str, edge: float, missing: bool) -> E:
+        """Return whether a feature is at or above an edge; ``missing`` is the answer of a missing value."""
+
+    def among(self, name: str, categories: Sequence[Label], others: bool) -> E:
+        """Return whether a column has one of some categories; ``others``: a value that is none of them."""
+
+    def gone(self, name: str) -> E:
+        """Return whether a feature is missing."""
+
+    def fern(self, answers: list[E], parts: Sequence[float]) -> E:
+        """Return the part whose number has the answers for its bits, the first for the highest."""
+
     def total(self, parts: list[E], constant: float) -> E:
         """Return the sum of all."""
 
@@ -80,6 +115,10 @@ class Plan:
     constant: Floats  # (R,), what the parts do not add up to, if anything
     ignore: bool  # whether a missing value is left out; else there is no answer
     calibration: TemperatureScaling | None  # of the probabilities
+    ferns: tuple[Fern, ...] = ()
+    sets: tuple[
+        tuple[int, ...], ...
+    ] = ()  # of features, of whose parts a score is the sum; first each by itself
 
     @classmethod
     def of(
@@ -99,11 +138,14 @@ class Plan:
                 f"class {summary.classes[unseen][0]!r} was never seen: there is nothing to score"
             )
         shapes: tuple[Line | Steps | Choice, ...]
+        ferns: tuple[Fern, ...] = ()
+        sets: list[tuple[int, ...]] = [(j,) for j in range(summary.n_features)]
         if summary.coder is None:
             shapes, constant = _lines(clf, summary)
         else:
-            shapes = _tables(summary.coder, np.asarray(clf.fitted_.table))
-            constant = np.zeros(summary.n_scores)
+            table = np.asarray(clf.fitted_.table)
+            shapes, ferns = _tables(summary.coder, table), _ferns(summary.coder, table)
+            constant, sets = np.zeros(summary.n_scores), summary.coder.feature_sets
         return cls(
             summary.classes.tolist(),
             tuple(names),
@@ -111,12 +153,26 @@ class Plan:
             constant,
             clf.missing == "ignore",
             _calibration(clf) if probabilities else None,
+            ferns,
+            tuple(sets),
         )
 
     @property
     def size(self) -> int:
         """How many constants all parts have."""
-        return sum(shape.coef.size if isinstance(shape, Line) else shape.parts.size for shape in self.shapes)
+        own = sum(shape.coef.size if isinstance(shape, Line) else shape.parts.size for shape in self.shapes)
+        return own + sum(fern.parts.size for fern in self.ferns)
+
+    @property
+    def categorical(self) -> frozenset[str]:
+        """The names of features with categories."""
+        pairs = zip(self.features, self.shapes, strict=True)
+        return frozenset(name for name, shape in pairs if isinstance(shape, Choice))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the sets of features."""
+        return [" × ".join(self.features[j] for j in own) for own in self.sets]
 
     def scores(self, words: Words[E]) -> list[E]:
         """Return the scores in an engine's words."""
@@ -126,7 +182,8 @@ class Plan:
         found = []
         for r in range(len(self.constant)):
             constant, parts = float(self.constant[r]), []
-            for j, shape in enumerate(self.shapes):
+            for j in range(len(self.sets)):
+                shape = self.shapes[j] if j < len(self.shapes) else None
                 if self.ignore and isinstance(shape, Line) and shape.coef[r] == 0:
                     constant += float(shape.parts[r])
                 else:
@@ -135,7 +192,16 @@ class Plan:
         return found
 
     def part(self, words: Words[E], r: int, j: int, x: E | None = None) -> E:
-        """Return what feature j says for score r; ``x`` is its value, where a line's was made already."""
+        """Return what set j says for score r; ``x`` is its feature's value, where a line's was made."""
+        own = [self._feature(words, r, j, x)] if j < len(self.shapes) else []
+        ferns = [fern for fern in self.ferns if fern.place == j]
+        own += [
+            words.fern([self._answer(words, question) for question in fern.questions], fern.parts[r].tolist())
+            for fern in ferns
+        ]
+        return words.total(own, 0.0) if len(own) > 1 else own[0]
+
+    def _feature(self, words: Words[E], r: int, j: int, x: E | None) -> E:
         shape, name = self.shapes[j], self.features[j]
         if isinstance(shape, Line):
             value = words.value(name) if x is None else x
@@ -144,6 +210,14 @@ class Plan:
         if isinstance(shape, Choice):
             return words.choice(name, shape.categories, shape.parts[r].tolist(), gone)
         return words.steps(name, shape.edges.tolist(), shape.parts[r].tolist(), gone)
+
+    def _answer(self, words: Words[E], question: Question) -> E:
+        name = self.features[question.feature]
+        if question.edge is not None:
+            return words.reached(name, question.edge, self.ignore)
+        if question.categories is not None:
+            return words.among(name, question.categories, question.others)
+        return words.gone(name)
 
 
 def _lines(clf: SEFRClassifier, summary: Summary) -> tuple[tuple[Line, ...], Floats]:
@@ -161,7 +235,6 @@ def _lines(clf: SEFRClassifier, summary: Summary) -> tuple[tuple[Line, ...], Flo
 
 def _tables(coder: Coder, table: Floats) -> tuple[Steps | Choice, ...]:
     """Return the constants of a model with bins."""
-    coder.refuse_ferns("SQL")
     shapes: list[Steps | Choice] = []
     for j, part in enumerate(coder.parts):
         own = table[:, coder.offsets[j] : coder.offsets[j + 1]]
@@ -172,6 +245,38 @@ def _tables(coder: Coder, table: Floats) -> tuple[Steps | Choice, ...]:
         else:
             shapes.append(Steps(part, entries, gone))
     return tuple(shapes)
+
+
+def _ferns(coder: Coder, table: Floats) -> tuple[Fern, ...]:
+    """Return the constants of the cells of ferns, and the questions that lead to them."""
+    found = []
+    for t, comparisons in enumerate(coder.ferns.parts if coder.ferns else ()):
+        column = coder.n_features + t
+        own = table[:, coder.offsets[column] : coder.offsets[column + 1]]
+        parts = own.reshape(len(own), *[2] * len(comparisons))
+        questions: list[Question] = []
+        for feature, number in comparisons:
+            if (
+                number == 0 and feature not in coder.categories
+            ):  # every row is in the lowest bin or a higher one
+                parts = np.take(parts, 1, axis=1 + len(questions))
+            else:
+                questions.append(_question(coder, feature, number))
+        found.append(Fern(tuple(questions), parts.reshape(len(own), -1), int(coder.set_of[column])))
+    return tuple(found)
+
+
+def _question(coder: Coder, feature: int, number: int) -> Question:
+    """Return what a comparison with a bin asks: see ``Ferns``. A missing value lies after all other bins."""
+    part = coder.parts[feature]
+    if not isinstance(part, Categories):
+        return Question(feature, None if number > len(part) else float(part[number - 1]))
+    if number > len(part):
+        return Question(feature)
+    values = tuple(part)
+    return Question(
+        feature, None, values if number == len(part) else values[number : number + 1], number == len(part)
+    )
 
 
 def _calibration(clf: SEFRClassifier) -> TemperatureScaling:

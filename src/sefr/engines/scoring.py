@@ -125,7 +125,7 @@ class Scoring:
         """Return the name or the part of the feature that says the i-th most about the answer."""
         plan, words = self.plan, _Sql(self, dialect)
         rows = []
-        for j, name in enumerate(plan.features):
+        for j, name in enumerate(plan.names):
             made = [plan.part(words, r, j) for r in range(len(plan.constant))]
             own = [f"coalesce({part}, 0)" for part in made]
             part = own[0] if len(own) == 1 else self._by_answer(own)
@@ -190,6 +190,34 @@ class _Sql:
         cases = " ".join(f"WHEN {x} = {_label(value, self.dialect)} THEN {number(p)}" for value, p in pairs)
         missing = "NULL" if gone is None else number(gone)
         return self._double(f"CASE WHEN {x} IS NULL THEN {missing} {cases} ELSE {number(parts[-1])} END")
+
+    def reached(self, name: str, edge: float, missing: bool) -> str:
+        x = self.value(name)
+        return f"({x} >= {number(edge)} OR {x} IS NULL)" if missing else f"{x} >= {number(edge)}"
+
+    def among(self, name: str, categories: Sequence[Label], others: bool) -> str:
+        x, listed = (
+            f"{self.before}{quoted(name)}",
+            ", ".join(_label(each, self.dialect) for each in categories),
+        )
+        if not categories:
+            return f"{x} IS NOT NULL" if others else "1 = 0"
+        return f"{x} {'NOT IN' if others else 'IN'} ({listed})"
+
+    def gone(self, name: str) -> str:
+        plain = name in self.scoring.plan.categorical
+        return f"{f'{self.before}{quoted(name)}' if plain else self.value(name)} IS NULL"
+
+    def fern(self, answers: list[str], parts: Sequence[float]) -> str:
+        digits = [f"CASE WHEN {a} THEN {1 << at} ELSE 0 END" for at, a in enumerate(reversed(answers))]
+        place, entries = " + ".join(digits) or "0", list(map(number, parts))
+        if self.dialect == "sqlite":
+            cases = " ".join(f"WHEN {at} THEN {entry}" for at, entry in enumerate(entries))
+            return f"CASE {place} {cases} END"
+        # A list as text is one constant, where a list of numbers is as many as it has.
+        if self.dialect == "postgresql":
+            return f"(CAST('{{{', '.join(entries)}}}' AS float8[]))[1 + {place}]"
+        return f"(CAST('[{', '.join(entries)}]' AS DOUBLE[]))[1 + {place}]"
 
     def _double(self, made: str) -> str:
         """Return a double: to PostgreSQL a number with an exponent is a decimal."""
