@@ -74,14 +74,16 @@ CLONES static void widen(const uint8_t *restrict cells, ptrdiff_t n, uint16_t *r
     for (ptrdiff_t i = 0; i < n; i++) at[i] = cells[i];
 }
 
-void sefr_pair_columns(const struct pairs *pairs, const uint8_t *columns, ptrdiff_t rows, uint16_t *at) {
-    for (ptrdiff_t p = 0; p < pairs->n_pairs; p++, at += rows) {
+void sefr_pair_columns(const struct pairs *pairs, const uint8_t *columns, ptrdiff_t pitch,
+                       const struct paired_cells *to) {
+    for (ptrdiff_t p = 0; p < pairs->n_pairs; p++) {
         const struct pair *pair = pairs->pair + p;
-        const uint8_t *low = columns + pair->column * rows;
+        const uint8_t *low = columns + pair->column * pitch;
+        uint16_t *at = to->at + p * to->pitch;
         if (pair->n_high > 1) {
-            pair_two(low, low + rows, (uint16_t)pair->n_low, rows, at);
+            pair_two(low, low + pitch, (uint16_t)pair->n_low, to->n, at);
         } else {
-            widen(low, rows, at);
+            widen(low, to->n, at);
         }
     }
 }

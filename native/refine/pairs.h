@@ -26,8 +26,15 @@ void sefr_pair_table(const struct pairs *pairs, const struct coder *coder, const
 /* gradient (the coder's cells) += the sums over the cells of pairs that hold each. */
 void sefr_unpair(const struct pairs *pairs, const struct coder *coder, const double *sums, double *gradient);
 
-/* at (pairs x rows) = the cells of pairs, from those of columns (columns x rows). */
-void sefr_pair_columns(const struct pairs *pairs, const uint8_t *columns, ptrdiff_t rows, uint16_t *at);
+/* Where the cells of pairs go: those of n rows, pair after pair `pitch` apart. */
+struct paired_cells {
+    uint16_t *at;
+    ptrdiff_t n, pitch;
+};
+
+/* From those of columns, which lie `pitch` apart. */
+void sefr_pair_columns(const struct pairs *pairs, const uint8_t *columns, ptrdiff_t pitch,
+                       const struct paired_cells *to);
 
 /* The first n of `pitch` rows that are worked on together: their cells, pair by pair. */
 struct paired_rows {

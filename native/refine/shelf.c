@@ -8,7 +8,14 @@
 #include "refine/product.h"
 #include "refine/wide_cells.h"
 
-enum { STEP = 64, MOST_ROWS = 8192, PAIRED_ENTRIES = 1 << 18, WIDE_FLOATS = 1 << 14 };
+enum {
+    STEP = 64,
+    STEP_ROWS = 256,
+    OWN_PITCH = STEP_ROWS + 64,
+    MOST_ROWS = 8192,
+    PAIRED_ENTRIES = 1 << 18,
+    WIDE_FLOATS = 1 << 14
+};
 
 #ifdef SEFR_AVX2
 /* Sixteen rows of at least sixteen cells. */
@@ -69,21 +76,37 @@ static enum outcome plan_shelf(struct shelf *shelf, const struct coder *coder) {
     return shelf->paired || shelf->cells ? FINITE : NO_MEMORY;
 }
 
+/* STEP_ROWS rows at most, which are turned round in `own` first: columns of the shelf lie so far apart that what is
+   written to many of them at once would share places in the cache. */
+static bool put_step(struct shelf *shelf, const struct coder *coder, const uint8_t *rows, ptrdiff_t first, ptrdiff_t n,
+                     uint8_t *own) {
+    const ptrdiff_t m = shelf->m, begin = first % shelf->rows, block = first - begin;
+    bool ok = true;
+    put_rows(rows, n, m, own, OWN_PITCH);
+    READ_ONCE_DONE();
+    for (ptrdiff_t j = 0; j < m; j++) ok &= highest_of(own + j * OWN_PITCH, n) < coder->features[j].n;
+    const ptrdiff_t left = shelf->rows - begin, filled = left < STEP_ROWS ? left : STEP_ROWS;
+    if (shelf->paired) {
+        const struct paired_cells to = {shelf->paired + block * shelf->pairs.n_pairs + begin, filled, shelf->rows};
+        sefr_pair_columns(&shelf->pairs, own, OWN_PITCH, &to);
+    }
+    for (ptrdiff_t j = 0; shelf->cells && j < m; j++) {
+        memcpy(shelf->cells + block * m + j * shelf->rows + begin, own + j * OWN_PITCH, (size_t)filled);
+    }
+    return ok;
+}
+
 enum outcome sefr_shelve(const uint8_t *cells, ptrdiff_t n, const struct coder *coder, ptrdiff_t n_scores,
                          struct shelf *shelf) {
     *shelf = (struct shelf){.n = n, .m = coder->m, .n_scores = n_scores};
     enum outcome outcome = plan_shelf(shelf, coder);
-    const ptrdiff_t m = shelf->m, rows = shelf->rows;
-    uint8_t *own = outcome == FINITE && n_scores == 1 ? sefr_aligned(rows * m, 1) : NULL;
-    if (outcome == FINITE && n_scores == 1 && !own) outcome = NO_MEMORY;
-    for (ptrdiff_t first = 0; outcome == FINITE && first < n; first += rows) {
-        uint8_t *columns = own ? own : shelf->cells + first * m;
-        put_rows(cells + first * m, n - first < rows ? n - first : rows, m, columns, rows);
-        READ_ONCE_DONE();
-        for (ptrdiff_t j = 0; j < m; j++) {
-            if (highest_of(columns + j * rows, rows) >= coder->features[j].n) outcome = BAD_CELL;
-        }
-        if (own) sefr_pair_columns(&shelf->pairs, columns, rows, shelf->paired + first * shelf->pairs.n_pairs);
+    uint8_t *own = sefr_aligned(shelf->m * OWN_PITCH, 1);
+    if (!own) outcome = NO_MEMORY;
+    for (ptrdiff_t first = 0; outcome == FINITE && first < n;) {
+        const ptrdiff_t left = shelf->rows - first % shelf->rows, step = left < STEP_ROWS ? left : STEP_ROWS;
+        const ptrdiff_t rows = n - first < step ? n - first : step;
+        if (!put_step(shelf, coder, cells + first * shelf->m, first, rows, own)) outcome = BAD_CELL;
+        first += step;
     }
     free(own);
     return outcome;

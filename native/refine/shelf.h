@@ -10,7 +10,7 @@
    sums of a column stay in the first-level cache; what its rows have of their own, in the second. */
 struct shelf {
     ptrdiff_t n, m, n_scores, width, n_chunks; /* chunks of blocks, whose sums are kept apart */
-    ptrdiff_t rows;                            /* of a block; those of the last that are not there are in cell 0 */
+    ptrdiff_t rows;                            /* of a block; the last may have fewer */
     struct pairs pairs;                        /* with one score */
     uint16_t *paired;                          /* blocks x pairs x rows */
     uint8_t *cells;                            /* with several: blocks x columns x rows */
