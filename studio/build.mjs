@@ -23,11 +23,11 @@ function wasm() {
   const file = join(scratch, "kernel.wasm");
   const quick = [
     "summarise/columns", "score/scores", "cells/coding", "cells/count", "cells/tally", "cells/lookup",
-    "refine/gradient", "refine/gradient_cells", "refine/pairs", "refine/loss",
+    "refine/gradient", "refine/gradient_cells", "refine/loss",
     "refine/product", "refine/tile",
   ];
-  // what the page seldom calls is compiled for size
-  const small = ["summarise/summarise", "summarise/rows", "summarise/wide_rows", "solve/solve", "cells/edges", "refine/long_rows", "refine/shelf", "refine/wide_cells"];
+  // what the page seldom calls, and passes over bins, which are unrolled by hand, are compiled for size
+  const small = ["summarise/summarise", "summarise/rows", "summarise/wide_rows", "solve/solve", "cells/edges", "refine/long_rows", "refine/pairs", "refine/shelf", "refine/wide_cells"];
   const flags = ["-target", "wasm32-freestanding", "-nostdlib", "-std=c11", "-msimd128", "-mbulk-memory", "-ffp-contract=off", "-fno-math-errno", "-w"];
   const defines = ["-DSEFR_ONE_TARGET", "-DSEFR_FEW_DTYPES", "-DSEFR_FUSED_BY_HAND"];
   const includes = ["-Ikernel/include", "-I../native", "-I../device/twin"];
