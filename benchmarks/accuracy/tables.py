@@ -193,12 +193,14 @@ def run(of: list[Method], path: Path, description: str, group: Group = TWELVE) -
     rows: list[dict[str, str]] = []
     if options.out.exists():
         with options.out.open() as file:
-            rows = [row for row in csv.DictReader(file) if row["method"] in known]
+            rows = list(csv.DictReader(file))
+    others = [row["method"] for row in rows if row["method"] not in known]  # installed elsewhere
+    order = [*known, *dict.fromkeys(others)]
     for name in options.only:
         for line in lines(known[name], group):
             rows = [row for row in rows if (row["method"], row["table"]) != (name, line["table"])]
             rows.append(line)
-            write(options.out, rows, list(known), group.names)  # now: the next table may take an hour
+            write(options.out, rows, order, group.names)  # now: the next table may take an hour
             print(*list(line.values())[:-2], flush=True)
 
 
