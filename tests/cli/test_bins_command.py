@@ -117,7 +117,8 @@ def test_interactions_are_exported_to_boards_and_to_onnx(sefr, crossed):
     code, _, err = sefr("export", "model.sefr", "--to", "c", "-o", "out")
     assert code == 0, err
     (header,) = Path("out").rglob("*.h")
-    assert "interactions. Each is a number of questions" in header.read_text()
+    n = len(load("model.sefr").interactions_)
+    assert f"{n} interactions. Each is 6 questions" in header.read_text()
     code, _, err = sefr("export", "model.sefr", "--to", "onnx", "-o", "model.onnx")
     assert code == 0, err
     assert Path("model.onnx").read_bytes() == to_onnx(load("model.sefr"))
