@@ -207,15 +207,20 @@ static bool settle_equal(const struct coder *coder, const struct feature *featur
     return n <= MOST_EQUAL;
 }
 
+/* Whether 16 bits of the values of a column are tried: not again where they are often too few, as where many values
+   equal edges, are missing, or lie far apart. */
+static inline bool may_quantise(const struct coder *coder, ptrdiff_t j, const struct cell_tile *tile) {
+    return coder->features[j].quantised && tile->failures[j] <= MOST_FAILURES;
+}
+
 /* Whether the cells of a column are found by 16 bits of its values, rounded to float32 in `near`: the values
-   themselves, where they are float64, are looked at only where those bits equal an edge's. Not tried again in a column
-   where that is too often, as where many values equal edges, are missing, or lie far apart. */
+   themselves, where they are float64, are looked at only where those bits equal an edge's. */
 static inline bool code_quantised(const struct coder *coder, ptrdiff_t j, const float *near, const struct exact *exact,
                                   struct cell_tile *tile) {
     const struct feature *feature = &coder->features[j];
     uint8_t *cells = tile->cells + j * TILE_ROWS, *failures = tile->failures + j;
     uint64_t equal;
-    if (!feature->quantised || *failures > MOST_FAILURES) return false;
+    if (!may_quantise(coder, j, tile)) return false;
     const int found = search_quantised(near, coder->quantised + j, cells, &equal);
     if (found == ALL_FOUND) {
         *failures -= *failures > 0;
@@ -287,8 +292,10 @@ static void search_doubles(const struct coder *coder, ptrdiff_t j, ptrdiff_t n, 
 
 static void code_doubles(const struct coder *coder, ptrdiff_t j, ptrdiff_t n, struct cell_tile *tile) {
 #ifdef SEFR_AVX2
-    round_to_floats(tile->doubles, tile->floats);
-    if (code_quantised(coder, j, tile->floats, &(struct exact){.values = tile->doubles}, tile)) return;
+    if (may_quantise(coder, j, tile)) {
+        round_to_floats(tile->doubles, tile->floats);
+        if (code_quantised(coder, j, tile->floats, &(struct exact){.values = tile->doubles}, tile)) return;
+    }
 #endif
     search_doubles(coder, j, n, tile);
 }

@@ -42,7 +42,6 @@ static bool allocate_scratch(struct cells_scratch *s, const struct shelf *shelf)
                                 .weight = sefr_aligned(rows, sizeof(double)),
                                 .code = sefr_aligned(rows, sizeof(int32_t))};
     if (!s->residual || !s->by_row || !s->sum || !s->score || !s->pair_sum || !s->weight || !s->code) return false;
-    memset(s->by_row, 0, (size_t)(rows * shelf->width) * sizeof(float));
     memset(s->pair_sum, 0, (size_t)shelf->pairs.n_cells * sizeof(double));
     return true;
 }
@@ -57,7 +56,7 @@ static void free_scratch(struct cells_scratch *s) {
     free(s->code);
 }
 
-/* Rows that do not count, whose code is below 0, weigh nothing. */
+/* Rows that do not count, whose code is below 0, weigh nothing. Of two classes a vector chooses without looking up. */
 CLONES static void weigh_two(int32_t *restrict code, double *restrict weight, ptrdiff_t n, const double *of_class,
                              bool weighted) {
     const double first = of_class[0], second = of_class[1];

@@ -116,9 +116,7 @@ class Plan:
     ignore: bool  # whether a missing value is left out; else there is no answer
     calibration: TemperatureScaling | None  # of the probabilities
     ferns: tuple[Fern, ...] = ()
-    sets: tuple[
-        tuple[int, ...], ...
-    ] = ()  # of features, of whose parts a score is the sum; first each by itself
+    sets: tuple[tuple[int, ...], ...] = ()  # of features; a score has a part of each, first of single ones
 
     @classmethod
     def of(
@@ -256,9 +254,7 @@ def _ferns(coder: Coder, table: Floats) -> tuple[Fern, ...]:
         parts = own.reshape(len(own), *[2] * len(comparisons))
         questions: list[Question] = []
         for feature, number in comparisons:
-            if (
-                number == 0 and feature not in coder.categories
-            ):  # every row is in the lowest bin or a higher one
+            if number == 0 and feature not in coder.categories:  # true of every row
                 parts = np.take(parts, 1, axis=1 + len(questions))
             else:
                 questions.append(_question(coder, feature, number))

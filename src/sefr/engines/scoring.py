@@ -196,10 +196,8 @@ class _Sql:
         return f"({x} >= {number(edge)} OR {x} IS NULL)" if missing else f"{x} >= {number(edge)}"
 
     def among(self, name: str, categories: Sequence[Label], others: bool) -> str:
-        x, listed = (
-            f"{self.before}{quoted(name)}",
-            ", ".join(_label(each, self.dialect) for each in categories),
-        )
+        x = f"{self.before}{quoted(name)}"
+        listed = ", ".join(_label(each, self.dialect) for each in categories)
         if not categories:
             return f"{x} IS NOT NULL" if others else "1 = 0"
         return f"{x} {'NOT IN' if others else 'IN'} ({listed})"
