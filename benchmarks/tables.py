@@ -80,6 +80,7 @@ def _row(method: str, own: dict[str, Line]) -> list[str]:
 
 OVER = {
     "one_pass": "LightGBM's time of a fit over bins, 1 pass",
+    "single_one_pass": "over one such fit just after LightGBM's",
     "twenty_passes": "over bins, 20 passes",
     "interactions": "over interactions, 20 passes",
 }

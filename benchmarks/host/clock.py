@@ -15,15 +15,22 @@ def interleaved(
     *,
     seconds: float = 20.0,
     clock: Callable[[], float] = time.perf_counter,
+    least: float = 0.0,
 ) -> Times:
-    """Call each function once a turn; stop early when ``seconds`` are over (after two turns)."""
+    """Call each function once per turn; stop early when ``seconds`` are over (after two turns).
+
+    With ``least``, a function is called again within its turn until so many seconds have passed; the time of
+    that turn is the mean of its calls.
+    """
     times: Times = {name: [] for name in functions}
     end = time.perf_counter() + seconds
     for turn in range(turns):
         for name, function in functions.items():
-            start = clock()
-            function()
-            times[name].append(clock() - start)
+            calls, start = 0, clock()
+            while not calls or clock() - start < least:
+                function()
+                calls += 1
+            times[name].append((clock() - start) / calls)
         if turn >= 1 and time.perf_counter() > end:
             break
     return times

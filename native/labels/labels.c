@@ -19,8 +19,8 @@ static range_function *const range_of[N_DTYPES] = OF_EACH_DTYPE(range);
 static mark_function *const mark_of[N_DTYPES] = OF_EACH_DTYPE(mark);
 
 /* Labels in a window of this size, at 0 or around it, are coded as they are read; others take a pass to find where
-   they lie. */
-enum { WINDOW = 4096 };
+   they lie. For few rows a small one: the large one takes longer to look through than they do. */
+enum { WINDOW = 4096, SMALL_WINDOW = 128 };
 
 /* Take what was seen of low .. low + range for the distinct values, and each one's rank for its code. */
 static bool rank_codes(uint64_t low, uint64_t range, uint64_t flip, int32_t *seen, ptrdiff_t n, int32_t *codes,
@@ -44,14 +44,15 @@ enum labels_outcome sefr_code_integers(const struct column *y, ptrdiff_t n, int3
     const bool is_unsigned = y->type == U8 || y->type == U16 || y->type == U32 || y->type == U64;
     const uint64_t zero = is_unsigned ? 0 : (uint64_t)1 << 63;
     mark_function *const mark = mark_of[y->type];
-    uint64_t low = zero, range = WINDOW - 1;
+    const uint64_t window = n < WINDOW ? SMALL_WINDOW : WINDOW;
+    uint64_t low = zero, range = window - 1;
     if (n == 0) return LABELS_CODED;
-    int32_t *seen = calloc(WINDOW, sizeof *seen);
+    int32_t *seen = calloc(window, sizeof *seen);
     if (!seen) return LABELS_NO_MEMORY;
     bool marked = mark(y, n, low, range, seen, codes);
     if (!marked && !is_unsigned) {
-        memset(seen, 0, WINDOW * sizeof *seen);
-        low = zero - WINDOW / 2;
+        memset(seen, 0, window * sizeof *seen);
+        low = zero - window / 2;
         marked = mark(y, n, low, range, seen, codes);
     }
     if (!marked) {

@@ -290,6 +290,17 @@ def test_integers_are_ranked(rng, dtype):
         assert codes.tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("n", [300, 4095, 4096, 9000])  # windows of 128 and of 4096 labels
+@pytest.mark.parametrize(
+    "ends", [(0, 127), (0, 128), (-64, 63), (-65, 63), (-64, 64), (0, 4095), (-2048, 2048)]
+)
+def test_integers_at_the_ends_of_a_window_are_ranked(rng, n, ends):
+    y, codes = rng.choice([*ends, 0, 1], size=n), np.full(n, -5, "i4")
+    values, expected = np.unique(y, return_inverse=True)
+    assert _native.encode_integers(y, codes) == values.tolist()
+    assert codes.tolist() == expected.tolist()
+
+
 def test_spread_integers_are_declined():
     codes = np.zeros(2, "i4")
     assert _native.encode_integers(np.array([0, 65536 + 8]), codes) == [0, 65536 + 8]

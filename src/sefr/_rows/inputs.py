@@ -26,7 +26,9 @@ from .pandas_frame import (
     is_pandas_frame,
     is_sparse_type,
     numbers_of_categories,
+    own_numbers,
     stored_columns,
+    values_of_index,
 )
 
 if TYPE_CHECKING:
@@ -113,8 +115,9 @@ def feature_names_of(X: Rows) -> tuple[str, ...] | None:
     """Return the column names of a dataframe whose names are all strings, else None."""
     if type(X) is np.ndarray:
         return None
+    columns: Foreign
     if is_pandas_frame(X):  # whose columns may have any names, those of attributes too
-        columns = X.columns.tolist()
+        columns = values_of_index(X.columns)
     else:
         columns = getattr(X, "column_names", None) or getattr(X, "columns", None)
     if columns is None:
@@ -159,7 +162,7 @@ def read_rows(
         return rows._replace(matrix=code_matrix(rows.matrix, cut)), feature_names_of(X)
     if is_pandas_frame(X) and cut.given is None:
         categories = categories_of_stored(X, columns := stored_columns(X))
-        matrix = _pandas(X, categories, columns)
+        matrix = _pandas(X, categories, columns, own=True)
     else:
         categories = categories_of(X) if cut.given is None else cut.given
         matrix = matrix_of(X, categories)
@@ -294,8 +297,13 @@ def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
     return Columns(columns, frame.shape[0])
 
 
-def _pandas(X: Foreign, categories: Mapping[int, Categories], columns: list[Foreign]) -> Matrix:
-    """Return a pandas frame whose arrays are at hand: of numbers and categories by these alone."""
+def _pandas(
+    X: Foreign, categories: Mapping[int, Categories], columns: list[Foreign], *, own: bool = False
+) -> Matrix:
+    """Return a pandas frame whose arrays are at hand: of numbers and categories by these alone.
+
+    ``own`` says that the categories are those of these very columns, or the frequent ones among them.
+    """
     kinds = [column.dtype for column in columns]
     if any(map(is_sparse_type, kinds)):
         X = _without_sparse_columns(X, kinds)
@@ -306,7 +314,7 @@ def _pandas(X: Foreign, categories: Mapping[int, Categories], columns: list[Fore
     if categories:
         for j in categories:
             if j < len(columns):
-                columns[j] = _numbers(X, j, columns[j], categories[j])
+                columns[j] = _numbers(X, j, columns[j], categories[j], own=own)
         return Columns(columns, len(X))
     if not X.columns.is_unique:
         return _frame(X, categories)  # an error
@@ -315,8 +323,11 @@ def _pandas(X: Foreign, categories: Mapping[int, Categories], columns: list[Fore
     return _frame(X, categories) if np.dtype(np.float32) in kinds else Columns(columns, len(X))
 
 
-def _numbers(X: Foreign, j: int, column: Foreign, categories: Categories) -> Array:
+def _numbers(X: Foreign, j: int, column: Foreign, categories: Categories, *, own: bool) -> Array:
     if is_categorical_array(column):
+        whole = own and len(categories) == len(column.dtype.categories)
+        if whole and (numbers := own_numbers(column)) is not None:
+            return numbers
         return numbers_of_categories(column, categories)
     return category_codes(nw.from_native(X.iloc[:, j], series_only=True), categories)
 

@@ -46,7 +46,7 @@ def column(y: ArrayLike) -> Array:
     """Return ``y`` as a 1-D array; say clearly when it is not one label per row."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    if hasattr(y, "toarray"):
+    if type(y) is not np.ndarray and hasattr(y, "toarray"):
         raise TypeError("Sparse data was passed for y, but one label per row is needed; use y.toarray()")
     labels = np.asarray(y)
     if not labels.dtype.isnative:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,13 @@ def stored_columns(X: Foreign) -> list[Foreign]:
     return [X.iloc[:, j].values for j in range(X.shape[1])] if arrays is None else list(arrays())
 
 
+def values_of_index(index: Foreign) -> list[Foreign]:
+    """Return the values of an index as ``tolist`` does: text that Arrow holds in an eighth of the time."""
+    if getattr(index.dtype, "storage", None) == "pyarrow":
+        return cast(list[Foreign], index.array.__arrow_array__().to_pylist())
+    return cast(list[Foreign], index.tolist())
+
+
 def is_categorical_array(column: Foreign) -> bool:
     """Say whether an array of ``stored_columns`` has categories."""
     return isinstance(column, sys.modules["pandas"].Categorical)
@@ -37,14 +44,20 @@ def is_sparse_type(kind: Foreign) -> bool:
     return isinstance(kind, sys.modules["pandas"].SparseDtype)
 
 
+def own_numbers(column: Foreign) -> NDArray[np.generic] | None:
+    """Return the numbers of the values among the categories of their own column; None if one is missing."""
+    codes = column.codes
+    return np.asarray(codes) if not len(codes) or np.minimum.reduce(codes) >= 0 else None
+
+
 def numbers_of_categories(column: Foreign, categories: tuple[Foreign, ...]) -> NDArray[np.generic]:
     """Return the number of each value among the categories, their count for an unknown one, NaN for none.
 
     The column's own numbers, in place, where its categories are these and no value is missing.
     """
-    own, codes = column.dtype.categories.tolist(), column.codes
-    if tuple(own) == categories and (not len(codes) or np.minimum.reduce(codes) >= 0):
-        return np.asarray(codes)
+    own, codes = values_of_index(column.dtype.categories), column.codes
+    if tuple(own) == categories and (numbers := own_numbers(column)) is not None:
+        return numbers
     place: dict[Foreign, float] = {value: float(code) for code, value in enumerate(categories)}
     known = [place.get(value, float(len(categories))) for value in own]
     return np.asarray(np.array([*known, np.nan])[codes])

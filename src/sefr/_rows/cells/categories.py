@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._system.types import Foreign, Rows
-from ..pandas_frame import is_categorical_array, is_pandas_frame, stored_columns
+from ..pandas_frame import is_categorical_array, is_pandas_frame, stored_columns, values_of_index
 
 # A cell per category, one for all others and one for missing values have numbers below 256.
 MOST_CATEGORIES = 254
@@ -60,7 +60,7 @@ def categories_of_stored(X: Foreign, columns: list[Foreign]) -> dict[int, Catego
         if is_categorical_array(column):
             declared = column.dtype.categories
             if len(declared) <= MOST_CATEGORIES:
-                found[j] = Categories(declared.tolist())
+                found[j] = Categories(values_of_index(declared))
             else:
                 found[j] = _categories(nw.from_native(X.iloc[:, j], series_only=True))
     return found
