@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._system.types import Foreign, Rows
+from ..arrow import stored_dictionary
 from ..pandas_frame import is_categorical_array, is_pandas_frame, stored_columns
 
 # A cell per category, one for all others and one for missing values have numbers below 256.
@@ -83,14 +84,32 @@ def _categories(series: Foreign, most: int | None) -> Categories:
     elif isinstance(series.dtype, nw.Enum) and getattr(series.dtype, "categories", None):
         values = list(series.dtype.categories)
     else:
-        values = sorted({value for value in series.to_list() if value is not None})
+        often = _often(series)
+        return most_frequent(sorted(often), often, most)
     if most is None or len(values) <= most:
         return Categories(values)
-    return most_frequent(values, Counter(series.to_list()), most)
+    return most_frequent(values, _often(series), most)
 
 
-def most_frequent(values: Sequence[Foreign], often: Mapping[Foreign, int], most: int) -> Categories:
-    """Return those of the values that occur most often, at most so many, in their order."""
+def _often(series: Foreign) -> Counter[Foreign]:
+    """Return how often each value occurs."""
+    stored = stored_dictionary(series)
+    if stored is None:
+        often = Counter(series.to_list())
+    else:
+        values, rows = stored
+        often = Counter()
+        for value, count in zip(values, np.bincount(rows[rows >= 0], minlength=len(values)), strict=True):
+            if count:
+                often[value] += int(count)
+    del often[None]
+    return often
+
+
+def most_frequent(values: Sequence[Foreign], often: Mapping[Foreign, int], most: int | None) -> Categories:
+    """Return those of the values that occur most often, at most so many or all (None), in their order."""
+    if most is None:
+        return Categories(values)
     kept = set(sorted(values, key=lambda value: -often.get(value, 0))[:most])  # a stable sort
     return Categories(value for value in values if value in kept)
 
@@ -98,11 +117,12 @@ def most_frequent(values: Sequence[Foreign], often: Mapping[Foreign, int], most:
 def category_codes(series: Foreign, categories: Categories) -> NDArray[np.float64]:
     """Return the number of each value among the categories, their count for an unknown one, NaN for none."""
     place: dict[Foreign, float] = {value: float(code) for code, value in enumerate(categories)}
-    unknown = float(len(categories))
-    return np.array(
+    unknown, stored = float(len(categories)), stored_dictionary(series)
+    codes = np.array(
         [
             np.nan if value is None or value != value else place.get(value, unknown)
-            for value in series.to_list()
+            for value in (series.to_list() if stored is None else stored[0])
         ],
         dtype=np.float64,
     )
+    return codes if stored is None else np.append(codes, np.nan)[stored[1]]
