@@ -290,6 +290,15 @@ def test_sql_asks_for_the_values(sefr, goods):
     np.testing.assert_allclose(found["score"], expected, rtol=1e-9, atol=1e-12)
 
 
+def test_sparse_rows_have_no_categories(sefr):
+    Path("wide.libsvm").write_text("".join(f"{i % 2} 3:{1 + i % 2} {70000 + i}:1.5\n" for i in range(20)))
+    for more in ((), ("--bins", "4")):
+        assert_one_line(
+            *sefr("train", "wide.libsvm", "--label", "label", "--categories", "x3", *more),
+            "wide.libsvm: column 'x3' of sparse rows cannot be categories",
+        )
+
+
 def test_of_many_values_the_frequent_have_a_bin(sefr, rng):
     often = np.minimum(rng.geometric(0.01, 6000), 400)
     frame = pd.DataFrame({"colour": [f"c{k:03}" for k in often], "shape": "round", "size": rng.random(6000)})

@@ -204,6 +204,11 @@ class Dataset:
         hot = set(texts) if "all" in categories else set(categories) & set(chosen)
         self._refuse(chosen, hot)
         named = [name for name in chosen if name in hot]
+        if named and self.sparse:
+            raise SourceError(
+                f"{self.readers[0].name}: column {named[0]!r} of sparse rows cannot be categories: leave "
+                "--categories out, or write the rows as CSV or Parquet"
+            )
         self._count_values(named)
         values = {name: tuple(sorted(self._often[name])) for name in named}
         if coded:
