@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -53,6 +54,27 @@ def test_missing_values_are_no_obstacle(rng):
     assert table.recommended.macro_f1 > 0.8
     with pytest.raises(ValueError, match=r"NaN|missing"):
         compare(X, y, cv=4)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow"])
+def test_categories_are_for_bins_and_one_hot_for_the_others(rng, kind):
+    number = rng.integers(0, 300, 900)
+    X = pd.DataFrame({"size": rng.random(900), "colour": pd.Categorical([f"c{k:03}" for k in number])})
+    X.loc[::50, "colour"] = None
+    y = np.where((number % 10 < 4) ^ (X["size"] > 0.8), "dear", "cheap")
+    codes = np.unique(y, return_inverse=True)[1]
+    rows = X if kind == "pandas" else pa.Table.from_pandas(X)
+    found = compare(rows, y, cv=4, missing="ignore")
+    spread = pd.get_dummies(X["colour"]).astype(float)
+    spread[X["colour"].isna()] = np.nan
+    linear = compare(pd.concat([X[["size"]], spread], axis=1), y, cv=4, missing="ignore")
+    splits = PredefinedSplit(dealt_folds(codes, 4))
+    for row, other in zip(found, linear, strict=True):
+        if row.params.get("bins") is None:
+            np.testing.assert_array_equal(row.predictions, other.predictions)
+        else:
+            answers = cross_val_predict(SEFRClassifier(**row.params), X, y, cv=splits)
+            np.testing.assert_array_equal(row.predictions, answers)
 
 
 def test_a_dearer_setting_must_bring_more(rng):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.dummy import DummyClassifier
@@ -14,7 +15,9 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss
 from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import _safe_indexing
 
+from ._rows.arrow import arrow_table
 from ._rows.labels import encode
+from ._rows.one_hot import one_hot
 from ._system.text import picture_text
 from ._system.types import Array, Foreign, Indices, Rows, Settings
 from .classifier import SEFRClassifier
@@ -192,7 +195,8 @@ def compare(
     Parameters
     ----------
     X : array, sparse matrix or dataframe of shape (n, m)
-        The rows.
+        The rows. Categories of a data frame are for settings with ``bins``; those without learn a column of 0
+        and 1 per category instead.
     y : array of shape (n,)
         One label per row.
     cv : int or splitter, default=10
@@ -228,13 +232,16 @@ def compare(
     else:
         splits = list(cv.split(X, labels))
     known = SEFRClassifier().get_params()
+    X = arrow_table(X)
+    plain = one_hot(X)
     rows = []
     for name, chosen in (SETTINGS if settings is None else settings).items():
         if chosen is None:
-            rows.append(_row(name, DummyClassifier(strategy="prior"), {}, X, labels, splits))
+            rows.append(_row(name, DummyClassifier(strategy="prior"), {}, plain, labels, splits))
         elif set(chosen) <= set(known):
             both = params | dict(chosen)
-            rows.append(_row(name, SEFRClassifier(**both), both, X, labels, splits))
+            own = plain if both.get("bins") is None else X
+            rows.append(_row(name, SEFRClassifier(**both), both, own, labels, splits))
     if not rows:
         raise ValueError("there are no settings to compare that this version knows")
     return Comparison(tuple(rows), len(labels), len(splits))
@@ -266,8 +273,8 @@ def _row(
     tested = np.zeros(len(y), dtype=bool)
     has_shares = True
     for train, test in splits:
-        model.fit(_safe_indexing(X, train), y[train])
-        rows = _safe_indexing(X, test)
+        model.fit(_rows_at(X, train), y[train])
+        rows = _rows_at(X, test)
         answers[test] = model.predict(rows)
         tested[test] = True
         try:
@@ -288,6 +295,12 @@ def _row(
         len(dump(model)) if isinstance(model, SEFRClassifier) else 0,
         answers,
     )
+
+
+def _rows_at(X: Rows, at: Indices) -> Rows:
+    # scikit-learn before 1.8 does not know tables of Arrow
+    chosen: Rows = X.take(at) if nw.dependencies.is_pyarrow_table(X) else _safe_indexing(X, at)
+    return chosen
 
 
 def _log_loss(truth: Array, shares: NDArray[np.float64], classes: Array) -> float:

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._answers.page import environment, template
+from ._rows.cells import Categories
+from ._rows.inputs import matrix_of
 from ._system.colours import AGAINST, AGAINST_DARK, FOR, FOR_DARK, NEUTRAL, NEUTRAL_DARK, channels
-from ._system.types import Array, Fields
+from ._system.types import Array, Fields, Rows
 from .classifier import SEFRClassifier
 from .displays import (
     check_image,
@@ -125,7 +127,7 @@ def _drawn_curves(clf: SEFRClassifier, shown: Array) -> dict[tuple[int, int], li
 
 def explained(
     clf: SEFRClassifier,
-    X: Array,
+    X: Rows,
     *,
     places: Sequence[str],
     truths: Sequence[object] | None = None,
@@ -138,13 +140,13 @@ def explained(
     """
     names = names_of(clf, feature_names)
     parts, answers = clf.contributions(X), clf.predict(X)
-    labels = subjects(clf)
+    labels, texts = subjects(clf), _texts(clf, X)
     records = []
     for i, answer in enumerate(answers.tolist()):
         at = 0 if len(labels) == 1 else labels.index(answer)
         own = parts[i] if parts.ndim == 2 else parts[i, at]
         chosen, values = gathered(own, names, count)
-        given = dict(zip(names, X[i].tolist(), strict=False))  # a set of features has no value
+        given = dict(zip(names, texts[i], strict=False))  # a set of features has no value
         widest = max(1e-300, float(np.abs(values).max()))
         records.append(
             {
@@ -154,7 +156,7 @@ def explained(
                 "speaks_for": labels[at],
                 "score": float(own.sum()),
                 "parts": [
-                    {"name": name, "value": _plain(given.get(name)), "part": part, "share": part / widest}
+                    {"name": name, "value": given.get(name, ""), "part": part, "share": part / widest}
                     for name, part in zip(chosen, values.tolist(), strict=True)
                 ],
             }
@@ -162,8 +164,17 @@ def explained(
     return records
 
 
-def _plain(value: float | None) -> str:
-    return "" if value is None else "missing" if np.isnan(value) else f"{value:g}"
+def _texts(clf: SEFRClassifier, X: Rows) -> list[list[str]]:
+    """Return the value of every feature in words, row by row."""
+    categories = {} if clf.summary_.coder is None else clf.summary_.coder.categories
+    rows = [row for _place, block in matrix_of(X, categories).blocks() for row in block.tolist()]
+    return [[_text(value, categories.get(j)) for j, value in enumerate(row)] for row in rows]
+
+
+def _text(value: float, categories: Categories | None) -> str:
+    if np.isnan(value):
+        return "missing"
+    return f"{value:g}" if categories is None else categories.describe(int(value))
 
 
 def _cards(

@@ -251,8 +251,12 @@ def test_categories_are_numbers_on_the_board(tmp_path, rng):
     assert (twin.predict(frame) == clf.predict(frame)).mean() > 0.97
     codes = np.column_stack([frame["colour"].cat.codes, frame["size"]])
     assert (twin.predict(codes) == twin.predict(frame)).all()
-    text = export(clf, "c", tmp_path).read_text()
-    assert "/* 0 colour: 0 red, 1 green \\052\\057, 2 blue, 3 any other */" in text
+    for target in ("c", "generated"):
+        text = export(clf, target, tmp_path).read_text()
+        assert "/* 0 colour: 0 red, 1 green \\052\\057, 2 blue, 3 any other */" in text
+    frame["colour"] = pd.Categorical.from_codes(rng.integers(0, 90, 90), [f"c{k}" for k in range(90)])
+    text = export(SEFRClassifier(bins=8).fit(frame, y), "c", tmp_path).read_text()
+    assert ", 89 c89, 90 any other */" in text
 
 
 def test_a_class_never_seen_never_wins(rng):

@@ -122,6 +122,7 @@ def test_lines_of_the_shell_run_in_order(page: Path, table: tuple[str, str], tmp
     for name in ("iris.csv", "data.csv", "more.csv"):
         (tmp_path / name).write_text(labelled)
     (tmp_path / "new.csv").write_text(new)
+    (tmp_path / "goods.csv").write_text("colour,shape,size,kind\nred,round,1,sold\nblue,,2,kept\n")
     (tmp_path / "logs").mkdir()
     pq.write_table(pa.table({"heat": [61, 80], "fault": ["no", "yes"]}), tmp_path / "logs" / "day.parquet")
     command = Path(sys.executable).with_name("sefr")

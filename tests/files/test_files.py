@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import sys
 import time
@@ -15,7 +16,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import feather, ipc, parquet
 
 from sefr import SEFRClassifier, Summary
-from sefr.files import SourceError, csv_file, open_dataset
+from sefr.files import ColumnRecipe, SourceError, csv_file, open_dataset
 from sefr.files import reader as reader_module
 from sefr.files.learning import Confusion, FoldAssigner, learn, without_feature_names
 from sefr.files.prefetch import prefetch
@@ -216,6 +217,19 @@ def test_categories_become_features_in_the_order_of_the_columns(tmp_path):
     assert summary.sums.tolist() == [[0, 1, 5], [1, 1, 5]]
     assert summary.present.tolist() == [[1, 1, 2], [2, 2, 2]]
     assert rows.recipe("y", categories=["all"]) == recipe
+
+
+def test_coded_categories_are_one_feature_of_numbers(tmp_path):
+    (tmp_path / "t.csv").write_text("colour,size,y\nred,1,a\nblue,2,b\nred,3,b\n,4,a\n")
+    rows = open_dataset([str(tmp_path / "t.csv")])
+    recipe = rows.recipe("y", categories=["colour"], coded=True)
+    assert recipe.feature_names == ("colour", "size")
+    assert recipe.coded_features == {0: ("blue", "red")}
+    assert rows.recipe("y", categories=["colour"]).coded_features == {}
+    assert ColumnRecipe.from_member(json.loads(json.dumps(recipe.member()))) == recipe
+    (tmp_path / "u.csv").write_text("size,colour,y\n1,violet,a\n2,,a\n3,red,b\n4,blue,b\n")
+    (batch,) = open_dataset([str(tmp_path / "u.csv")]).batches(recipe.wanted())
+    np.testing.assert_array_equal(recipe.matrix(batch.rows).block(slice(None))[:, 0], [2, np.nan, 1, 0])
 
 
 def test_missing_cells_are_left_out_in_every_format(tmp_path):

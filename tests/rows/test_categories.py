@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sefr import SEFRClassifier
+from sefr._rows.cells import Categories
 from sefr._rows.cells.categories import categories_of
 from sefr._rows.inputs import matrix_of
 
@@ -98,6 +99,20 @@ def test_more_categories_than_bytes_keep_the_frequent_ones():
     assert len(clf.edges_[0]) == 254
     assert set(names[100:]) <= set(clf.edges_[0])
     assert clf.curves_[0].rows[-1] == 46  # what was seen once, and has no bin
+
+
+def test_dictionaries_of_arrow_may_differ_from_chunk_to_chunk(rng):
+    parts = [[None, "red", "blue", "red"], ["violet", "blue", None], ["green"] * 3]
+    last = pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.int8()), pa.array(["red", None, "never"]))
+    chunks = [pa.array(part).dictionary_encode() for part in parts]
+    column = pa.chunked_array([*chunks, last.cast(chunks[0].type)])
+    X = pa.table({"colour": column, "size": rng.random(12)})
+    assert categories_of(X) == {0: ("blue", "green", "red", "violet")}
+    assert categories_of(X, most=2) == {0: ("green", "red")}
+    codes, gone = matrix_of(X, categories_of(X)).block(slice(None))[:, 0], np.nan
+    np.testing.assert_array_equal(codes, [gone, 2, 0, 2, 3, 0, gone, 1, 1, 1, gone, 2])
+    others = matrix_of(X, {0: Categories(["red"])}).block(slice(None))[1:4, 0]
+    np.testing.assert_array_equal(others, [0, 1, 0])
 
 
 def test_the_numbers_of_categories_are_read_in_place():

@@ -42,7 +42,7 @@ class Curve(Value):
     def describe_bin(self, number: int) -> str:
         """Return a bin in words: a category, or from where to where its values lie."""
         if self.categories is not None:
-            return str(self.categories[number]) if number < len(self.categories) else "any other value"
+            return self.categories.describe(number)
         if not len(self.edges):
             return "any value"
         low = f"from {self.edges[number - 1]:.6g}" if number else ""

@@ -6,6 +6,7 @@ import sys
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from .._system.types import Foreign
 from .pandas_frame import is_pandas_frame
@@ -34,3 +35,24 @@ def arrow_table(X: Foreign) -> Foreign:
 def _is_lazy(X: Foreign) -> bool:
     """Say whether X is a query of an engine, which other words refuse."""
     return type(X).__module__.split(".")[0].lstrip("_") in {"polars", "duckdb", "ibis", "dask", "pyspark"}
+
+
+def stored_dictionary(series: Foreign) -> tuple[list[Foreign], NDArray[np.int64]] | None:
+    """Return the values of Arrow dictionaries and the number of each row's, -1 for none; None for others.
+
+    A value may occur twice, since chunks have dictionaries of their own.
+    """
+    column = series.to_native()
+    if not nw.dependencies.is_pyarrow_chunked_array(column):
+        return None
+    import pyarrow
+
+    if not pyarrow.types.is_dictionary(column.type):
+        return None
+    values: list[Foreign] = []
+    numbers = [np.empty(0, dtype=np.int64)]
+    for part in column.chunks:
+        own = part.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy()
+        numbers.append(np.where(own < 0, own, own + len(values)))
+        values += part.dictionary.to_pylist()
+    return values, np.concatenate(numbers)

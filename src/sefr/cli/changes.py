@@ -92,7 +92,7 @@ def _read_rows(screen: Screen, change: Change, table: Dataset) -> Summary:
     table.skip_unlabelled = change.skip_unlabelled
     table.coder = clf.summary_.coder
     recipe = fitted_recipe(table, clf, stored, change.label, screen)
-    if recipe.categories:
+    if recipe.categories and not recipe.coded:  # coded ones have a bin for any other value
         for batch in table.batches(recipe.wanted()):
             if strange := recipe.unknown_categories(batch.rows):
                 name, value = next(iter(strange.items()))

@@ -48,7 +48,7 @@ def evaluate(
 
     Without --passes, --bins, --test or --model it compares the base rate, one pass (the SEFR paper), ten
     passes, balanced classes and features cut into 32 bins on the same folds, with their time and size, and
-    recommends one.
+    recommends one. Columns of --categories have a bin per value in settings with bins, else a yes/no column.
 
     The folds are stratified: the rows of each class are dealt out to them one after the other. With
     --passes 1 one pass learns all folds and a second tests them, in bounded memory; all else is in memory,

@@ -42,10 +42,10 @@ class Asked:
     settings: options.Settings
     folds: int
 
-    def open(self) -> tuple[Dataset, ColumnRecipe]:
+    def open(self, *, coded: bool = False) -> tuple[Dataset, ColumnRecipe]:
         """Return the rows and how their columns become features."""
         table = self.reading.open(self.data, reread=True)
-        return table, self.choice.recipe(table)
+        return table, self.choice.recipe(table, coded=coded)
 
 
 def of_a_model(
@@ -65,8 +65,8 @@ def with_a_test_file(screen: Screen, asked: Asked, test: str) -> None:
     """Train on some files and test on another."""
     started = time.perf_counter()
     params = asked.settings.params()
-    table, recipe = asked.open()
     cut = Cut.of_settings(params)
+    table, recipe = asked.open(coded=cut is not None)
     with screen.progress(table, "learning") as tick:
         learn_edges(table, recipe, cut, tick)
         summary = learn(table, recipe, missing=params["missing"], tick=tick)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._rows.matrix import Dense
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
 from ..displays import check_image, effects, names_of, strongest_features, subjects
@@ -77,12 +78,12 @@ def _records(
     chosen = batch.rows.slice(0, most)
     if chosen.num_rows < len(batch):
         screen.note(f"{path}: the first {chosen.num_rows} records are explained")
-    X = checked_rows(batch, recipe.matrix(chosen), recipe, clf.missing)
+    X = Dense(checked_rows(batch, recipe.matrix(chosen), recipe, clf.missing))
     truths = None
     if label and not chosen.column(label).null_count:
         classes, codes = coded(chosen.column(label), label, batch.place, typed=table.typed)
         truths = like_the_model(classes, clf.classes_, label, typed=table.typed)[codes].tolist()
-    places = [f"{table.readers[0].name}, row {i + 1}" for i in range(len(X))]
+    places = [f"{table.readers[0].name}, row {i + 1}" for i in range(chosen.num_rows)]
     return explained(without_feature_names(clf), X, places=places, truths=truths, feature_names=names_of(clf))
 
 

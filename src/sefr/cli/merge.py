@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
+
+if TYPE_CHECKING:
+    from ..files import ColumnRecipe
 
 
 def merge(
@@ -38,7 +42,7 @@ def merge(
             clf, other = read_model(path)
             if repr(clf.get_params()) != repr(total.get_params()):
                 raise ValueError(f"{path} and {models[0]} have different settings: {clf} and {total}")
-            if (recipe and recipe.categories) != (other and other.categories):
+            if _categories(recipe) != _categories(other):
                 raise ValueError(f"{path} and {models[0]} have different categories")
             twice = set(model_file.batches_of(total)) & set(model_file.batches_of(clf))
             if twice:
@@ -54,3 +58,8 @@ def merge(
     rows = total.summary_.n_rows
     screen.line(f"{output}: {rows:,.0f} rows, {len(total.classes_)} classes")
     screen.json({"model": output, "rows": whole(rows), "classes": total.classes_.tolist()})
+
+
+def _categories(recipe: ColumnRecipe | None) -> tuple[Mapping[str, tuple[str, ...]], bool]:
+    """Return the values of the columns of categories, and whether they are coded."""
+    return ({}, False) if recipe is None else (recipe.categories, recipe.coded)

@@ -92,7 +92,7 @@ Categories = Annotated[
     str,
     typer.Option(
         "--categories",
-        help="Columns of text to learn from, one feature per value; or all.",
+        help="Columns of text to learn from, one feature per value, with bins one bin per value; or all.",
         metavar="COLUMNS",
     ),
 ]
@@ -217,8 +217,8 @@ class Choice:
     drop_text: bool = False
     skip_unlabelled: bool = False
 
-    def recipe(self, table: Any) -> Any:
-        """Return how the columns of a table become features."""
+    def recipe(self, table: Any, *, coded: bool = False) -> Any:
+        """Return how the columns of a table become features; categories are ``coded`` for bins."""
         from ..files.reader import NUMBER
 
         table.skip_unlabelled = self.skip_unlabelled
@@ -231,7 +231,8 @@ class Choice:
                 for name in table.columns
                 if name not in kept and any(p.columns.get(name, NUMBER) != NUMBER for p in table.readers)
             ]
-        return table.recipe(label, [n for n in names(self.features) if n not in dropped], dropped, hot)
+        chosen = [n for n in names(self.features) if n not in dropped]
+        return table.recipe(label, chosen, dropped, hot, coded=coded)
 
     def arguments(self) -> list[str]:
         """Return the options that say the same again."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
+from .._rows.cells import code_matrix
 from .._rows.inputs import labelled
 from .._rows.matrix import Matrix
 from .._summary.drift import drift
@@ -58,20 +59,26 @@ def write_predictions(screen: Screen, model: str, table: Dataset, path: str | No
             strange = recipe.unknown_categories(batch.rows) | strange
             write(_answers(scorer, X, batch.select(kept), wanted))
             if wanted.check:
-                seen = _summary_of(X, clf.missing) + (seen or 0)
+                seen = _summary_of(X, clf) + (seen or 0)
             rows += len(batch)
             tick(len(batch))
     for name, value in strange.items():
-        screen.note(f"column {name!r} has values that the model has not seen, such as {value!r}: no category")
+        if recipe.coded:
+            what = f"without a bin of their own, such as {value!r}: they share one"
+        else:
+            what = f"that the model has not seen, such as {value!r}: no category"
+        screen.note(f"column {name!r} has values {what}")
     if seen is not None:
         for said in drift(clf.summary_, seen, labelled=False).findings:
             screen.note(f"warning: {said}")
     return rows
 
 
-def _summary_of(X: Matrix, missing: str) -> Summary:
-    """Return the Summary of rows without labels."""
-    return Summary.of_rows(labelled(X, np.zeros(X.shape[0], dtype=np.int8)), missing=missing)
+def _summary_of(X: Matrix, clf: SEFRClassifier) -> Summary:
+    """Return the Summary of rows without labels, in the bins of a model that has some."""
+    coder = clf.summary_.coder
+    rows = labelled(X if coder is None else code_matrix(X, coder), np.zeros(X.shape[0], dtype=np.int8))
+    return Summary.of_rows(rows, missing=clf.missing)
 
 
 def _as_kept(kind: str) -> str:

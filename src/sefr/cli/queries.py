@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 import typer
 
-from .. import model_file
 from ..engines.catalogue import Catalogue, catalogue_of
 from ..engines.columns import chosen
 from ..engines.maintained import maintenance_sql
 from ..engines.plan import Plan
 from ..engines.scoring import SCORED, Scoring
 from ..engines.sql import Query
-from ..files.recipe import ColumnRecipe
+from .stored import read_model
 
 
 class Asked(NamedTuple):
@@ -76,11 +75,9 @@ def scoring(asked: Asked, model: str, *, probabilities: bool, explain: int) -> s
     found, table, dialect = asked.looked_up()
     if dialect not in SCORED:
         raise typer.BadParameter(f"--predict speaks {', '.join(SCORED)}, not {dialect}")
-    clf = model_file.load(model)
-    stored = model_file.columns_of(clf)
+    clf, recipe = read_model(model)
     categories = {}
-    if stored is not None:
-        recipe = ColumnRecipe.from_member(stored)
+    if recipe is not None and not recipe.coded:  # a plan knows coded ones by their columns
         categories = {
             f"{column}={value}": (column, value)
             for column, values in recipe.categories.items()

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..files import ColumnRecipe, Dataset
 from ..files.dataset import Batch, LabelledBatch
 
 if TYPE_CHECKING:
-    from .._system.types import Array, Codes
+    from .._rows.cells import Categories
+    from .._system.types import Array, Codes, Rows
 
 
 class Sampled(Dataset):
     """A table that keeps some of the rows that are read from it, each as likely as any other.
 
     Every row draws a random number; the rows of the lowest ones stay. The seed is fixed: the same files give
-    the same sample.
+    the same sample. Categories are kept as their numbers in a recipe that has them all, one-hot or not.
     """
 
     def __init__(self, table: Dataset, recipe: ColumnRecipe, most: int, seed: int = 0) -> None:
         super().__init__(table.readers)
         self.skip_unlabelled = table.skip_unlabelled
         self.coder = table.coder
-        self._recipe = recipe
+        self._recipe = replace(recipe, coded=True)
         self._most = max(1, most)
         self._random = np.random.default_rng(seed)
         self._draws = np.empty(0)
-        self._rows: NDArray[np.float64] = np.empty((0, len(recipe.feature_names)))
+        self._rows: NDArray[np.float64] = np.empty((0, len(recipe.columns)))
         self._labels: list[object] = []
         self._is_complete = False
         self.seen = 0
@@ -43,9 +46,16 @@ class Sampled(Dataset):
             yield rows
         self._is_complete = True
 
-    def rows(self) -> tuple[NDArray[np.float64], Array]:
-        """Return the rows and their labels, in the order of the table."""
-        return self._rows, np.array(self._labels)
+    def rows(self) -> tuple[Rows, Array]:
+        """Return the rows and their labels, in the order of the table; with categories as an Arrow table."""
+        labels, categories = np.array(self._labels), self._recipe.coded_features
+        if not categories:
+            return self._rows, labels
+        columns = [
+            _dictionary(own, categories[j]) if j in categories else pa.array(own)
+            for j, own in enumerate(self._rows.T)
+        ]
+        return pa.table(columns, names=list(self._recipe.columns)), labels
 
     def _keep(self, batch: Batch, classes: Array, codes: Codes) -> None:
         self.seen += len(batch)
@@ -64,3 +74,9 @@ class Sampled(Dataset):
             stay = np.sort(np.argsort(self._draws, kind="stable")[: self._most])
             self._draws, self._rows = self._draws[stay], self._rows[stay]
             self._labels = [self._labels[i] for i in stay]
+
+
+def _dictionary(numbers: NDArray[np.float64], categories: Categories) -> pa.DictionaryArray:
+    gone = np.isnan(numbers)
+    places = pa.array(np.where(gone, 0, numbers).astype(np.int32), mask=gone)
+    return pa.DictionaryArray.from_arrays(places, pa.array(categories, type=pa.string()))

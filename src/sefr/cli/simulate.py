@@ -38,6 +38,7 @@ def simulate(
     """
     import numpy as np
 
+    from .._rows.matrix import Dense
     from ..files.learning import checked_rows, without_feature_names
     from .screen import Screen
     from .stored import device_library, fitted_recipe, read_model
@@ -65,7 +66,7 @@ def simulate(
         run = device.simulate(scorer, X, board=board, weights=weights.value, input=kind)
     except (device.ToolMissingError, device.BuildError) as error:
         raise ValueError(f"{board}: {error}") from None
-    agree = float(np.mean(np.asarray(run.predictions) == scorer.predict(X)))
+    agree = float(np.mean(np.asarray(run.predictions) == scorer.predict(Dense(X))))
     screen.line(str(run))
     screen.line(f"{agree:.1%} of {len(X)} records get the same label as on this computer")
     if passed:

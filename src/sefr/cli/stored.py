@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from .. import model_file
+from .._rows.cells import Categories
 from ..classifier import SEFRClassifier
 from ..files import ColumnRecipe, Dataset, SourceError
 from ..files.reader import NUMBER
@@ -20,11 +21,14 @@ def read_model(path: str) -> tuple[SEFRClassifier, ColumnRecipe | None]:
     table = model_file.columns_of(clf)
     if table is not None:
         recipe = ColumnRecipe.from_member(table)
-        if len(recipe.feature_names) != clf.n_features_in_:
+        if len(recipe.feature_names) != clf.n_features_in_ or recipe.coded_features != _categories(clf):
             raise model_file.ModelFileError(f"{path}: its table of columns does not fit its features")
         return clf, recipe
     names = clf.summary_.feature_names
-    return clf, None if names is None else ColumnRecipe(None, tuple(names))
+    if names is None:
+        return clf, None
+    categories = {names[j]: tuple(map(str, own)) for j, own in _categories(clf).items()}
+    return clf, ColumnRecipe(None, tuple(names), categories, bool(categories))
 
 
 def fitted_recipe(
@@ -33,6 +37,7 @@ def fitted_recipe(
     """Return the recipe for the columns of this table; missing ones are an error."""
     name = table.label_name(label) if label else recipe.label if recipe else None
     first = table.readers[0]
+    _refuse_categories(clf, recipe)
     if recipe is None:
         columns = [column for column in table.columns if column != name]
         if len(columns) != clf.n_features_in_:
@@ -55,6 +60,25 @@ def fitted_recipe(
     if extra:
         screen.note(f"{first.name}: {_listed(extra)} not in the model and left out")
     return replace(recipe, label=name)
+
+
+def _categories(clf: SEFRClassifier) -> Mapping[int, Categories]:
+    """Return the categories of features that have some, by their numbers."""
+    coder = clf.summary_.coder
+    return {} if coder is None else coder.categories
+
+
+def _refuse_categories(clf: SEFRClassifier, recipe: ColumnRecipe | None) -> None:
+    """Raise an error for categories of a data frame that the text of a file does not tell."""
+    for j, own in _categories(clf).items():
+        if recipe is None:
+            raise SourceError(f"column {j} of the model has categories, and no name to find it by in a file")
+        told = all(type(value) in (str, int) for value in own) and len(set(map(str, own))) == len(own)
+        if not told:
+            raise SourceError(
+                f"the categories of column {recipe.columns[j]!r} are neither text nor whole numbers: they "
+                "are told apart in a data frame (SEFRClassifier.predict), not in a file"
+            )
 
 
 def device_library() -> Any:

@@ -69,6 +69,8 @@ def train(
       sefr train iris.csv --label species --bins 32 --passes 20
 
       sefr train iris.csv --label species --bins 32 --interactions 60 --passes 20
+
+      sefr train goods.csv --label kind --categories colour,shape --bins 32
     """
     from .screen import Screen
     from .training import Training, carry_out

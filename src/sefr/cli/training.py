@@ -62,14 +62,14 @@ def carry_out(screen: Screen, training: Training, path: str, engine: options.Eng
     reread = bool(training.choice.categories) or training.passes > 1 or training.auto
     reread |= training.settings.bins is not None
     table = training.reading.open(training.data, reread=reread)
-    recipe = training.choice.recipe(table)
+    recipe = training.choice.recipe(table, coded=training.settings.bins is not None)
     sampled = None
     if engine is options.Engines.duckdb:
         summary = _learned_by_duckdb(screen, training, recipe)
         clf = SEFRClassifier.from_summary(summary, **params)
     else:
         sampled = _sampled(screen, training, table, recipe)
-        clf = _learned(screen, training, sampled or table, recipe, params)
+        clf, recipe = _learned(screen, training, sampled or table, recipe, params)
         summary = clf.summary_
     with locked(path, lambda: screen.note(f"waiting for another process that changes {path}")):
         model_file.save(model_file.with_columns(clf, recipe.member()), path)
@@ -101,7 +101,9 @@ def carry_out(screen: Screen, training: Training, path: str, engine: options.Eng
 
 def _sampled(screen: Screen, training: Training, table: Dataset, recipe: ColumnRecipe) -> Sampled | None:
     """Return the table as one that keeps a sample, where settings will be compared on it."""
-    if not training.auto and (training.passes > 1 or screen.quiet):
+    settings = training.settings
+    chosen = settings.class_weight.value != "none" or settings.bins is not None
+    if not training.auto and (training.passes > 1 or screen.quiet or chosen or "-" in training.data):
         return None
     most = SAMPLED_CELLS // max(1, len(recipe.feature_names))
     return Sampled(table, recipe, min(MOST_SAMPLED, most))
@@ -113,8 +115,11 @@ def _learned(
     table: Dataset | Sampled,
     recipe: ColumnRecipe,
     params: Fields,
-) -> SEFRClassifier:
-    """Learn the rows, with the settings that were asked for or that do best on the sample."""
+) -> tuple[SEFRClassifier, ColumnRecipe]:
+    """Learn the rows, with the settings that were asked for or that do best on the sample.
+
+    These may have bins, for which categories are coded: the recipe that the model goes with comes second.
+    """
     summary, gatherer = _summary(screen, table, recipe, params)
     if training.auto and isinstance(table, Sampled) and (advice := _advice(table, params)) is not None:
         best = advice.recommended
@@ -123,9 +128,10 @@ def _learned(
         )
         params = params | dict(best.params)
         if params.get("bins") is not None:
+            recipe = training.choice.recipe(table, coded=True)
             summary, gatherer = _summary(screen, table, recipe, params)
     with screen.progress(table, "refining") as tick:
-        return refine(table, recipe, SEFRClassifier(**params), summary, gatherer, tick)
+        return refine(table, recipe, SEFRClassifier(**params), summary, gatherer, tick), recipe
 
 
 def _summary(
@@ -159,8 +165,7 @@ def _advice(sampled: Sampled, params: Settings) -> Comparison | None:
 def _hint(screen: Screen, training: Training, sampled: Sampled, path: str) -> str | None:
     """Say which settings do much better on the sample; return the command that takes them, if any."""
     advice = _advice(sampled, training.settings.params())
-    chosen = training.settings.class_weight.value != "none" or training.settings.bins is not None
-    if advice is None or "-" in training.data or chosen:
+    if advice is None:
         return None
     best, mine = advice.recommended, next(row for row in advice if row.name == "one pass")
     if best.macro_f1 < mine.macro_f1 + POOR:

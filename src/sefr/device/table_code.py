@@ -23,7 +23,7 @@ from .tables import QuantisedTable
 Bytes = NDArray[np.uint8]
 
 SIZES = {"uint8": 1, "int16": 2, "int32": 4, "float": 4}
-SHOWN = 64  # thresholds or categories of a feature in a comment
+SHOWN = 64  # thresholds of a feature in a comment; of categories all, since a record has their numbers
 NARROW_SUM = 257  # features whose bytes add up to at most 16 bits
 
 
@@ -52,6 +52,7 @@ def table_context(q: QuantisedTable, *, branches: bool) -> Fields:
         "depths": different,
         "deepest": different[0],
         "blocks": zip(_notes(q), blocks, strict=True),
+        "notes": list(_notes(q)),
         "block_bytes": {depth: (cell << depth) - size + before for depth in different},
         "ferns": ferns,
         "fern_notes": list(_fern_notes(q)),
@@ -136,7 +137,7 @@ def _notes(q: QuantisedTable) -> Iterator[str]:
         name = f"{j}" if q.feature_names is None else f"{j} {c_text(q.feature_names[j])}"
         if j in q.categories:
             own = list(q.categories[j])
-            said = [f"{code} {c_text(value)}" for code, value in enumerate(own[:SHOWN])]
+            said = [f"{code} {c_text(value)}" for code, value in enumerate(own)]
             yield f"{name}: {', '.join(said)}, {len(own)} any other"
             continue
         shown = [f"{value:.9g}" for value in thresholds[:SHOWN].tolist()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._rows.cells import Cells, Coder, SparseCells, code_matrix
+from .._rows.cells.categories import MOST_CATEGORIES as MOST_CODED
+from .._rows.cells.categories import most_frequent
 from .._rows.labelled import Labelled
 from .._rows.matrix import Columns, Matrix, Sparse
 from .._summary.summary import Summary
@@ -117,6 +120,7 @@ class Dataset:
         self.columns = self.readers[0].columns
         self.skip_unlabelled = False
         self.coder: Coder | None = None  # what cuts the features into bins, if they are to be
+        self._often: dict[str, Counter[str]] = {}  # the values of columns of categories, as far as known
         if self.sparse:
             self._make_all_sparse()
 
@@ -179,8 +183,14 @@ class Dataset:
         features: Sequence[str] = (),
         drop: Sequence[str] = (),
         categories: Sequence[str] = (),
+        *,
+        coded: bool = False,
     ) -> ColumnRecipe:
-        """Return how the columns chosen become features; columns of text must be dropped or categories."""
+        """Return how the columns chosen become features; columns of text must be dropped or categories.
+
+        Categories are one-hot, or ``coded`` for a model with bins: of more values than there can be cells
+        the most frequent, as of data frames.
+        """
         for name in (*features, *drop, *categories):
             if name not in self.columns and not (name == "all" and name in categories):
                 raise SourceError(f"{self.readers[0].name}: there is no column {name!r}")
@@ -193,7 +203,17 @@ class Dataset:
         texts = [name for name in chosen if self._kind(name) == TEXT]
         hot = set(texts) if "all" in categories else set(categories) & set(chosen)
         self._refuse(chosen, hot)
-        return ColumnRecipe(label, tuple(chosen), self._categories([n for n in chosen if n in hot]))
+        named = [name for name in chosen if name in hot]
+        if named and self.sparse:
+            raise SourceError(
+                f"{self.readers[0].name}: column {named[0]!r} of sparse rows cannot be categories: leave "
+                "--categories out, or write the rows as CSV or Parquet"
+            )
+        self._count_values(named)
+        values = {name: tuple(sorted(self._often[name])) for name in named}
+        if coded:
+            values = {n: tuple(most_frequent(own, self._often[n], MOST_CODED)) for n, own in values.items()}
+        return ColumnRecipe(label, tuple(chosen), values, coded)
 
     def batches(self, wanted: Mapping[str, str]) -> Iterator[Batch]:
         """Yield all rows in batches of one size, the last may be smaller; sparse rows as they are read."""
@@ -275,20 +295,21 @@ class Dataset:
             advice += f", or make categories of text with --categories {','.join(texts[:MOST_LISTED])!r}"
         raise SourceError(f"{reader.name}: {'; '.join(found)}; {advice}")
 
-    def _categories(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Read the columns of categories once for their values."""
-        if not names:
-            return {}
-        found: dict[str, set[str]] = {name: set() for name in names}
-        for batch in self.batches(dict.fromkeys(names, TEXT)):
-            for name in names:
-                found[name].update(v for v in batch.rows.column(name).unique().to_pylist() if v is not None)
-                if len(found[name]) > MOST_CATEGORIES:
+    def _count_values(self, names: Sequence[str]) -> None:
+        """Read columns of categories for how often each value occurs, unless that was done."""
+        if not (new := [name for name in names if name not in self._often]):
+            return
+        found = {name: Counter[str]() for name in new}
+        for batch in self.batches(dict.fromkeys(new, TEXT)):
+            for name, often in found.items():
+                values, counts = batch.rows.column(name).drop_null().value_counts().flatten()
+                often.update(dict(zip(values.to_pylist(), counts.to_pylist(), strict=True)))
+                if len(often) > MOST_CATEGORIES:
                     raise SourceError(
                         f"{batch.place(0)}: column {name!r} has more than {MOST_CATEGORIES} values: "
                         "too many for categories; leave it out with --drop"
                     )
-        return {name: tuple(sorted(values)) for name, values in found.items()}
+        self._often |= found
 
 
 def summarise(rows: LabelledBatch, recipe: ColumnRecipe, missing: str, n_folds: int = 1) -> list[Summary]:

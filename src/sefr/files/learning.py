@@ -64,7 +64,7 @@ def learn_edges(dataset: Dataset, recipe: ColumnRecipe, cut: Cut | None, tick: T
     def rows() -> Iterator[tuple[Labelled, dict[int, Categories]]]:
         for batch, matrix, classes, codes in _labelled(dataset, recipe, None):
             refuse_bad_cell(batch, matrix, recipe, cut.missing, hint=" (--missing ignore gives it a bin)")
-            yield Labelled(matrix, classes, codes, None), {}
+            yield Labelled(matrix, classes, codes, None), recipe.coded_features
             tick(len(batch))
 
     dataset.coder = learn_coder_of_batches(rows(), cut)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._rows.cells import Categories
 from .._rows.matrix import Columns, Sparse
 from .._system.types import Array, Fields, Settings
 from .reader import ENTRIES, NUMBER, TEXT, SourceError
@@ -31,34 +32,41 @@ IN_PLACE = frozenset(
 
 @dataclass(frozen=True)
 class ColumnRecipe:
-    """The label's column, the columns of features in order, and the values of those that are one-hot.
+    """The label's column, the columns of features in order, and the values of those that are categories.
 
-    Features have the names of their columns; a column of categories makes one for each value, ``colour=red``.
+    Features have the names of their columns. A column of categories is one-hot: a feature of 0 and 1 for each
+    value, ``colour=red``. Where it is ``coded``, for a model with bins, it is one feature, whose values are
+    numbers of categories: a number for any other value comes last.
 
     Examples
     --------
     >>> from sefr.files import ColumnRecipe
     >>> ColumnRecipe("price", ("size", "colour"), {"colour": ("blue", "red")}).feature_names
     ('size', 'colour=blue', 'colour=red')
+    >>> ColumnRecipe("price", ("size", "colour"), {"colour": ("blue", "red")}, coded=True).feature_names
+    ('size', 'colour')
     """
 
     label: str | None
     columns: tuple[str, ...]
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    coded: bool = False
 
     @classmethod
     def from_member(cls, member: Settings) -> ColumnRecipe:
         """Read what ``member`` wrote; raise ``SourceError`` if it does not hold together."""
         try:
             label, columns, categories = member["label"], member["columns"], member["categories"]
+            coded = member.get("coded", False)  # files of before are one-hot
             lists = [columns, *categories.values()]
             sound = all(isinstance(values, list) and all(type(v) is str for v in values) for values in lists)
             sound = sound and (label is None or type(label) is str) and set(categories) <= set(columns)
+            sound = sound and type(coded) is bool
         except (KeyError, TypeError, AttributeError):
             sound = False
         if not sound:
             raise SourceError("the model's table of columns does not hold together")
-        return cls(label, tuple(columns), {name: tuple(values) for name, values in categories.items()})
+        return cls(label, tuple(columns), {name: tuple(values) for name, values in categories.items()}, coded)
 
     def member(self) -> Fields:
         """Return the recipe as JSON."""
@@ -66,6 +74,7 @@ class ColumnRecipe:
             "label": self.label,
             "columns": list(self.columns),
             "categories": {name: list(values) for name, values in self.categories.items()},
+            **({"coded": True} if self.coded else {}),
         }
 
     @property
@@ -73,9 +82,20 @@ class ColumnRecipe:
         """Names of the features."""
         names: list[str] = []
         for column in self.columns:
-            values = self.categories.get(column)
+            values = None if self.coded else self.categories.get(column)
             names += [column] if values is None else [f"{column}={value}" for value in values]
         return tuple(names)
+
+    @property
+    def coded_features(self) -> dict[int, Categories]:
+        """The categories of features whose values are their numbers, by the number of the feature."""
+        if not self.coded:
+            return {}
+        return {
+            j: Categories(self.categories[column])
+            for j, column in enumerate(self.columns)
+            if column in self.categories
+        }
 
     def wanted(self, *, with_label: str | None = None) -> dict[str, str]:
         """Return the columns to read and as what."""
@@ -92,7 +112,8 @@ class ColumnRecipe:
         numbers = dict(zip(batch.schema.names, columns, strict=True))
         for name in self.columns:
             if name in self.categories:
-                arrays += _one_hot(batch.column(name), self.categories[name])
+                spread = _numbered if self.coded else _one_hot
+                arrays += spread(batch.column(name), self.categories[name])
             else:
                 arrays.append(_numbers(numbers[name]))
         matrix = Columns(arrays, batch.num_rows)
@@ -170,3 +191,10 @@ def _one_hot(column: pa.ChunkedArray, values: Sequence[str]) -> list[Array]:
     if not column.null_count:
         return [pc.equal(column, value).cast(pa.uint8()).to_numpy() for value in values]
     return [np.asarray(pc.equal(column, value).cast(pa.float64()).to_numpy()) for value in values]
+
+
+def _numbered(column: pa.ChunkedArray, values: Sequence[str]) -> list[Array]:
+    """Return the number of each value among the categories, their count for an unknown one, NaN for none."""
+    places = pc.fill_null(pc.index_in(column, pa.array(values, type=pa.string())), len(values))
+    places = pc.if_else(column.is_valid(), places, pa.scalar(None, pa.int32()))
+    return [np.asarray(places.cast(pa.float64()).to_numpy())]

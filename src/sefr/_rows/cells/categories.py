@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._system.types import Foreign, Rows
+from ..arrow import stored_dictionary
 from ..pandas_frame import is_categorical_array, is_pandas_frame, stored_columns, values_of_index
 
 # A cell per category, one for all others and one for missing values have numbers below 256.
@@ -27,46 +31,52 @@ class Categories(tuple[Foreign, ...]):
     def __repr__(self) -> str:
         return f"Categories({list(self)!r})"
 
+    def describe(self, number: int) -> str:
+        """Return what a number of a category stands for, in words."""
+        return str(self[number]) if number < len(self) else "any other value"
+
 
 def is_categorical(dtype: Foreign) -> bool:
     """Say whether a column has categories: of pandas or Polars, or a dictionary of Arrow."""
     return dtype in (nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
 
 
-def categories_of(X: Rows) -> dict[int, Categories]:
+def categories_of(X: Rows, most: int | None = MOST_CATEGORIES) -> dict[int, Categories]:
     """Return the categories of each column of a frame that has some, by its number.
 
-    Those that a pandas or Polars type declares, else those that occur, sorted. Of more than
-    ``MOST_CATEGORIES`` the most frequent are kept; the others share the cell of unknown values.
+    Those that a pandas or Polars type declares, else those that occur, sorted. Of more than ``most``, if not
+    None, the most frequent are kept; the others share the cell of unknown values.
     """
     if type(X) is np.ndarray:  # asking what X might be takes 30 us
         return {}
     if is_pandas_frame(X):
-        return categories_of_stored(X, stored_columns(X))
+        return categories_of_stored(X, stored_columns(X), most)
     if not nw.dependencies.is_into_dataframe(X):
         return {}
     frame = nw.from_native(X, eager_only=True)
     return {
-        j: _categories(frame.get_column(name))
+        j: _categories(frame.get_column(name), most)
         for j, (name, dtype) in enumerate(frame.schema.items())
         if is_categorical(dtype)
     }
 
 
-def categories_of_stored(X: Foreign, columns: list[Foreign]) -> dict[int, Categories]:
+def categories_of_stored(
+    X: Foreign, columns: list[Foreign], most: int | None = MOST_CATEGORIES
+) -> dict[int, Categories]:
     """Return the same of a pandas frame whose arrays are at hand."""
     found = {}
     for j, column in enumerate(columns):
         if is_categorical_array(column):
             declared = column.dtype.categories
-            if len(declared) <= MOST_CATEGORIES:
+            if most is None or len(declared) <= most:
                 found[j] = Categories(values_of_index(declared))
             else:
-                found[j] = _categories(nw.from_native(X.iloc[:, j], series_only=True))
+                found[j] = _categories(nw.from_native(X.iloc[:, j], series_only=True), most)
     return found
 
 
-def _categories(series: Foreign) -> Categories:
+def _categories(series: Foreign, most: int | None) -> Categories:
     native = series.to_native()
     declared = getattr(getattr(native, "cat", None), "categories", None)
     if declared is not None and nw.dependencies.is_pandas_series(native):
@@ -74,25 +84,45 @@ def _categories(series: Foreign) -> Categories:
     elif isinstance(series.dtype, nw.Enum) and getattr(series.dtype, "categories", None):
         values = list(series.dtype.categories)
     else:
-        values = sorted({value for value in series.to_list() if value is not None})
-    if len(values) <= MOST_CATEGORIES:
+        often = _often(series)
+        return most_frequent(sorted(often), often, most)
+    if most is None or len(values) <= most:
         return Categories(values)
-    often: dict[Foreign, int] = dict.fromkeys(values, 0)
-    for value in series.to_list():
-        if value in often:
-            often[value] += 1
-    kept = set(sorted(values, key=lambda value: -often[value])[:MOST_CATEGORIES])  # a stable sort
+    return most_frequent(values, _often(series), most)
+
+
+def _often(series: Foreign) -> Counter[Foreign]:
+    """Return how often each value occurs."""
+    stored = stored_dictionary(series)
+    if stored is None:
+        often = Counter(series.to_list())
+    else:
+        values, rows = stored
+        often = Counter()
+        for value, count in zip(values, np.bincount(rows[rows >= 0], minlength=len(values)), strict=True):
+            if count:
+                often[value] += int(count)
+    del often[None]
+    return often
+
+
+def most_frequent(values: Sequence[Foreign], often: Mapping[Foreign, int], most: int | None) -> Categories:
+    """Return those of the values that occur most often, at most so many or all (None), in their order."""
+    if most is None:
+        return Categories(values)
+    kept = set(sorted(values, key=lambda value: -often.get(value, 0))[:most])  # a stable sort
     return Categories(value for value in values if value in kept)
 
 
 def category_codes(series: Foreign, categories: Categories) -> NDArray[np.float64]:
     """Return the number of each value among the categories, their count for an unknown one, NaN for none."""
     place: dict[Foreign, float] = {value: float(code) for code, value in enumerate(categories)}
-    unknown = float(len(categories))
-    return np.array(
+    unknown, stored = float(len(categories)), stored_dictionary(series)
+    codes = np.array(
         [
             np.nan if value is None or value != value else place.get(value, unknown)
-            for value in series.to_list()
+            for value in (series.to_list() if stored is None else stored[0])
         ],
         dtype=np.float64,
     )
+    return codes if stored is None else np.append(codes, np.nan)[stored[1]]
