@@ -193,6 +193,7 @@ def penalty() -> str:
         "held_out": "chosen on held-out rows",
         "leave_one_out": "chosen by leave-one-out",
         "hindsight": "best in hindsight",
+        "left_over": "10, weaker with passes left over",
     }
     rows = [
         [

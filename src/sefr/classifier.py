@@ -66,7 +66,7 @@ class SEFRClassifier(Answers):
     passes : int, default=1
         How often training may read the rows: more passes, more accuracy, more time. 1 is the paper. Each
         further pass weighs the rows by how wrong the model still is about them; about 10 reach the accuracy
-        of a linear SVM. The model stays linear. Training stops early when a pass no longer helps.
+        of a linear SVM, 100 more where features correlate. Training stops when a pass no longer helps.
     verbose : int, default=0
         1 shows the passes as they are made.
 

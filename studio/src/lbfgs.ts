@@ -52,6 +52,11 @@ export class Objective {
     private readonly pass: (model: LinearModel) => Gradient,
   ) {}
 
+  /** Return the same with another penalty. */
+  under(ridge: number): Objective {
+    return new Objective(this.space, this.sample, ridge, this.scores, this.pass);
+  }
+
   get weights(): number {
     return this.scores * this.space.width;
   }
@@ -88,32 +93,64 @@ export class Objective {
   }
 }
 
-/** Return the best point found from `trial` on; the loss after each pass is added to `curve`. */
-export function minimise(objective: Objective, start: Evaluated, first: Floats, curve: number[], passes: number): Floats {
-  let at = start;
-  let trial = first;
-  let pairs: [Floats, Floats][] = [];
-  const memory = Math.min(Math.max(Math.floor(MEMORY_CELLS / Math.max(1, trial.length)), 3), MEMORY);
-  let best: Evaluated = { point: trial, loss: Infinity, gradient: trial };
-  let stalled = 0;
-  for (;;) {
-    const tried = objective.at(trial);
+/** How far a search has come: the best point, where steps start, and what L-BFGS remembers. */
+export class Search {
+  best: Evaluated;
+  stalled = 0;
+  private pairs: [Floats, Floats][] = [];
+
+  constructor(private at: Evaluated) {
+    this.best = { ...at, loss: Infinity };
+  }
+
+  /** Learn from a point that was tried. */
+  take(tried: Evaluated): void {
+    const { at } = this;
+    const memory = Math.min(Math.max(Math.floor(MEMORY_CELLS / Math.max(1, tried.point.length)), 3), MEMORY);
     const step = tried.point.map((value, i) => value - at.point[i]);
     const change = tried.gradient.map((value, i) => value - at.gradient[i]);
-    if (dot(step, change) > 1e-10 * Math.sqrt(dot(step, step) * dot(change, change))) pairs = [...pairs, [step, change] as [Floats, Floats]].slice(-memory);
-    const gain = Math.min(at.loss, best.loss) - tried.loss;
-    if (tried.loss < best.loss) best = tried;
-    if (tried.loss < at.loss) at = tried;
-    curve.push(best.loss);
-    stalled = gain < STALLED * Math.abs(best.loss) ? stalled + 1 : 0;
-    if (curve.length >= passes || stalled === 2) return best.point;
+    if (dot(step, change) > 1e-10 * Math.sqrt(dot(step, step) * dot(change, change))) this.pairs = [...this.pairs, [step, change] as [Floats, Floats]].slice(-memory);
+    const gain = Math.min(at.loss, this.best.loss) - tried.loss;
+    if (tried.loss < this.best.loss) this.best = tried;
+    if (tried.loss < at.loss) this.at = tried;
+    this.stalled = gain < STALLED * Math.abs(this.best.loss) ? this.stalled + 1 : 0;
+  }
+
+  /** Return the point to be tried next; null where the gradient is 0. */
+  trial(objective: Objective): Floats | null {
+    const { at, pairs } = this;
     const towards = direction(at.gradient, pairs);
-    if (!(dot(towards, at.gradient) < 0)) return best.point; // the gradient is 0
+    if (!(dot(towards, at.gradient) < 0)) return null;
     const points = [at.point, towards, ...pairs.slice(-1).map((pair) => pair[0]).filter((last) => !parallel(last, at.point))];
     const slope = Float64Array.from(points, (point) => dot(at.gradient, point));
     const gradients = points.map((point) => objective.penalty(point));
     const hessian = Float64Array.from(gradients.flatMap((gradient) => points.map((point) => dot(gradient, point))));
-    trial = objective.bestMixture(points, Float64Array.from(points, (_, i) => (i ? 0 : 1)), hessian, slope);
+    return objective.bestMixture(points, Float64Array.from(points, (_, i) => (i ? 0 : 1)), hessian, slope);
+  }
+
+  /** Return the search at its best point under another ridge: no row need be read to know it there. */
+  under(before: Objective, objective: Objective): Search {
+    const { best } = this;
+    const more = objective.ridge - before.ridge;
+    const added = (point: Floats): Floats => point.map((value, i) => (i < objective.weights ? more * value : 0));
+    const pulled = added(best.point);
+    const moved = { point: best.point, loss: best.loss + dot(pulled, best.point) / 2, gradient: best.gradient.map((value, i) => value + pulled[i]) };
+    const found = new Search(moved);
+    found.best = moved;
+    found.pairs = this.pairs.map(([step, change]) => {
+      const bent = added(step);
+      return [step, change.map((value, i) => value + bent[i])];
+    });
+    return found;
+  }
+}
+
+/** Search from `first` on; the loss after each pass is added to `curve`. */
+export function minimise(objective: Objective, search: Search, first: Floats | null, curve: number[], passes: number): void {
+  for (let trial = first; trial && curve.length < passes; ) {
+    search.take(objective.at(trial));
+    curve.push(search.best.loss);
+    trial = search.stalled === 2 || curve.length === passes ? null : search.trial(objective);
   }
 }
 

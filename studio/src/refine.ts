@@ -3,8 +3,9 @@
 import type { Batch } from "./batches";
 import { type HeldOut, unseenByLoss } from "./held_out";
 import type { Floats, Gradient, Kernel, LinearModel } from "./kernel";
-import { type Evaluated, minimise, Objective, type Sample, type Space } from "./lbfgs";
+import { type Evaluated, minimise, Objective, type Sample, Search, type Space } from "./lbfgs";
 import { dot, highest, ones, perScore, total } from "./linear";
+import { type Kept, relax, ROWS_PER_WEIGHT } from "./relax";
 import { type Planes, planesOf, type Scaling } from "./solve";
 import { means } from "./solve";
 import { type ClassMeans, type SampledRows, standardise } from "./standardise";
@@ -57,9 +58,15 @@ export function refine<L>(
   origin.set(bias, objective.weights);
   const atOrigin = atBaseRates(space, baseRates, origin, scores);
   const curve = [atOrigin.loss];
-  const best = minimise(objective, atOrigin, firstTrial(sefr, objective, origin, counts.length), curve, passes);
+  const search = new Search(atOrigin);
+  minimise(objective, search, firstTrial(sefr, objective, origin, counts.length), curve, passes);
+  let kept: Kept = { objective, search };
+  if (!summary.coder && total(counts) >= ROWS_PER_WEIGHT * space.width) {
+    kept = relax(kept, (tried) => leaveOneOut(tried.objective, tried.search.best.point, classes, rows.sampled), curve, passes);
+  }
+  const best = kept.search.best.point;
   const found = space.hyperplanes(best.slice(0, objective.weights), best.slice(objective.weights));
-  const heldOut = keep ? leaveOneOut(objective, best, classes, rows.sampled) : null;
+  const heldOut = keep ? leaveOneOut(kept.objective, best, classes, rows.sampled) : null;
   return { planes: planesOf(found, scaling, summary.coder, true), lossCurve: curve, heldOut };
 }
 

@@ -117,6 +117,18 @@ def test_passes_come_as_near_as_rounding_lets_them(page, tmp_path, example_files
 
 
 @pytest.mark.slow
+def test_passes_that_are_left_weaken_the_penalty_as_in_python(page, tmp_path, example_files):
+    path = example_files["flowers"]
+    choose(page, "flowers")
+    turn(page, passes=30)
+    found, _ = page_model(page, tmp_path)
+    clf = train(path, label_of(path), passes=30)
+    assert clf.loss_curve_[-1] < 0.5 * train(path, label_of(path), passes=15).loss_curve_[-1]
+    assert_close(found, clf)
+    assert_same_probabilities(found, clf)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 2, 3, 5, 7])
 def test_random_tables_give_the_same_bins_and_nearly_the_same_passes(page, tmp_path, number):
     """With missing values, categories, truth values, two classes and more, and balanced classes."""

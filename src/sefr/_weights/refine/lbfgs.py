@@ -56,7 +56,7 @@ class Sample:
 
     def gradient(self, model: LinearModel) -> Gradient:
         """Return the mean loss of the rows and its derivatives by weights (R, m) and intercepts (R,)."""
-        loss, residual = _loss(self.scores(model.coef) + model.intercept, self)
+        loss, residual = sample_loss(self.scores(model.coef) + model.intercept, self)
         if residual.shape[1] == 1:
             residual -= (self.codes == 1)[:, None]
         else:
@@ -208,49 +208,72 @@ def mixture(shares: Floats, parts: Floats) -> Floats:
     return np.asarray(np.add.reduce(shares.reshape(-1, *(1,) * (parts.ndim - 1)) * parts))
 
 
-def minimise(
-    objective: Objective, start: Evaluated, trial: Floats, curve: list[float], limits: Limits
-) -> Floats:
-    """Return the best point found from ``trial`` on; the loss after each pass is added to ``curve``."""
-    at = start
-    # the sample's scores at the point, at the trial and along the last step, where they are known
-    at_scores: Floats | None = None
-    trial_scores: Floats | None = None
-    step_scores: Floats | None = None
-    pairs = _Pairs(len(trial))
-    best = Evaluated(trial, np.inf, trial)
-    stalled = 0
-    while True:
-        tried = objective(trial)
-        if np.isfinite(at.loss) and pairs.add(tried.point - at.point, tried.gradient - at.gradient):
-            both = trial_scores is not None and at_scores is not None
-            step_scores = trial_scores - at_scores if both else None  # type: ignore[operator]
-        gain = min(at.loss, best.loss) - tried.loss
-        if tried.loss < best.loss:
-            best = tried
+class Search:
+    """How far a search has come: the best point, where steps start, and what L-BFGS remembers."""
+
+    def __init__(self, start: Evaluated) -> None:
+        self.at = start
+        self.best = start._replace(loss=np.inf)
+        self.stalled = 0
+        self._pairs = _Pairs(len(start.point))
+        # the sample's scores at the point, at the trial and along the last step, where they are known
+        self._at_scores: Floats | None = None
+        self._trial_scores: Floats | None = None
+        self._step_scores: Floats | None = None
+
+    def take(self, tried: Evaluated) -> None:
+        """Learn from a point that was tried."""
+        at = self.at
+        if np.isfinite(at.loss) and self._pairs.add(tried.point - at.point, tried.gradient - at.gradient):
+            both = self._trial_scores is not None and self._at_scores is not None
+            self._step_scores = self._trial_scores - self._at_scores if both else None  # type: ignore[operator]
+        gain = min(at.loss, self.best.loss) - tried.loss
+        if tried.loss < self.best.loss:
+            self.best = tried
         if tried.loss < at.loss:
-            at, at_scores = tried, trial_scores
-        curve.append(best.loss)
-        if limits.watch is not None:
-            limits.watch(len(curve), curve[-1])
-        stalled = stalled + 1 if gain < STALLED * abs(best.loss) else 0
-        if len(curve) >= limits.passes or stalled == 2:
-            return best.point
+            self.at, self._at_scores = tried, self._trial_scores
+        self.stalled = self.stalled + 1 if gain < STALLED * abs(self.best.loss) else 0
+
+    def trial(self, objective: Objective) -> Floats | None:
+        """Return the point to be tried next; None where the gradient is 0."""
+        at, pairs = self.at, self._pairs
         direction = pairs.direction(at.gradient)
         if not (down := direction @ at.gradient) < 0:
-            return best.point  # the gradient is 0
-        along, known, slopes = [at.point, direction], [at_scores, None], [at.gradient @ at.point, down]
+            return None
+        along, known, slopes = [at.point, direction], [self._at_scores, None], [at.gradient @ at.point, down]
         if pairs.order and not _parallel(last := pairs.steps[pairs.order[-1]], at.point):
-            along, known, slopes = [*along, last], [*known, step_scores], [*slopes, at.gradient @ last]
+            along, known, slopes = [*along, last], [*known, self._step_scores], [*slopes, at.gradient @ last]
         points, slope = np.array(along), np.array(slopes)
         scores = objective.scores_beside(points, known)
         shares = objective.best_mixture(
             scores, _FIRST[: len(points)], objective.penalty.hessian(points), slope
         )
-        trial = mixture(shares, points)
         if objective.sample.mixes:
-            at_scores, trial_scores = scores[0], mixture(shares, scores)
-            step_scores = scores[2] if len(points) > 2 else None
+            self._at_scores, self._trial_scores = scores[0], mixture(shares, scores)
+            self._step_scores = scores[2] if len(points) > 2 else None
+        return mixture(shares, points)
+
+    def under(self, before: Penalty, penalty: Penalty) -> Search:
+        """Return the search at its best point under another ridge: no row need be read to know it there."""
+        new, best = Search(self.best), self.best
+        value, gradient = penalty(best.point)
+        old_value, old_gradient = before(best.point)
+        moved = Evaluated(best.point, best.loss + value - old_value, best.gradient + gradient - old_gradient)
+        new.at = new.best = moved
+        new._pairs = self._pairs.under(penalty.ridge - before.ridge, penalty.n_weights)
+        return new
+
+
+def minimise(
+    objective: Objective, search: Search, trial: Floats | None, curve: list[float], limits: Limits
+) -> None:
+    """Search from ``trial`` on; the loss after each pass is added to ``curve``."""
+    while trial is not None and len(curve) < limits.passes:
+        search.take(objective(trial))
+        curve.append(search.best.loss)
+        if limits.watch is not None:
+            limits.watch(len(curve), curve[-1])
+        trial = None if search.stalled == 2 or len(curve) == limits.passes else search.trial(objective)
 
 
 _FIRST = np.eye(3)[0]
@@ -279,6 +302,13 @@ class _Pairs:
         self.order.append(place)
         return True
 
+    def under(self, ridge: float, n_weights: int) -> _Pairs:
+        """Return the same where the ridge penalty on the weights is higher by ``ridge``."""
+        new = _Pairs(self.steps.shape[1])
+        new.order, new.steps, new.changes = self.order.copy(), self.steps.copy(), self.changes.copy()
+        new.changes[self.order, :n_weights] += ridge * self.steps[self.order, :n_weights]
+        return new
+
     def direction(self, gradient: Floats) -> Floats:
         """Return where to step from a point with this gradient."""
         found = np.empty_like(gradient)
@@ -287,7 +317,7 @@ class _Pairs:
         return found
 
 
-def _loss(z: Floats, sample: Sample | CellSample) -> tuple[float, Floats]:
+def sample_loss(z: Floats, sample: Sample | CellSample) -> tuple[float, Floats]:
     """Return the loss of scores (S, R) and the probabilities (S, R); for one score, that of code 1."""
     codes, weights = sample.codes, sample.weights
     if z.shape[1] == 1:

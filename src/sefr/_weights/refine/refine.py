@@ -18,10 +18,12 @@ from ..._rows.labelled import CodedRows
 from ..._rows.matrix import blas_threads
 from ..._summary.summary import Summary
 from ..._system.types import Array, Floats
-from ..held_out import HeldOut, unseen_by_loss
+from ..held_out import HeldOut
 from ..hyperplanes import Hyperplanes, Scaling, per_class, planes_of
 from ..solve import means
-from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, Sample, minimise, mixture
+from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, Sample, Search, minimise, mixture
+from .leave_one_out import leave_one_out
+from .relax import ROWS_PER_WEIGHT, relax
 from .standardise import ClassMeans, Space, standardise
 from .thermometer import CellSample, StepSpace, step_space
 
@@ -33,8 +35,6 @@ RARITY = 0.5
 # Mean of p (1 - p) when a model fits well: the curvature of the loss, by which earlier rows hold on to their
 # weights.
 CURVATURE = 0.1
-# Rows whose products tell how many directions the rows share.
-GRAM_ROWS = 128
 
 
 @dataclass(frozen=True)
@@ -168,13 +168,17 @@ def _refine_seen(
     at_origin = _at_base_rates(space, base_rates, origin)
     curve = [at_origin.loss]
     if penalty.prior_mean is None:
-        best = minimise(objective, at_origin, _first_trial(sefr, space, objective, origin), curve, limits)
+        search = Search(at_origin)
+        minimise(objective, search, _first_trial(sefr, space, objective, origin), curve, limits)
     else:
-        start = Evaluated(penalty.prior_mean, np.inf, at_origin.gradient)
-        best = minimise(objective, start, penalty.prior_mean, curve, limits)
+        search = Search(Evaluated(penalty.prior_mean, np.inf, at_origin.gradient))
+        minimise(objective, search, penalty.prior_mean, curve, limits)
+    best = search.best.point
+    if isinstance(space, Space) and prior is None and n_rows >= ROWS_PER_WEIGHT * len(space.mean):
+        objective, best = relax(objective, search, sampled, curve, limits)
     weights = best[: penalty.n_weights].reshape(len(bias), -1)
     weights, biases, midpoints = space.hyperplanes(weights, best[penalty.n_weights :])
-    held_out = _leave_one_out(objective, best, sampled)
+    held_out = leave_one_out(objective, best, sampled)
     if sampled.matrix.coder is None:
         planes = planes_of(sefr.scaling, weights, biases)
     else:  # cells, 0 and 1, are never far from zero
@@ -206,27 +210,6 @@ def _at_base_rates(space: Space | StepSpace, base_rates: Floats, origin: Floats)
     n_scores = len(origin) // (by_class.shape[1] + 1)
     gradient[: n_scores * by_class.shape[1]] = by_class[-n_scores:].ravel()
     return Evaluated(origin, float(-(base_rates @ np.log(base_rates))), gradient)
-
-
-def _leave_one_out(objective: Objective, point: Floats, sampled: CodedRows) -> HeldOut:
-    """Return the sample's scores as if each row had been left out.
-
-    How far one row can have moved the weights depends on how many directions the rows share: for rows of
-    length 1 that is the inverse of their mean squared product. Along each, the loss is as curved as its mean
-    over the directions.
-    """
-    sample, scores = objective.sample, objective.scores(point[None])[0]
-    rows = np.linspace(0, len(scores) - 1, min(len(scores), GRAM_ROWS)).astype(int)
-    gram = sample.products(rows)
-    weights = np.ones(len(scores)) if sampled.weights is None else sampled.weights
-    share, lengths = weights[rows[: len(gram)]], np.diag(gram)
-    # over pairs of different rows, where a row of weight 2 is two
-    alike = max(0.0, float(share @ (gram * gram) @ share - share @ lengths**2))
-    shared = alike / max(1e-300, float((share @ lengths) ** 2 - share @ lengths**2))
-    directions = 1 / max(shared, 1 / max(1, len(objective.space.mean)))
-    leverage = objective.rows.class_weights[sample.codes] * sample.squared_lengths
-    seen = HeldOut(scores, sample.codes, weights)
-    return unseen_by_loss(seen, leverage, directions, objective.penalty.ridge)
 
 
 def base_loss(counts: Floats, class_weight: Floats | None = None) -> float:

@@ -1,0 +1,34 @@
+"""The sample's scores as if each row had been left out of the passes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._rows.labelled import CodedRows
+from ..._system.types import Floats
+from ..held_out import HeldOut, unseen_by_loss
+from .lbfgs import Objective
+
+# Rows whose products tell how many directions the rows share.
+GRAM_ROWS = 128
+
+
+def leave_one_out(objective: Objective, point: Floats, sampled: CodedRows) -> HeldOut:
+    """Return the sample's scores as if each row had been left out.
+
+    How far one row can have moved the weights depends on how many directions the rows share: for rows of
+    length 1 that is the inverse of their mean squared product. Along each, the loss is as curved as its mean
+    over the directions.
+    """
+    sample, scores = objective.sample, objective.scores(point[None])[0]
+    rows = np.linspace(0, len(scores) - 1, min(len(scores), GRAM_ROWS)).astype(int)
+    gram = sample.products(rows)
+    weights = np.ones(len(scores)) if sampled.weights is None else sampled.weights
+    share, lengths = weights[rows[: len(gram)]], np.diag(gram)
+    # over pairs of different rows, where a row of weight 2 is two
+    alike = max(0.0, float(share @ (gram * gram) @ share - share @ lengths**2))
+    shared = alike / max(1e-300, float((share @ lengths) ** 2 - share @ lengths**2))
+    directions = 1 / max(shared, 1 / max(1, len(objective.space.mean)))
+    leverage = objective.rows.class_weights[sample.codes] * sample.squared_lengths
+    seen = HeldOut(scores, sample.codes, weights)
+    return unseen_by_loss(seen, leverage, directions, objective.penalty.ridge)

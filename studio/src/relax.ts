@@ -1,0 +1,40 @@
+/** A weaker ridge penalty, where passes are left over, as src/sefr/_weights/refine/relax.py. */
+
+import type { HeldOut } from "./held_out";
+import { lossOf, minimise, type Objective, type Search } from "./lbfgs";
+
+/** Rows per weight of a score, at least. */
+export const ROWS_PER_WEIGHT = 32;
+/** Passes that are left, at least; and as many as were made. */
+const FEWEST_LEFT = 16;
+/** How much weaker the penalty is each time. */
+const WEAKER = 10;
+
+/** A penalised loss, and how far the search for its minimum has come. */
+export interface Kept {
+  objective: Objective;
+  search: Search;
+}
+
+/** Return what is kept after passes that are left were spent on weaker penalties, as long as these lower the leave-one-out loss. */
+export function relax(first: Kept, leaveOneOut: (tried: Kept) => HeldOut, curve: number[], passes: number): Kept {
+  if (passes - curve.length < Math.max(curve.length, FEWEST_LEFT)) return first;
+  const lossAt = (tried: Kept): number => {
+    const { sample, scores } = tried.objective;
+    return lossOf(leaveOneOut(tried).scores.slice(), scores, sample.codes, sample.weights);
+  };
+  let kept = first;
+  for (let loss = lossAt(kept); curve.length < passes; ) {
+    const made = curve.length;
+    const objective = kept.objective.under(kept.objective.ridge / WEAKER);
+    const tried = { objective, search: kept.search.under(kept.objective, objective) };
+    minimise(objective, tried.search, tried.search.trial(objective), curve, passes);
+    const found = lossAt(tried);
+    if (!(found < loss)) {
+      curve.fill(kept.search.best.loss, made);
+      break;
+    }
+    [kept, loss] = [tried, found];
+  }
+  return kept;
+}
