@@ -101,7 +101,7 @@ def test_auto_takes_bins_with_a_bin_per_value(sefr, goods, monkeypatch):
     told = json.loads(out)["settings"]
     assert told["bins"] == 32
     clf = load("model.sefr")
-    assert clf.summary_ == fitted(goods, bins=32).summary_
+    assert clf.summary_ == fitted(goods, bins=32, interactions=told["interactions"]).summary_
     assert columns_of(clf)["coded"]
 
 
@@ -131,7 +131,7 @@ def test_evaluate_shows_each_setting_with_the_columns_it_learns(sefr, goods):
     spread = pd.concat([X.drop(columns=texts), encoder.fit_transform(X[texts])], axis=1)
     linear, binned = compare(spread, y, cv=4), compare(as_categories(X), y, cv=4)
     for mine, other in zip(linear, binned, strict=True):
-        row = other if "bins" in mine.name else mine
+        row = other if "bins" in mine.params else mine
         assert told[row.name]["macro_f1"] == pytest.approx(row.macro_f1), row.name
     assert linear[3].macro_f1 != binned[3].macro_f1  # so that the comparison above tells something
 

@@ -97,6 +97,24 @@ def test_train_says_when_another_setting_does_better_and_auto_takes_it(sefr, cro
     np.testing.assert_array_equal(load("auto.sefr").coef_, load("one.sefr").coef_)
 
 
+def test_evaluate_and_auto_find_features_that_matter_together(sefr):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.normal(size=(900, 3)), columns=["a", "b", "c"])
+    frame["y"] = np.where((frame["a"] > 0) ^ (frame["b"] > 0), "yes", "no")
+    frame.to_csv("together.csv", index=False)
+    code, out, err = sefr("evaluate", "together.csv", "--label", "y", "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert told["recommended"] == "100 interactions"
+    assert told["accuracy"] > 0.9
+    assert max(row["accuracy"] for row in told["settings"] if row["name"] != "100 interactions") < 0.65
+    code, out, err = sefr("train", "together.csv", "--label", "y", "--auto", "-o", "auto.sefr", "--json")
+    assert code == 0, err
+    wanted = {"passes": 20, "class_weight": None, "bins": 32, "interactions": 100}
+    assert json.loads(out)["settings"] == wanted
+    assert len(load("auto.sefr").interactions_) > 10
+
+
 def test_train_gives_no_hint_where_one_pass_does_well(sefr):
     rng = np.random.default_rng(2)
     y = np.arange(400) % 2

@@ -47,8 +47,9 @@ def evaluate(
     """Compare settings on your data, or measure one: by cross-validation, with a test file, or of a model.
 
     Without --passes, --bins, --test or --model it compares the base rate, one pass (the SEFR paper), ten
-    passes, balanced classes and features cut into 32 bins on the same folds, with their time and size, and
-    recommends one. Columns of --categories have a bin per value in settings with bins, else a yes/no column.
+    passes, balanced classes, features cut into 32 bins and interactions on the same folds, with their time
+    and size, and recommends one. Columns of --categories have a bin per value in settings with bins, else a
+    yes/no column.
 
     The folds are stratified: the rows of each class are dealt out to them one after the other. With
     --passes 1 one pass learns all folds and a second tests them, in bounded memory; all else is in memory,

@@ -121,7 +121,8 @@ def _learned(
     These may have bins, for which categories are coded: the recipe that the model goes with comes second.
     """
     summary, gatherer = _summary(screen, table, recipe, params)
-    if training.auto and isinstance(table, Sampled) and (advice := _advice(table, params)) is not None:
+    advice = _advice(table, params) if training.auto and isinstance(table, Sampled) else None
+    if advice is not None:
         best = advice.recommended
         screen.note(
             f"chosen on a sample of {advice.n_rows:,} rows: {best.name}, macro F1 {best.macro_f1:.3f}"
@@ -147,14 +148,18 @@ def _summary(
         return learn(table, recipe, missing=params["missing"], gatherer=gatherer, tick=tick), gatherer
 
 
-def _advice(sampled: Sampled, params: Settings) -> Comparison | None:
-    """Compare the settings on a sample; None where it is too small to tell."""
+def _advice(sampled: Sampled, params: Settings, *, quick: bool = False) -> Comparison | None:
+    """Compare settings on a sample, ``quick`` without interactions; None where it is too small to tell."""
     X, y = sampled.rows()
     if len(y) < FEWEST_SAMPLED:
         return None
     from ..comparison import SETTINGS, compare  # scikit-learn's metrics, only where they are used
 
-    candidates = {name: chosen for name, chosen in SETTINGS.items() if chosen is not None}
+    candidates = {
+        name: chosen
+        for name, chosen in SETTINGS.items()
+        if chosen is not None and not (quick and "interactions" in chosen)
+    }
     shared = {name: value for name, value in params.items() if name not in CHOSEN}
     try:
         return compare(X, y, cv=SAMPLE_FOLDS, settings=candidates, **shared)
@@ -164,7 +169,7 @@ def _advice(sampled: Sampled, params: Settings) -> Comparison | None:
 
 def _hint(screen: Screen, training: Training, sampled: Sampled, path: str) -> str | None:
     """Say which settings do much better on the sample; return the command that takes them, if any."""
-    advice = _advice(sampled, training.settings.params())
+    advice = _advice(sampled, training.settings.params(), quick=True)
     if advice is None:
         return None
     best, mine = advice.recommended, next(row for row in advice if row.name == "one pass")
