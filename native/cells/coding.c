@@ -17,7 +17,7 @@
 #include "common/each_dtype.inc"
 
 /* Values of a tile with the number of an edge, and failures of late, from which on numbers of 16 bits do not pay. */
-enum { MOST_EQUAL = 8, MOST_FAILURES = 32, AHEAD_TILES = 4 };
+enum { MOST_EQUAL = 8, MOST_FAILURES = 16, AHEAD_TILES = 4 };
 
 typedef void gather_function(const char *, ptrdiff_t, const int64_t *, ptrdiff_t, void *);
 static gather_function *const gather_of[N_DTYPES] = OF_EACH_DTYPE(gather);
@@ -108,8 +108,8 @@ static bool conclude(const struct coder *coder, ptrdiff_t j, struct finding foun
 
 /* Whether the cells of a column are found by 16 bits of its values, rounded to float32 in `near`: the values
    themselves, where they are float64, are looked at only where those bits equal an edge's. */
-static bool code_quantised(const struct coder *coder, ptrdiff_t j, const float *near, const struct exact *exact,
-                           struct cell_tile *tile) {
+static inline bool code_quantised(const struct coder *coder, ptrdiff_t j, const float *near, const struct exact *exact,
+                                  struct cell_tile *tile) {
     if (!may_quantise(coder, j, tile)) return false;
     const struct finding found = search_column(near, coder->quantised + j / 8, j, tile->cells + j * TILE_ROWS);
     forgive(tile->failures + j);
@@ -127,8 +127,8 @@ CLONES static bool round_to_floats(const double *restrict values, float *restric
     return !differs;
 }
 
-static void search_floats(const struct coder *coder, ptrdiff_t j, const float *values, ptrdiff_t n,
-                          struct cell_tile *tile) {
+static inline void search_floats(const struct coder *coder, ptrdiff_t j, const float *values, ptrdiff_t n,
+                                 struct cell_tile *tile) {
     const struct feature *feature = &coder->features[j];
     uint8_t *cells = tile->cells + j * TILE_ROWS;
     int met;
@@ -144,8 +144,8 @@ static void search_floats(const struct coder *coder, ptrdiff_t j, const float *v
     for (ptrdiff_t i = 0; i < n; i++) settle(coder, feature, i, (double)values[i], tile, cells);
 }
 
-static void code_floats(const struct coder *coder, ptrdiff_t j, const float *values, ptrdiff_t n,
-                        struct cell_tile *tile) {
+static inline void code_floats(const struct coder *coder, ptrdiff_t j, const float *values, ptrdiff_t n,
+                               struct cell_tile *tile) {
 #ifdef SEFR_AVX2
     if (code_quantised(coder, j, values, &(struct exact){.floats = values}, tile)) return;
 #endif
@@ -222,12 +222,13 @@ CLONES static void code_fern(const struct comparison *comparisons, int32_t n, co
 /* The values of a column of lines one by one, where their numbers do not settle its cells. */
 static void search_line(const struct coder *coder, ptrdiff_t j, const struct exact *exact, ptrdiff_t n,
                         struct cell_tile *tile) {
+    const char *const *rows = exact->rows;
     float values[TILE_ROWS] __attribute__((aligned(32)));
     if (exact->wide) {
-        for (int i = 0; i < TILE_ROWS; i++) tile->doubles[i] = read_exact(exact, i);
+        for (int i = 0; i < TILE_ROWS; i++) memcpy(tile->doubles + i, rows[i] + exact->offset, sizeof(double));
         search_doubles(coder, j, n, tile);
     } else {
-        for (int i = 0; i < TILE_ROWS; i++) values[i] = (float)read_exact(exact, i);
+        for (int i = 0; i < TILE_ROWS; i++) memcpy(values + i, rows[i] + exact->offset, sizeof(float));
         search_floats(coder, j, values, n, tile);
     }
 }
@@ -241,6 +242,17 @@ static inline bool may_number(const struct coder *coder, ptrdiff_t j, struct cel
     for (ptrdiff_t c = j; c < j + 8; c++) all &= may_quantise(coder, c, tile);
     for (ptrdiff_t c = j; all && c < j + 8; c++) forgive(tile->failures + c);
     return all;
+}
+
+/* A column of lines, rounded to float32 in `near`. */
+static inline void code_line(const struct coder *coder, ptrdiff_t j, const float *near, const struct lines *lines,
+                             ptrdiff_t n, struct cell_tile *tile) {
+    if (!is_wide(lines)) {
+        code_floats(coder, j, near, n, tile);
+        return;
+    }
+    const struct exact exact = {.rows = lines->row, .offset = j * lines->size, .wide = true};
+    if (!code_quantised(coder, j, near, &exact, tile)) search_line(coder, j, &exact, n, tile);
 }
 
 /* The cells of a piece's columns that have numbers, from column `first` on. */
@@ -277,19 +289,9 @@ static ptrdiff_t code_lines(const struct coder *coder, const struct lines *lines
         turn_tile(lines->row, first * lines->size, (end - first) / 8, numbered, is_wide(lines),
                   coder->quantised + first / 8, &call, tile);
         for (ptrdiff_t j = first; j < end; j++) {
-            const float *near = tile->floats + (j - first) * TILE_ROWS;
-            const struct exact exact = {.rows = lines->row, .offset = j * lines->size, .wide = is_wide(lines)};
-            if (numbered[(j - first) / 8]) {
-                j += 7;
-                continue;
-            }
+            if (numbered[(j - first) / 8]) continue;
             call_share(&call);
-            if (code_quantised(coder, j, near, &exact, tile)) continue;
-            if (is_wide(lines)) {
-                search_line(coder, j, &exact, n, tile);
-            } else {
-                search_floats(coder, j, near, n, tile);
-            }
+            code_line(coder, j, tile->floats + (j - first) * TILE_ROWS, lines, n, tile);
         }
         /* last: what it leaves open may take the place of floats */
         code_numbers(coder, first, (end - first) / 8, numbered, lines, n, &call, tile);

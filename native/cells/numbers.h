@@ -41,14 +41,16 @@ AVX2_INLINE void turn_rows(const char *const *rows, ptrdiff_t offset, ptrdiff_t 
     const ptrdiff_t size = (ptrdiff_t)(wide ? sizeof(double) : sizeof(float));
     for (ptrdiff_t i = 0; i < TILE_ROWS; i += 16) {
         for (ptrdiff_t e = 0; e < n_eights; e++) {
-            const ptrdiff_t at = offset + e * 8 * size;
-            if (numbered[e]) {
-                call_share(call);
-                number_sixteen(rows + i, at, wide, eights + e, tile->numbers + e * 16 * TILE_ROWS + 2 * i);
-            } else {
-                transpose_eight(rows + i, at, wide, tile->floats + e * 8 * TILE_ROWS + i);
-                transpose_eight(rows + i + 8, at, wide, tile->floats + e * 8 * TILE_ROWS + i + 8);
-            }
+            if (!numbered[e]) continue;
+            call_share(call);
+            number_sixteen(rows + i, offset + e * 8 * size, wide, eights + e,
+                           tile->numbers + e * 16 * TILE_ROWS + 2 * i);
+        }
+    }
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i += 8) {
+        for (ptrdiff_t e = 0; e < n_eights; e++) {
+            if (numbered[e]) continue;
+            transpose_eight(rows + i, offset + e * 8 * size, wide, tile->floats + e * 8 * TILE_ROWS + i);
         }
     }
 }
@@ -77,21 +79,25 @@ AVX2_INLINE bool search_pair(const struct quantised *eight, ptrdiff_t j, ptrdiff
     const __m256i sign = _mm256_set1_epi8(INT8_MIN), *upper_at = (const __m256i *)(const void *)upper_bytes(tile, at);
     __m256i *lower_at = (__m256i *)(void *)lower_bytes(tile, at);
     __m128i *first = (__m128i *)(void *)(tile->cells + j * TILE_ROWS), *second = first + 4 * TILE_ROWS / 16;
-    __m256i any = _mm256_setzero_si256(), lowest = any, same;
+    __m256i any = _mm256_setzero_si256(), lowest = any, upper[2], lower[2], cells[2], same[2];
     struct tables by;
 #pragma GCC unroll 10
     for (int t = 0; t < N_TABLES; t++) {
         by.of[t] = _mm256_load_si256((const __m256i *)(const void *)eight->tables[at % 4][t]);
     }
-#pragma GCC unroll 4
-    for (ptrdiff_t q = 0; q < 4; q++) {
-        const __m256i upper = _mm256_load_si256(upper_at + q);
-        const __m256i lower = _mm256_xor_si256(_mm256_load_si256(lower_at + q), sign);
-        const __m256i cells = search_numbers(upper, lower, &by, &same);
-        any = _mm256_or_si256(any, same), lowest = _mm256_min_epi8(lowest, upper);
-        _mm256_store_si256(lower_at + q, same);
-        _mm_store_si128(first + q, _mm256_castsi256_si128(cells));
-        _mm_store_si128(second + q, _mm256_extracti128_si256(cells, 1));
+#pragma GCC unroll 2
+    for (ptrdiff_t q = 0; q < 4; q += 2) {
+#define BOTH _Pragma("GCC unroll 2") for (ptrdiff_t h = 0; h < 2; h++)
+        BOTH upper[h] = _mm256_load_si256(upper_at + q + h);
+        BOTH lower[h] = _mm256_xor_si256(_mm256_load_si256(lower_at + q + h), sign);
+        search_numbers(upper, lower, &by, cells, same);
+        BOTH {
+            any = _mm256_or_si256(any, same[h]), lowest = _mm256_min_epi8(lowest, upper[h]);
+            _mm256_store_si256(lower_at + q + h, same[h]);
+            _mm_store_si128(first + q + h, _mm256_castsi256_si128(cells[h]));
+            _mm_store_si128(second + q + h, _mm256_extracti128_si256(cells[h], 1));
+        }
+#undef BOTH
     }
     const __m256i open = _mm256_or_si256(any, _mm256_cmpeq_epi8(lowest, sign));
     return _mm256_testz_si256(open, open);

@@ -16,23 +16,28 @@ struct tables {
     __m256i of[N_TABLES];
 };
 
-/* The cells of 32 values from the bytes of their numbers; -1 in `same` where a number is that of an edge: the value
-   lies in the cell that is found or in the next. Numbers whose upper byte is -128 find nothing of use. */
-AVX2_INLINE __m256i search_numbers(__m256i upper, __m256i lower, const struct tables *by, __m256i *same) {
+/* The cells of twice 32 values from the bytes of their numbers; -1 in `same` where a number is that of an edge: the
+   value lies in the cell that is found or in the next. Numbers whose upper byte is -128 find nothing of use. Two
+   vectors side by side: each waits for its own steps alone. */
+AVX2_INLINE void search_numbers(const __m256i upper[2], const __m256i lower[2], const struct tables *by,
+                                __m256i cells[2], __m256i same[2]) {
 #define LOOK_UP(table, at) _mm256_shuffle_epi8(by->of[table], at)
-    /* edges of odd places below the fifth level, whose upper byte is below that of the value */
-    const __m256i half = is_above(upper, by->of[TOP]);
-    const __m256i quarter = is_above(upper, _mm256_blendv_epi8(by->of[LEFT], by->of[RIGHT], half));
-    __m256i at = _mm256_sub_epi8(_mm256_and_si256(half, _mm256_set1_epi8(2)), quarter);
-    at = next_level(at, is_above(upper, LOOK_UP(THIRD, at)));
-    at = next_level(at, is_above(upper, LOOK_UP(FOURTH, at)));
+#define BOTH _Pragma("GCC unroll 2") for (int h = 0; h < 2; h++)
+    __m256i half[2], at[2], even[2], beside_even[2], beside[2], edge[2];
+    /* of the edges that are second, fourth and so on, those whose upper byte is below that of the value */
+    BOTH half[h] = is_above(upper[h], by->of[TOP]);
+    BOTH at[h] = is_above(upper[h], _mm256_blendv_epi8(by->of[LEFT], by->of[RIGHT], half[h]));
+    BOTH at[h] = _mm256_sub_epi8(_mm256_and_si256(half[h], _mm256_set1_epi8(2)), at[h]);
+    BOTH at[h] = next_level(at[h], is_above(upper[h], LOOK_UP(THIRD, at[h])));
+    BOTH at[h] = next_level(at[h], is_above(upper[h], LOOK_UP(FOURTH, at[h])));
     /* one of the next two edges may have the same upper byte: then the lower ones decide */
-    const __m256i even = LOOK_UP(EVEN_UPPER, at), beside_even = _mm256_cmpeq_epi8(upper, even);
-    const __m256i beside = _mm256_or_si256(beside_even, _mm256_cmpeq_epi8(upper, LOOK_UP(ODD_UPPER, at)));
-    const __m256i edge = _mm256_blendv_epi8(LOOK_UP(ODD_LOWER, at), LOOK_UP(EVEN_LOWER, at), beside_even);
-    *same = _mm256_and_si256(beside, _mm256_cmpeq_epi8(lower, edge));
-    const __m256i above = _mm256_and_si256(beside, is_above(lower, edge));
-    return _mm256_sub_epi8(_mm256_sub_epi8(LOOK_UP(CELL, at), is_above(upper, even)), above);
+    BOTH even[h] = LOOK_UP(EVEN_UPPER, at[h]), beside_even[h] = _mm256_cmpeq_epi8(upper[h], even[h]);
+    BOTH beside[h] = _mm256_or_si256(beside_even[h], _mm256_cmpeq_epi8(upper[h], LOOK_UP(ODD_UPPER, at[h])));
+    BOTH edge[h] = _mm256_blendv_epi8(LOOK_UP(ODD_LOWER, at[h]), LOOK_UP(EVEN_LOWER, at[h]), beside_even[h]);
+    BOTH cells[h] = _mm256_sub_epi8(LOOK_UP(CELL, at[h]), is_above(upper[h], even[h]));
+    BOTH cells[h] = _mm256_sub_epi8(cells[h], _mm256_and_si256(beside[h], is_above(lower[h], edge[h])));
+    BOTH same[h] = _mm256_and_si256(beside[h], _mm256_cmpeq_epi8(lower[h], edge[h]));
+#undef BOTH
 #undef LOOK_UP
 }
 
@@ -52,7 +57,7 @@ AVX2 static struct finding search_column(const float *values, const struct quant
     const __m256i byte = _mm256_set1_epi16(255), sign = _mm256_set1_epi8(INT8_MIN);
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     struct tables by;
-    __m256i same[2], far = _mm256_setzero_si256();
+    __m256i upper[2], lower[2], found[2], same[2];
 #pragma GCC unroll 10
     for (int t = 0; t < N_TABLES; t++) {
         const int8_t *own = eight->tables[j % 4][t] + j % 8 / 4 * 16;
@@ -63,12 +68,15 @@ AVX2 static struct finding search_column(const float *values, const struct quant
 #define EIGHT(i) quantise_eight(_mm256_load_ps(values + 32 * h + 8 * (i)), scale, shift)
         const __m256i a = _mm256_packs_epi32(EIGHT(0), EIGHT(1)), b = _mm256_packs_epi32(EIGHT(2), EIGHT(3));
 #undef EIGHT
-        const __m256i upper = _mm256_packs_epi16(_mm256_srai_epi16(a, 8), _mm256_srai_epi16(b, 8));
-        const __m256i lower = _mm256_packus_epi16(_mm256_and_si256(a, byte), _mm256_and_si256(b, byte));
-        const __m256i found = search_numbers(upper, _mm256_xor_si256(lower, sign), &by, same + h);
-        far = _mm256_or_si256(far, _mm256_cmpeq_epi8(upper, sign));
-        _mm256_store_si256((__m256i *)(void *)(cells + 32 * h), _mm256_permutevar8x32_epi32(found, order));
+        upper[h] = _mm256_packs_epi16(_mm256_srai_epi16(a, 8), _mm256_srai_epi16(b, 8));
+        lower[h] = _mm256_packus_epi16(_mm256_and_si256(a, byte), _mm256_and_si256(b, byte));
+        lower[h] = _mm256_xor_si256(lower[h], sign);
     }
+    search_numbers(upper, lower, &by, found, same);
+    _mm256_store_si256((__m256i *)(void *)cells, _mm256_permutevar8x32_epi32(found[0], order));
+    _mm256_store_si256((__m256i *)(void *)(cells + 32), _mm256_permutevar8x32_epi32(found[1], order));
+    const __m256i lowest = _mm256_min_epi8(upper[0], upper[1]);
+    const __m256i far = _mm256_cmpeq_epi8(lowest, sign);
     const __m256i open = _mm256_or_si256(_mm256_or_si256(same[0], same[1]), far);
     if (_mm256_testz_si256(open, open)) return result;
     for (int h = 0; h < 2; h++) {
