@@ -51,10 +51,11 @@ AVX512_INLINE uint64_t look_up_pair(const struct buckets *by, ptrdiff_t j, ptrdi
 AVX512 static uint64_t look_up_piece(const struct coder *coder, ptrdiff_t first, ptrdiff_t n_eights,
                                      const bool *numbered, struct call *call, struct cell_tile *tile) {
     uint64_t open = 0;
-    for (ptrdiff_t at = 0; at < 8 * n_eights; at += at % 8 == 3 ? 5 : 1) {
-        if (!numbered[at / 8]) continue;
-        call_share(call);
-        open |= look_up_pair(coder->buckets, first + at, at, tile);
+    for (ptrdiff_t at = 0; at < 8 * n_eights; at += 8) {
+        for (ptrdiff_t pair = at; numbered[at / 8] && pair < at + 4; pair++) {
+            call_share(call);
+            open |= look_up_pair(coder->buckets, first + pair, pair, tile);
+        }
     }
     return open;
 }

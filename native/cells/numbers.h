@@ -108,11 +108,12 @@ AVX2_INLINE bool search_pair(const struct quantised *eight, ptrdiff_t j, ptrdiff
 AVX2 static uint64_t search_piece(const struct coder *coder, ptrdiff_t first, ptrdiff_t n_eights, const bool *numbered,
                                   struct call *call, struct cell_tile *tile) {
     uint64_t open = 0;
-    for (ptrdiff_t at = 0; at < 8 * n_eights; at += at % 8 == 3 ? 5 : 1) {
-        if (!numbered[at / 8]) continue;
-        call_share(call);
-        const bool all = search_pair(coder->quantised + (first + at) / 8, first + at, at, tile);
-        open |= (uint64_t)(all ? 0 : 0x11) << at;
+    for (ptrdiff_t at = 0; at < 8 * n_eights; at += 8) {
+        for (ptrdiff_t pair = at; numbered[at / 8] && pair < at + 4; pair++) {
+            call_share(call);
+            const bool all = search_pair(coder->quantised + (first + at) / 8, first + pair, pair, tile);
+            open |= (uint64_t)(all ? 0 : 0x11) << pair;
+        }
     }
     return open;
 }
