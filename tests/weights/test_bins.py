@@ -305,5 +305,6 @@ def test_rows_that_do_not_count_leave_the_sample_as_it_is(rng):
     some_count = Labelled(matrix, np.arange(2), codes, None)
     at, weights = sample_of_values(all_count)
     other, _ = sample_of_values(some_count)
-    assert weights is None and len(at) == 1 << 13
+    assert weights is None
+    assert len(at) == 1 << 13
     np.testing.assert_array_equal(kept[at], other)
