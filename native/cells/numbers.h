@@ -39,7 +39,9 @@ AVX2_INLINE void number_sixteen(const char *const *rows, ptrdiff_t offset, const
 AVX2_INLINE void turn_rows(const char *const *rows, ptrdiff_t offset, ptrdiff_t n_eights, const bool *numbered,
                            const bool wide, const struct quantised *eights, struct call *call, struct cell_tile *tile) {
     const ptrdiff_t size = (ptrdiff_t)(wide ? sizeof(double) : sizeof(float));
-    for (ptrdiff_t i = 0; i < TILE_ROWS; i += 16) {
+    ptrdiff_t n_numbered = 0;
+    for (ptrdiff_t e = 0; e < n_eights; e++) n_numbered += numbered[e];
+    for (ptrdiff_t i = 0; n_numbered > 0 && i < TILE_ROWS; i += 16) {
         for (ptrdiff_t e = 0; e < n_eights; e++) {
             if (!numbered[e]) continue;
             call_share(call);
@@ -47,7 +49,7 @@ AVX2_INLINE void turn_rows(const char *const *rows, ptrdiff_t offset, ptrdiff_t 
                            tile->numbers + e * 16 * TILE_ROWS + 2 * i);
         }
     }
-    for (ptrdiff_t i = 0; i < TILE_ROWS; i += 8) {
+    for (ptrdiff_t i = 0; n_numbered < n_eights && i < TILE_ROWS; i += 8) {
         for (ptrdiff_t e = 0; e < n_eights; e++) {
             if (numbered[e]) continue;
             transpose_eight(rows + i, offset + e * 8 * size, wide, tile->floats + e * 8 * TILE_ROWS + i);
