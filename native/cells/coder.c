@@ -27,11 +27,6 @@ static void plant(const float *edges, int32_t levels, float *tree) {
 static inline int8_t upper_byte(int32_t edge) { return (int8_t)(edge >> 8); }
 static inline int8_t lower_byte(int32_t edge) { return (int8_t)((edge & 255) - 128); }
 
-/* The place of feature j in the tables of its eight. */
-static inline int8_t *own_table(struct quantised *eight, ptrdiff_t j, int table) {
-    return eight->tables[j % 4][table] + j % 8 / 4 * 16;
-}
-
 /* Whether the edges of feature j, given as float32, are few and far enough from each other: no two with one upper byte.
    Where float32 tells eight edges apart, rounding moves none of them by more than 1,000: all are well below 127 * 256,
    the numbers of large values. */
@@ -55,18 +50,18 @@ AVX2 static bool quantise_edges(const float *edges, int32_t n, ptrdiff_t j, stru
     const int32_t none = MOST_EDGES - n;
     for (int32_t i = 0; i < MOST_EDGES; i++) at[i] = i < none ? LOWEST : numbers[i - none];
     at[MOST_EDGES] = LOWEST; /* only looked at for equality */
-    for (int32_t i = 0; i < 16; i++) {
-        own_table(eight, j, TOP)[i] = upper_byte(at[15]);
-        own_table(eight, j, LEFT)[i] = upper_byte(at[7]);
-        own_table(eight, j, RIGHT)[i] = upper_byte(at[23]);
-        own_table(eight, j, THIRD)[i] = upper_byte(at[8 * (i & 3) + 3]);
-        own_table(eight, j, FOURTH)[i] = upper_byte(at[4 * (i & 7) + 1]);
-        own_table(eight, j, EVEN_UPPER)[i] = upper_byte(at[2 * i]);
-        own_table(eight, j, EVEN_LOWER)[i] = lower_byte(at[2 * i]);
-        own_table(eight, j, ODD_UPPER)[i] = upper_byte(at[2 * i + 1]);
-        own_table(eight, j, ODD_LOWER)[i] = lower_byte(at[2 * i + 1]);
-        own_table(eight, j, CELL)[i] = (int8_t)(2 * i - none);
-    }
+#define TABLE(name) (eight->tables[j % 4][name] + j % 8 / 4 * 16)
+    memset(TABLE(TOP), upper_byte(at[15]), 16);
+    memset(TABLE(LEFT), upper_byte(at[7]), 16);
+    memset(TABLE(RIGHT), upper_byte(at[23]), 16);
+    for (int32_t i = 0; i < 16; i++) TABLE(THIRD)[i] = upper_byte(at[8 * (i & 3) + 3]);
+    for (int32_t i = 0; i < 16; i++) TABLE(FOURTH)[i] = upper_byte(at[4 * (i & 7) + 1]);
+    for (int32_t i = 0; i < 16; i++) TABLE(EVEN_UPPER)[i] = upper_byte(at[2 * i]);
+    for (int32_t i = 0; i < 16; i++) TABLE(EVEN_LOWER)[i] = lower_byte(at[2 * i]);
+    for (int32_t i = 0; i < 16; i++) TABLE(ODD_UPPER)[i] = upper_byte(at[2 * i + 1]);
+    for (int32_t i = 0; i < 16; i++) TABLE(ODD_LOWER)[i] = lower_byte(at[2 * i + 1]);
+    for (int32_t i = 0; i < 16; i++) TABLE(CELL)[i] = (int8_t)(2 * i - none);
+#undef TABLE
     eight->scale[j % 8] = scale, eight->shift[j % 8] = shift;
     return true;
 }
@@ -74,15 +69,19 @@ AVX2 static bool quantise_edges(const float *edges, int32_t n, ptrdiff_t j, stru
 
 #ifdef SEFR_AVX512
 static void fill_buckets(const int32_t *numbers, int32_t n, struct buckets *to) {
-    int32_t upper = -LOW_BUCKETS;
+    uint8_t cell[N_BUCKETS + 16]; /* by rising bytes, sixteen at a time: the last of them are written again */
+    int32_t at = 0;
     memset(to->edge, 0, sizeof to->edge);
     for (int32_t i = 0; i <= n; i++) {
-        const int32_t end = i < n ? upper_byte(numbers[i]) : HIGH_BUCKETS - 1;
-        for (; upper <= end; upper++) to->cell[upper < 0 ? N_BUCKETS + upper : upper] = (uint8_t)i;
+        const int32_t end = i < n ? LOW_BUCKETS + upper_byte(numbers[i]) + 1 : N_BUCKETS;
+        for (; at < end; at += 16) memset(cell + at, i, 16);
+        at = end;
         if (i == n) break;
-        to->cell[end < 0 ? N_BUCKETS + end : end] |= HAS_EDGE;
-        to->edge[end < 0 ? N_BUCKETS + end : end] = (uint8_t)(numbers[i] & 255);
+        cell[at - 1] = (uint8_t)(i | HAS_EDGE);
+        to->edge[(at - 1 + HIGH_BUCKETS) % N_BUCKETS] = (uint8_t)(numbers[i] & 255);
     }
+    memcpy(to->cell, cell + LOW_BUCKETS, HIGH_BUCKETS);
+    memcpy(to->cell + HIGH_BUCKETS, cell, LOW_BUCKETS);
 }
 #endif
 
@@ -191,7 +190,7 @@ enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, 
         if (has_avx512() && !(coder->buckets = sefr_aligned(m, sizeof *coder->buckets))) outcome = NO_MEMORY;
 #endif
         if (outcome == FINITE) {
-            memset(coder->quantised, 0, ((size_t)m / 8 + 1) * sizeof *coder->quantised);
+            for (ptrdiff_t e = 0; e <= m / 8; e++) coder->quantised[e].n = 0;
             memset(coder->trees, 0, (size_t)m * TREE_FLOATS * sizeof *coder->trees);
             memset(coder->near_trees, 0, (size_t)m * TREE_FLOATS * sizeof *coder->near_trees);
         }
