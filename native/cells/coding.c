@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cells/buckets.h"
 #include "cells/lines.h"
+#include "cells/numbers.h"
 #include "cells/quantised.h"
 #include "cells/search.h"
 #include "cells/transpose.h"
@@ -15,159 +17,25 @@
 #include "common/each_dtype.inc"
 
 /* Values of a tile with the number of an edge, and failures of late, from which on numbers of 16 bits do not pay. */
-enum { MOST_EQUAL = 8, MOST_FAILURES = 32, AHEAD_TILES = 4 };
+enum { MOST_EQUAL = 8, MOST_FAILURES = 16, AHEAD_TILES = 4 };
 
 typedef void gather_function(const char *, ptrdiff_t, const int64_t *, ptrdiff_t, void *);
 static gather_function *const gather_of[N_DTYPES] = OF_EACH_DTYPE(gather);
-
-/* The least float32 that is not below x. */
-static float narrow_up(double x) {
-    const float near = (float)x;
-    return (double)near < x ? nextafterf(near, INFINITY) : near;
-}
-
-/* Sorted edges level by level, as search_eight meets them. */
-static void plant(const float *edges, int32_t levels, float *tree) {
-    for (int32_t level = 0; level < levels && levels <= TREE_LEVELS; level++) {
-        const int32_t step = 1 << (levels - 1 - level), width = level < 4 ? 8 : 16;
-        for (int32_t i = 0; i < width; i++) {
-            tree[level < 4 ? 8 * level + i : 32 + i] = edges[(i & ((1 << level) - 1)) * 2 * step + step - 1];
-        }
-    }
-}
-
-static enum outcome prepare_feature(struct coder *coder, const struct edges *edges, ptrdiff_t j, int64_t start) {
-    struct feature *feature = &coder->features[j];
-    const ptrdiff_t n = ((ptrdiff_t)1 << feature->levels) - 1;
-    double *wide = coder->wide + feature->place;
-    float *narrow = coder->narrow + feature->place, *near = coder->near + feature->place;
-    feature->narrow = true;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        wide[i] = i < feature->n_edges ? ((const volatile double *)edges->values)[start + i] : INFINITY;
-        if (i < feature->n_edges && (!isfinite(wide[i]) || (i > 0 && !(wide[i] > wide[i - 1])))) return BAD_EDGE;
-        narrow[i] = narrow_up(wide[i]);
-        near[i] = (float)wide[i];
-        feature->narrow &= (double)near[i] == wide[i];
-    }
-    plant(narrow, feature->levels, coder->trees + j * TREE_FLOATS);
-    plant(near, feature->levels, coder->near_trees + j * TREE_FLOATS);
-#ifdef SEFR_AVX2
-    feature->quantised = has_avx2() && quantise_edges(near, feature->n_edges, coder->quantised + j);
-#endif
-    return FINITE;
-}
-
-/* A column of n cells more; false: there are too many. */
-static bool add_column(struct coder *coder, struct feature *feature, int32_t n) {
-    if (coder->n_cells > INT32_MAX - MOST_CELLS) return false;
-    feature->n = n;
-    feature->first = (int32_t)coder->n_cells;
-    coder->n_cells += n;
-    while (coder->width < n) coder->width *= 2;
-    return true;
-}
-
-/* The ferns, after the features. */
-static enum outcome prepare_ferns(struct coder *coder, const struct edges *edges) {
-    coder->ferns = malloc(((size_t)edges->n_ferns + 1) * sizeof *coder->ferns);
-    coder->comparisons = malloc(((size_t)edges->n_comparisons + 1) * sizeof *coder->comparisons);
-    if (!coder->ferns || !coder->comparisons) return NO_MEMORY;
-    for (ptrdiff_t t = 0; t <= edges->n_ferns; t++) {
-        const int64_t start = ((const volatile int64_t *)edges->ferns)[t];
-        const int64_t own = t ? start - coder->ferns[t - 1] : 1;
-        if ((t == 0 && start != 0) || own < 1 || own > MOST_COMPARISONS || start > edges->n_comparisons)
-            return BAD_FERN;
-        coder->ferns[t] = (int32_t)start;
-        if (t && !add_column(coder, &coder->features[coder->m + t - 1], 1 << own)) return BAD_STARTS;
-    }
-    if (coder->ferns[edges->n_ferns] != edges->n_comparisons) return BAD_FERN;
-    for (ptrdiff_t c = 0; c < edges->n_comparisons; c++) {
-        const volatile struct comparison *given = edges->comparisons + c;
-        const struct comparison own = {given->feature, given->bound, given->equal};
-        if (own.feature < 0 || own.feature >= coder->m) return BAD_FERN;
-        if (own.bound < 0 || own.bound >= coder->features[own.feature].n) return BAD_FERN;
-        coder->comparisons[c] = own;
-    }
-    return FINITE;
-}
-
-enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, ptrdiff_t n_values) {
-    const ptrdiff_t m = edges->m;
-    const int32_t extra = edges->missing ? 2 : 1;
-    ptrdiff_t n_edges = 0;
-    *coder = (struct coder){.m = m, .width = 1, .missing = edges->missing, .coded = !edges->values};
-    coder->n_columns = m + edges->n_ferns;
-    coder->features = calloc((size_t)coder->n_columns + 1, sizeof *coder->features);
-    int64_t *starts = malloc(((size_t)m + 1) * sizeof *starts);
-    enum outcome outcome = coder->features && starts ? FINITE : NO_MEMORY;
-    for (ptrdiff_t j = 0; outcome == FINITE && j <= m; j++) {
-        starts[j] = ((const volatile int64_t *)edges->starts)[j];
-        if (j == 0 && starts[j] != 0) outcome = BAD_STARTS;
-        if (j == m && edges->values && starts[j] != n_values) outcome = BAD_STARTS;
-    }
-    for (ptrdiff_t j = 0; outcome == FINITE && j < m; j++) {
-        struct feature *feature = &coder->features[j];
-        const int64_t own = starts[j + 1] - starts[j];
-        if (own < 0 || own + extra > MOST_CELLS) {
-            outcome = BAD_STARTS;
-            break;
-        }
-        feature->n_edges = (int32_t)own;
-        if (!add_column(coder, feature, feature->n_edges + extra)) {
-            outcome = BAD_STARTS;
-            break;
-        }
-        feature->levels = 1; /* without an edge, one that nothing reaches */
-        while ((1 << feature->levels) - 1 < feature->n_edges) feature->levels++;
-        feature->place = n_edges;
-        n_edges += ((ptrdiff_t)1 << feature->levels) - 1;
-    }
-    if (outcome == FINITE && edges->n_ferns) outcome = prepare_ferns(coder, edges);
-    if (outcome == FINITE && edges->values) {
-        coder->wide = malloc(((size_t)n_edges + 1) * sizeof *coder->wide);
-        coder->narrow = malloc(((size_t)n_edges + 1) * sizeof *coder->narrow);
-        coder->near = malloc(((size_t)n_edges + 1) * sizeof *coder->near);
-        coder->trees = sefr_aligned(m * TREE_FLOATS, sizeof *coder->trees);
-        coder->near_trees = sefr_aligned(m * TREE_FLOATS, sizeof *coder->near_trees);
-        coder->quantised = sefr_aligned(m, sizeof *coder->quantised);
-        if (!coder->wide || !coder->narrow || !coder->near || !coder->trees || !coder->near_trees || !coder->quantised)
-            outcome = NO_MEMORY;
-        if (outcome == FINITE) {
-            memset(coder->trees, 0, (size_t)m * TREE_FLOATS * sizeof *coder->trees);
-            memset(coder->near_trees, 0, (size_t)m * TREE_FLOATS * sizeof *coder->near_trees);
-        }
-        for (ptrdiff_t j = 0; outcome == FINITE && j < m; j++) outcome = prepare_feature(coder, edges, j, starts[j]);
-    }
-    free(starts);
-    if (outcome != FINITE) sefr_free_coder(coder);
-    return outcome;
-}
-
-void sefr_free_coder(struct coder *coder) {
-    free(coder->features);
-    free(coder->ferns);
-    free(coder->comparisons);
-    free(coder->wide);
-    free(coder->narrow);
-    free(coder->near);
-    free(coder->trees);
-    free(coder->near_trees);
-    free(coder->quantised);
-    *coder = (struct coder){0};
-}
 
 bool sefr_allocate_tile(struct cell_tile *tile, ptrdiff_t n_columns) {
     tile->cells = sefr_aligned(n_columns * TILE_ROWS, 1);
     memset(tile->doubles, 0, sizeof tile->doubles);
     tile->floats = sefr_aligned(FLOAT_COLUMNS * TILE_ROWS, sizeof(float));
     if (tile->floats) memset(tile->floats, 0, FLOAT_COLUMNS * TILE_ROWS * sizeof(float));
+    tile->numbers = sefr_aligned(FLOAT_COLUMNS * TILE_ROWS * 2, 1);
     tile->failures = calloc((size_t)n_columns + 1, 1);
-    return tile->cells && tile->floats && tile->failures;
+    return tile->cells && tile->floats && tile->numbers && tile->failures;
 }
 
 void sefr_free_tile(struct cell_tile *tile) {
     free(tile->cells);
     free(tile->floats);
+    free(tile->numbers);
     free(tile->failures);
 }
 
@@ -185,24 +53,36 @@ static void settle(const struct coder *coder, const struct feature *feature, ptr
 }
 
 #ifdef SEFR_AVX2
-/* Where float64 values are that float32 may not hold: side by side, or `offset` bytes from where rows begin. */
+/* Where the values of a column are as they were given: side by side, or `offset` bytes from where rows begin. */
 struct exact {
-    const double *values;
+    const float *floats;
+    const double *doubles;
     const char *const *rows;
     ptrdiff_t offset;
+    bool wide; /* rows of float64 */
 };
 
+static double read_exact(const struct exact *exact, int i) {
+    float narrow;
+    double wide;
+    if (exact->floats) return (double)exact->floats[i];
+    if (exact->doubles) return exact->doubles[i];
+    if (exact->wide) {
+        memcpy(&wide, exact->rows[i] + exact->offset, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, exact->rows[i] + exact->offset, sizeof narrow);
+    return (double)narrow;
+}
+
 /* Values with the number of an edge, one after the other; false: they are many. */
-static bool settle_equal(const struct coder *coder, const struct feature *feature, const float *near,
-                         const struct exact *exact, uint64_t equal, uint8_t *cells) {
-    const double *edges = coder->wide + feature->place;
+static bool settle_equal(const struct coder *coder, ptrdiff_t j, const struct exact *exact, uint64_t equal,
+                         uint8_t *cells) {
+    const double *edges = coder->wide + coder->features[j].place;
     int n = 0;
-    for (; equal; equal &= equal - 1) {
+    for (; equal; equal &= equal - 1, n++) {
         const int i = __builtin_ctzll(equal);
-        double value = exact && exact->values ? exact->values[i] : (double)near[i];
-        if (exact && exact->rows) memcpy(&value, exact->rows[i] + exact->offset, sizeof value);
-        cells[i] = (uint8_t)(cells[i] + (value >= edges[cells[i]]));
-        n++;
+        cells[i] = (uint8_t)(cells[i] + (read_exact(exact, i) >= edges[cells[i]]));
     }
     return n <= MOST_EQUAL;
 }
@@ -213,23 +93,27 @@ static inline bool may_quantise(const struct coder *coder, ptrdiff_t j, const st
     return coder->features[j].quantised && tile->failures[j] <= MOST_FAILURES;
 }
 
+/* A tile is over: a column that failed in it has two failures more, another one less. */
+enum { FAILURE = 3 };
+static inline void forgive(uint8_t *failures) { *failures -= *failures > 0; }
+
+/* After a search of 16 bits that left something open: whether the cells of the column are found. */
+static bool conclude(const struct coder *coder, ptrdiff_t j, struct finding found, const struct exact *exact,
+                     struct cell_tile *tile) {
+    if (found.open == ALL_OPEN || !settle_equal(coder, j, exact, found.equal, tile->cells + j * TILE_ROWS)) {
+        tile->failures[j] += FAILURE;
+    }
+    return found.open == SOME_OPEN;
+}
+
 /* Whether the cells of a column are found by 16 bits of its values, rounded to float32 in `near`: the values
    themselves, where they are float64, are looked at only where those bits equal an edge's. */
 static inline bool code_quantised(const struct coder *coder, ptrdiff_t j, const float *near, const struct exact *exact,
                                   struct cell_tile *tile) {
-    const struct feature *feature = &coder->features[j];
-    uint8_t *cells = tile->cells + j * TILE_ROWS, *failures = tile->failures + j;
-    uint64_t equal;
     if (!may_quantise(coder, j, tile)) return false;
-    const int found = search_quantised(near, coder->quantised + j, cells, &equal);
-    if (found == ALL_FOUND) {
-        *failures -= *failures > 0;
-        return true;
-    }
-    if (found == ALL_OPEN || !settle_equal(coder, feature, near, exact, equal, cells)) {
-        *failures += 2;
-    }
-    return found == SOME_OPEN;
+    const struct finding found = search_column(near, coder->quantised + j / 8, j, tile->cells + j * TILE_ROWS);
+    forgive(tile->failures + j);
+    return found.open == ALL_FOUND || conclude(coder, j, found, exact, tile);
 }
 #endif
 
@@ -243,13 +127,12 @@ CLONES static bool round_to_floats(const double *restrict values, float *restric
     return !differs;
 }
 
-static void code_floats(const struct coder *coder, ptrdiff_t j, const float *values, ptrdiff_t n,
-                        struct cell_tile *tile) {
+static inline void search_floats(const struct coder *coder, ptrdiff_t j, const float *values, ptrdiff_t n,
+                                 struct cell_tile *tile) {
     const struct feature *feature = &coder->features[j];
     uint8_t *cells = tile->cells + j * TILE_ROWS;
     int met;
 #ifdef SEFR_AVX2
-    if (code_quantised(coder, j, values, NULL, tile)) return;
     if (feature->levels <= TREE_LEVELS && has_avx2()) {
         met = search_tree(values, coder->trees + j * TREE_FLOATS, feature->levels, cells);
     } else
@@ -259,6 +142,14 @@ static void code_floats(const struct coder *coder, ptrdiff_t j, const float *val
     }
     if (!(met & NOT_ALL_FINITE)) return;
     for (ptrdiff_t i = 0; i < n; i++) settle(coder, feature, i, (double)values[i], tile, cells);
+}
+
+static inline void code_floats(const struct coder *coder, ptrdiff_t j, const float *values, ptrdiff_t n,
+                               struct cell_tile *tile) {
+#ifdef SEFR_AVX2
+    if (code_quantised(coder, j, values, &(struct exact){.floats = values}, tile)) return;
+#endif
+    search_floats(coder, j, values, n, tile);
 }
 
 /* The nearest float32 of a value that is below an edge may equal the edge's, never lie above it: what is found among
@@ -294,7 +185,7 @@ static void code_doubles(const struct coder *coder, ptrdiff_t j, ptrdiff_t n, st
 #ifdef SEFR_AVX2
     if (may_quantise(coder, j, tile)) {
         round_to_floats(tile->doubles, tile->floats);
-        if (code_quantised(coder, j, tile->floats, &(struct exact){.values = tile->doubles}, tile)) return;
+        if (code_quantised(coder, j, tile->floats, &(struct exact){.doubles = tile->doubles}, tile)) return;
     }
 #endif
     search_doubles(coder, j, n, tile);
@@ -328,34 +219,82 @@ CLONES static void code_fern(const struct comparison *comparisons, int32_t n, co
 }
 
 #ifdef SEFR_AVX2
-/* The values of a column of lines one by one, where float32 does not settle its cells. */
-static void code_line_doubles(const struct coder *coder, ptrdiff_t j, const struct lines *lines, ptrdiff_t n,
-                              struct cell_tile *tile) {
-    for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
-        memcpy(tile->doubles + i, lines->row[i] + j * lines->size, sizeof tile->doubles[i]);
+/* The values of a column of lines one by one, where their numbers do not settle its cells. */
+static void search_line(const struct coder *coder, ptrdiff_t j, const struct exact *exact, ptrdiff_t n,
+                        struct cell_tile *tile) {
+    const char *const *rows = exact->rows;
+    float values[TILE_ROWS] __attribute__((aligned(32)));
+    if (exact->wide) {
+        for (int i = 0; i < TILE_ROWS; i++) memcpy(tile->doubles + i, rows[i] + exact->offset, sizeof(double));
+        search_doubles(coder, j, n, tile);
+    } else {
+        for (int i = 0; i < TILE_ROWS; i++) memcpy(values + i, rows[i] + exact->offset, sizeof(float));
+        search_floats(coder, j, values, n, tile);
     }
-    search_doubles(coder, j, n, tile);
 }
 
-/* Values that lie side by side in a row, float32 or float64, a piece of FLOAT_COLUMNS columns at a time. Returns how
-   many columns are done: whole eights. */
+/* Whether 16 bits of the values of columns j .. j + 7 are tried, all of them or none. */
+static inline bool may_number(const struct coder *coder, ptrdiff_t j, struct cell_tile *tile) {
+    uint64_t failures;
+    bool all = coder->quantised[j / 8].n == 8;
+    memcpy(&failures, tile->failures + j, sizeof failures);
+    if (!failures || !all) return all;
+    for (ptrdiff_t c = j; c < j + 8; c++) all &= may_quantise(coder, c, tile);
+    for (ptrdiff_t c = j; all && c < j + 8; c++) forgive(tile->failures + c);
+    return all;
+}
+
+/* A column of lines, rounded to float32 in `near`. */
+static inline void code_line(const struct coder *coder, ptrdiff_t j, const float *near, const struct lines *lines,
+                             ptrdiff_t n, struct cell_tile *tile) {
+    if (!is_wide(lines)) {
+        code_floats(coder, j, near, n, tile);
+        return;
+    }
+    const struct exact exact = {.rows = lines->row, .offset = j * lines->size, .wide = true};
+    if (!code_quantised(coder, j, near, &exact, tile)) search_line(coder, j, &exact, n, tile);
+}
+
+/* The cells of a piece's columns that have numbers, from column `first` on. */
+static void code_numbers(const struct coder *coder, ptrdiff_t first, ptrdiff_t n_eights, const bool *numbered,
+                         const struct lines *lines, ptrdiff_t n, struct call *call, struct cell_tile *tile) {
+#ifdef SEFR_AVX512
+    const bool quick = coder->buckets;
+    uint64_t open = (quick ? look_up_piece : search_piece)(coder, first, n_eights, numbered, call, tile);
+#else
+    uint64_t open = search_piece(coder, first, n_eights, numbered, call, tile);
+#endif
+    for (; open; open &= open - 1) {
+        const ptrdiff_t at = __builtin_ctzll(open), j = first + at;
+        const struct exact exact = {.rows = lines->row, .offset = j * lines->size, .wide = is_wide(lines)};
+#ifdef SEFR_AVX512
+        const struct finding found = quick ? read_buckets(tile, at) : read_finding(tile, at);
+#else
+        const struct finding found = read_finding(tile, at);
+#endif
+        if (found.open == ALL_FOUND || conclude(coder, j, found, &exact, tile)) continue;
+        search_line(coder, j, &exact, n, tile);
+    }
+}
+
+/* Values that lie side by side in a row, float32 or float64, a piece of FLOAT_COLUMNS columns at a time, eight after
+   eight. Returns how many columns are done: whole eights. */
 static ptrdiff_t code_lines(const struct coder *coder, const struct lines *lines, ptrdiff_t n, struct cell_tile *tile) {
     const ptrdiff_t m = coder->m / 8 * 8;
-    const bool wide = lines->size == (ptrdiff_t)sizeof(double);
+    bool numbered[FLOAT_COLUMNS / 8];
     for (ptrdiff_t first = 0; first < m; first += FLOAT_COLUMNS) {
         const ptrdiff_t end = m - first < FLOAT_COLUMNS ? m : first + FLOAT_COLUMNS;
         struct call call = plan_call(lines, end, coder->m, end - first);
-        transpose_tile(lines->row, first * lines->size, (end - first) / 8, wide, tile->floats);
+        for (ptrdiff_t j = first; j < end; j += 8) numbered[(j - first) / 8] = may_number(coder, j, tile);
+        turn_tile(lines->row, first * lines->size, (end - first) / 8, numbered, is_wide(lines),
+                  coder->quantised + first / 8, &call, tile);
         for (ptrdiff_t j = first; j < end; j++) {
-            const float *near = tile->floats + (j - first) * TILE_ROWS;
+            if (numbered[(j - first) / 8]) continue;
             call_share(&call);
-            if (!wide) {
-                code_floats(coder, j, near, n, tile);
-            } else if (!code_quantised(coder, j, near, &(struct exact){.rows = lines->row, .offset = j * lines->size},
-                                       tile)) {
-                code_line_doubles(coder, j, lines, n, tile);
-            }
+            code_line(coder, j, tile->floats + (j - first) * TILE_ROWS, lines, n, tile);
         }
+        /* last: what it leaves open may take the place of floats */
+        code_numbers(coder, first, (end - first) / 8, numbered, lines, n, &call, tile);
     }
     return m;
 }

@@ -38,10 +38,19 @@ struct feature {
     bool quantised; /* 16 bits tell its edges apart */
 };
 
-/* The edges of a feature in 16 bits, as search_quantised meets them: see quantised.h. */
+/* The edges of eight features in 16 bits, as search_numbers meets them: see quantised.h. Those of features c and c + 4
+   lie side by side. */
+enum { TOP, LEFT, RIGHT, THIRD, FOURTH, EVEN_UPPER, EVEN_LOWER, ODD_UPPER, ODD_LOWER, CELL, N_TABLES };
 struct quantised {
-    __attribute__((aligned(16))) int8_t level[6][16], upper[2][16], lower[2][16];
-    float scale, shift;
+    __attribute__((aligned(32))) int8_t tables[4][N_TABLES][32];
+    __attribute__((aligned(32))) float scale[8], shift[8];
+    int32_t n; /* how many of the eight have tables */
+};
+
+/* The edges of a feature by upper bytes of numbers: see buckets.h. */
+enum { N_BUCKETS = 192 };
+struct buckets {
+    __attribute__((aligned(64))) uint8_t cell[N_BUCKETS], edge[N_BUCKETS];
 };
 
 /* A private copy, checked: the caller's memory may change while it is used. */
@@ -57,7 +66,8 @@ struct coder {
     float *near;   /* the nearest float32: where a search among float64 begins */
     float *trees;  /* per feature TREE_FLOATS: the edges level by level, where there are at most TREE_LEVELS */
     float *near_trees;
-    struct quantised *quantised; /* per feature */
+    struct quantised *quantised; /* per eight features, the last of them perhaps fewer */
+    struct buckets *buckets;     /* per feature, or NULL */
 };
 
 /* BAD_STARTS: starts do not rise from 0 to n_values, or a feature has more than MOST_CELLS cells. BAD_EDGE: edges do
@@ -72,6 +82,7 @@ struct cell_tile {
     bool any_bad;
     ptrdiff_t ahead; /* the row from which on rows are read next, and called into the cache; only with a list of rows */
     float *floats;   /* FLOAT_COLUMNS x TILE_ROWS */
+    int8_t *numbers; /* FLOAT_COLUMNS x TILE_ROWS x 2: see numbers.h */
     double doubles[TILE_ROWS];
     uint8_t *failures; /* per column: how often 16 bits were too few of late */
 };

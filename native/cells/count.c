@@ -144,6 +144,7 @@ static void count_by_groups(struct count_plan *plan, ptrdiff_t task, struct cell
     double *rows = plan->row_parts + task * n_groups;
     uint32_t *counts = (uint32_t *)plan->parts + task * n_groups * size;
     int32_t group[TILE_ROWS] = {0};
+    ptrdiff_t ahead = 0; /* rows before were called into the cache: a tile with every tile that is coded */
     for (ptrdiff_t t = n_tiles * task / plan->n_parts; t < last && !atomic_load(&plan->error); t++) {
         const ptrdiff_t first = t * TILE_ROWS, left = plan->x->n - first, n = left < TILE_ROWS ? left : TILE_ROWS;
         if (!read_groups(plan->by, first, n, group)) {
@@ -153,7 +154,9 @@ static void count_by_groups(struct count_plan *plan, ptrdiff_t task, struct cell
         gather(batches, n_groups, group, first, n);
         for (ptrdiff_t g = 0; g < n_groups; g++) {
             if (batches[g].n < TILE_ROWS) continue;
-            code_batch(plan, batches + g, first + TILE_ROWS, tile);
+            if (ahead < first + 2 * TILE_ROWS) ahead = first + 2 * TILE_ROWS;
+            code_batch(plan, batches + g, ahead, tile);
+            ahead += TILE_ROWS;
             if (batches[g].n_coded < plan->batch_tiles * TILE_ROWS) continue;
             count_batch(plan, batches + g, counts + g * size, rows + g);
         }

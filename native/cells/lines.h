@@ -4,13 +4,18 @@
 
 #include "cells/coding.h"
 
-enum { LINE_BYTES = 64 };
+/* What is read next is called into the cache of the SECOND_LEVEL: that of the first has no room beside tables, numbers
+   and cells. */
+enum { LINE_BYTES = 64, SECOND_LEVEL = 2 };
 
 /* The rows of a tile, and those that are read next. */
 struct lines {
     const char *row[TILE_ROWS], *ahead;
     ptrdiff_t n_ahead, stride, size; /* bytes from row to row, and of a value */
 };
+
+/* Of float64. */
+static inline bool is_wide(const struct lines *lines) { return lines->size == (ptrdiff_t)sizeof(double); }
 
 /* The last row stands for those that are not there. */
 static void find_lines(const struct table *x, const int64_t *rows, ptrdiff_t first, ptrdiff_t n, ptrdiff_t ahead,
@@ -52,16 +57,23 @@ static struct call plan_call(const struct lines *lines, ptrdiff_t end, ptrdiff_t
     return call;
 }
 
-static inline void call_share(struct call *call) {
+/* Inline in any case: a call amid vectors would clear their upper halves. */
+#ifdef __GNUC__
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE static inline
+#endif
+
+ALWAYS_INLINE void call_share(struct call *call) {
     if (call->end) {
         const char *stop = call->end - call->at < call->share ? call->end : call->at + call->share;
-        for (; call->at < stop; call->at += LINE_BYTES) __builtin_prefetch(call->at);
+        for (; call->at < stop; call->at += LINE_BYTES) __builtin_prefetch(call->at, 0, SECOND_LEVEL);
         return;
     }
     const ptrdiff_t last = call->n - call->i < call->share ? call->n : call->i + call->share;
     for (; call->i < last; call->i++) {
         const char *row = call->rows ? call->rows[call->i] : call->at + call->i * call->stride;
-        for (ptrdiff_t at = call->from; at < call->to; at += LINE_BYTES) __builtin_prefetch(row + at);
+        for (ptrdiff_t at = call->from; at < call->to; at += LINE_BYTES) __builtin_prefetch(row + at, 0, SECOND_LEVEL);
     }
 }
 

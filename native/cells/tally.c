@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "common/avx2.h"
+#include "common/avx512.h"
 
 /* Rows that follow one another count in lines of their own, so that none waits for the count before. */
 static void tally_rows(const struct batch_column *column, uint32_t *counts) {
@@ -113,7 +113,61 @@ AVX2 static void tally_tiles(const struct batch_column *column, uint32_t *counts
 }
 #endif
 
+#ifdef SEFR_AVX512
+/* Bits that are set in one, two or three of a, b and c: in one or three of them, and in two or three. */
+AVX512_INLINE void add_bits(__m512i a, __m512i b, __m512i c, __m512i *ones, __m512i *twos) {
+    *ones = _mm512_ternarylogic_epi64(a, b, c, 0x96);
+    *twos = _mm512_ternarylogic_epi64(a, b, c, 0xe8);
+}
+
+/* How often each of the eight bits is set, per eight bytes. */
+AVX512_INLINE __m512i count_bits(__m512i bytes) {
+    const __m512i each = _mm512_set1_epi64((long long)0x8040201008040201);
+    return _mm512_popcnt_epi8(_mm512_gf2p8affine_epi64_epi8(each, bytes, 0)); /* the eight bytes turned round */
+}
+
+/* Whole tiles, eight cells after eight: a row sets one of eight bits, and the bits of BATCH_TILES rows are added to
+   numbers of three bits. A row in NO cell looks up what the last of 64 does, which is nothing. */
+_Static_assert(BATCH_TILES == 7, "three bits");
+AVX512 static void tally_tiles_by_bits(const struct batch_column *column, uint32_t *counts) {
+    const __m512i together =
+        _mm512_set_epi8(63, 55, 47, 39, 31, 23, 15, 7, 62, 54, 46, 38, 30, 22, 14, 6, 61, 53, 45, 37, 29, 21, 13, 5, 60,
+                        52, 44, 36, 28, 20, 12, 4, 59, 51, 43, 35, 27, 19, 11, 3, 58, 50, 42, 34, 26, 18, 10, 2, 57, 49,
+                        41, 33, 25, 17, 9, 1, 56, 48, 40, 32, 24, 16, 8, 0);
+    const ptrdiff_t n_tiles = column->n_rows / TILE_ROWS;
+    __m512i rows[BATCH_TILES];
+#pragma GCC unroll 7
+    for (ptrdiff_t t = 0; t < BATCH_TILES; t++) {
+        rows[t] = t < n_tiles ? _mm512_load_si512(column->cells + t * column->pitch) : _mm512_set1_epi8(-1);
+    }
+    for (int32_t cell = 0; cell < column->n_cells; cell += 8) {
+        const __m512i own = _mm512_maskz_set1_epi64((__mmask8)(1 << cell / 8), (long long)0x8040201008040201);
+#define ROW(t) _mm512_permutexvar_epi8(rows[t], own)
+        __m512i ones, twos, fours, a, b, c, d, e;
+        add_bits(ROW(0), ROW(1), ROW(2), &a, &c);
+        add_bits(ROW(3), ROW(4), ROW(5), &b, &d);
+        add_bits(a, b, ROW(6), &ones, &e);
+        add_bits(c, d, e, &twos, &fours);
+#undef ROW
+        __m512i sum = count_bits(fours);
+        sum = _mm512_add_epi8(_mm512_add_epi8(sum, sum), count_bits(twos));
+        sum = _mm512_add_epi8(_mm512_add_epi8(sum, sum), count_bits(ones));
+        sum = _mm512_sad_epu8(_mm512_permutexvar_epi8(together, sum), _mm512_setzero_si512());
+        const int32_t left = column->n_cells - cell;
+        const __mmask8 there = (__mmask8)(left < 8 ? (1 << left) - 1 : 255);
+        const __m256i before = _mm256_maskz_loadu_epi32(there, counts + cell);
+        _mm256_mask_storeu_epi32(counts + cell, there, _mm256_add_epi32(before, _mm512_cvtepi64_epi32(sum)));
+    }
+}
+#endif
+
 void sefr_tally(const struct batch_column *column, uint32_t *counts) {
+#ifdef SEFR_AVX512
+    if (column->n_rows % TILE_ROWS == 0 && column->n_cells < 64 && has_avx512()) {
+        tally_tiles_by_bits(column, counts);
+        return;
+    }
+#endif
 #ifdef SEFR_AVX2
     if (column->n_rows % TILE_ROWS == 0 && has_avx2()) {
         tally_tiles(column, counts);

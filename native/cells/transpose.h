@@ -35,24 +35,6 @@ AVX2_INLINE void transpose_eight(const char *const *rows, ptrdiff_t offset, cons
 #undef COLUMNS
 }
 
-AVX2_INLINE void transpose_rows(const char *const *rows, ptrdiff_t offset, ptrdiff_t n_eights, const bool wide,
-                                float *to) {
-    const ptrdiff_t size = (ptrdiff_t)(wide ? sizeof(double) : sizeof(float));
-    for (ptrdiff_t i = 0; i < TILE_ROWS; i += 8) {
-        for (ptrdiff_t e = 0; e < n_eights; e++) {
-            transpose_eight(rows + i, offset + e * 8 * size, wide, to + e * 8 * TILE_ROWS + i);
-        }
-    }
-}
-
-AVX2 static void transpose_tile(const char *const *rows, ptrdiff_t offset, ptrdiff_t n_eights, bool wide, float *to) {
-    if (wide) {
-        transpose_rows(rows, offset, n_eights, true, to);
-    } else {
-        transpose_rows(rows, offset, n_eights, false, to);
-    }
-}
-
 /* The cells of a whole tile, m columns of them, at least sixteen, to rows side by side. */
 AVX2 static void transpose_cells(const uint8_t *cells, ptrdiff_t m, uint8_t *rows) {
     for (ptrdiff_t i = 0; i < TILE_ROWS; i += 16) {

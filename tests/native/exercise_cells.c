@@ -40,9 +40,9 @@ static struct edges make_edges(ptrdiff_t m, int32_t most, bool missing) {
     return (struct edges){.values = values, .starts = starts, .m = m, .missing = missing};
 }
 
-/* Values in steps of 1/4, so that many equal an edge; some are not finite. */
+/* Values in steps of 1/4, so that many equal an edge, or hardly any; some are not finite. */
 static void *make_table(struct table *x, ptrdiff_t n, ptrdiff_t m, bool odd) {
-    const bool wide = next(3) == 0, by_columns = next(3) == 0;
+    const bool wide = next(3) == 0, by_columns = next(3) == 0, in_steps = next(2);
     const ptrdiff_t size = wide ? 8 : 4, apart = size * (1 + (ptrdiff_t)next(4) / 3);
     *x = (struct table){.n = n, .m = m, .type = wide ? F64 : F32};
     x->row_stride = by_columns ? apart : apart * m + size * (ptrdiff_t)next(3);
@@ -52,6 +52,7 @@ static void *make_table(struct table *x, ptrdiff_t n, ptrdiff_t m, bool odd) {
     for (ptrdiff_t i = 0; i < n; i++) {
         for (ptrdiff_t j = 0; j < m; j++) {
             double value = 0.25 * ((double)next(200) - 100.0);
+            if (!in_steps && next(100)) value = (value + (double)next(1 << 20) / (1 << 22)) / 2.0;
             if (odd && next(200) == 0) value = next(2) ? (double)NAN : (double)INFINITY;
             const float narrow = (float)value;
             memcpy(data + i * x->row_stride + j * x->column_stride, wide ? (void *)&value : (void *)&narrow,

@@ -8,6 +8,9 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from sefr import SEFRClassifier, Summary, cross_validate, reference
+from sefr._rows.cells.learn import sample_of_values
+from sefr._rows.labelled import Labelled
+from sefr._rows.matrix import Dense
 
 
 def written_out(edges, X, *, missing=False):
@@ -289,3 +292,19 @@ def test_the_sample_of_many_rows_is_spread_and_deterministic():
     y = np.arange(n) % 2
     clf = SEFRClassifier(bins=16).fit(X, y)
     assert clf.edges_[0].tolist() == list(range(1, 8))
+
+
+def test_rows_that_do_not_count_leave_the_sample_as_it_is(rng):
+    """Where all rows count they are not looked for: the sample is the one that is found among others."""
+    n = 20_000
+    matrix = Dense(rng.normal(size=(n, 2)))
+    codes = rng.integers(0, 2, size=n).astype(np.int32)
+    kept = np.sort(rng.permutation(n)[: n - 3000])
+    all_count = Labelled(matrix.take(kept), np.arange(2), codes[kept], None)
+    codes[np.setdiff1d(np.arange(n), kept)] = -1
+    some_count = Labelled(matrix, np.arange(2), codes, None)
+    at, weights = sample_of_values(all_count)
+    other, _ = sample_of_values(some_count)
+    assert weights is None
+    assert len(at) == 1 << 13
+    np.testing.assert_array_equal(kept[at], other)
