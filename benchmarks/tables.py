@@ -116,6 +116,11 @@ def tables_each() -> str:
     return markdown(["macro F1", *shown, *OVER.values()], rows)
 
 
+def times_source() -> str:
+    """Where the times of each table were measured."""
+    return f"Times: {_source('accuracy/times.csv')}"
+
+
 def tables_source() -> str:
     """Where the tables were measured."""
     return _source("accuracy/tables.csv")
@@ -220,6 +225,7 @@ SHOWN = (
     tables_small,
     tables_each,
     tables_source,
+    times_source,
     bins_scale,
     bins_scale_source,
     interactions,
