@@ -1,11 +1,12 @@
 /* Kernels written for AVX-512 with VBMI by hand, which looks bytes up among 128: beside those of avx2.h, chosen where
-   the processor has it. SEFR_NO_AVX512 leaves them out. */
+   the processor has it. Compiled by gcc alone: some versions of clang want "evex512" among the targets, others do not
+   know it. SEFR_NO_AVX512 leaves them out. */
 #ifndef SEFR_AVX512_H
 #define SEFR_AVX512_H
 
 #include "common/avx2.h"
 
-#if defined(SEFR_AVX2) && !defined(SEFR_NO_AVX512)
+#if defined(SEFR_AVX2) && !defined(SEFR_NO_AVX512) && !defined(__clang__) && __GNUC__ >= 9
 #define SEFR_AVX512 1
 #define AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512vl,avx512vbmi,avx512bitalg,gfni")))
 #define AVX512_INLINE AVX512 static inline __attribute__((always_inline))
