@@ -124,3 +124,15 @@ def test_weights_are_those_of_the_settings_that_fit_saw(rng):
     changed.set_params(epsilon=1.0, scale=(0, 100))
     assert (changed.coef_ == clf.coef_).all()
     assert (changed.decision_function(X) == clf.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scale", [None, (0, 10), "minmax"])
+def test_a_column_without_any_value_tells_nothing(rng, scale, n_classes):
+    y = np.arange(60) % n_classes
+    X = np.column_stack([rng.random(60) + y, np.full(60, np.nan)])
+    X[::7, 0] = np.nan
+    clf = SEFRClassifier(scale=scale, missing="ignore").fit(X, y)
+    alone = SEFRClassifier(scale=scale, missing="ignore").fit(X[:, :1], y)
+    np.testing.assert_allclose(clf.predict_proba(X), alone.predict_proba(X[:, :1]), rtol=1e-12)
+    assert np.isfinite(clf.fitted_.probability_scaling.precision).all()

@@ -206,6 +206,7 @@ def unseen_by_sefr(seen: HeldOut, summary: Summary, scaling: Scaling) -> HeldOut
     both = own + rest
     steep = np.divide(2 * rest, both**2, out=np.zeros_like(both), where=both > 1e-7)
     ends = scaling.apply(np.array([summary.low, summary.high]))  # 0 and 1 where they were learned
+    ends[:, summary.low > summary.high] = 0  # no value was ever there
     spread = np.clip((own - ends[0]) * (ends[1] - own), 0, None)
     if summary.coder is None:  # of cells, which are 0 or 1, it is the variance itself
         spread *= EVEN
