@@ -30,7 +30,7 @@ export function relax(first: Kept, leaveOneOut: (tried: Kept) => HeldOut, curve:
     const tried = { objective, search: kept.search.under(kept.objective, objective) };
     minimise(objective, tried.search, tried.search.trial(objective), curve, passes);
     const found = lossAt(tried);
-    if (!(found < loss)) {
+    if (curve.length === made || !(found < loss)) {
       curve.fill(kept.search.best.loss, made);
       break;
     }

@@ -7,7 +7,7 @@ import pytest
 
 from sefr import SEFRClassifier
 from sefr._rows.labelled import CodedRows
-from sefr._weights.refine import lbfgs, refine, relax
+from sefr._weights.refine import refine, relax
 
 
 def correlated(rng, n=3000):
@@ -97,4 +97,3 @@ def test_a_search_under_another_penalty_knows_loss_and_gradient_without_a_pass(r
         step[objective.penalty.n_weights :] = 0
         change = old.changes[place] + (weaker.penalty.ridge - objective.penalty.ridge) * step
         np.testing.assert_allclose(new.changes[place], change, atol=1e-15)
-    assert isinstance(moved, lbfgs.Search)

@@ -6,6 +6,7 @@ enough to choose it; the pass over all rows then says what it was worth.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -304,8 +305,7 @@ class _Pairs:
 
     def under(self, ridge: float, n_weights: int) -> _Pairs:
         """Return the same where the ridge penalty on the weights is higher by ``ridge``."""
-        new = _Pairs(self.steps.shape[1])
-        new.order, new.steps, new.changes = self.order.copy(), self.steps.copy(), self.changes.copy()
+        new = copy.deepcopy(self)
         new.changes[self.order, :n_weights] += ridge * self.steps[self.order, :n_weights]
         return new
 

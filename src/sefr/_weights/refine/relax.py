@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from ..._rows.labelled import CodedRows
 from ..._system.types import Floats
-from ..hyperplanes import per_class
 from .lbfgs import Limits, Objective, Search, minimise, sample_loss
 from .leave_one_out import leave_one_out
 
@@ -40,7 +39,7 @@ def relax(
         further = search.under(objective.penalty, weaker.penalty)
         minimise(weaker, further, further.trial(weaker), curve, limits)
         found = _loss(weaker, further, sampled)
-        if not found < loss:
+        if len(curve) == made or not found < loss:
             curve[made:] = [search.best.loss] * (len(curve) - made)
             break
         objective, search, loss = weaker, further, found
@@ -48,5 +47,4 @@ def relax(
 
 
 def _loss(objective: Objective, search: Search, sampled: CodedRows) -> float:
-    scores = leave_one_out(objective, search.best.point, sampled).scores
-    return sample_loss(scores if scores.shape[1] == 1 else per_class(scores), objective.sample)[0]
+    return sample_loss(leave_one_out(objective, search.best.point, sampled).scores, objective.sample)[0]
