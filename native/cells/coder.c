@@ -1,4 +1,5 @@
 /* Edges made ready: checked, copied, and put in order as each kind of search meets them. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +37,11 @@ AVX2 static bool quantise_edges(const float *edges, int32_t n, ptrdiff_t j, stru
     int32_t at[MOST_EDGES + 1];
     if (n < FEWEST_EDGES || n > MOST_EDGES) return false;
     const double span = (double)edges[n - 1] - (double)edges[0];
+    if (!(span > (LAST_EDGE - FIRST_EDGE) / (double)FLT_MAX)) return false; /* float32 does not hold the scale */
     const float scale = (float)((LAST_EDGE - FIRST_EDGE) / span);
-    const float shift = (float)((double)edges[0] * (double)scale - FIRST_EDGE);
-    if (!(isfinite(scale) && isfinite(shift))) return false;
+    const double shifted = (double)edges[0] * (double)scale - FIRST_EDGE;
+    if (!(fabs(shifted) <= (double)FLT_MAX)) return false;
+    const float shift = (float)shifted;
     memcpy(padded, edges, (size_t)n * sizeof *edges);
     for (ptrdiff_t i = 0; i <= MOST_EDGES; i += 8) {
         const __m256i found = quantise_eight(_mm256_load_ps(padded + i), _mm256_set1_ps(scale), _mm256_set1_ps(shift));
@@ -128,9 +131,10 @@ static enum outcome prepare_ferns(struct coder *coder, const struct edges *edges
     if (!coder->ferns || !coder->comparisons) return NO_MEMORY;
     for (ptrdiff_t t = 0; t <= edges->n_ferns; t++) {
         const int64_t start = ((const volatile int64_t *)edges->ferns)[t];
-        const int64_t own = t ? start - coder->ferns[t - 1] : 1;
-        if ((t == 0 && start != 0) || own < 1 || own > MOST_COMPARISONS || start > edges->n_comparisons)
-            return BAD_FERN;
+        const int64_t before = t ? coder->ferns[t - 1] : 0;
+        if (start < before || start > edges->n_comparisons) return BAD_FERN; /* so that nothing overflows below */
+        const int64_t own = t ? start - before : 1;
+        if ((t == 0 && start != 0) || own < 1 || own > MOST_COMPARISONS) return BAD_FERN;
         coder->ferns[t] = (int32_t)start;
         if (t && !add_column(coder, &coder->features[coder->m + t - 1], 1 << own)) return BAD_STARTS;
     }
@@ -161,12 +165,11 @@ enum outcome sefr_prepare_coder(struct coder *coder, const struct edges *edges, 
     }
     for (ptrdiff_t j = 0; outcome == FINITE && j < m; j++) {
         struct feature *feature = &coder->features[j];
-        const int64_t own = starts[j + 1] - starts[j];
-        if (own < 0 || own + extra > MOST_CELLS) {
+        if (starts[j + 1] < starts[j] || starts[j + 1] - starts[j] > MOST_CELLS - extra) { /* they begin at 0 */
             outcome = BAD_STARTS;
             break;
         }
-        feature->n_edges = (int32_t)own;
+        feature->n_edges = (int32_t)(starts[j + 1] - starts[j]);
         if (!add_column(coder, feature, feature->n_edges + extra)) {
             outcome = BAD_STARTS;
             break;

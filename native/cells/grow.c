@@ -7,8 +7,6 @@
 #include "common/groups.h"
 #include "refine/fast_math.h"
 
-/* What a fern tells about a row is taken off what is left to tell, but for this part of it. */
-static const double STEP = 0.3;
 /* Rows that a side of a comparison is taken to have beside its own, about which it tells nothing. */
 static const double SHY = 1.0;
 /* One row in HELD_PART, by its cells, is only looked at, where all together weigh so much. */
@@ -20,10 +18,13 @@ struct grower {
     const struct growth *growth;
     const struct coder *coder;
     ptrdiff_t n, n_grown; /* rows that count, and those at the front that ferns are grown on */
-    ptrdiff_t n_scores;   /* 1 for two classes, else one per class */
+    ptrdiff_t *ends;      /* subsets + 1: where the subsets of these begin and end */
+    ptrdiff_t first, end; /* the subset of the fern at hand */
+    ptrdiff_t n_scores;   /* 1 for two classes, else one per class; one per target */
     uint8_t *cells;       /* m x n: a private copy, checked */
     int32_t *code;        /* n: the class of each row */
     double *weight;       /* n */
+    double *target;       /* n x n_scores, of numbers only */
     double *score;        /* n x n_scores: what the ferns so far say */
     double *left;         /* n_grown x (n_scores + 1): what is left to tell, and how much of it there is */
     uint8_t *place;       /* n: the cell of the fern so far */
@@ -86,11 +87,35 @@ static double chances(const struct grower *g, ptrdiff_t i, double *chance) {
     return log(total) + highest - score[g->code[i]];
 }
 
-/* Write what is left to tell about every row that ferns are grown on: the gradient of the logistic loss by its scores,
-   and its curvature, which counts at least as much as the row is still wrong, so that no step is beyond measure. */
+/* Half of the squared error of a row. */
+static double error_of(const struct grower *g, ptrdiff_t i) {
+    double squares = 0.0;
+    for (ptrdiff_t k = 0; k < g->n_scores; k++) {
+        const double left = g->target[i * g->n_scores + k] - g->score[i * g->n_scores + k];
+        squares += left * left;
+    }
+    return squares / 2.0;
+}
+
+/* The same for numbers: what the scores lack, and as much as the row counts. */
+static void look_at_numbers(struct grower *g) {
+    const ptrdiff_t n_scores = g->n_scores;
+    for (ptrdiff_t i = g->first; i < g->end; i++) {
+        double *left = g->left + i * (n_scores + 1);
+        left[n_scores] = g->weight[i];
+        for (ptrdiff_t k = 0; k < n_scores; k++) {
+            const ptrdiff_t at = i * n_scores + k;
+            left[k] = g->weight[i] * on_grid(g->target[at] - g->score[at]);
+        }
+    }
+}
+
+/* Write what is left to tell about every row that the next fern is grown on: the gradient of the logistic loss by its
+   scores, and its curvature, which counts at least as much as the row is still wrong, so that no step is beyond
+   measure. */
 CLONES static void look_anew(struct grower *g) {
     const ptrdiff_t n_scores = g->n_scores;
-    for (ptrdiff_t i = 0; i < g->n_grown; i++) {
+    for (ptrdiff_t i = g->first; i < g->end; i++) {
         double *left = g->left + i * (n_scores + 1);
         const double weight = g->weight[i];
         chances(g, i, left);
@@ -106,21 +131,23 @@ CLONES static void look_anew(struct grower *g) {
 /* The loss of the rows that are held out. */
 static double held_loss(const struct grower *g) {
     double loss = 0.0;
-    for (ptrdiff_t i = g->n_grown; i < g->n; i++) loss += g->weight[i] * on_grid(chances(g, i, g->totals));
+    for (ptrdiff_t i = g->n_grown; i < g->n; i++) {
+        loss += g->weight[i] * on_grid(g->target ? error_of(g, i) : chances(g, i, g->totals));
+    }
     return loss;
 }
 
 CLONES static void add_up(const struct grower *g, const uint8_t *own, int32_t n_own, double *sums) {
     const ptrdiff_t width = g->n_scores + 1;
     if (width == 2) { /* so that the compiler knows */
-        for (ptrdiff_t i = 0; i < g->n_grown; i++) {
+        for (ptrdiff_t i = g->first; i < g->end; i++) {
             double *sum = sums + 2 * ((ptrdiff_t)g->place[i] * n_own + (own ? own[i] : 0));
             sum[0] += g->left[2 * i];
             sum[1] += g->left[2 * i + 1];
         }
         return;
     }
-    for (ptrdiff_t i = 0; i < g->n_grown; i++) {
+    for (ptrdiff_t i = g->first; i < g->end; i++) {
         double *restrict sum = sums + ((ptrdiff_t)g->place[i] * n_own + (own ? own[i] : 0)) * width;
         const double *restrict left = g->left + i * width;
         for (ptrdiff_t k = 0; k < width; k++) sum[k] += left[k];
@@ -198,11 +225,11 @@ static void grow_one(struct grower *g, int32_t *comparisons) {
 static void listen(struct grower *g) {
     const int32_t places = 1 << g->growth->depth;
     const ptrdiff_t n_scores = g->n_scores, width = n_scores + 1;
-    const double n_classes = n_scores > 1 ? (double)n_scores : 2.0; /* that share the curvature */
+    const double n_classes = g->target ? 1.0 : n_scores > 1 ? (double)n_scores : 2.0; /* that share the curvature */
     total_up(g, places);
     for (int32_t p = 0; p < places; p++) {
         double *total = g->totals + p * width;
-        for (ptrdiff_t k = 0; k < n_scores; k++) total[k] *= STEP / (total[n_scores] / n_classes + SHY);
+        for (ptrdiff_t k = 0; k < n_scores; k++) total[k] *= g->growth->step / (total[n_scores] / n_classes + SHY);
     }
     for (ptrdiff_t i = 0; i < g->n; i++) {
         const double *total = g->totals + g->place[i] * width;
@@ -213,6 +240,10 @@ static void listen(struct grower *g) {
 /* Where no fern is asked every row has the base rates. */
 static void begin(struct grower *g) {
     const ptrdiff_t n_scores = g->n_scores, n_classes = n_scores > 1 ? n_scores : 2;
+    if (g->target) {
+        memset(g->score, 0, (size_t)(g->n * n_scores) * sizeof(double));
+        return;
+    }
     double *count = g->totals; /* long enough for them */
     memset(count, 0, (size_t)n_classes * sizeof(double));
     for (ptrdiff_t i = 0; i < g->n; i++) count[g->code[i]] += g->weight[i];
@@ -223,7 +254,7 @@ static void begin(struct grower *g) {
     }
 }
 
-/* Rows that count, those that are held out last; where a row goes depends on its cells alone. */
+/* Rows that count, those that are held out last; where a row goes is given, or depends on its cells alone. */
 static enum outcome take_rows(struct grower *g) {
     const struct growth *growth = g->growth;
     const ptrdiff_t n = growth->n, m = g->coder->m;
@@ -232,7 +263,8 @@ static enum outcome take_rows(struct grower *g) {
     uint64_t *hash = calloc((size_t)n + 1, sizeof *hash);
     ptrdiff_t *to = malloc(((size_t)n + 1) * sizeof *to);
     uint8_t *column = malloc((size_t)n + 1);
-    enum outcome outcome = code && weight && hash && to && column ? FINITE : NO_MEMORY;
+    int32_t *subset = malloc(((size_t)n + 1) * sizeof *subset); /* the last are held out; below 0: left out */
+    enum outcome outcome = code && weight && hash && to && column && subset ? FINITE : NO_MEMORY;
     if (outcome == FINITE && !read_weighted_groups(growth->by, 0, n, code, weight)) outcome = BAD_CODE;
     for (ptrdiff_t i = 0; outcome == FINITE && i < n; i++) total += code[i] < 0 ? 0.0 : weight[i];
     for (ptrdiff_t j = 0; outcome == FINITE && j < m; j++) {
@@ -244,14 +276,24 @@ static enum outcome take_rows(struct grower *g) {
         }
         if (g->coder->features[j].n > 1) g->features[g->n_features++] = (int32_t)j;
     }
-    for (int held = 0; outcome == FINITE && held < 2; held++) {
+    const int32_t subsets = growth->subsets;
+    for (ptrdiff_t i = 0; outcome == FINITE && i < n; i++) {
+        const bool held = growth->held ? ((const volatile uint8_t *)growth->held)[i] != 0
+                                       : total >= FEWEST_ROWS && hash[i] % HELD_PART == 0;
+        subset[i] = code[i] < 0 ? -1 : held ? subsets : (int32_t)((hash[i] / HELD_PART) % (uint64_t)subsets);
+    }
+    for (int32_t s = 0; outcome == FINITE && s <= subsets; s++) {
+        g->ends[s] = g->n;
         for (ptrdiff_t i = 0; i < n; i++) {
-            if (code[i] < 0 || (total >= FEWEST_ROWS && hash[i] % HELD_PART == 0) != held) continue;
+            if (subset[i] != s) continue;
             g->code[g->n] = code[i], g->weight[g->n] = weight[i];
+            for (ptrdiff_t k = 0; k < growth->n_targets; k++) {
+                g->target[g->n * g->n_scores + k] = growth->targets[i * growth->n_targets + k];
+            }
             to[g->n++] = i;
         }
-        if (!held) g->n_grown = g->n;
     }
+    g->n_grown = g->ends[subsets];
     for (ptrdiff_t j = 0; outcome == FINITE && j < m; j++) { /* n may be fewer now: columns move to the front */
         memcpy(column, g->cells + j * n, (size_t)n);
         for (ptrdiff_t i = 0; i < g->n; i++) g->cells[j * g->n + i] = column[to[i]];
@@ -261,14 +303,17 @@ static enum outcome take_rows(struct grower *g) {
     free(hash);
     free(to);
     free(column);
+    free(subset);
     return outcome;
 }
 
 static enum outcome prepare(struct grower *g) {
     const struct growth *growth = g->growth;
     const size_t n = (size_t)growth->n, places = (size_t)1 << growth->depth;
-    const size_t n_classes = (size_t)growth->by->n_classes, width = n_classes + 1;
-    g->n_scores = n_classes == 2 ? 1 : (ptrdiff_t)n_classes;
+    const bool numbers = growth->n_targets > 0;
+    const size_t n_classes = (size_t)(numbers ? growth->n_targets : growth->by->n_classes), width = n_classes + 1;
+    g->n_scores = !numbers && n_classes == 2 ? 1 : (ptrdiff_t)n_classes;
+    g->target = numbers ? malloc((n + 1) * n_classes * sizeof *g->target) : NULL;
     g->cells = malloc(n * (size_t)g->coder->m + 1);
     g->code = malloc((n + 1) * sizeof *g->code);
     g->weight = malloc((n + 1) * sizeof *g->weight);
@@ -276,11 +321,12 @@ static enum outcome prepare(struct grower *g) {
     g->left = malloc((n + 1) * width * sizeof *g->left);
     g->place = malloc(n + 1);
     g->features = malloc(((size_t)g->coder->m + 1) * sizeof *g->features);
+    g->ends = calloc((size_t)growth->subsets + 1, sizeof *g->ends);
     g->sums = malloc(places / 2 * (size_t)g->coder->width * width * sizeof(double) + 1);
     g->totals = malloc(places * width * sizeof(double) + 1);
     g->worth = malloc(MOST_CELLS * sizeof(double));
-    if (!g->cells || !g->code || !g->weight || !g->score || !g->left || !g->place || !g->features || !g->sums ||
-        !g->totals || !g->worth) {
+    if (!g->cells || !g->code || !g->weight || !g->score || !g->left || !g->place || !g->features || !g->ends ||
+        !g->sums || !g->totals || !g->worth || (numbers && !g->target)) {
         return NO_MEMORY;
     }
     return take_rows(g);
@@ -295,7 +341,12 @@ enum outcome sefr_grow_ferns(const struct growth *growth, const struct coder *co
     *grown = 0;
     if (n_ferns) begin(&g);
     for (int32_t t = 0; t < n_ferns && t < *grown + PATIENCE; t++) {
-        look_anew(&g);
+        g.first = g.ends[t % growth->subsets];
+        g.end = g.ends[t % growth->subsets + 1];
+        if (g.target)
+            look_at_numbers(&g);
+        else
+            look_anew(&g);
         grow_one(&g, comparisons + (ptrdiff_t)t * growth->depth * 2);
         listen(&g);
         const double loss = held_loss(&g);
@@ -305,10 +356,12 @@ enum outcome sefr_grow_ferns(const struct growth *growth, const struct coder *co
     free(g.cells);
     free(g.code);
     free(g.weight);
+    free(g.target);
     free(g.score);
     free(g.left);
     free(g.place);
     free(g.features);
+    free(g.ends);
     free(g.sums);
     free(g.totals);
     free(g.worth);

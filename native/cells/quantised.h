@@ -1,4 +1,4 @@
-/* The cell of most values from 16 bits of each, its number: numbers are compared a byte at a time, 32 to a vector. */
+/* Bin search on 16-bit keys, 32 values per AVX2 vector; ties with an edge are settled later in full precision. */
 #ifndef SEFR_QUANTISED_H
 #define SEFR_QUANTISED_H
 

@@ -131,6 +131,10 @@ bool sefr_check_shape(const struct array *array, const char *name, Py_ssize_t ro
 bool sefr_begin_call(struct call *call, const char *function, const struct argument *arguments, Py_ssize_t count,
                      PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames) {
     *call = (struct call){.arguments = arguments, .count = count};
+    if (count > MOST_ARGUMENTS) {
+        PyErr_Format(PyExc_SystemError, "%s: more arguments than MOST_ARGUMENTS", function);
+        return false;
+    }
     if (!gather_arguments(call, function, args, n_args, kwnames)) return false;
     for (Py_ssize_t i = 0; i < count; i++) {
         const struct argument *argument = &arguments[i];

@@ -32,7 +32,7 @@ struct argument {
 #define WRITES(name, type, shape) {name, WRITTEN, type, shape, false}
 #define WRITES_OR_NONE(name, type, shape) {name, WRITTEN, type, shape, true}
 
-enum { MOST_ARGUMENTS = 12 };
+enum { MOST_ARGUMENTS = 14 };
 
 struct call {
     const struct argument *arguments;
@@ -110,6 +110,11 @@ PyObject *sefr_py_find_direction(FASTCALL);
 PyObject *sefr_py_step_tables(FASTCALL);
 PyObject *sefr_py_step_slopes(FASTCALL);
 PyObject *sefr_py_shared_steps(FASTCALL);
+PyObject *sefr_py_signal_features(FASTCALL);
+PyObject *sefr_py_products(FASTCALL);
+PyObject *sefr_py_products_csr(FASTCALL);
+PyObject *sefr_py_count_pairs(FASTCALL);
+PyObject *sefr_py_step_products(FASTCALL);
 PyObject *sefr_py_solve(FASTCALL);
 PyObject *sefr_py_solve_means(FASTCALL);
 PyObject *sefr_py_is_delicate(FASTCALL);

@@ -3,6 +3,7 @@
 #include "cells/coding.h"
 #include "cells/edges.h"
 #include "cells/grow.h"
+#include "moments/products.h"
 
 /* Features are cut at `edges`, e of them, from starts[j] on for feature j; there are n rows, m features, s = m + 1, c
    cells, g groups, k scores and r rows that are scored. None for edges: X holds cells. `ferns`, f - 1 of them, and
@@ -115,6 +116,37 @@ PyObject *sefr_py_count_cells(FASTCALL) {
     return result;
 }
 
+PyObject *sefr_py_count_pairs(FASTCALL) {
+    enum { X, EDGES, STARTS, MISSING, FERNS, COMPARISONS, WEIGHTS, PAIRS, N_THREADS, N_ARGUMENTS };
+    static const struct argument arguments[N_ARGUMENTS] = {OTHER_ARGUMENT("X"), CODER,
+                                                           READS_OR_NONE("weights", F64, "n"),
+                                                           WRITES("pairs", F64, "p"), OTHER_ARGUMENT("n_threads")};
+    struct call call;
+    struct held_table table = {0};
+    struct coder coder = {0};
+    PyObject *result = NULL;
+    int n_threads;
+    (void)self;
+    if (sefr_begin_call(&call, "count_pairs", arguments, N_ARGUMENTS, args, n_args, kwnames) &&
+        sefr_hold_table(&table, call.values[X], -1) &&
+        sefr_get_int(call.values[N_THREADS], "n_threads", 1, INT32_MAX, &n_threads) && prepare(&coder, &call, EDGES) &&
+        check_table(&table.x, &coder) &&
+        (!call.arrays[WEIGHTS].held || sefr_check_shape(&call.arrays[WEIGHTS], "weights", table.x.n, -1)) &&
+        sefr_check_shape(&call.arrays[PAIRS], "pairs", packed_size(coder.n_cells), -1)) {
+        enum outcome outcome;
+        Py_BEGIN_ALLOW_THREADS;
+        outcome =
+            sefr_count_pairs(&table.x, &coder, data_of(&call.arrays[WEIGHTS]), data_of(&call.arrays[PAIRS]), n_threads);
+        Py_END_ALLOW_THREADS;
+        result =
+            outcome == FINITE || outcome == NOT_FINITE ? PyBool_FromLong(outcome == FINITE) : sefr_refuse(outcome, 0);
+    }
+    sefr_free_coder(&coder);
+    sefr_release_table(&table);
+    sefr_end_call(&call);
+    return result;
+}
+
 PyObject *sefr_py_cell_scores(FASTCALL) {
     enum { X, EDGES, STARTS, MISSING, FERNS, COMPARISONS, TABLE, INTERCEPT, ROWS, OUT, N_THREADS, N_ARGUMENTS };
     static const struct argument arguments[N_ARGUMENTS] = {OTHER_ARGUMENT("X"),
@@ -156,17 +188,19 @@ PyObject *sefr_py_cell_scores(FASTCALL) {
 
 PyObject *sefr_py_find_edges(FASTCALL) {
     static const struct argument arguments[] = {READS("values", F64, "mn"), OTHER_ARGUMENT("most"),
-                                                WRITES("edges", F64, "e"), WRITES("starts", I64, "s")};
+                                                OTHER_ARGUMENT("alone"), WRITES("edges", F64, "e"),
+                                                WRITES("starts", I64, "s")};
     struct call call;
     PyObject *result = NULL;
-    int most;
+    int most, alone;
     (void)self;
-    if (sefr_begin_call(&call, "find_edges", arguments, 4, args, n_args, kwnames) &&
-        sefr_get_int(call.values[1], "most", 2, MOST_CELLS, &most)) {
+    if (sefr_begin_call(&call, "find_edges", arguments, 5, args, n_args, kwnames) &&
+        sefr_get_int(call.values[1], "most", 2, MOST_CELLS, &most) && (alone = PyObject_IsTrue(call.values[2])) >= 0) {
         const Py_ssize_t m = call.arrays[0].view.shape[0], n = call.arrays[0].view.shape[1];
-        if (sefr_check_shape(&call.arrays[2], "edges", m * (most - 1), -1) &&
-            sefr_check_shape(&call.arrays[3], "starts", m + 1, -1)) {
-            sefr_find_edges(data_of(&call.arrays[0]), m, n, most, data_of(&call.arrays[2]), data_of(&call.arrays[3]));
+        if (sefr_check_shape(&call.arrays[3], "edges", m * (most - 1), -1) &&
+            sefr_check_shape(&call.arrays[4], "starts", m + 1, -1)) {
+            sefr_find_edges(data_of(&call.arrays[0]), m, n, most, alone, data_of(&call.arrays[3]),
+                            data_of(&call.arrays[4]));
             result = Py_NewRef(Py_None);
         }
     }
@@ -175,24 +209,53 @@ PyObject *sefr_py_find_edges(FASTCALL) {
 }
 
 PyObject *sefr_py_grow_ferns(FASTCALL) {
-    enum { CELLS, STARTS, EQUAL, CODES, WEIGHTS, N_CLASSES, TRIED, BOUNDS, SEED, COMPARISONS, N_ARGUMENTS };
-    static const struct argument arguments[N_ARGUMENTS] = {
-        READS("cells", U8, "nm"),         READS("starts", I64, "s"),          READS("equal", U8, "m"),
-        READS("codes", I32, "n"),         READS_OR_NONE("weights", F64, "n"), OTHER_ARGUMENT("n_classes"),
-        OTHER_ARGUMENT("tried"),          OTHER_ARGUMENT("bounds"),           OTHER_ARGUMENT("seed"),
-        WRITES("comparisons", I32, "td2")};
+    enum {
+        CELLS,
+        STARTS,
+        EQUAL,
+        HELD,
+        CODES,
+        WEIGHTS,
+        TARGETS,
+        N_CLASSES,
+        TRIED,
+        BOUNDS,
+        SUBSETS,
+        STEP,
+        SEED,
+        COMPARISONS,
+        N_ARGUMENTS
+    };
+    static const struct argument arguments[N_ARGUMENTS] = {READS("cells", U8, "nm"),
+                                                           READS("starts", I64, "s"),
+                                                           READS("equal", U8, "m"),
+                                                           READS_OR_NONE("held", U8, "n"),
+                                                           READS("codes", I32, "n"),
+                                                           READS_OR_NONE("weights", F64, "n"),
+                                                           READS_OR_NONE("targets", F64, "nk"),
+                                                           OTHER_ARGUMENT("n_classes"),
+                                                           OTHER_ARGUMENT("tried"),
+                                                           OTHER_ARGUMENT("bounds"),
+                                                           OTHER_ARGUMENT("subsets"),
+                                                           OTHER_ARGUMENT("step"),
+                                                           OTHER_ARGUMENT("seed"),
+                                                           WRITES("comparisons", I32, "td2")};
     struct call call;
     struct coder coder = {0};
     PyObject *result = NULL;
-    int n_classes, tried, bounds, seed;
+    int n_classes, tried, bounds, subsets, seed;
+    double step;
     (void)self;
     if (sefr_begin_call(&call, "grow_ferns", arguments, N_ARGUMENTS, args, n_args, kwnames) &&
         sefr_get_int(call.values[N_CLASSES], "n_classes", 1, INT32_MAX, &n_classes) &&
         sefr_get_int(call.values[TRIED], "tried", 1, INT32_MAX, &tried) &&
         sefr_get_int(call.values[BOUNDS], "bounds", 1, INT32_MAX, &bounds) &&
+        sefr_get_int(call.values[SUBSETS], "subsets", 1, MOST_SUBSETS, &subsets) &&
+        ((step = PyFloat_AsDouble(call.values[STEP])) != -1.0 || !PyErr_Occurred()) &&
         sefr_get_int(call.values[SEED], "seed", 0, INT32_MAX, &seed)) {
         const struct array *arrays = call.arrays;
         const Py_ssize_t n = arrays[CELLS].view.shape[0], m = arrays[CELLS].view.shape[1];
+        const Py_ssize_t n_targets = arrays[TARGETS].held ? arrays[TARGETS].view.shape[1] : 0;
         const Py_ssize_t *shape = arrays[COMPARISONS].view.shape;
         const struct edges edges = {.starts = data_of(&arrays[STARTS]), .m = m};
         enum outcome outcome;
@@ -202,15 +265,32 @@ PyObject *sefr_py_grow_ferns(FASTCALL) {
         } else if (!sefr_check_shape(&arrays[STARTS], "starts", m + 1, -1) ||
                    !sefr_check_shape(&arrays[EQUAL], "equal", m, -1) ||
                    !sefr_check_shape(&arrays[CODES], "codes", n, -1) ||
-                   (arrays[WEIGHTS].held && !sefr_check_shape(&arrays[WEIGHTS], "weights", n, -1))) {
+                   (arrays[HELD].held && !sefr_check_shape(&arrays[HELD], "held", n, -1)) ||
+                   (arrays[WEIGHTS].held && !sefr_check_shape(&arrays[WEIGHTS], "weights", n, -1)) ||
+                   (arrays[TARGETS].held && !sefr_check_shape(&arrays[TARGETS], "targets", n, n_targets))) {
             /* an error is set */
+        } else if (arrays[TARGETS].held && n_targets < 1) {
+            PyErr_SetString(PyExc_ValueError, "targets must have a column");
         } else if ((outcome = sefr_prepare_coder(&coder, &edges, 0)) != FINITE) {
             sefr_refuse(outcome, 0);
         } else {
             const struct grouping by = {data_of(&arrays[CODES]), data_of(&arrays[WEIGHTS]), n_classes, n_classes};
             const struct growth growth = {
-                data_of(&arrays[CELLS]), n,     &by,    data_of(&arrays[EQUAL]), (int32_t)shape[0],
-                (int32_t)shape[1],       tried, bounds, (uint64_t)seed};
+                .cells = data_of(&arrays[CELLS]),
+                .n = n,
+                .by = &by,
+                .targets = data_of(&arrays[TARGETS]),
+                .n_targets = n_targets,
+                .equal = data_of(&arrays[EQUAL]),
+                .held = data_of(&arrays[HELD]),
+                .n_ferns = (int32_t)shape[0],
+                .depth = (int32_t)shape[1],
+                .tried = tried,
+                .bounds = bounds,
+                .subsets = subsets,
+                .step = step,
+                .seed = (uint64_t)seed,
+            };
             Py_BEGIN_ALLOW_THREADS;
             outcome = sefr_grow_ferns(&growth, &coder, data_of(&arrays[COMPARISONS]), &grown);
             Py_END_ALLOW_THREADS;

@@ -5,7 +5,7 @@
 
 #include "common/table.h"
 
-/* A linear model, one score for two classes, else one a class; and which weight a row of each class has. */
+/* A linear model, one score for two classes, else one per class; and which weight a row of each class has. */
 struct model {
     const double *coef;          /* n_scores x m */
     const double *intercept;     /* n_scores */

@@ -1,4 +1,4 @@
-/* The loss of some rows and how much each still residuals at the weights. Plain C: nothing here knows of Python. */
+/* The loss of some rows, and its derivative by each score (residual). Plain C: nothing here knows of Python. */
 #ifndef SEFR_LOSS_H
 #define SEFR_LOSS_H
 

@@ -220,7 +220,7 @@ static void run_scores(void *context, ptrdiff_t task, int worker) {
     const struct table *x = plan->x;
     const ptrdiff_t first = plan->n_rows / plan->n_tasks * task + smaller(task, plan->n_rows % plan->n_tasks);
     const ptrdiff_t last = plan->n_rows / plan->n_tasks * (task + 1) + smaller(task + 1, plan->n_rows % plan->n_tasks);
-    /* All rows: eight streams, one a row, since memory answers several faster than one. */
+    /* All rows: eight streams, one per row, since memory answers several faster than one. */
     const ptrdiff_t stream = plan->rows ? 1 : (last - first + ROWS - 1) / ROWS, step = plan->rows ? ROWS : 1;
     const ptrdiff_t n_batches = (last - first + ROWS - 1) / ROWS;
     const bool binary = plan->direct && plan->k == 1;

@@ -38,12 +38,12 @@ INLINE void add_up(const struct learned *from, ptrdiff_t first, ptrdiff_t n, dou
 /* Write the inverses of n spans, 0 for a constant feature; true if a feature needs care. */
 INLINE bool measure(const double *restrict low, const double *restrict span, const double *restrict total, ptrdiff_t n,
                     double n_rows, double *restrict inverse) {
-    const double per_row = 1 / n_rows;
+    const double per_row = 1 / n_rows, pairs = n_rows * n_rows;
     int64_t care = 0;
     for (ptrdiff_t j = 0; j < n; j++) {
         const double wide = span[j], high = low[j] + wide, above = total[j] * per_row - low[j];
         const double flat = wide == 0;
-        const int64_t fine = (wide >= NARROW) & (wide < HUGE_VAL) & (fabs(low[j]) <= FAR * wide) &
+        const int64_t fine = (wide >= NARROW) & (wide * pairs <= WIDE) & (fabs(low[j]) <= FAR * wide) &
                              (fabs(high) <= FAR * wide) & (fabs(low[j]) <= DELICATE * above);
         care |= !(fine | (wide == 0));
         inverse[j] = (1 - flat) / (wide + flat);

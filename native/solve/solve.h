@@ -5,12 +5,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A feature needs care, which Python takes: where its lowest value exceeds DELICATE times the mean distance from it,
-   its values lie further from zero than FAR spans, or its span is below NARROW. So does a model of more than two
-   classes one of which has more than DOMINANT times the rows of all others: the others are the total minus it. */
+/* Return false, and let Python use double-double, if the lowest value of a feature exceeds DELICATE times the mean
+   distance from it, its values lie further from zero than FAR spans, or its span is below NARROW, or above WIDE if the
+   square of the rows is multiplied in. So does a model of more than two classes one of which has more than DOMINANT
+   times the rows of all others: the others are the total minus it. */
 #define DELICATE 256.0
 #define FAR 256.0
 #define NARROW 1e-290
+#define WIDE 1e290
 #define DOMINANT 256.0
 
 /* Counts (k), sums (k x m), and what features are scaled by: x' = (x - low) / span (m). */

@@ -133,7 +133,7 @@ def gradient_csr(
 ) -> float:
     """Do the same for a CSR matrix and a model of its values as they are; ``fill`` (m,) stands in for NaN."""
 
-def find_edges(values: Buffer, most: int, edges: Buffer, starts: Buffer) -> None:
+def find_edges(values: Buffer, most: int, alone: bool, edges: Buffer, starts: Buffer) -> None:
     """Write where features are cut into at most ``most`` cells, 2 to 256.
 
     ``values``: float64 (m, n), each row rising, NaN at its end. ``edges``: float64 (m * (most - 1),), those
@@ -145,18 +145,23 @@ def grow_ferns(
     cells: Buffer,
     starts: Buffer,
     equal: Buffer,
+    held: Buffer | None,
     codes: Buffer,
     weights: Buffer | None,
+    targets: Buffer | None,
     n_classes: int,
     tried: int,
     bounds: int,
+    subsets: int,
+    step: float,
     seed: int,
     comparisons: Buffer,
 ) -> int:
     """Write ferns whose comparisons tell the classes of rows apart; return how many are of use.
 
     ``cells``: uint8 (n, m), ``starts``: int64 (m + 1,), with one cell more than edges each. ``equal``: uint8
-    (m,), 1 where a comparison asks for the very cell. ``codes`` and ``weights`` as in ``summarise``. For each
+    (m,), 1 where a comparison asks for the very cell. ``codes`` and ``weights`` as in ``summarise``.
+    ``targets`` (n, k): numbers of unit variance about 0 to tell instead of classes. For each
     comparison ``tried`` features are drawn, and ``bounds`` cells of each, and the one is kept that tells most
     of what the ferns before left to tell. Of 128 rows or more a quarter is held out: the first ferns, as many
     as tell most about it, are of use; none where no feature has two cells. ``comparisons``: int32 (f, depth,
@@ -303,6 +308,67 @@ def shared_steps(gone: Buffer, places: Buffer, worth: Buffer, shared: Buffer) ->
     worth counts where places are equal. ``shared``: float64 (n, n).
     """
 
+def products(
+    X: Buffer | Sequence[Buffer],
+    targets: Buffer | None,
+    weights: Buffer | None,
+    origin: Buffer,
+    missing: bool,
+    sums: Buffer,
+    squares: Buffer,
+    n_threads: int,
+) -> bool:
+    """Add up columns and their products over rows; False, and nothing of use, where a value is not finite.
+
+    ``X``: (n, m), as in ``summarise``. ``targets``: float64 (n, k), further columns, or None. ``weights``:
+    float64 (n,), 1 for None; a row of weight 0 is not looked at. ``origin``: float64 (m + k,), taken from
+    each value. With ``missing`` NaN counts as 0, and m columns after those of X are 1 where there was a NaN.
+    ``sums``: float64 (f,), of all f columns. ``squares``: float64 (f (f + 1) / 2,), the upper triangle row
+    after row. The same bits for any ``n_threads``.
+    """
+
+def products_csr(
+    data: Buffer,
+    indices: Buffer,
+    indptr: Buffer,
+    weights: Buffer | None,
+    origin: Buffer,
+    sums: Buffer,
+    squares: Buffer,
+    n_threads: int,
+) -> bool:
+    """Do what ``products`` does for a CSR matrix whose indices rise within each row.
+
+    What is not stored is 0 and stays out of all sums: ``origin`` must be 0 for columns with gaps.
+    """
+
+def count_pairs(
+    X: Buffer | Sequence[Buffer],
+    edges: Buffer | None,
+    starts: Buffer,
+    missing: bool,
+    ferns: Buffer | None,
+    comparisons: Buffer | None,
+    weights: Buffer | None,
+    pairs: Buffer,
+    n_threads: int,
+) -> bool:
+    """Count rows per pair of cells; False, and nothing of use, where a value of a row that counts has none.
+
+    ``X`` to ``comparisons`` as in ``code_cells``; ``weights`` as in ``products``. ``pairs``: float64 (C (C +
+    1) / 2,), the upper triangle row after row, of C cells.
+    """
+
+def step_products(begins: Buffer, scale: Buffer, packed: Buffer, n_columns: int, products: Buffer) -> None:
+    """Write the products of steps between columns, from those of columns.
+
+    ``begins``: uint8 (c,), other than 0 where a run of columns begins. ``scale``: float64 (c,): a step is the
+    sum of the columns from its own to the end of the run times its scale, and left out where that is 0.
+    ``packed``: float64, the upper triangle of the products of ``n_columns`` columns, of which the first c are
+    taken. ``products``: float64 (r, r), of which the upper triangle of as many rows as there are steps is
+    written.
+    """
+
 def solve(
     sums: Buffer,
     counts: Buffer,
@@ -353,3 +419,23 @@ def encode_bytes(y: Buffer, codes: Buffer) -> list[int]:
 
 def encode_objects(y: Buffer, codes: Buffer) -> list[object]:
     """Code hashable objects (an object array) in order of appearance; returns the distinct ones in order."""
+
+def signal_features(
+    windows: Buffer,
+    dilations: Buffer,
+    kernels: int,
+    thresholds: int,
+    levels: Buffer,
+    segments: int,
+    lowest: Buffer,
+    highest: Buffer,
+    features: Buffer,
+    n_threads: int,
+) -> None:
+    """Features of windows of a signal, as ``signals/reference.py`` defines them.
+
+    ``windows``: int16 (n, axes, length). ``dilations``: int32. ``kernels`` per axis and dilation, a divisor
+    of 84; ``thresholds`` per kernel. ``levels``: int8, one per count, in eighths of the spread. ``segments``:
+    0 for no statistics, else at most length / 2. ``lowest``, ``highest``: int32 (axes,). ``features``: uint8
+    (n, counts and statistics).
+    """

@@ -25,7 +25,7 @@ def problem(rng, dtype, *, missing):
     if missing and X.dtype.kind == "f":
         X[rng.random(X.shape) < 0.1] = np.nan
     edges, starts = np.empty(m * (most - 1)), np.empty(m + 1, dtype=np.int64)
-    _native.find_edges(np.sort(X.astype(float).T, axis=1).copy(), most, edges, starts)
+    _native.find_edges(np.sort(X.astype(float).T, axis=1).copy(), most, False, edges, starts)
     return (np.asfortranarray(X) if rng.random() < 0.5 else X), edges[: starts[-1]].copy(), starts
 
 
@@ -187,7 +187,8 @@ def test_a_fern_that_looks_at_everything_takes_the_best_comparison(k, rng):
     y, weights = rng.integers(0, k, size=n).astype(np.int32), rng.integers(1, 3, size=n).astype(float)
     equal = np.array([0, 1, 0], dtype=np.uint8)
     found = np.empty((n_ferns, 4, 2), dtype=np.int32)
-    used = _native.grow_ferns(cells, np.array([0, 1, 5, 11]), equal, y, weights, k, m, 256, 0, found)
+    how = (k, m, 256, 1, 0.3, 0)
+    used = _native.grow_ferns(cells, np.array([0, 1, 5, 11]), equal, None, y, weights, None, *how, found)
     assert used == n_ferns
     scores = np.tile(np.log(np.bincount(y, weights) + 0.5), (n, 1))
     possible = [
@@ -209,6 +210,36 @@ def test_a_fern_that_looks_at_everything_takes_the_best_comparison(k, rng):
             scores[place == group, -len(step) :] += step
 
 
+def test_ferns_for_numbers_take_the_comparison_that_lowers_the_squared_error_most(rng):
+    n, m, n_ferns = 60, 3, 4
+    cells = rng.integers(0, [2, 5, 7], size=(n, m)).astype(np.uint8)
+    cells[:3] = [1, 4, 6]
+    targets, weights = rng.normal(size=(n, 2)), rng.integers(1, 3, size=n).astype(float)
+    equal, codes = np.array([0, 1, 0], dtype=np.uint8), np.zeros(n, dtype=np.int32)
+    found = np.empty((n_ferns, 4, 2), dtype=np.int32)
+    starts = np.array([0, 1, 5, 11])
+    how = (1, m, 256, 1, 0.1, 0)
+    used = _native.grow_ferns(cells, starts, equal, None, codes, weights, targets, *how, found)
+    assert used == n_ferns
+    scores = np.zeros((n, 2))
+    possible = [
+        cells[:, j] == bound if equal[j] else cells[:, j] >= bound
+        for j, size in enumerate([2, 5, 7])
+        for bound in range(1 - equal[j], size)
+    ]
+    for fern in found:
+        left, place = np.column_stack([targets - scores, np.ones(n)]) * weights[:, None], np.zeros(n, int)
+        for feature, bound in fern:
+            own = cells[:, feature]
+            answers = own == bound if equal[feature] else own >= bound
+            best = max(told(left, place, other) for other in possible)
+            assert told(left, place, answers) == pytest.approx(best, rel=1e-4)
+            place = 2 * place + answers
+        for group in np.unique(place):
+            sums = left[place == group].sum(axis=0)
+            scores[place == group] += 0.1 * sums[:-1] / (sums[-1] + 1)
+
+
 def test_growing_refuses_what_is_wrong():
     cells, starts = np.zeros((3, 2), dtype=np.uint8), np.array([0, 1, 2])
     equal, y, out = (
@@ -217,8 +248,8 @@ def test_growing_refuses_what_is_wrong():
         np.empty((2, 3, 2), dtype=np.int32),
     )
 
-    def grow(cells=cells, starts=starts, equal=equal, y=y, out=out):
-        return _native.grow_ferns(cells, starts, equal, y, None, 2, 2, 4, 0, out)
+    def grow(cells=cells, starts=starts, equal=equal, y=y, out=out, targets=None):
+        return _native.grow_ferns(cells, starts, equal, None, y, None, targets, 2, 2, 4, 1, 0.3, 0, out)
 
     assert grow() == 2
     assert not grow(starts=np.array([0, 0, 0]))
@@ -229,7 +260,60 @@ def test_growing_refuses_what_is_wrong():
         "starts has length": {"starts": starts[:-1]},
         "equal has length": {"equal": equal[:1]},
         "codes has length": {"y": y[:2]},
+        "targets has": {"targets": np.zeros((2, 1))},
+        "targets must have a column": {"targets": np.zeros((3, 0))},
     }
     for words, case in wrong.items():
         with pytest.raises(ValueError, match=words):
             grow(**{name: np.ascontiguousarray(value).astype(value.dtype) for name, value in case.items()})
+
+
+def grown(cells, y, held=None, subsets=1, step=0.3, count=12):
+    """Return ferns grown on cells below 4, and how many are of use."""
+    m = cells.shape[1]
+    found = np.zeros((count, 3, 2), dtype=np.int32)
+    starts, equal = np.arange(m + 1) * 3, np.zeros(m, dtype=np.uint8)
+    used = _native.grow_ferns(cells, starts, equal, held, y, None, None, 3, 2, 4, subsets, step, 0, found)
+    return found, used
+
+
+@pytest.fixture
+def crossed(rng):
+    cells = rng.integers(0, 4, (600, 5)).astype(np.uint8)
+    y = ((cells[:, 0] > 1) ^ (cells[:, 1] > 1)).astype(np.int32) + (cells[:, 2] > 2)
+    return cells, y.astype(np.int32)
+
+
+def test_rows_that_are_held_out_choose_no_comparison(crossed, rng):
+    cells, y = crossed
+    held = (rng.random(600) < 0.25).astype(np.uint8)
+    found, used = grown(cells, y, held)
+    mixed = y.copy()
+    mixed[held == 1] = rng.permutation(mixed[held == 1])
+    other, fewer = grown(cells, mixed, held)
+    np.testing.assert_array_equal(other[:fewer], found[:fewer])
+    assert fewer < used  # they only say when it is enough
+    nobody, all_used = grown(cells, y, np.zeros(600, dtype=np.uint8))
+    assert all_used == 12
+    assert (nobody != found).any()
+
+
+def test_each_fern_is_grown_on_one_subset_whatever_the_order_of_the_rows(crossed, rng):
+    cells, y = crossed
+    found, used = grown(cells, y, subsets=3)
+    assert (found[: min(used, 3)] != grown(cells, y)[0][: min(used, 3)]).any()
+    order = rng.permutation(600)
+    other, same = grown(cells[order], y[order], subsets=3)
+    assert same == used
+    np.testing.assert_array_equal(other[:used], found[:used])
+
+
+def test_a_wrong_number_of_subsets_or_held_rows_is_refused(crossed):
+    cells, y = crossed
+    for subsets in (0, 65):
+        with pytest.raises(ValueError, match="subsets"):
+            grown(cells, y, subsets=subsets)
+    with pytest.raises(TypeError, match="real number"):
+        grown(cells, y, step="much")
+    with pytest.raises(ValueError, match="held"):
+        grown(cells, y, np.zeros(599, dtype=np.uint8))

@@ -31,7 +31,8 @@ def test_solve_equals_the_equations(rng, k, m, epsilon):
 
 
 def test_constants_are_those_of_python():
-    assert (_native.FAR, _native.NARROW) == (hyperplanes.FAR, hyperplanes.NARROW)
+    names = ("FAR", "NARROW", "WIDE")
+    assert [getattr(_native, name) for name in names] == [getattr(hyperplanes, name) for name in names]
     assert _native.DELICATE == accumulate.DELICATE
 
 
