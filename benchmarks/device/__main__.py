@@ -1,8 +1,8 @@
 """Re-run Table 4 (training) and an honest Table 5 (classifying) of the paper on a simulated Uno.
 
-Writes benchmarks/device/results.csv, which `sefr paper --device-results` reads, and tables.md. Cycles are
-exact (simavr); milliseconds are cycles at 16 MHz; microjoules are milliseconds times the 0.30 W that the
-paper gives for the board: arithmetic, not a measurement.
+Writes benchmarks/device/results.csv, which `python -m laboratory --device-results` reads, and tables.md.
+Cycles are exact (simavr); milliseconds are cycles at 16 MHz; microjoules are milliseconds times the 0.30 W
+that the paper gives for the board: arithmetic, not a measurement.
 """
 
 import csv
@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from laboratory.published import tables
 from sefr import SEFRClassifier
 from sefr.device import BOARDS, library, quantise, simulate
-from sefr.paper.published import tables
 
 from . import run as machine
 from .sets import uno_sample

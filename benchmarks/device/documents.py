@@ -9,12 +9,16 @@ import json
 import re
 from pathlib import Path
 
+from sefr.device import BOARDS
+
 from ..tables import markdown
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 DOCUMENTS = ("docs/guide/device.md", "device/README.md")
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+UNO = BOARDS["uno"]
+PRODUCTS = ("c", "arduino")
 AUTHORS = 3_120_277  # cycles of the authors' sketch in the same simulator
 
 
@@ -96,6 +100,7 @@ def values():
     }
     targets = ("arduino", "generated", "c")
     rows = [[text, *(number(f[f"{key}, {target}"]) for target in targets)] for key, text in names.items()]
+    rows.insert(0, ["int16, folded (`--fold`)", "", "", number(f["int16 folded, c"])])
     return markdown(["values", *(f"`{target}`" for target in targets)], rows)
 
 
@@ -116,6 +121,16 @@ def bins():
             rows.append([text, f"`{target}`", *cells])
     heads = ["values", "target", "cycles to classify", "flash of the program", "SRAM"]
     return markdown(heads, rows)
+
+
+def products():
+    """Return what an answer takes with many classes and with wider weights."""
+    rows = []
+    for weights in ("int8", "int16"):
+        for classes in (2, 10):
+            cells = [number(figures()[f"products {weights}, {classes}, {target}"]) for target in PRODUCTS]
+            rows.append([weights, str(classes), *cells])
+    return markdown(["weights", "classes", *(f"`{target}`" for target in PRODUCTS)], rows)
 
 
 def interactions():
@@ -148,6 +163,54 @@ def motions():
     return f"Windows of {lengths} samples are classified with an accuracy of {shown} and {last}, {same}."
 
 
+def regression():
+    """Return what learning numbers takes of an Uno."""
+    rows = []
+    for row in rows_of("regression"):
+        if row["kernels"] == "1":
+            plain = next(
+                r for r in rows_of("regression") if r["inputs"] == row["inputs"] and r["kernels"] == "0"
+            )
+            both = [f"{number(row[key])} ({number(plain[key])})" for key in ("learn", "answer")]
+            solve = milliseconds(int(row["solve"]))
+            rows.append(
+                [
+                    row["inputs"],
+                    both[0],
+                    solve,
+                    both[1],
+                    number(row["model bytes"]),
+                    number(row["state bytes"]),
+                ]
+            )
+    heads = [
+        "inputs",
+        "cycles to learn",
+        "ms to solve, at most",
+        "cycles to answer",
+        "bytes of RAM",
+        "bytes of a state",
+    ]
+    return markdown(heads, rows)
+
+
+def air_quality():
+    """Return how well a gas sensor stays calibrated."""
+    rows = []
+    for row in rows_of("air_quality"):
+        weekdays = f"{float(row['mean of seven weekdays']):.3f} ({float(row['worst of seven weekdays']):.3f})"
+        r2 = [f"{float(row[key]):.3f}" for key in ("static", "recalibrated")]
+        rows.append([row["pollutant"], number(row["hours"]), *r2, weekdays, row["state bytes"]])
+    heads = [
+        "pollutant",
+        "hours answered",
+        "R2, static",
+        "R2, recalibrated",
+        "mean (worst) of seven weekdays",
+    ]
+    return markdown([*heads, "bytes of a state"], rows)
+
+
 def micropython():
     """Return the times of micropython/sefr.py in MicroPython's own interpreter."""
     rows = rows_of("micropython")
@@ -168,35 +231,38 @@ def learning():
             if row["set"] != name or row["board"] != "uno":
                 continue
             if row["note"] == "does not fit":
-                rows.append([row["method"], "does not fit", *[""] * 6])
+                rows.append([row["method"], "does not fit", *[""] * 7])
                 continue
             on_board = row["learns"] == "1"
             learn = number(row["learn"]) if on_board else "on a computer"
             taught = f"{millijoules(row['learn']):.2f}" if on_board else ""
             answered = f"{1000 * millijoules(row['classify']):.1f}"
-            cells = [f"{100 * float(row['accuracy']):.1f}", learn, taught, number(row["classify"]), answered]
+            chip = f"{1e6 * UNO.cycle_joules * float(row['classify']):.1f}"
+            cells = [
+                f"{100 * float(row['accuracy']):.1f}",
+                learn,
+                taught,
+                number(row["classify"]),
+                answered,
+                chip,
+            ]
             method = row["method"] + (f" ({row['note']})" if row["note"] else "")
             rows.append([method, *cells, number(row["flash"]), number(row["sram"])])
         heads = [name, "right, %", "cycles to learn", "mJ to learn", "cycles per answer", "uJ per answer"]
-        parts.append(markdown([*heads, "flash", "SRAM"], rows))
+        parts.append(markdown([*heads, "of the chip alone", "flash", "SRAM"], rows))
     return "\n\n".join(parts)
 
 
 def boards():
-    """Return what sefr takes on the other boards."""
-    rows = [
-        [
-            row["set"],
-            row["board"],
-            number(row["learn"]),
-            number(row["classify"]),
-            number(row["flash"]),
-            number(row["sram"]),
-        ]
-        for row in rows_of("learning")
-        if row["method"] == "sefr" and row["board"] != "uno"
-    ]
-    return markdown(["sefr on", "board", "instructions to learn", "per answer", "flash", "SRAM"], rows)
+    """Return what sefr takes and reaches on the other boards."""
+    rows = []
+    for row in rows_of("learning"):
+        if not row["method"].startswith("sefr") or row["board"] == "uno" or row["note"] == "does not fit":
+            continue
+        cells = [number(row[key]) for key in ("learn", "classify", "flash", "sram")]
+        rows.append([row["set"], row["method"], row["board"], f"{100 * float(row['accuracy']):.1f}", *cells])
+    heads = ["set", "method", "board", "right, %", "instructions to learn", "per answer", "flash", "SRAM"]
+    return markdown(heads, rows)
 
 
 def tools():
@@ -208,7 +274,21 @@ def tools():
 
 TABLES = {
     f.__name__: f
-    for f in (uno, cortex, values, bins, interactions, motions, micropython, learning, boards, tools)
+    for f in (
+        uno,
+        cortex,
+        values,
+        bins,
+        products,
+        interactions,
+        motions,
+        regression,
+        air_quality,
+        micropython,
+        learning,
+        boards,
+        tools,
+    )
 }
 
 

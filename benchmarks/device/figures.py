@@ -85,6 +85,8 @@ def values():
         clf = SEFRClassifier().fit(X, np.arange(len(X)) % 2)
         for target in ("arduino", "generated", "c"):
             yield f"{name}, {target}", simulate(clf, X, "uno", target=target).per_record
+        if name == "int16 to 4096":
+            yield "int16 folded, c", simulate(clf, X, "uno", target="c", folded=True).per_record
 
 
 def cortex(X, y):
@@ -126,6 +128,16 @@ def interactions():
             yield f"interactions {kind}, {board}, flash", result.flash
 
 
+def products():
+    from test_products import models
+
+    for classes, (clf, X) in models().items():
+        for weights in ("int8", "int16"):
+            for target in ("c", "arduino"):
+                result = simulate(clf, X, "uno", target=target, input="uint8", weights=weights)
+                yield f"products {weights}, {classes}, {target}", result.per_record
+
+
 def normal():
     with tempfile.TemporaryDirectory(prefix="sefr-bench-") as name:
         folder = Path(name)
@@ -146,6 +158,7 @@ def main():
         cells(),
         tables(),
         interactions(),
+        products(),
         normal(),
     )
     rows = [(what, round(float(figure))) for part in parts for what, figure in part]

@@ -61,6 +61,8 @@ MICROMLGEN = ("MODEL=Written",)
 BOARDS = ("uno", "cortex-m0", "cortex-m4", "riscv32")
 METHODS = {
     "sefr": Method("sefr.c"),
+    "sefr, corrected in one more pass": Method("correct.c"),
+    "sefr, second moments": Method("moments.c"),
     "paper, two passes, float": Method("paper.c"),
     "nearest centroid": Method("centroid.c"),
     "perceptron, one pass": Method("perceptron.c", defines=("PASSES=1",)),

@@ -14,5 +14,6 @@
 #include "body/place.h"
 #include "body/state.h"
 #include "body/ring.h"
+#include "body/saving.h"
 #include "body/storage.h"
 #endif

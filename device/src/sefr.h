@@ -2,7 +2,7 @@
  * globals: the caller owns every byte.
  *
  *     #include <sefr.h>
- *     SEFR_MODEL(model, 100, 2)                  // 100 features, 2 classes: 535 bytes of RAM
+ *     SEFR_MODEL(model, 100, 2)                  // 100 features, 2 classes: 539 bytes of RAM
  *     sefr_reset(&model);
  *     sefr_learn(&model, record, label);         // record: 100 bytes; label: 0 or 1
  *     sefr_solve(&model);
@@ -133,7 +133,8 @@
  *   SEFR_NO_BALANCED  no SEFR_BALANCED.
  *   SEFR_NO_UNKNOWN   no "don't know" (margin, SEFR_CHECK_RANGES). Saves a score per model.
  *   SEFR_NO_CORRECT   no sefr_correct, and so no weights in states.
- *   SEFR_NO_STATE     no states (sefr_send, sefr_save, sefr_restore). Saves the id, 4 bytes per model.
+ *   SEFR_NO_STEPS     no saves in steps (sefr_save_begin).
+ *   SEFR_NO_STATE     no states (sefr_send, sefr_save, sefr_restore). Saves id and base, 8 bytes per model.
  *   SEFR_PORTABLE     no assembly and no packed arithmetic: the C that the kernels are compared with. */
 
 #if SEFR_WEIGHT_BITS == 8
@@ -222,16 +223,18 @@ typedef enum {
                                correct: not solved yet, or the class had no records when it was */
     SEFR_FULL = 3,          /* merge: the records of both do not fit the sums; sefr_decay one first */
     SEFR_NEVER_LEARNED = 4, /* forget: the sums cannot contain this record */
-    SEFR_BAD_SHAPE = 5,     /* merge, restore: other features, classes, sum width or ranges; or beyond the limits */
-    SEFR_BAD_VERSION = 6,   /* restore: written by another version of the state format */
+    SEFR_BAD_SHAPE = 5,     /* merge, restore, save: other features, classes, sum width or ranges; or beyond the limits */
+    SEFR_BAD_VERSION = 6,   /* restore, save: written by another version of the state format */
     SEFR_BAD_STATE = 7,     /* restore: no state there, or its checksum or contents are wrong */
     SEFR_NO_ROOM = 8,       /* save: the storage is smaller than two states */
     SEFR_IO = 9,            /* save, send: a callback failed, or the storage reads back other bytes; the
                                state saved before is still there */
-    SEFR_OTHER_MODEL = 10,  /* merge, restore: the state's id is not the model's */
+    SEFR_OTHER_MODEL = 10,  /* merge, restore, save: the state's id is not the model's */
     SEFR_UNKNOWN = 11,      /* classify: the margin is too small, or a value lies outside the range learned */
     SEFR_BAD_SETTINGS = 12, /* reset: the model was laid out with other settings than the library was compiled with */
-    SEFR_DRIFTED = 13       /* sefr_drift_watch: the mean of the scores left its range */
+    SEFR_DRIFTED = 13,      /* sefr_drift_watch: the mean of the scores left its range */
+    SEFR_BUSY = 14,         /* save_begin, save_step: call save_step again */
+    SEFR_CHANGED = 15       /* save_step: the model was changed since save_begin; the state saved before is still there */
 } sefr_status;
 
 /* Options of a model, or'ed together; set them before learning. Default 0.
@@ -265,7 +268,8 @@ typedef struct {
     sefr_margin margin; /* "don't know" where |score| (binary) or the highest score less the next is below it. 0: never */
 #endif
 #ifndef SEFR_NO_STATE
-    uint32_t id; /* of what the features and classes mean; a state of another id is refused. Default 0 */
+    uint32_t id;   /* of what the features and classes mean; a state of another id is refused. Default 0 */
+    uint32_t base; /* of what the model started from, for the host; comes with that state. 0: from nothing */
 #endif
 } sefr_model;
 
@@ -315,13 +319,15 @@ typedef struct {
 #endif
 #ifdef SEFR_NO_STATE
 #define SEFR_ID_
+#define SEFR_BASE_
 #else
 #define SEFR_ID_ 0,
+#define SEFR_BASE_ 0,
 #endif
 #define SEFR_STRUCTURE_(name, features, classes, weights, ranges)                                                   \
     static sefr_model name = {SEFR_COLUMNS(features), classes,       0,       0,           0, SEFR_SETTINGS, SEFR_MAX_RECORDS / 2, \
                               name##_sums, name##_counts, weights, name##_bias, SEFR_RANGES_(ranges) SEFR_MARGIN_       \
-                                                                                    SEFR_ID_};
+                                                                                    SEFR_ID_ SEFR_BASE_};
 /* Lays out a model at file scope: SEFR_MODEL(name, features, classes). "size of array ..._does_not_fit is
  * negative" means: too large for SEFR_RAM_BYTES - SEFR_STACK_BYTES, or beyond the limits above. On AVR the linker's
  * "section .noinit is not within region data" means the same for all variables of the program together. */
@@ -382,7 +388,10 @@ typedef int (*sefr_writer)(void *context, uint8_t value);
 #define sefr_state_bytes SEFR_NAME(state_bytes)
 #define sefr_send SEFR_NAME(send)
 #define sefr_save SEFR_NAME(save)
+#define sefr_save_begin SEFR_NAME(save_begin)
+#define sefr_save_step SEFR_NAME(save_step)
 #define sefr_restore SEFR_NAME(restore)
+#define sefr_discard SEFR_NAME(discard)
 #define sefr_stack SEFR_NAME(stack)
 #define sefr_stack_paint SEFR_NAME(stack_paint)
 #define sefr_stack_left SEFR_NAME(stack_left)

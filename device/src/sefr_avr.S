@@ -43,4 +43,5 @@
 #include "body/avr_classify.h"
 #include "body/avr_batch.h"
 #include "body/avr_solve.h"
+#include "body/avr_regress.h"
 #endif

@@ -51,6 +51,14 @@ uint32_t sefr_avr_divide(uint32_t dividend, uint8_t divisor);
 void sefr_avr_weigh(const uint16_t *negative, const uint16_t *positive, int8_t *weights, uint8_t n,
                     uint8_t n_negative, uint8_t n_positive, int32_t *totals);
 
+/* Adds a record of n >= 1 inputs to the sums of a regression (sefr_regress.h); products: sums of 40 bits, or 0 for none
+ * (sefr_moments.h). */
+void sefr_avr_regress(uint32_t *sums, uint32_t *squares, void *products, const uint8_t *record, int16_t y, uint8_t n);
+/* The sum of weights[j] * record[j], n >= 1; |result| <= 255 * 32768 * 255 < 2^31. _P: record, _W: weights in flash. */
+int32_t sefr_avr_dot16(const int16_t *weights, const uint8_t *record, uint8_t n);
+int32_t sefr_avr_dot16_P(const int16_t *weights, const uint8_t *record, uint8_t n);
+int32_t sefr_avr_dot16_W(const int16_t *weights, const uint8_t *record, uint8_t n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,21 @@
 
 #include "sefr.h"
 
+/* What makes bytes last: fflush hands them to the system, and this to the disk. */
+#if defined(_WIN32)
+#include <io.h>
+#define SEFR_FILE_TO_DISK(file) _commit(_fileno(file))
+#elif defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus)
+extern int fileno(FILE *file); /* -std=c99 hides what is POSIX */
+extern int fsync(int descriptor);
+#endif
+#define SEFR_FILE_TO_DISK(file) fsync(fileno(file))
+#else
+#define SEFR_FILE_TO_DISK(file) 0
+#endif
+
 /* 0 when it can neither be opened nor made. */
 static inline FILE *sefr_file_open(const char *name, uint32_t bytes) {
     FILE *file = fopen(name, "r+b");
@@ -34,7 +49,10 @@ static inline int sefr_file_program(void *context, uint32_t address, const uint8
     return fseek(file, (long)address, SEEK_SET) || fwrite(bytes, 1, n, file) != n;
 }
 
-static inline int sefr_file_sync(void *context) { return fflush((FILE *)context) ? 1 : 0; }
+static inline int sefr_file_sync(void *context) {
+    FILE *file = (FILE *)context;
+    return fflush(file) || SEFR_FILE_TO_DISK(file) ? 1 : 0;
+}
 
 static inline sefr_storage sefr_file_storage(FILE *file, uint32_t bytes) {
     sefr_storage storage = {sefr_file_read, sefr_file_program, 0, sefr_file_sync, 0, 0, 1, 1, 0};

@@ -54,7 +54,7 @@ static inline int sefr_flash_partition(sefr_storage *storage, const esp_partitio
 
 /* The flash can be read in place, from XIP_BASE on. */
 static inline int sefr_flash_read(void *context, uint32_t address, uint8_t *bytes, uint32_t n) {
-    const uint8_t *from = (const uint8_t *)(XIP_BASE + *(const uint32_t *)context + address);
+    const uint8_t *from = (const uint8_t *)((uintptr_t)XIP_BASE + *(const uint32_t *)context + address);
     for (; n; n--) *bytes++ = *from++;
     return 0;
 }

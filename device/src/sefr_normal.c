@@ -114,35 +114,21 @@ sefr_status sefr_normal_check(const sefr_normal *normal, const uint8_t *record) 
 #include "body/place.h"
 
 typedef sefr_normal owner;
+#define KIND 'N'
 #define HEADER 28U
+#define SHAPE_END 5
 
 static uint32_t state_bytes(const owner *normal) { return SEFR_NORMAL_STATE_BYTES(normal->features); }
-static uint32_t largest_bytes(const owner *normal) { return state_bytes(normal); }
+static uint32_t features_of(const owner *normal) { return normal->features; }
 
-static uint8_t header_byte(const owner *normal, uint32_t sequence, uint8_t at) {
-    switch (at) {
-    case 0: return 'S';
-    case 1: return 'E';
-    case 2: return 'F';
-    case 3: return 'N';
-    case 4: return 1; /* version */
-    case 5: return normal->solved;
-    case 6: return (uint8_t)normal->half_life;
-    case 7: return (uint8_t)(normal->half_life >> 8);
-    default: break;
-    }
-    return byte_of(at < 12   ? normal->features
-                   : at < 16 ? sequence
-                   : at < 20 ? normal->id
-                   : at < 24 ? normal->threshold
-                             : normal->count,
-                   at);
+static uint8_t own_byte(const owner *normal, uint8_t at) {
+    if (at == 5) return normal->solved;
+    if (at < 8) return byte_of(normal->half_life, (uint8_t)(at - 6));
+    return byte_of(at < 24 ? normal->threshold : normal->count, at);
 }
 
-static uint8_t state_byte(const owner *normal, uint32_t sequence, uint32_t at) {
+static uint8_t sum_byte(const owner *normal, uint32_t at) {
     uint32_t sum_bytes = 2U * (uint32_t)normal->features;
-    if (at < HEADER) return header_byte(normal, sequence, (uint8_t)at);
-    at -= HEADER;
     if (at < sum_bytes) return byte_of(normal->sums[at >> 1], (uint8_t)(at & 1));
     at -= sum_bytes;
     return byte_of(normal->squares[at >> 2], (uint8_t)at);
@@ -167,24 +153,9 @@ static sefr_status check_contents(const owner *normal, const sefr_storage *stora
     return SEFR_OK;
 }
 
-/* Whether a state of this model begins here, and is whole. */
-static sefr_status check_state(const owner *normal, const sefr_storage *storage, sefr_place begin, sefr_place room) {
-    uint32_t bytes = state_bytes(normal);
-    sefr_status status;
-    uint8_t at;
-    if (room < bytes) return SEFR_BAD_STATE;
-    for (at = 0; at < 20; at++) {
-        if (at >= 5 && at < 8) at = 8;
-        if (at == 12) at = 16;
-        if (read_byte(storage, (sefr_place)(begin + at)) != header_byte(normal, 0, at)) {
-            return at < 4 ? SEFR_BAD_STATE : at == 4 ? SEFR_BAD_VERSION : at < 12 ? SEFR_BAD_SHAPE : SEFR_OTHER_MODEL;
-        }
-    }
-    status = check_crc(storage, begin, (sefr_place)(bytes - 4U));
-    return status == SEFR_OK ? check_contents(normal, storage, begin) : status;
-}
-
+#include "body/one_size.h"
 #include "body/ring.h"
+#include "body/saving.h"
 
 sefr_status sefr_normal_send(const sefr_normal *normal, sefr_writer put, void *context) {
     return is_sound(normal) ? emit(normal, 0, put, context) : SEFR_BAD_SHAPE;
@@ -195,6 +166,16 @@ sefr_status sefr_normal_save(sefr_normal *normal, const sefr_storage *storage) {
     if (normal->solved) (void)sefr_normal_solve(normal);
     return save_next(normal, storage);
 }
+
+#ifndef SEFR_NO_STEPS
+sefr_status sefr_normal_save_begin(sefr_normal *normal, const sefr_storage *storage, sefr_saving *saving) {
+    if (!is_sound(normal)) return end_with(saving, SEFR_BAD_SHAPE);
+    if (normal->solved) (void)sefr_normal_solve(normal);
+    return begin_saving(normal, storage, saving);
+}
+
+sefr_status sefr_normal_save_step(const sefr_normal *normal, sefr_saving *saving) { return step_saving(normal, saving); }
+#endif
 
 sefr_status sefr_normal_restore(sefr_normal *normal, const sefr_storage *storage) {
     sefr_place begin, sums, squares;

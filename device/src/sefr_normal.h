@@ -86,6 +86,11 @@ sefr_status sefr_normal_send(const sefr_normal *normal, sefr_writer put, void *c
  * storage is of this model alone. A solved model is solved once more before it is saved, so that it answers the same before
  * and after. half_life stays as the program has it. */
 sefr_status sefr_normal_save(sefr_normal *normal, const sefr_storage *storage);
+#ifndef SEFR_NO_STEPS
+/* As sefr_save_begin and sefr_save_step. */
+sefr_status sefr_normal_save_begin(sefr_normal *normal, const sefr_storage *storage, sefr_saving *saving);
+sefr_status sefr_normal_save_step(const sefr_normal *normal, sefr_saving *saving);
+#endif
 sefr_status sefr_normal_restore(sefr_normal *normal, const sefr_storage *storage);
 #endif
 

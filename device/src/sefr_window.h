@@ -51,7 +51,8 @@ extern "C" {
 void sefr_window_reset(sefr_window *window);
 /* Adds a sample, a value of each axis. 1: a result is due (the window is full, and a hop has passed); else 0. */
 uint8_t sefr_window_add(sefr_window *window, const int16_t *sample);
-/* Computes the features of the full window: some 100 cycles per sample and axis on AVR. */
+/* Computes the features of the full window: on AVR at most 155 cycles per sample and axis, and 5500 per axis. Three axes of
+ * 64 samples take an Uno 2.7 ms, six of 100 take 7.3 ms: longer than that from one sample to the next, or it is late. */
 void sefr_window_features(const sefr_window *window, int32_t *features);
 
 #ifdef __cplusplus

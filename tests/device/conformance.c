@@ -91,6 +91,7 @@ static uint8_t run(uint8_t command) {
 #endif
     case 'p': power = get_word(); board_put((uint8_t)sefr_save(&model, &storage)); break;
     case 'g': board_put((uint8_t)sefr_restore(&model, &storage)); break;
+    case 'D': board_put((uint8_t)sefr_discard(&storage)); break;
     case 'k': at = get_word() % sizeof memory; memory[at] = board_get(); break;
     case 'z':
         for (at = 0; at < sizeof memory; at++) memory[at] = 0xFF;

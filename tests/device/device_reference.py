@@ -1,4 +1,4 @@
-"""The definition in device/src/sefr.h with Python's unbounded integers, one line an equation: what every
+"""The definition in device/src/sefr.h with Python's unbounded integers, one line per equation: what every
 board must equal."""
 
 import struct
@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 OK, BAD_LABEL, NOT_READY, FULL, NEVER_LEARNED, BAD_SHAPE, BAD_VERSION, BAD_STATE = range(8)
-NO_ROOM, IO, OTHER_MODEL, UNKNOWN, BAD_SETTINGS = range(8, 13)
+NO_ROOM, IO, OTHER_MODEL, UNKNOWN, BAD_SETTINGS, DRIFTED, BUSY, CHANGED = range(8, 16)
 SPARSE, BALANCED, KEEP_WEIGHTS, CHECK_RANGES = 1, 2, 4, 8
 MOST = {8: 254, 16: 256, 32: 1 << 24}
 ONE = {8: 127, 16: 32767}

@@ -7,7 +7,7 @@ enum { STORAGE_BYTES = 3 * SEFR_NORMAL_STATE_BYTES(FEATURES) + 5 }; /* three sta
 #include "ram_storage.h"
 
 SEFR_NORMAL(normal, FEATURES)
-static sefr_drift drift = SEFR_DRIFT(1, 1);
+static sefr_drift drift = SEFR_DRIFT(1, 8);
 
 static void put(uint64_t value, uint8_t bytes) {
     for (; bytes; bytes--, value >>= 8) board_put((uint8_t)value);

@@ -3,7 +3,10 @@
  * EEPROM_BYTES. For every number of operations after which the power may fail, in the middle of that operation: learn,
  * save, then start again from what is there. Writes for each: the status of the save, then 'o' (the state before), 'n' (the
  * new one) or 'x' (neither). Then 0xFF, the result of WORN saves to a memory with a bad byte, and, per block or place, how
- * often it was erased or written in 64 saves. */
+ * often it was erased or written in 64 saves; then how many bytes a restore read (16 bits), and what is there when the number
+ * of the one before the newest is damaged.
+ *
+ * STEPS saves in steps. Then, last, a save between whose steps a record is learned: its status and what is there. */
 #include "board.h"
 #ifdef NORMAL /* a model of one class */
 #include "sefr_normal.c"
@@ -13,7 +16,9 @@ SEFR_NORMAL(model, FEATURES)
 SEFR_NORMAL(back, FEATURES)
 enum { STATE = SEFR_NORMAL_STATE_BYTES(FEATURES) };
 #define learner_reset sefr_normal_reset
-#define learner_save sefr_normal_save
+#define learner_save_at_once sefr_normal_save
+#define learner_save_begin sefr_normal_save_begin
+#define learner_save_step sefr_normal_save_step
 #define learner_restore sefr_normal_restore
 #else
 #include "sefr.h"
@@ -23,7 +28,9 @@ SEFR_MODEL(model, FEATURES, CLASSES)
 SEFR_MODEL(back, FEATURES, CLASSES)
 enum { STATE = 24 + 4 * CLASSES + 2 * CLASSES * FEATURES };
 #define learner_reset sefr_reset
-#define learner_save sefr_save
+#define learner_save_at_once sefr_save
+#define learner_save_begin sefr_save_begin
+#define learner_save_step sefr_save_step
 #define learner_restore sefr_restore
 #endif
 #if BLOCK_BYTES
@@ -31,14 +38,16 @@ enum { BYTES = BLOCK_BYTES * BLOCKS, WEARING = BLOCKS, WEARING_BYTES = BLOCK_BYT
 #else
 enum { BYTES = EEPROM_BYTES, WEARING = EEPROM_BYTES / STATE, WEARING_BYTES = STATE };
 #endif
+enum { PLACE = (STATE + UNIT - 1) / UNIT * UNIT };
 static uint8_t memory[BYTES], buffer[UNIT];
 static uint16_t wear[WEARING + 1];
 static uint32_t power; /* operations left; the last one is torn */
-static uint32_t bad = BYTES, wrong;
+static uint32_t bad = BYTES, wrong, programs, reads;
 
 static int read_memory(void *context, uint32_t address, uint8_t *bytes, uint32_t n) {
     (void)context;
     if (address + n > BYTES) wrong++;
+    reads += n;
     for (; n; n--, address++) *bytes++ = memory[address];
     return 0;
 }
@@ -47,6 +56,7 @@ static int program_memory(void *context, uint32_t address, const uint8_t *bytes,
     uint32_t i;
     (void)context;
     if (address % UNIT || n % UNIT || address + n > BYTES) wrong++;
+    programs++;
     if (power == 0) return 0;
     power--;
     for (i = 0; i < n; i++) {
@@ -91,6 +101,27 @@ static int sync_memory(void *context) {
 static const sefr_storage storage = {
     read_memory, program_memory, erase_memory, sync_memory, 0, BLOCK_BYTES ? BLOCK_BYTES : BYTES, BLOCK_BYTES ? BYTES / WEARING_BYTES : 1,
     UNIT,        buffer};
+
+#ifdef STEPS
+static sefr_status finish(learner *some, sefr_saving *saving) {
+    sefr_status status = SEFR_BUSY;
+    while (status == SEFR_BUSY) {
+        programs = 0;
+        status = learner_save_step(some, saving);
+        if (programs > 1) wrong++;
+    }
+    if (learner_save_step(some, saving) != status) wrong++; /* what has ended has ended */
+    return status;
+}
+
+static sefr_status learner_save(learner *some, const sefr_storage *to) {
+    sefr_saving saving;
+    sefr_status status = learner_save_begin(some, to, &saving);
+    return status == SEFR_BUSY ? finish(some, &saving) : status;
+}
+#else
+#define learner_save learner_save_at_once
+#endif
 
 static void learn(uint8_t seed) {
     uint8_t record[FEATURES];
@@ -184,6 +215,23 @@ static void lose_power(uint8_t start) {
     }
 }
 
+/* Puts the three newest states, as many as there are, to the first places, newest first; the second with the highest bit of
+ * its number turned: it then looks newer than the first, and the third newer than it. */
+static void damage(uint8_t newest) {
+    static uint8_t kept[3][STATE];
+    uint32_t at, i;
+    for (at = 0; at + STATE <= BYTES; at++) {
+        uint8_t age = (uint8_t)(newest - memory[at + 12]);
+        if (memory[at] != 'S' || memory[at + 1] != 'E' || memory[at + 2] != 'F' || age > 2) continue;
+        for (i = 0; i < STATE; i++) kept[age][i] = memory[at + i];
+    }
+    kept[1][15] ^= 0x80;
+    blank();
+    for (at = 0; at < 3 && at * PLACE + STATE <= BYTES; at++) {
+        for (i = 0; i < STATE; i++) memory[at * PLACE + i] = kept[at][i];
+    }
+}
+
 int main(void) {
     uint8_t start, i;
     for (start = 1; start <= STARTS; start++) lose_power(start);
@@ -207,5 +255,27 @@ int main(void) {
     }
     board_put((uint8_t)wrong);
     for (i = 0; i < WEARING; i++) board_put((uint8_t)wear[i]);
+    reads = 0;
+    learner_restore(&back, &storage);
+    board_put((uint8_t)reads);
+    board_put((uint8_t)(reads >> 8));
+    damage(63);
+    board_put(what_is_there(0, &model));
+#ifdef STEPS
+    blank();
+    {
+        sefr_saving saving;
+        uint8_t steps = 3, before = records_of(&model);
+        learn(i);
+        power = 100000;
+        if (learner_save(&model, &storage) != SEFR_OK) wrong++;
+        learner_save_begin(&model, &storage, &saving);
+        for (; steps; steps--) learner_save_step(&model, &saving);
+        learn((uint8_t)(i + 1));
+        board_put((uint8_t)finish(&model, &saving));
+        board_put(what_is_there((uint8_t)(before + 1), &model));
+        board_put((uint8_t)wrong);
+    }
+#endif
     return 0;
 }

@@ -10,10 +10,10 @@ from sefr.device import export, library
 
 EXAMPLES = library().parent / "examples" if library().name == "src" else None
 
-pytestmark = [pytest.mark.slow, needs_core]
+pytestmark = [pytest.mark.needs("avr"), pytest.mark.slow, needs_core]
 
 
-@pytest.mark.parametrize("name", ["LearnOnDevice", "ClassifyOnly"])
+@pytest.mark.parametrize("name", ["LearnOnDevice", "ClassifyOnly", "ESP32Soil"])
 def test_examples_build(tmp_path, name):
     if EXAMPLES is None:
         pytest.skip("the examples are in the source tree only")

@@ -218,6 +218,7 @@ def cell_cycles(folder):
 
 
 @needs_tools
+@pytest.mark.needs("avr")
 def test_cycles_of_32_features_and_16_bins(tmp_path):
     spent = cell_cycles(tmp_path)
     assert spent["learn"] <= 2_500
@@ -226,6 +227,7 @@ def test_cycles_of_32_features_and_16_bins(tmp_path):
 
 
 @needs_tools
+@pytest.mark.needs("avr")
 def test_cells_that_do_not_fit_do_not_compile(tmp_path):
     for features, bins, message in ((32, 16, None), (40, 16, "m_does_not_fit"), (8, 12, "0, 8 or 16")):
         (tmp_path / "program.c").write_text(

@@ -3,10 +3,12 @@
 import subprocess
 
 import pytest
-from device_program import built, needs_tools
+from device_program import Conversation, built, needs_tools
 from device_reference import BAD_SETTINGS, BAD_SHAPE, OK
 
 from sefr.device import BOARDS, BuildError, library
+
+pytestmark = pytest.mark.slow
 
 
 def run(tmp_path, program, board="host", defines=(), **files):
@@ -63,6 +65,20 @@ def test_several_widths_in_one_program(tmp_path):
     assert run(tmp_path, program, wide_dot_c=f"{wide}#include <sefr.c>\n", user_dot_c=user) == [OK, OK]
 
 
+@pytest.mark.parametrize("board", ["uno", "cortex-m0", "riscv32", "host"])
+@needs_tools
+def test_link_time_optimisation_changes_nothing(board, rng):
+    """With -flto a compiler sees through every file at once: the same bits, assembly and stack included."""
+    talk = Conversation(7, 3)
+    for i in range(9):
+        talk.learn(rng.integers(0, 256, 7).tolist(), i % 3)
+    talk.solve()
+    for _ in range(5):
+        talk.scores(rng.integers(0, 256, 7).tolist())
+    talk.send()
+    talk.run(board, optimise="-Os -flto")
+
+
 @needs_tools
 def test_the_symbols_are_plain_names():
     image = built("cortex-m0", "conformance.c", ("FEATURES=3", "CLASSES=2", "KIND=SEFR_MODEL"))
@@ -110,8 +126,30 @@ int main(void) {{
 
 
 @needs_tools
+def test_a_file_is_synced_to_disk(tmp_path):
+    """A save that was answered with SEFR_OK lasts: fsync after it, and its fault is told."""
+    program = f'''#include "board.h"
+#include "sefr_file.h"
+SEFR_MODEL(m, 4, 2)
+static int synced, fault;
+int fsync(int descriptor) {{ synced += descriptor > 2; return fault; }}
+int main(void) {{
+    FILE *file = sefr_file_open("{tmp_path / "state"}", 400);
+    sefr_storage storage = sefr_file_storage(file, 400);
+    sefr_reset(&m);
+    board_put((uint8_t)sefr_save(&m, &storage));
+    board_put((uint8_t)synced);
+    fault = -1;
+    board_put((uint8_t)sefr_save(&m, &storage));
+    return 0;
+}}
+'''
+    assert run(tmp_path, program) == [OK, 1, 9]
+
+
+@needs_tools
 def test_emulated_eeprom_is_begun_and_committed(tmp_path):
-    """The interface of the ESP32, ESP8266 and RP2040 cores: begin, read, write, commit, and no update."""
+    """The interface of the ESP32's core: begin, read, write, commit, and no update."""
     (tmp_path / "EEPROM.h").write_text(
         """#pragma once
 #include <cstdint>
@@ -120,7 +158,7 @@ def test_emulated_eeprom_is_begun_and_committed(tmp_path):
 struct EEPROMClass {
     uint8_t buffer[4096], flash[4096];
     size_t size = 0;
-    void begin(size_t n) { size = n; memcpy(buffer, flash, n); }
+    bool begin(size_t n) { size = n; memcpy(buffer, flash, n); return n > 0; }
     uint8_t read(int at) { return (size_t)at < size ? buffer[at] : 0; }
     void write(int at, uint8_t value) { if ((size_t)at < size) buffer[at] = value; }
     bool commit() { if (!size) return false; memcpy(flash, buffer, size); return true; }
@@ -151,9 +189,69 @@ int main() {
 }
 """
     )
-    flags = ["-std=c++11", "-Wall", "-Wextra", "-Werror", "-I", str(tmp_path), "-I", str(library())]
+    flags = ["-std=c++11", "-Wall", "-Wextra", "-Werror", "-DARDUINO_ARCH_ESP32"]
+    flags += ["-I", str(tmp_path), "-I", str(library())]
     program = str(tmp_path / "sketch")
     subprocess.run(["gcc", "-c", str(library() / "sefr.c"), "-o", f"{program}.o"], check=True)
     subprocess.run(["g++", *flags, str(tmp_path / "sketch.cpp"), f"{program}.o", "-o", program], check=True)
     done = subprocess.run([program], capture_output=True, text=True, check=True)
     assert done.stdout == "9 0 0 1"
+
+
+CLASS = """#include <cstdio>
+#include "sefr_class.h"
+static uint8_t memory[400];
+static int read_memory(void *, uint32_t at, uint8_t *to, uint32_t n) {
+    for (; n; n--) *to++ = memory[at++];
+    return 0;
+}
+static int program_memory(void *, uint32_t at, const uint8_t *from, uint32_t n) {
+    for (; n; n--) memory[at++] = *from++;
+    return 0;
+}
+static Sefr<6, 2> model, again;
+static Sefr<3, 4> other;
+SEFR_MODEL(plain, 6, 2)
+int main() {
+    const sefr_storage storage = {read_memory, program_memory, 0, 0, 0, sizeof memory, 1, 1, 0};
+    uint8_t record[6], label = 9, expected = 8;
+    plain.options = SEFR_BALANCED;
+    int wrong = model.begin() + other.begin() + again.begin() + sefr_reset(&plain);
+    for (int i = 0; i < 30; i++) {
+        for (int j = 0; j < 6; j++) record[j] = (uint8_t)(i * 37 + j * 11 + (i % 3 ? 90 : 0));
+        wrong += model.learn(record, i % 3 != 0) + sefr_learn(&plain, record, i % 3 != 0);
+    }
+    wrong += model.solve() + sefr_solve(&plain) + model.save(storage) + again.restore(storage);
+    for (int i = 0; i < 50; i++) {
+        for (int j = 0; j < 6; j++) record[j] = (uint8_t)(i * 51 + j * 7);
+        wrong += model.classify(record, &label) + sefr_classify(&plain, record, &expected);
+        wrong += label != expected;
+        wrong += again.classify(record, &label) + (label != expected);
+    }
+    printf("%d %d", wrong, other.learn(record, 4));
+}
+"""
+
+
+def test_the_class_for_sketches_is_the_same_model(tmp_path):
+    (tmp_path / "sketch.cpp").write_text(CLASS)
+    flags = [
+        "-std=c++11",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsanitize=undefined,address",
+        "-I",
+        str(library()),
+    ]
+    program = str(tmp_path / "sketch")
+    subprocess.run(["gcc", "-c", str(library() / "sefr.c"), "-o", f"{program}.o"], check=True)
+    subprocess.run(["g++", *flags, str(tmp_path / "sketch.cpp"), f"{program}.o", "-o", program], check=True)
+    done = subprocess.run([program], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 1"
+    (tmp_path / "large.cpp").write_text('#include "sefr_class.h"\nSefr<40000, 2> model;\n')
+    flags = ["-std=c++11", "-fsyntax-only", "-I", str(library())]
+    refused = subprocess.run(
+        ["g++", *flags, str(tmp_path / "large.cpp")], capture_output=True, text=True, check=False
+    )
+    assert "does not fit the RAM of the board" in refused.stderr

@@ -7,6 +7,8 @@ from test_uno import data_header, taught
 
 from sefr.device import BOARDS
 
+pytestmark = pytest.mark.needs("arm")
+
 STREAM = 0
 
 
@@ -66,3 +68,28 @@ def test_the_ram_of_a_board_is_the_program_s_own(board, rng):
         used.append(BOARDS[board].run(image, data).sram)
     assert used[0] < 600
     assert abs(used[1] - used[0] - 60 * 6) <= 8
+
+
+LONG = """#include "board.h"
+static volatile uint32_t sink;
+int main(void) {
+    uint32_t i, part;
+    for (part = 1; part <= 3; part++) {
+        board_mark();
+        for (i = 0; i < part * 4000000UL; i++) sink = i;
+    }
+    board_mark();
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("board", ["cortex-m0", "cortex-m4", "riscv32"])
+@needs_tools
+def test_long_runs_are_counted_whole(board, tmp_path):
+    """A counter of 24 bits is through after 16 million instructions."""
+    (tmp_path / "program.c").write_text(LONG)
+    spent = np.diff(BOARDS[board].run(BOARDS[board].build([tmp_path / "program.c"], tmp_path)).marks)
+    assert spent[0] >= 12_000_000
+    assert spent[1] == pytest.approx(2 * spent[0], rel=0.001)
+    assert spent[2] == pytest.approx(3 * spent[0], rel=0.001)

@@ -3,13 +3,14 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
 from device_program import needs_tools
 
-from sefr import SEFRClassifier
-from sefr.device import Twin, export, quantise, simulate
+from sefr import SEFRClassifier, save
+from sefr.device import BOARDS, Twin, export, quantise, simulate
 from sefr.device.quantise import _bounded_bias
 
 
@@ -50,6 +51,7 @@ def lopsided(rng, classes=2):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("target", ["arduino", "c", "generated"])
 @needs_tools
+@pytest.mark.needs("avr")
 def test_a_refined_model_answers_on_the_uno_as_on_the_host(target, classes, rng):
     clf, X = lopsided(rng, classes)
     twin = Twin(clf).predict(X).tolist()
@@ -58,6 +60,7 @@ def test_a_refined_model_answers_on_the_uno_as_on_the_host(target, classes, rng)
 
 
 @needs_tools
+@pytest.mark.needs("avr")
 def test_a_bias_far_beyond_the_weights_answers_the_same(monkeypatch, rng):
     """Weights near 0 beside a bias of 1: 300 digits before it was bounded."""
     for weight in (1e-3, 1e-9, 1e-300, 0.0):
@@ -82,6 +85,7 @@ def test_a_bias_far_beyond_the_weights_answers_the_same(monkeypatch, rng):
     ids=["bytes", "floats", "integers"],
 )
 @needs_tools
+@pytest.mark.needs("avr")
 def test_constant_features_compile_and_answer(values, classes, passes, tmp_path):
     clf = SEFRClassifier(passes=passes).fit(values, np.arange(12) % classes)
     for target in ("c", "generated", "arduino"):
@@ -93,6 +97,7 @@ def test_constant_features_compile_and_answer(values, classes, passes, tmp_path)
 
 
 @needs_tools
+@pytest.mark.needs("avr")
 def test_ranges_near_the_smallest_float(tmp_path, rng):
     X = rng.uniform(1e-38, 3e-38, (40, 4))
     y = (X[:, 0] > 2e-38).astype(int)
@@ -157,3 +162,73 @@ def test_an_interrupt_while_the_old_sketch_is_removed_leaves_the_new_one_alone(t
     with pytest.raises(KeyboardInterrupt):
         export(SEFRClassifier().fit(X, 1 - y), "arduino", tmp_path, name="rain")
     assert [path.name for path in tmp_path.iterdir()] == ["rain"]
+
+
+CHECKED = """#include "board.h"
+#include "checked.h"
+int main(void) {
+    checked_value record[CHECKED_FEATURES];
+    uint8_t n = board_get(), i;
+    unsigned int j;
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < sizeof record; j++) ((uint8_t *)record)[j] = board_get();
+        board_put(checked_classify(record));
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("board", ["uno", "host"])
+@pytest.mark.parametrize("kind", ["int16", "int32", "float"])
+@pytest.mark.parametrize("target", ["c", "generated", "arduino", "learn"])
+@needs_tools
+def test_values_far_outside_and_nan_are_not_known(tmp_path, rng, board, kind, target):
+    """With check: NaN, infinity, and values beyond the range by more than it is wide."""
+    X, y = rng.integers(100, 301, (40, 3)), np.arange(40) % 2
+    X[:2] = [[100] * 3, [300] * 3]
+    clf = SEFRClassifier(scale="minmax" if target != "learn" else (100, 300)).fit(X, y)
+    learn = target == "learn"
+    path = export(
+        clf, "arduino" if learn else target, tmp_path, name="checked", input=kind, check=True, learn=learn
+    )
+    folder = path if path.is_dir() else path.parent
+    known = [[100, 200, 300], [-100, 500, 200]]
+    unknown = [[-101, 200, 200], [200, 501, 200], [200, 200, -32768], [32767, 200, 200]]
+    if kind == "float":
+        unknown += [[np.nan, 200, 200], [200, 200, np.inf], [200, -np.inf, 200]]
+    text = CHECKED.replace("uint8_t n =", "checked_begin();\n    uint8_t n =") if learn else CHECKED
+    (tmp_path / "program.c").write_text(text)
+    sources = [tmp_path / "program.c", *folder.glob("src/sefr/*.c")]
+    sources += folder.glob("src/sefr/*.S") if board == "uno" else []
+    image = BOARDS[board].build(sources, tmp_path, includes=[folder])
+    records = np.array(known + unknown, {"int16": "<i2", "int32": "<i4", "float": "<f4"}[kind])
+    found = list(BOARDS[board].run(image, bytes([len(records)]) + records.tobytes()).output)
+    assert found == Twin(clf, input=kind).predict(np.clip(known, 100, 300)).tolist() + [255] * len(unknown)
+
+
+def test_check_goes_without_bins(tmp_path, rng):
+    clf = SEFRClassifier(bins=4).fit(rng.normal(size=(30, 2)), np.arange(30) % 2)
+    with pytest.raises(ValueError, match="check goes without bins"):
+        export(clf, "c", tmp_path, check=True)
+
+
+def test_the_command_has_the_settings_of_a_board(tmp_path, rng):
+    save(
+        SEFRClassifier(scale=(0, 255)).fit(rng.integers(0, 256, (40, 150)), np.arange(40) % 2),
+        tmp_path / "m.sefr",
+    )
+
+    def command(*words):
+        line = [sys.executable, "-m", "sefr.cli", "export", "m.sefr", "--to", "arduino", *words]
+        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert "the EEPROM has 1024" in command("--learn").stderr
+    done = command("--learn", "--eeprom", "4096", "--sum-bits", "32", "--name", "my room", "--check")
+    assert done.returncode == 0, done.stderr
+    assert "#define SEFR_SUM_BITS 32" in (tmp_path / "my_room" / "src" / "sefr" / "sefr_config.h").read_text()
+    assert "my_room_is_known" in (tmp_path / "my_room" / "my_room.h").read_text()
+    refused = command("--eeprom", "4096")
+    assert refused.returncode == 2
+    assert "--eeprom goes with --learn" in refused.stderr
+    assert "sum_bits must be 16 or 32" in command("--learn", "--sum-bits", "24").stderr

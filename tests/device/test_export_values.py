@@ -172,6 +172,7 @@ def cycles(X, target):
 
 @pytest.mark.parametrize(("target", "most"), [("arduino", 8_500), ("generated", 8_500), ("c", 8_500)])
 @needs_tools
+@pytest.mark.needs("avr")
 def test_cycles_of_100_analog_values(target, most, rng):
     """10- and 12-bit converters, and signed 12 bits."""
     for low, high in ((0, 1024), (0, 4096), (-2048, 2048)):
@@ -180,12 +181,14 @@ def test_cycles_of_100_analog_values(target, most, rng):
 
 @pytest.mark.parametrize(("target", "most"), [("arduino", 8_500), ("generated", 8_500), ("c", 8_500)])
 @needs_tools
+@pytest.mark.needs("avr")
 def test_cycles_of_100_values_of_16_bits(target, most, rng):
     assert cycles(rng.integers(-32768, 32768, (40, 100)), target) <= most
 
 
 @pytest.mark.parametrize(("target", "most"), [("arduino", 12_000), ("generated", 12_000), ("c", 12_000)])
 @needs_tools
+@pytest.mark.needs("avr")
 def test_cycles_of_100_floats(target, most, rng):
     assert cycles(rng.normal(size=(40, 100)), target) <= most
     assert cycles(rng.random((40, 100)), target) <= most

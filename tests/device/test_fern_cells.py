@@ -99,6 +99,7 @@ def test_categories_and_missing_values(place, count, missing, tmp_path, rng):
     [("int16", 2, False, 30), ("float", 2, True, 30), ("float", 3, True, 260)],
 )
 @needs_tools
+@pytest.mark.needs("avr")
 def test_more_features_than_a_byte_counts(kind, classes, missing, ferns, tmp_path, rng):
     """The search needs most registers then, and the sums are of 32 bits."""
     X = rng.integers(0, 30, (300, 270)).astype(float)
@@ -116,6 +117,7 @@ def test_more_features_than_a_byte_counts(kind, classes, missing, ferns, tmp_pat
 
 @pytest.mark.parametrize("target", ["c", "generated"])
 @needs_tools
+@pytest.mark.needs("avr")
 def test_a_question_that_no_byte_answers_with_yes(target, tmp_path, rng):
     """Eight steps of search use up the numbers but for those that no cell has."""
     edges = [*range(1, 202), 300]
@@ -127,6 +129,7 @@ def test_a_question_that_no_byte_answers_with_yes(target, tmp_path, rng):
 
 
 @needs_tools
+@pytest.mark.needs("avr")
 def test_entries_of_16_bits(tmp_path, rng):
     X = rng.integers(0, 300, (300, 4)).astype(float)
     clf = SEFRClassifier(bins=9, interactions=20).fit(X, (X[:, 0] > X[:, 1]) + (X[:, 2] > 200))

@@ -9,12 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from sefr.device import library
 
 DEVICE = library().parent
-pytestmark = pytest.mark.skipif(library().name != "src", reason="the manifests are in the source tree only")
+yaml = pytest.importorskip("yaml")
+pytestmark = [
+    pytest.mark.needs("manifests"),
+    pytest.mark.skipif(library().name != "src", reason="the manifests are in the source tree only"),
+]
 # https://arduino.github.io/arduino-cli/latest/library-specification/
 CATEGORIES = {
     "Display",
@@ -69,7 +72,7 @@ def test_the_arduino_manifest_follows_its_specification():
     for header in found["includes"].split(","):
         assert (DEVICE / "src" / header.strip()).is_file()
     assert not list(DEVICE.rglob("*.exe")) + [path for path in DEVICE.rglob("*") if path.is_symlink()]
-    for example in (DEVICE / "examples").iterdir():
+    for example in (path for path in (DEVICE / "examples").iterdir() if not path.name.startswith("esp-idf")):
         assert (example / f"{example.name}.ino").is_file()
 
 
@@ -157,6 +160,73 @@ def test_the_cmake_target(tmp_path):
     (tmp_path / "app.c").write_text(
         "#include <sefr.h>\nSEFR_MODEL(model, 3, 2)\n"
         "int main(void) { return sefr_reset(&model) + sizeof(sefr_sum) - 4; }\n"
+    )
+    for command in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"], ["build/app"]):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def settings_by_kconfig(chosen, folder):
+    """Return the lines of a .config that the menu's choices make."""
+    import kconfiglib
+
+    (folder / "Kconfig").write_text(f'rsource "{os.path.relpath(DEVICE / "zephyr" / "Kconfig", folder)}"\n')
+    menu = kconfiglib.Kconfig(str(folder / "Kconfig"), warn_to_stderr=False)
+    for name in ("SEFR", *chosen):
+        assert menu.syms[name].set_value(2), name
+    assert menu.warnings == []
+    menu.write_config(str(folder / "config"))
+    lines = (folder / "config").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if line.startswith("CONFIG_"))
+
+
+def test_the_menus_offer_every_setting_and_switch(tmp_path):
+    """Of ESP-IDF and Zephyr: what sefr.h names, in Kconfig and in settings.cmake."""
+    pytest.importorskip("kconfiglib")
+    header = (DEVICE / "src" / "sefr.h").read_text()
+    switches = re.findall(r"^ \*   (SEFR_(?:NO_|TWO_|PORTABLE)\w*)", header, re.M)
+    assert len(switches) == 10
+    switches.remove("SEFR_NO_SPARSE")  # an AVR's
+    found = settings_by_kconfig(switches, tmp_path)
+    assert {f"CONFIG_{name}" for name in switches} <= set(found)
+    cmake = (DEVICE / "settings.cmake").read_text()
+    assert all(name.removeprefix("SEFR_") in cmake for name in switches)
+
+
+def test_esp_idf_reads_the_same_menu(tmp_path, monkeypatch):
+    """By ESP-IDF's own reader of Kconfig, which is not Zephyr's."""
+    reader = pytest.importorskip("esp_kconfiglib.core")
+    monkeypatch.setenv("KCONFIG_REPORT_VERBOSITY", "quiet")
+    menu = reader.Kconfig(str(DEVICE / "Kconfig"))
+    menu.syms["SEFR_SUM_32"].set_value(2)
+    assert menu.syms["SEFR_SUM_BITS"].str_value == "32"
+    assert menu.syms["SEFR_WEIGHT_BITS"].str_value == "8"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ((), "sizeof(sefr_weight) == 1 && sizeof(sefr_sum) == 2 && SEFR_BINS == 0"),
+        (("SEFR_WEIGHT_16", "SEFR_SUM_32"), "sizeof(sefr_weight) == 2 && sizeof(sefr_sum) == 4"),
+        (("SEFR_BIN_16", "SEFR_TWO_CLASSES"), "SEFR_BINS == 16 && SEFR_MAX_CLASSES == 2"),
+        (("SEFR_MOMENT_64",), "sizeof(sefr_moment) == 8"),
+    ],
+)
+def test_a_choice_of_the_menu_reaches_the_library_and_its_users(chosen, expected, tmp_path):
+    pytest.importorskip("kconfiglib")
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    found = settings_by_kconfig(chosen, tmp_path)
+    lines = "".join(f"set({name} {value})\n" for name, value in found.items())
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.16)\nproject(app C)\n{lines}"
+        f'include("{DEVICE}/settings.cmake")\nsefr_settings(settings)\nadd_subdirectory("{DEVICE}" sefr)\n'
+        "target_compile_definitions(sefr PUBLIC ${settings})\n"
+        "add_executable(app app.c)\ntarget_link_libraries(app PRIVATE sefr)\n"
+    )
+    (tmp_path / "app.c").write_text(
+        "#include <sefr_moments.h>\nSEFR_MODEL(model, 3, 2)\n"
+        f"int main(void) {{ return sefr_reset(&model) + !({expected}); }}\n"
     )
     for command in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"], ["build/app"]):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

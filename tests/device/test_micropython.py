@@ -14,11 +14,14 @@ import numpy as np
 import pytest
 from device_reference import BALANCED, OK, Reference
 
-from sefr.device import read_state
+from sefr.device import Regression, read_state
 
 ROOT = Path(__file__).parents[2] / "micropython"
 PACKAGE = "@micropython/micropython-webassembly-pyscript@1.27.0"
-pytestmark = pytest.mark.skipif(not ROOT.exists(), reason="micropython/ is in the source tree only")
+pytestmark = [
+    pytest.mark.needs("micropython"),
+    pytest.mark.skipif(not ROOT.exists(), reason="micropython/ is in the source tree only"),
+]
 
 SCRIPT = """
 import json
@@ -236,9 +239,9 @@ def test_the_compiler_of_micropython_takes_the_loops(machine, tmp_path):
     assert 300 < (tmp_path / "loops.mpy").stat().st_size < 1000
 
 
-def test_it_is_one_file_that_mip_installs():
+def test_mip_installs_the_files():
     package = json.loads((ROOT / "package.json").read_text())
-    assert package["urls"] == [["sefr.py", "sefr.py"]]
+    assert package["urls"] == [["sefr.py", "sefr.py"], ["sefr_signal.py", "sefr_signal.py"]]
     spec = importlib.util.spec_from_file_location("micropython_sefr", ROOT / "sefr.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -254,3 +257,42 @@ def test_it_is_one_file_that_mip_installs():
     ]
     meson = (ROOT.parent / "meson.build").read_text()
     assert f"version: '{package['version']}'" in meson, "one version number"
+
+
+REGRESSION = """
+import json
+import sefr
+job = json.loads({job!r})
+model = sefr.Regression(job["inputs"], job["half_life"], id=7)
+for record, y in job["rows"]:
+    model.learn(bytes(record), y)
+model.forget(*job["rows"][-1])
+model.solve()
+print(json.dumps([model.answer(record) for record, _ in job["rows"]]))
+print(json.dumps("".join("%02x" % b for b in model.state())))
+other = sefr.Regression(job["inputs"], 5, id=7)
+other.restore(model.state())
+print(json.dumps([other.answer(record) for record, _ in job["rows"]]))
+model.id = 8
+for data in (other.state(), other.state()[:-1], b"\\x00" + other.state()[1:]):
+    try:
+        model.restore(data)
+        print(json.dumps("taken"))
+    except ValueError:
+        print(json.dumps("refused"))
+"""
+
+
+@pytest.mark.parametrize(("inputs", "half_life"), [(1, 32767), (3, 11), (8, 20)])
+def test_numbers_are_learned_as_on_a_c_board(inputs, half_life, tmp_path, rng):
+    X = rng.integers(0, 256, (50, inputs))
+    y = (X @ rng.integers(-60, 60, inputs) + rng.integers(-400, 400, 50)).clip(-32768, 32767)
+    rows = [[x, v] for x, v in zip(X.tolist(), y.tolist(), strict=True)]
+    job = json.dumps({"inputs": inputs, "half_life": half_life, "rows": rows})
+    answers, state, again, *refused = micropython(REGRESSION.format(job=job), tmp_path)
+    twin = Regression(half_life).learn(X, y).forget(X[-1:], y[-1:]).solve()
+    twin.id = 7
+    assert answers == twin.predict(X).tolist()
+    assert bytes.fromhex(state) == twin.state()
+    assert again == answers
+    assert refused == ["refused"] * 3

@@ -206,6 +206,7 @@ def test_any_bytes_may_be_commands(rng):
 
 
 @needs_tools
+@pytest.mark.needs("avr")
 def test_the_header_says_how_much_ram_a_model_takes(tmp_path):
     """And what a state takes."""
     (tmp_path / "main.c").write_text(
@@ -298,8 +299,14 @@ def leads_on(board, length, blocks, leads):
 @boards
 @needs_tools
 def test_drift_on_boards_equals_the_host(board, rng):
-    for length, blocks, most in ((1, 1, 10), (7, 3, 1000), (25, 16, 1 << 32), (300, 2, 1 << 32)):
-        leads = rng.integers(0, most, 40 * length if length < 300 else 1800)
+    for length, blocks, most in (
+        (1, 8, 9000),
+        (7, 12, 1000),
+        (25, 16, 1 << 32),
+        (9, 33, 1 << 32),
+        (1, 255, 900),
+    ):
+        leads = rng.integers(most - most // 16, most, (blocks + 6) * length)
         leads[-length:] = 0
         drift = Drift(length, blocks)
         alarms = drift.watch(leads)
@@ -308,7 +315,7 @@ def test_drift_on_boards_equals_the_host(board, rng):
         assert statuses == np.where(alarms, DRIFTED, calm).tolist()
         assert limits == (drift.low, drift.high)
         assert alarms[-1]
-    assert leads_on(board, 0, 1, [5])[0] == [BAD_SHAPE]
+    assert leads_on(board, 0, 8, [5])[0] == leads_on(board, 1, 7, [5])[0] == [BAD_SHAPE]
 
 
 @pytest.mark.parametrize("weight_bits", [8, 16])
@@ -341,10 +348,23 @@ def test_a_drifting_sensor_is_noticed(rng):
     assert drift.watch(twin.leads((X[1400:] * 0.67).astype(int))).sum() >= 20
 
 
+@pytest.mark.parametrize("blocks", [8, 12, 16, 24, 40, 100])
+def test_false_alarms_of_drift_are_as_rare_as_stated(blocks):
+    """One block in 10,000 at most, over 2,000 boards; leads are half-normal, as |score| of one class is."""
+    rng = np.random.default_rng(blocks)
+    alarms = seen = 0
+    for _ in range(2000):
+        sums = np.abs(rng.normal(0, 1000, (blocks + 200, 50))).sum(axis=1).astype(np.int64)
+        alarms += int(Drift(1, blocks).watch(sums).sum())
+        seen += 200
+    assert alarms <= 59, f"{alarms} in {seen} blocks"  # 40 expected at the rate stated; 59 is beyond 99.8 %
+
+
 def test_bad_drift_is_refused():
     for call, message in (
         (lambda: Drift(0), "length must be 1 to 65535, not 0"),
-        (lambda: Drift(1, 256), "blocks must be 1 to 255, not 256"),
+        (lambda: Drift(1, 256), "blocks must be 8 to 255, not 256"),
+        (lambda: Drift(1, 7), "blocks must be 8 to 255, not 7"),
         (lambda: Drift(1).watch([1.5]), "whole numbers"),
         (lambda: Drift(1).watch([-1]), "whole numbers"),
     ):

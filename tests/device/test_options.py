@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from device_program import Conversation, needs_tools
 from device_reference import (
+    BAD_STATE,
     BALANCED,
     CHECK_RANGES,
     KEEP_WEIGHTS,
@@ -18,6 +19,8 @@ from device_reference import (
     Reference,
 )
 from test_library import SHAPES, _take, boards, record, saved
+
+from sefr.device import BOARDS, library
 
 
 @boards
@@ -197,4 +200,75 @@ def test_a_class_without_records_cannot_be_corrected_towards(board):
     talk.solve()
     talk.correct([200, 10, 30], 2)
     talk.scores([0, 0, 255])
+    talk.run(board)
+
+
+@boards
+@pytest.mark.parametrize(("before", "after"), [(0, KEEP_WEIGHTS), (KEEP_WEIGHTS, 0)])
+@needs_tools
+def test_an_option_that_changes_the_size_of_a_state_loses_none(board, before, after, rng):
+    """An update switches SEFR_KEEP_WEIGHTS: states lie elsewhere, and still the newest is restored."""
+    talk = Conversation(6, 2)
+    forever = struct.pack("<I", 1 << 20)
+    for saves in (1, 2, 3):
+        talk.say("z")
+        talk.set(options=before)
+        for label in (0, 1):
+            talk.learn(record(rng, 6), label)
+        talk.solve()
+        for _ in range(saves):
+            talk.learn(record(rng, 6), 1)
+            talk.say("p", OK, data=forever)
+        kept = (talk.model.n[:], [row[:] for row in talk.model.s])
+        talk.set(options=after)
+        status = NO_ROOM if saves == 2 and after else OK
+        for _ in range(2):
+            talk.learn(record(rng, 6), 0)  # not saved: the board restarts
+            talk.say("g", OK)
+            talk.model.n, talk.model.s, talk.model.fresh = kept[0][:], [row[:] for row in kept[1]], False
+            if not after or before:
+                talk.model.weights = talk.model.bias = None
+            talk.solve()
+            talk.send()
+            talk.learn(record(rng, 6), 1)
+            talk.say(
+                "p", status, data=forever
+            )  # NO_ROOM: the only two places have a part of the newest state
+            if status == OK:
+                kept = (talk.model.n[:], [row[:] for row in talk.model.s])
+    talk.run(board)
+
+
+@needs_tools
+@pytest.mark.needs("avr")
+def test_a_storage_that_was_never_set_holds_nothing(tmp_path):
+    (tmp_path / "program.c").write_text(
+        '#include "board.h"\n#include "sefr.h"\nSEFR_MODEL(m, 4, 2)\nint main(void) {\n'
+        "    static const sefr_storage zero;\n    sefr_reset(&m);\n"
+        "    board_put((uint8_t)sefr_restore(&m, &zero));\n    board_put((uint8_t)sefr_save(&m, &zero));\n"
+        "    board_put((uint8_t)sefr_discard(&zero));\n    return 0;\n}\n"
+    )
+    for board in ("host", "uno"):
+        sources = [tmp_path / "program.c", library() / "sefr.c"]
+        sources += [library() / "sefr_avr.S"] if board == "uno" else []
+        image = BOARDS[board].build(sources, tmp_path, includes=[library()])
+        assert list(BOARDS[board].run(image).output) == [BAD_STATE, NO_ROOM, OK]
+
+
+@boards
+@needs_tools
+def test_a_save_does_not_write_over_what_another_model_learned(board, rng):
+    talk, states = saved(SHAPES[0], rng)
+    forever = struct.pack("<I", 1 << 20)
+    talk.set(model_id=77)
+    talk.say("p", OTHER_MODEL, data=forever)
+    talk.set(model_id=0)
+    talk.say("g", OK)
+    _take(talk.model, states[1][0])
+    talk.send()
+    talk.set(model_id=77)
+    talk.say("D", OK)
+    talk.say("p", OK, data=forever)
+    talk.say("g", OK)
+    talk.send()
     talk.run(board)

@@ -4,18 +4,21 @@ import csv
 import os
 import subprocess
 import sys
+import threading
+import tty
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from arduino_core import build_sketch, needs_core
 from device_program import needs_tools
+from simulated_uno import Event, plugged_in
 
 from sefr import SEFRClassifier, Summary, load, save
 from sefr.device import export, read_state
 from sefr.device.serial_board import BoardError, SerialBoard, Sketch
-from sefr.device.uno import Event, plugged_in
 
-pytestmark = [pytest.mark.slow, needs_core]
+pytestmark = [pytest.mark.needs("avr"), pytest.mark.slow, needs_core]
 
 
 @pytest.fixture
@@ -132,3 +135,30 @@ def test_a_port_without_a_board():
         SerialBoard(os.ttyname(theirs), reset_limit=1)
     os.close(ours)
     os.close(theirs)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (b"sefr 1A 100000000000 2 uint8\n", "claims 100,000,000,000 features"),
+        (b"sefr 1A 4 300 uint8\n", "and 300 classes"),
+        (b"sefr 1A " + b"9" * 5000 + b" 2 uint8\n", "no answer within 1 s"),
+    ],
+)
+def test_a_board_that_claims_what_no_board_has_is_refused(answer, message):
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+
+    def talk():
+        with suppress(OSError):  # the test is over
+            os.read(ours, 1)
+            os.write(ours, answer)
+
+    speaker = threading.Thread(target=talk, daemon=True)
+    speaker.start()
+    try:
+        with pytest.raises(BoardError, match=message):
+            SerialBoard(os.ttyname(theirs), reset_limit=1 if "no answer" in message else 20)
+    finally:
+        os.close(ours)
+        os.close(theirs)

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from arduino_core import build_sketch, needs_core
 from device_program import needs_tools
+from simulated_uno import Event, run_uno
 from sklearn.datasets import load_digits
 
 from sefr import SEFRClassifier, load
-from sefr.device import Twin, export, read_state, windows
-from sefr.device.uno import Event, run_uno
+from sefr.device import StateError, Twin, export, read_state, windows
+from sefr.device.serial_board import checked
 
-pytestmark = [pytest.mark.slow, needs_core]
+pytestmark = [pytest.mark.needs("avr"), pytest.mark.slow, needs_core]
 COLUMNS = ["light", "sound", "heat", "wind", "rain", "dust"]
 
 
@@ -125,7 +126,7 @@ def test_values_sent_over_the_line_are_answered_as_by_the_twin(tmp_path, rng, ki
 
 @needs_tools
 def test_learning_by_button_and_by_command_then_saving(tmp_path, rng):
-    """What was taught is answered, sent, kept over a restart, and not taken up by another sketch."""
+    """What was taught is answered, sent, kept over a restart, and by the model trained again."""
     X, y = readings(rng)
     clf = SEFRClassifier(scale=(0, 1023)).fit(X[:4], y[:4])
     path = export(clf, "arduino", tmp_path / "one", learn=True)
@@ -147,9 +148,91 @@ def test_learning_by_button_and_by_command_then_saving(tmp_path, rng):
         read_state(bytes.fromhex(lines(after, "state")[0])).counts.tolist()
         == read_state(state).counts.tolist()
     )
-    other = export(SEFRClassifier(scale=(0, 1023)).fit(X[:8], y[:8]), "arduino", tmp_path / "two", learn=True)
-    fresh = run_uno(build_sketch(other, tmp_path), [Event.send(10, "q"), Event.send(100, "x")], 0.4, eeprom)
-    assert bytes.fromhex(lines(fresh, "state")[0]) == (other / "base.state").read_bytes()
+    again = export(SEFRClassifier(scale=(0, 1023)).fit(X[:8], y[:8]), "arduino", tmp_path / "two", learn=True)
+    kept = run_uno(build_sketch(again, tmp_path), [Event.send(10, "q"), Event.send(100, "x")], 0.4, eeprom)
+    assert lines(kept, "state") == lines(after, "state"), "trained again: what the board learned stays"
+    with pytest.raises(StateError, match="the sketch that it first ran"):
+        read_state(bytes.fromhex(lines(kept, "state")[0]), base=(again / "base.state").read_bytes())
+
+
+@needs_tools
+def test_what_another_model_learned_is_refused_aloud_and_not_written_over(tmp_path, rng):
+    X, _ = readings(rng)
+    eeprom, images = tmp_path / "eeprom", []
+    for classes in (2, 3):
+        clf = SEFRClassifier(scale=(0, 1023)).fit(X[:12], np.arange(12) % classes)
+        path = export(clf, "arduino", tmp_path / str(classes), learn=True)
+        images.append(build_sketch(path, path.parent))
+    saving = [Event.send(10, "q"), Event.send(100, "t1 3,3,3,3,3,3"), Event.send(250, "w")]
+    assert lines(run_uno(images[0], saving, 1.0, eeprom), "status") == ["0", "0"]
+    before = eeprom.read_bytes()
+    run = run_uno(images[1], [*saving, Event.send(600, "x")], 1.0, eeprom)
+    assert "another model learned; d discards it, w would not save: status 5" in run.text
+    assert lines(run, "status") == ["0", "5"]
+    assert eeprom.read_bytes() == before
+    run = run_uno(images[1], [Event.send(10, "q"), Event.send(100, "d"), Event.send(400, "w")], 1.5, eeprom)
+    assert lines(run, "status") == ["0", "0"]
+    assert len(read_state(eeprom.read_bytes()).classes) == 3
+
+
+@needs_tools
+def test_a_damaged_line_is_refused_and_changes_nothing(tmp_path, rng):
+    X, y = readings(rng)
+    path = export(SEFRClassifier(scale=(0, 1023)).fit(X, y), "arduino", tmp_path, learn=True)
+    image, base = build_sketch(path, tmp_path), (path / "base.state").read_bytes()
+    good = "t1 512,17,3,4,5,6"
+    damaged = [
+        "t1 512",
+        "t1 512,17,3,4,5",
+        "t1 512,17,3,4,5,6,7",
+        "t1 512,17,,4,5,6",
+        "t1 512,1x7,3,4,5,6",
+        "t1 512,99999,3,4,5,6",
+        "t 512,17,3,4,5,6",
+        "t1,512,17,3,4,5,6",
+        checked(good).replace("17", "11"),
+        checked(good).replace("t1 ", "t0 "),
+        checked(good)[:-1],
+        "l",
+        "l1 5",
+        "lx",
+        "c 1,2,3",
+        "c",
+    ]
+    events = [Event.send(10, "q")]
+    events += [Event.send(100 + 150 * i, line) for i, line in enumerate(damaged)]
+    end = 100 + 150 * len(damaged)
+    events += [Event.send(end, "l256"), Event.send(end + 150, "t2 1,2,3,4,5,6"), Event.send(end + 300, "x")]
+    events += [Event.send(end + 600, checked(good)), Event.send(end + 750, good), Event.send(end + 900, "x")]
+    run = run_uno(image, events, end / 1000 + 1.3)
+    assert lines(run, "status") == ["100"] * len(damaged) + ["1", "1", "0", "0"]
+    states = [bytes.fromhex(text) for text in lines(run, "state")]
+    assert states[0] == base
+    assert read_state(states[1], base=base).counts.tolist() == [0, 2]
+
+
+@needs_tools
+def test_a_button_held_for_a_minute_does_not_unlearn_the_other_class(tmp_path):
+    """Two classes that overlap; one button is held long: the answers for the other stay as good."""
+    rng = np.random.default_rng(3)
+
+    def shown_rows(label, n):
+        return np.clip(rng.normal(450 + 110 * label, 90, (n, 6)), 0, 1023).astype(int)
+
+    X, y = np.concatenate([shown_rows(0, 40), shown_rows(1, 40)]), np.repeat([0, 1], 40)
+    path = export(SEFRClassifier(scale=(0, 1023)).fit(X, y), "arduino", tmp_path, learn=True)
+    asked = shown_rows(0, 40)
+    events = [Event.send(10, "q")]
+    events += [
+        Event.send(50 + 40 * i, f"t1 {','.join(map(str, row))}") for i, row in enumerate(shown_rows(1, 210))
+    ]
+    end = 50 + 40 * 210
+    events += [Event.send(end, "s")]
+    events += [Event.send(end + 100 + 60 * i, f"c {','.join(map(str, row))}") for i, row in enumerate(asked)]
+    run = run_uno(build_sketch(path, tmp_path), events, end / 1000 + 2.8)
+    answers = [line.split()[0] for line in lines(run, "answer")][-40:]
+    assert len(answers) == 40
+    assert answers.count("0") >= 36
 
 
 @needs_tools
@@ -202,3 +285,20 @@ def test_windows_of_a_signal_on_the_board_are_those_of_the_host(tmp_path, rng):
     assert len(answers) >= 18
     assert answers[1:8] == ["rest"] * 7
     assert answers[-7:] == ["wave"] * 7
+
+
+@needs_tools
+def test_what_a_sketch_does_not_call_is_left_out(tmp_path, rng):
+    """The exporter sets the switches: a sketch that learns takes at least 4 KB less flash with them."""
+    X, y = readings(rng)
+    path = export(SEFRClassifier(scale=(0, 1023)).fit(X, y), "arduino", tmp_path, learn=True)
+    config = path / "src" / "sefr" / "sefr_config.h"
+    assert "#define SEFR_TWO_CLASSES\n" in config.read_text()
+    sizes = []
+    for name in ("lean", "whole"):
+        (tmp_path / name).mkdir()
+        listing = ["avr-size", str(build_sketch(path, tmp_path / name))]
+        done = subprocess.run(listing, capture_output=True, text=True, check=True)
+        sizes.append(int(done.stdout.splitlines()[1].split()[0]))
+        config.write_text("".join(config.read_text().splitlines(keepends=True)[:3]))
+    assert sizes[1] - sizes[0] >= 4096

@@ -8,7 +8,7 @@ from device_reference import Reference
 
 from sefr import SEFRClassifier, Summary
 from sefr.device import StateError, export, merge_states, read_state
-from sefr.device.state import State, id_of, pack_state
+from sefr.device.state import State, base_id_of, id_of, pack_state
 
 
 def started_board(base, X, y, k):
@@ -18,7 +18,8 @@ def started_board(base, X, y, k):
     board.n, board.s = start.counts.astype(int).tolist(), start.sums.astype(int).tolist()
     for row, label in zip(X.tolist(), y.tolist(), strict=True):
         board.learn(row, label)
-    return pack_state(State(np.array(board.n), np.array(board.s), None, 5, id_of(base)), 16)
+    ids = {"id": id_of(base), "base": base_id_of(base)}
+    return pack_state(State(np.array(board.n), np.array(board.s), None, 5, **ids), 16)
 
 
 @pytest.fixture
@@ -51,8 +52,11 @@ def test_a_board_of_another_base_is_refused(exported, tmp_path, rng):
     base = (path / "base.state").read_bytes()
     other = export(SEFRClassifier(scale=(0, 255)).fit(X[::-1] // 2, y), "arduino", tmp_path / "b", learn=True)
     foreign = (other / "base.state").read_bytes()
-    with pytest.raises(StateError, match="the board started from something else"):
+    with pytest.raises(StateError, match=r"the board started from base \w+, not from"):
         read_state(foreign, base=base)
+    third = export(SEFRClassifier(scale=(0, 255)).fit(X, y % 2), "arduino", tmp_path / "c", learn=True)
+    with pytest.raises(StateError, match="the board started from something else"):
+        read_state((third / "base.state").read_bytes(), base=base)
     with pytest.raises(StateError, match="base: "):
         read_state(foreign, base=base[:-1])
     with pytest.raises(StateError, match="no state to merge"):
@@ -63,7 +67,8 @@ def test_a_halved_board_is_refused(exported):
     _, _, path = exported
     base = (path / "base.state").read_bytes()
     start = read_state(base)
-    halved = pack_state(State(start.counts // 2, start.sums // 2, None, 9, id_of(base)), 16)
+    halved = State(start.counts // 2, start.sums // 2, None, 9, id_of(base), base=base_id_of(base))
+    halved = pack_state(halved, 16)
     with pytest.raises(StateError, match="holds less than its base"):
         read_state(halved, base=base)
 
@@ -76,3 +81,23 @@ def test_a_base_leaves_room_to_learn(tmp_path, rng):
     assert read_state(base).counts.tolist() == [128, 128]
     state = started_board(base, X[:256], y[:256], 2)
     assert read_state(state, base=base).sums.tolist() == Summary.of(X[:256], y[:256]).sums.tolist()
+
+
+def test_a_model_trained_again_keeps_its_id(tmp_path, rng):
+    """The id is of features, scaling and classes: what boards learned stays good."""
+    X, y = rng.integers(0, 1024, (60, 4)), np.arange(60) % 2
+
+    def ids(name, rows, labels, scale=(0, 1023)):
+        clf = SEFRClassifier(scale=scale).fit(rows, labels)
+        state = (export(clf, "arduino", tmp_path, name=name, learn=True) / "base.state").read_bytes()
+        return id_of(state), base_id_of(state)
+
+    first, again = ids("first", X, y), ids("again", X[:-1], y[:-1])
+    assert first[0] == again[0]
+    assert first[1] != again[1]
+    others = [
+        ids("labels", X, np.array(["no", "yes"])[y]),
+        ids("scaled", X, y, (0, 4095)),
+        ids("narrow", X[:, :3], y),
+    ]
+    assert len({first[0], *(other[0] for other in others)}) == 4

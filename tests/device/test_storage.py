@@ -2,7 +2,7 @@
 
 import pytest
 from device_program import EVERYWHERE, built, needs_tools
-from device_reference import IO, OK
+from device_reference import CHANGED, IO, OK
 
 from sefr.device import BOARDS
 
@@ -28,15 +28,17 @@ OF_ONE_CLASS = {
 }
 MEMORIES |= OF_ONE_CLASS
 memories = pytest.mark.parametrize("memory", MEMORIES)
+both_ways = pytest.mark.parametrize("steps", [False, True], ids=["at once", "in steps"])
 
 
-def run(board, memory, starts):
+def run(board, memory, starts, steps=False):
     block, blocks, unit = MEMORIES[memory]
     defines = (f"FEATURES={FEATURES}", f"CLASSES={CLASSES}", f"STARTS={starts}", f"UNIT={unit}")
     defines += (
         (f"BLOCK_BYTES={block}", f"BLOCKS={blocks}") if block else ("BLOCK_BYTES=0", f"EEPROM_BYTES={blocks}")
     )
     defines += ("NORMAL=1",) if memory in OF_ONE_CLASS else ()
+    defines += ("STEPS=1",) if steps else ()
     output = BOARDS[board].run(built(board, "storage.c", defines)).output
     end = output.index(0xFF)
     return (
@@ -48,10 +50,11 @@ def run(board, memory, starts):
 
 @pytest.mark.parametrize("board", EVERYWHERE)
 @memories
+@both_ways
 @needs_tools
-def test_power_lost_in_any_operation_leaves_the_old_state_or_the_new_one(board, memory):
+def test_power_lost_in_any_operation_leaves_the_old_state_or_the_new_one(board, memory, steps):
     """At every program and every erase, torn in its middle, on each place of the ring."""
-    outcomes, _, rest = run(board, memory, starts=3 if board == "uno" else 7)
+    outcomes, _, rest = run(board, memory, starts=3 if board == "uno" else 7, steps=steps)
     assert rest[0] == 0, "the memory was not used as its geometry asks for"
     assert {seen for _, seen in outcomes} == {ord("o"), ord("n")}
     assert all((seen == ord("n")) == (status == OK) for status, seen in outcomes)
@@ -60,10 +63,11 @@ def test_power_lost_in_any_operation_leaves_the_old_state_or_the_new_one(board, 
 
 
 @memories
+@both_ways
 @needs_tools
-def test_a_bad_byte_is_passed_over(memory):
+def test_a_bad_byte_is_passed_over(memory, steps):
     """Each save succeeds, on another place, or says that it could not; the state before is there then."""
-    _, tries, _ = run("host", memory, starts=1)
+    _, tries, _ = run("host", memory, starts=1, steps=steps)
     pairs = list(zip(tries[::2], tries[1::2], strict=True))
     assert all(seen == ord("n" if status == OK else "o") for status, seen in pairs[1:])
     assert pairs[0] == (OK, ord("n"))
@@ -72,10 +76,11 @@ def test_a_bad_byte_is_passed_over(memory):
 
 
 @memories
+@both_ways
 @needs_tools
-def test_wear_is_spread_over_all_of_the_memory(memory):
-    _, _, rest = run("host", memory, starts=1)
-    wear = list(rest[1:])
+def test_wear_is_spread_over_all_of_the_memory(memory, steps):
+    _, _, rest = run("host", memory, starts=1, steps=steps)
+    wear = list(rest[1:-6] if steps else rest[1:-3])
     block = MEMORIES[memory][0]
     state = NORMAL_STATE if memory in OF_ONE_CLASS else STATE
     if block and block < state:  # blocks that do not make up a whole group are left alone
@@ -83,3 +88,35 @@ def test_wear_is_spread_over_all_of_the_memory(memory):
         wear = wear[: len(wear) // group * group]
     assert max(wear) - min(wear) <= 1
     assert min(wear) > 0
+
+
+@pytest.mark.parametrize("board", EVERYWHERE)
+@memories
+@needs_tools
+def test_a_model_that_learns_between_steps_is_not_saved_half(board, memory):
+    """The save says so, and what was saved before is there; every step programmed once at most."""
+    _, _, rest = run(board, memory, starts=1, steps=True)
+    status, seen, wrong = rest[-3:]
+    assert (status, chr(seen), wrong) == (CHANGED, "o", 0)
+
+
+@memories
+@needs_tools
+def test_restore_computes_one_checksum(memory):
+    """Of the newest state, however many there are: its bytes for the checksum and for the sums, and heads."""
+    block, blocks, unit = MEMORIES[memory]
+    total = block * blocks or blocks
+    state = NORMAL_STATE if memory in OF_ONE_CLASS else STATE
+    _, _, rest = run("host", memory, starts=1)
+    reads = int.from_bytes(rest[-3:-1], "little")
+    heads = total // state * 40
+    assert reads <= total // unit + heads + 4 * state
+
+
+@pytest.mark.parametrize("board", ["uno", "host"])
+@memories
+@needs_tools
+def test_a_damaged_number_does_not_hide_the_newest_state(board, memory):
+    """A head whose number has a bit turned looks newer than the newest, and older than the one before."""
+    _, _, rest = run(board, memory, starts=1)
+    assert chr(rest[-1]) == "n"

@@ -139,6 +139,7 @@ def test_interactions_of_categories_on_boards(board, target, rng):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("classes", [2, 3])
 @needs_tools
+@pytest.mark.needs("avr")
 def test_entries_of_16_bits_on_the_uno(target, classes, rng):
     clf, X, _ = trained("int16", classes, rng, interactions=9)
     result = simulate(clf, X, "uno", weights="int16", input="int16", target=target)
@@ -298,6 +299,7 @@ def test_hostile_names_of_features_and_categories(target, tmp_path, rng):
 
 
 @needs_tools
+@pytest.mark.needs("avr")
 def test_a_table_that_does_not_fit_is_refused_when_compiled(tmp_path, rng):
     X = rng.normal(size=(600, 300))
     clf = SEFRClassifier(bins=64).fit(X, np.arange(600) % 3)
@@ -322,6 +324,7 @@ def test_what_a_board_cannot_do_is_refused(tmp_path, rng):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("bins", [None, 8])
 @needs_tools
+@pytest.mark.needs("avr")
 def test_a_margin_makes_boards_say_that_they_do_not_know(target, classes, bins, tmp_path, rng):
     X = rng.integers(0, 1000, (120, 4))
     clf = SEFRClassifier(bins=bins).fit(X, X[:, 0] * classes // 1000)
@@ -374,6 +377,7 @@ def table_cycles(kind, target, board="uno", interactions=None):
     ("kind", "most"), [("uint8", 1_400), ("int16", 2_000), ("float", 2_500), ("float near 1000", 3_900)]
 )
 @needs_tools
+@pytest.mark.needs("avr")
 def test_cycles_of_32_features_and_16_bins(kind, most, target):
     assert table_cycles(kind, target).per_record <= most
 
@@ -383,3 +387,17 @@ def test_the_sketch_of_a_table_says_what_it_is(tmp_path, rng):
     path = export(clf, "arduino", tmp_path, name="sound", input="int16")
     about = json.loads((path / "model.json").read_text())
     assert about == {"name": "sound", "input": "int16", "features": 5, "classes": [0, 1, 2], "learn": False}
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10])
+@needs_tools
+@pytest.mark.needs("avr")
+def test_generated_code_is_never_the_slower_choice(classes, rng):
+    """With more than two classes branches take more cycles and flash than the search of the target c."""
+    y = np.arange(300) % classes
+    X = np.clip(rng.normal(300 + 60 * (y[:, None] * np.arange(1, 9) % 7), 90, (300, 8)), 0, 1023).astype(int)
+    clf = SEFRClassifier(bins=16).fit(X, y)
+    c, generated = (simulate(clf, X[:10], "uno", target=target) for target in ("c", "generated"))
+    assert generated.per_record <= c.per_record
+    assert classes == 2 or generated.flash <= c.flash
+    assert generated.predictions.tolist() == c.predictions.tolist()

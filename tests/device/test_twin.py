@@ -119,6 +119,7 @@ def test_boards_answer_as_the_twin(board, target):
 
 
 @needs_tools
+@pytest.mark.needs("avr")
 def test_energy_is_time_times_power():
     clf, X = CASES["uint8 two"]
     result = simulate(clf, X[:5], "uno")
@@ -136,6 +137,7 @@ def assert_compiles(compiler, source, folder):
 @cases
 @pytest.mark.parametrize("weights", ["int8", "int16"])
 @needs_tools
+@pytest.mark.needs("avr")
 def test_exported_headers_compile_without_a_warning(case, weights, tmp_path):
     clf, _ = CASES[case]
     for target in ("c", "generated"):
@@ -154,6 +156,7 @@ def test_exported_headers_compile_without_a_warning(case, weights, tmp_path):
     "language", [("-x", "c", "-std=c99"), ("-x", "c++", "-std=c++11")], ids=["C99", "C++11"]
 )
 @needs_tools
+@pytest.mark.needs("avr")
 def test_library_compiles_without_a_warning(language, tmp_path):
     compilers = [
         ["gcc"],

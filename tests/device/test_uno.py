@@ -13,6 +13,8 @@ from device_reference import OK, Reference
 from sefr import SEFRClassifier
 from sefr.device import BOARDS, BuildError, library, simulate
 
+pytestmark = pytest.mark.needs("avr")
+
 STREAM, SPARSE, BATCH = range(3)
 
 
@@ -249,6 +251,7 @@ SMALLEST = (
     "SEFR_NO_UNKNOWN",
     "SEFR_NO_CORRECT",
     "SEFR_NO_SPARSE",
+    "SEFR_NO_STEPS",
 )
 TINY = dataclasses.replace(
     BOARDS["uno"], name="attiny85", flags=("-mmcu=attiny85",), machine="attiny85", ram=512, flash=8192

@@ -5,10 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from arduino_core import build_sketch, needs_core
 from device_program import HERE, needs_tools
 
 from sefr import SEFRClassifier
-from sefr.device import BOARDS, BuildError, library, window_names, windows
+from sefr.device import BOARDS, BuildError, export, library, window_names, windows
 
 
 def by_definition(signal, length, hop):
@@ -114,3 +115,35 @@ def test_generated_gestures_are_told_apart(rng):
     y = np.repeat(list(rows), [len(part) for part in rows.values()])
     half = np.arange(len(y)) % 2 == 0
     assert SEFRClassifier().fit(X[half], y[half]).score(X[~half], y[~half]) > 0.95
+
+
+@pytest.mark.parametrize(("axes", "length"), [(1, 32), (3, 64), (6, 100)])
+@needs_tools
+@pytest.mark.needs("avr")
+def test_a_window_takes_an_uno_no_longer_than_stated(axes, length, tmp_path, rng):
+    """155 cycles per sample and axis, and 5,500 per axis: what the sketch's check of the rate counts with."""
+    signal = hostile(rng, 4 * length, axes)
+    image = BOARDS["uno"].build(
+        [HERE / "window.c", library() / "sefr_window.c"],
+        tmp_path,
+        includes=[library()],
+        defines=[f"AXES={axes}", f"LENGTH={length}", "HOP=7"],
+    )
+    run = BOARDS["uno"].run(image, struct.pack("<I", len(signal)) + signal.astype("<i2").tobytes())
+    assert max(np.diff(run.marks)[::2]) <= axes * (155 * length + 5500)
+
+
+@needs_core
+@needs_tools
+@pytest.mark.needs("avr")
+def test_a_rate_that_an_uno_cannot_keep_does_not_compile(tmp_path, rng):
+    X = windows(rng.integers(0, 1024, (600, 6)), 100, 5)
+    clf = SEFRClassifier().fit(X, np.arange(len(X)) % 2)
+    kept = export(clf, "arduino", tmp_path / "a", window=(100, 50, 50), input="int32")
+    build_sketch(kept, tmp_path)
+    assert "RATE = 50;" in (kept / "model.ino").read_text()
+    late = export(clf, "arduino", tmp_path / "b", window=(100, 50, 200), input="int32")
+    with pytest.raises(AssertionError, match="longer than from one sample to the next"):
+        build_sketch(late, tmp_path)
+    with pytest.raises(ValueError, match="1 to 10000 samples per second, not 0"):
+        export(clf, "arduino", tmp_path, window=(100, 50, 0), input="int32")

@@ -2,6 +2,7 @@
 // Clean air drifts with weather and age: type n now and then, and the board learns that this is clean air, while what is
 // long ago counts less and less. Type g while there is gas. LED: gas.
 #include <sefr.h>
+#include <sefr_pins.h>
 
 SEFR_MODEL(model, 4, 2)
 
@@ -9,14 +10,14 @@ enum { CLEAN = 0, GAS = 1 };
 
 static void readSensors(uint8_t *record) {
     for (uint8_t i = 0; i < 2; i++) {
-        record[2 * i] = sefr_byte(analogRead(A0 + i), 0, 1023);
+        record[2 * i] = sefr_byte(sefr_analog(i), 0, 1023);
         record[2 * i + 1] = 255 - record[2 * i];  // high in clean air
     }
 }
 
 void setup() {
     Serial.begin(115200);
-    pinMode(LED_BUILTIN, OUTPUT);
+    sefr_pins_begin();
     model.half_life = 32;  // the means follow the last 32 to 64 records of each class
     model.options = SEFR_BALANCED;
     sefr_reset(&model);
@@ -32,7 +33,7 @@ void loop() {
         sefr_solve(&model);
     }
     sefr_status status = sefr_classify(&model, record, &label);
-    digitalWrite(LED_BUILTIN, status == SEFR_OK && label == GAS ? HIGH : LOW);
+    sefr_led(status == SEFR_OK && label == GAS);
     if (status == SEFR_OK) {
         Serial.println(label == GAS ? F("gas") : F("clean"));
     } else {

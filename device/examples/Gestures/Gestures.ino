@@ -2,6 +2,7 @@
 // Hold button 2, 3 or 4 (to ground) while making each of three movements for some seconds; then the serial monitor
 // (115200 baud) shows the number of the movement. The features are those of sefr.device.windows.
 #include <sefr.h>
+#include <sefr_pins.h>
 #include <sefr_window.h>
 
 enum { AXES = 3, FEATURES = SEFR_WINDOW_FEATURES(AXES) };
@@ -16,7 +17,7 @@ static const int32_t HIGH_END[7] = {1023, 20000, 1023, 1023, 31, 400000, 200};
 static bool readSensors(uint8_t *record) {
     int16_t sample[AXES];
     int32_t features[FEATURES];
-    for (uint8_t axis = 0; axis < AXES; axis++) sample[axis] = analogRead(A0 + axis);
+    for (uint8_t axis = 0; axis < AXES; axis++) sample[axis] = sefr_analog(axis);
     if (!sefr_window_add(&window, sample)) return false;
     sefr_window_features(&window, features);
     for (uint8_t i = 0; i < FEATURES; i++) {
@@ -28,7 +29,7 @@ static bool readSensors(uint8_t *record) {
 
 void setup() {
     Serial.begin(115200);
-    for (uint8_t label = 0; label < 3; label++) pinMode(2 + label, INPUT_PULLUP);
+    sefr_pins_begin();
     sefr_reset(&model);
     model.options = SEFR_BALANCED;
 }
@@ -40,7 +41,7 @@ void loop() {
     last = millis();
     if (!readSensors(record)) return;
     for (label = 0; label < 3; label++) {
-        if (digitalRead(2 + label) == LOW) sefr_learn(&model, record, label);
+        if (sefr_button(label)) sefr_learn(&model, record, label);
     }
     sefr_solve(&model);
     if (sefr_classify(&model, record, &label) == SEFR_OK) Serial.println(label);

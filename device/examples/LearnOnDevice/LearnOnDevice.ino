@@ -3,21 +3,23 @@
 // learned is kept in the EEPROM. The serial monitor (115200 baud) shows the class.
 #include <sefr.h>
 #include <sefr_eeprom.h>
+#include <sefr_pins.h>
 
-const uint8_t BUTTONS[2] = {2, 3};
 SEFR_MODEL(model, 6, 2)
 SEFR_EEPROM(storage, SEFR_EEPROM_BYTES)
+#ifdef SEFR_HAS_EEPROM
 SEFR_CHECK_STORAGE(model, SEFR_STATE_BYTES(6, 2, 0), SEFR_EEPROM_BYTES)
+#endif
 
 static uint8_t record[6];
 
 static void readSensors() {
-    for (uint8_t i = 0; i < 6; i++) record[i] = sefr_byte(analogRead(A0 + i), 0, 1023);
+    for (uint8_t i = 0; i < 6; i++) record[i] = sefr_byte(sefr_analog(i), 0, 1023);
 }
 
 void setup() {
     Serial.begin(115200);
-    for (uint8_t i = 0; i < 2; i++) pinMode(BUTTONS[i], INPUT_PULLUP);
+    sefr_pins_begin();
     sefr_reset(&model);
     model.options = SEFR_BALANCED;  // a button held longer does not move the border
     model.id = 1;                   // another number when the inputs or the situations change
@@ -31,7 +33,7 @@ void loop() {
     uint8_t label;
     readSensors();
     for (uint8_t i = 0; i < 2; i++) {
-        if (digitalRead(BUTTONS[i]) == LOW) {
+        if (sefr_button(i)) {
             sefr_learn(&model, record, i);
             pressed = learned = true;
         }

@@ -4,19 +4,22 @@
 // shows the situation. Type w to keep what was learned over a restart.
 #include <sefr.h>
 #include <sefr_eeprom.h>
+#include <sefr_pins.h>
 
 SEFR_MODEL(model, 3, 3)
 SEFR_EEPROM(storage, SEFR_EEPROM_BYTES)
+#ifdef SEFR_HAS_EEPROM
 SEFR_CHECK_STORAGE(model, SEFR_STATE_BYTES(3, 3, 0), SEFR_EEPROM_BYTES)
+#endif
 
 static const char *const NAMES[3] = {"dark and quiet", "bright and quiet", "loud"};
 
 // Light, darkness, loudness. Darkness is light turned around: SEFR compares means, so a class that is known by a low
 // value needs a feature that is high there.
 static void readSensors(uint8_t *record) {
-    int light = analogRead(A0), low = 1023, high = 0;
+    int light = sefr_analog(0), low = 1023, high = 0;
     for (uint8_t i = 0; i < 64; i++) {
-        int sound = analogRead(A1);
+        int sound = sefr_analog(1);
         if (sound < low) low = sound;
         if (sound > high) high = sound;
     }
@@ -27,7 +30,7 @@ static void readSensors(uint8_t *record) {
 
 void setup() {
     Serial.begin(115200);
-    for (uint8_t label = 0; label < 3; label++) pinMode(2 + label, INPUT_PULLUP);
+    sefr_pins_begin();
     sefr_reset(&model);
     model.options = SEFR_BALANCED;  // a button held longer does not move the border
     model.id = 3001;
@@ -39,7 +42,7 @@ void loop() {
     uint8_t record[3], label;
     readSensors(record);
     for (label = 0; label < 3; label++) {
-        if (digitalRead(2 + label) == LOW) sefr_learn(&model, record, label);
+        if (sefr_button(label)) sefr_learn(&model, record, label);
     }
     sefr_solve(&model);
     if (Serial.read() == 'w') Serial.println(sefr_save(&model, &storage) == SEFR_OK ? F("saved") : F("not saved"));

@@ -14,7 +14,11 @@ typedef int32_t sefr_block;
 #else
 typedef int32_t sefr_term;
 typedef int32_t sefr_block;
+#ifdef SEFR_KERNELS
+#define BLOCK 255
+#else
 #define BLOCK 256
+#endif
 #endif
 
 #define DEFINE_BLOCK(name, LOAD_WEIGHT, LOAD)                                                                       \
@@ -65,14 +69,20 @@ DEFINE_LOOK_UP(dot_fixed, LOAD_FLASH_WEIGHT, LOAD_RAM)
 #ifdef __AVR__
 DEFINE_LOOK_UP(dot_flash, LOAD_RAM, LOAD_FLASH)
 #endif
-#elif defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 8
+#elif defined(SEFR_KERNELS)
 #define DEFINE_KERNEL_BLOCK(name, kernel)                                                                           \
     static int32_t name(const sefr_weight *weights, const uint8_t *record, sefr_index n) {                          \
         return kernel(weights, record, (uint8_t)n);                                                                 \
     }
+#if SEFR_WEIGHT_BITS == 8
 DEFINE_KERNEL_BLOCK(block_ram, sefr_avr_dot)
 DEFINE_KERNEL_BLOCK(block_fixed, sefr_avr_dot_W)
 DEFINE_KERNEL_BLOCK(block_flash, sefr_avr_dot_P)
+#else
+DEFINE_KERNEL_BLOCK(block_ram, sefr_avr_dot16)
+DEFINE_KERNEL_BLOCK(block_fixed, sefr_avr_dot16_W)
+DEFINE_KERNEL_BLOCK(block_flash, sefr_avr_dot16_P)
+#endif
 #elif defined(SEFR_SIMD)
 static int32_t block_ram(const sefr_weight *weights, const uint8_t *record, sefr_index n) {
     const uint8_t *end = record + (n & ~15U), *last = record + n;

@@ -33,6 +33,9 @@ sefr_status sefr_reset(sefr_model *model) {
     }
     model->solved = 0;
     model->fresh = 0;
+#ifndef SEFR_NO_STATE
+    model->base = 0;
+#endif
     return SEFR_OK;
 }
 

@@ -19,6 +19,14 @@ static uint32_t crc_step(uint32_t crc, uint8_t value) {
     return crc;
 }
 
+/* Bytes of a storage, in whole blocks; 0 of one that was never set. */
+static sefr_place bytes_of(const sefr_storage *storage) {
+    uint32_t blocks = storage->blocks;
+    if (storage->block_bytes == 0) return 0;
+    if (blocks > MOST_BYTES / storage->block_bytes) blocks = MOST_BYTES / storage->block_bytes;
+    return (sefr_place)(blocks * storage->block_bytes);
+}
+
 /* A byte that cannot be read is one that a checksum will not match. */
 SEFR_APART uint8_t read_byte(const sefr_storage *storage, sefr_place at) {
     uint8_t value = 0;

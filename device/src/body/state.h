@@ -2,7 +2,7 @@
  * checksum, save, send and compare are the same loop, and no buffer is needed. */
 
 #define HEADER 20U
-enum { WITH_RANGES = 1, WITH_INT8 = 2, WITH_INT16 = 4, WITH_BINS = SEFR_BINS }; /* 8 or 16 stands for itself */
+enum { WITH_RANGES = 1, WITH_INT8 = 2, WITH_INT16 = 4, WITH_BINS = SEFR_BINS, WITH_BASE = 32 }; /* 8 or 16 bins */
 #define WITH_WEIGHTS (SEFR_WEIGHT_BITS == 8 ? WITH_INT8 : WITH_INT16)
 
 /* Without sefr_correct there is nothing in the weights that the sums do not say. */
@@ -15,17 +15,21 @@ enum { WITH_RANGES = 1, WITH_INT8 = 2, WITH_INT16 = 4, WITH_BINS = SEFR_BINS }; 
 static uint8_t flags_of(const sefr_model *model) {
     uint8_t flags = (uint8_t)(WITH_BINS | (RANGES_OF(model) ? WITH_RANGES : 0));
     if (KEEPS_WEIGHTS(model) && model->solved) flags |= WITH_WEIGHTS;
+    if (model->base) flags |= WITH_BASE;
     return flags;
 }
 
-/* The bytes of a state with these flags, of whatever width its weights are. */
+/* The bytes of the weights and the bias in a state with these flags, of whatever width they are. */
+static uint32_t weight_bytes(const sefr_model *model, uint8_t flags) {
+    uint32_t bytes = 0;
+    if (flags & WITH_INT8) bytes = (uint32_t)model->features + 4U;
+    if (flags & WITH_INT16) bytes = 2U * (uint32_t)model->features + 8U;
+    return bytes * ROWS_OF(model);
+}
+
 static uint32_t bytes_with(const sefr_model *model, uint8_t flags) {
-    uint32_t bytes = SEFR_STATE_BYTES(RECORD_BYTES(model), model->classes, flags & WITH_RANGES);
-#ifndef SEFR_NO_CORRECT
-    if (flags & WITH_INT8) bytes += ROWS_OF(model) * ((uint32_t)model->features + 4U);
-    if (flags & WITH_INT16) bytes += ROWS_OF(model) * (2U * (uint32_t)model->features + 8U);
-#endif
-    return bytes;
+    return SEFR_STATE_BYTES(RECORD_BYTES(model), model->classes, flags & WITH_RANGES) + weight_bytes(model, flags) +
+           ((flags & WITH_BASE) ? 4U : 0U);
 }
 
 typedef sefr_model owner;
@@ -50,11 +54,11 @@ static uint8_t header_byte(const sefr_model *model, uint32_t sequence, uint8_t a
 #ifndef SEFR_NO_CORRECT
 /* The byte at a place of the weights and, after them, the bias. */
 static uint8_t weight_byte(const sefr_model *model, uint32_t at) {
-    uint32_t weight_bytes = (uint32_t)model->features * ROWS_OF(model) * sizeof(sefr_weight);
-    if (at < weight_bytes) {
+    uint32_t end = (uint32_t)model->features * ROWS_OF(model) * sizeof(sefr_weight);
+    if (at < end) {
         return byte_of((uint32_t)model->weights[at / sizeof(sefr_weight)], (uint8_t)(at & (sizeof(sefr_weight) - 1)));
     }
-    at -= weight_bytes;
+    at -= end;
     return (uint8_t)((sefr_margin)model->bias[at / sizeof(sefr_score)] >> (8 * (at & (sizeof(sefr_score) - 1))));
 }
 #endif
@@ -76,17 +80,21 @@ static uint8_t state_byte(const sefr_model *model, uint32_t sequence, uint32_t a
         at -= 2U * (uint32_t)model->features;
     }
 #ifndef SEFR_NO_CORRECT
-    return weight_byte(model, at);
-#else
-    return 0;
+    if (at < weight_bytes(model, flags_of(model))) return weight_byte(model, at);
+    at -= weight_bytes(model, flags_of(model));
 #endif
+    return byte_of(model->base, (uint8_t)at);
 }
 
 /* The most that a state of this model may take. */
 static uint32_t largest_bytes(const sefr_model *model) {
-    uint8_t flags = RANGES_OF(model) ? WITH_RANGES : 0;
+    uint8_t flags = flags_of(model);
     if (KEEPS_WEIGHTS(model)) flags |= WITH_WEIGHTS;
     return bytes_with(model, flags);
+}
+
+static sefr_place stored_bytes(const sefr_model *model, const sefr_storage *storage, sefr_place begin) {
+    return (sefr_place)bytes_with(model, read_byte(storage, (sefr_place)(begin + 7U)));
 }
 
 static sefr_sum read_sum(const sefr_storage *storage, sefr_place at) {
@@ -99,23 +107,23 @@ static sefr_sum read_sum(const sefr_storage *storage, sefr_place at) {
 #endif
 }
 
-/* Whether a state is meant for this model: magic, version, shape, id. */
-static sefr_status check_header(const sefr_model *model, const sefr_storage *storage, sefr_place begin) {
+/* Whether a state is meant for this model (magic, version, shape, id) and there is room for it. */
+static sefr_status check_head(const sefr_model *model, const sefr_storage *storage, sefr_place begin, sefr_place room) {
     uint8_t at;
+    if (room < HEADER) return SEFR_BAD_STATE;
     for (at = 0; at < HEADER; at++) {
         uint8_t value = read_byte(storage, (sefr_place)(begin + at)), expected = header_byte(model, 0, at);
         if (at == 7) { /* a state may have weights, of either width, that the model does not ask for */
-            if (value > 29 || (value & 6) == 6) return SEFR_BAD_SHAPE;
-            uint8_t compared = WITH_RANGES;
-            compared = (uint8_t)(compared | 24);
-            value &= compared;
-            expected &= compared;
+            if ((value & 0xC0) || (value & 6) == 6) return SEFR_BAD_SHAPE;
+            value &= WITH_RANGES | 24;
+            expected &= WITH_RANGES | 24;
         }
         if (value != expected && (at < 12 || at >= 16)) {
+            if (at == 3) return SEFR_OTHER_MODEL; /* a state of one class, or of a regression */
             return at < 4 ? SEFR_BAD_STATE : at == 4 ? SEFR_BAD_VERSION : at < 12 ? SEFR_BAD_SHAPE : SEFR_OTHER_MODEL;
         }
     }
-    return SEFR_OK;
+    return stored_bytes(model, storage, begin) > room ? SEFR_BAD_STATE : SEFR_OK;
 }
 
 /* The invariant of learning: a checksum can be right and the contents still not be something a board learned. */
@@ -135,17 +143,4 @@ static sefr_status check_contents(const sefr_model *model, const sefr_storage *s
         }
     }
     return SEFR_OK;
-}
-
-/* Whether a state of this model begins here, and is whole. */
-static sefr_status check_state(const sefr_model *model, const sefr_storage *storage, sefr_place begin, sefr_place room) {
-    uint32_t bytes;
-    sefr_status status;
-    if (room < HEADER) return SEFR_BAD_STATE;
-    status = check_header(model, storage, begin);
-    if (status != SEFR_OK) return status;
-    bytes = bytes_with(model, read_byte(storage, (sefr_place)(begin + 7U)));
-    if (bytes > room) return SEFR_BAD_STATE;
-    status = check_crc(storage, begin, (sefr_place)(bytes - 4U));
-    return status == SEFR_OK ? check_contents(model, storage, begin) : status;
 }

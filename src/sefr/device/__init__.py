@@ -3,8 +3,10 @@
 from .board import BOARDS, Board, BuildError, ToolMissingError
 from .drift import Drift
 from .export import export, library
+from .moments import Moments
 from .normal import Normal
 from .quantise import Quantised, quantise
+from .regression import Regression, hats
 from .simulate import Simulation, simulate
 from .state import StateError, merge_states, read_state, write_state
 from .tables import QuantisedTable
@@ -17,14 +19,17 @@ __all__ = [
     "BuildError",
     "Drift",
     "Loss",
+    "Moments",
     "Normal",
     "Quantised",
     "QuantisedTable",
+    "Regression",
     "Simulation",
     "StateError",
     "ToolMissingError",
     "Twin",
     "export",
+    "hats",
     "library",
     "merge_states",
     "quantise",

@@ -12,6 +12,7 @@ import secrets
 import shutil
 import zlib
 from collections.abc import Iterable, Sequence
+from copy import copy
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -21,20 +22,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._system.atomic_file import atomic_file, replace_folder
+from .._system.installation import install_line
 from .._system.types import Fields
 from ..classifier import SEFRClassifier
-from .names import c_text, distinct, identifier, word
+from ..signals.sampling import Sampling
+from .folding import Folded, fold
+from .names import c_text, distinct, identifier, module_name, word
+from .python_code import python_context
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
 from .state import MAX_RECORDS, State, id_of, pack_state
 from .table_code import table_context
 from .tables import QuantisedTable
 from .windows import FEATURES, check_window
 
-TARGETS = ("c", "arduino", "generated")
+TARGETS = ("c", "arduino", "generated", "micropython")
 TEMPLATES = Path(__file__).parent / "templates"
 WINDOW = 64  # features that one displacement of an AVR load reaches
 ON_A_LINE = 20
 UNO_EEPROM = 1024
+LONGEST_SIGNAL = 255  # SEFR_SIGNAL_LONGEST
+RATE, FASTEST = 100, 10_000  # samples of a window per second
+# On an AVR, for a window: analogRead; an int32 mapped by division; a product; an answer over the serial line.
+SAMPLE_CYCLES, MAP_CYCLES, SCORE_CYCLES, ANSWER_CYCLES = 1_900, 800, 40, 12_000
 SHOWN = 64  # names of features in a comment
 VALUE_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "float": "float"}
 
@@ -63,8 +72,11 @@ def export(
     learn: bool = False,
     sum_bits: int = 16,
     eeprom: int = UNO_EEPROM,
-    window: tuple[int, int] | None = None,
+    window: tuple[int, int] | tuple[int, int, int] | None = None,
+    signal: Sampling | None = None,
     margin: int = 0,
+    check: bool = False,
+    folded: bool = False,
 ) -> Path:
     """Write a trained model for a board; return the file or, for a sketch, the folder.
 
@@ -74,10 +86,11 @@ def export(
     ----------
     clf : SEFRClassifier
         Trained.
-    target : {"c", "arduino", "generated"}
+    target : {"c", "arduino", "generated", "micropython"}
         "c": one header, complete by itself, that classifies. "arduino": a sketch folder with the library,
         that classifies, or with ``learn=True`` goes on learning from the model's Summary. "generated": one
-        header with the weights as literals in the code, zeros left out; the quickest.
+        header with the weights as literals in the code, zeros left out; the quickest. "micropython": one
+        module for MicroPython and CircuitPython, complete by itself, that classifies.
     directory : path
         Where to write; made if need be. An existing file or sketch of that name is replaced as a whole.
     name : str
@@ -93,12 +106,23 @@ def export(
         Size of the sums of a sketch that learns. With 16, more than 256 records of a class count less.
     eeprom : int
         Bytes of the board's EEPROM, in which a sketch that learns keeps two states; 1024 on an Uno.
-    window : (length, hop), default=None
+    window : (length, hop) or (length, hop, rate), default=None
         Only for "arduino": the model was trained on ``windows(signal, length, hop)``; the sketch samples the
-        axes and makes the same features of them.
+        axes, ``rate`` times per second (100), and makes the same features of them. On an AVR that cannot make
+        them from one sample to the next, the sketch does not compile.
+    signal : Sampling, default=None
+        Only for "arduino": the model was trained on ``SignalFeatures``; the sketch samples the axes at its
+        rate and makes the same bytes of them. ``sefr train --signal`` stores it in the model file.
     margin : int
         "Don't know" where an answer leads by less; ``Twin.margin`` chooses it. The function that classifies
         returns ``NAME_UNKNOWN`` then, and a sketch says so. 0: there is always an answer.
+    check : bool
+        "Don't know" also where a value is NaN, or outside of the range learned by more than that range is
+        wide. Costs two values of flash per feature. Not with bins, which have a cell for every value.
+    folded : bool
+        Only for "c" and whole numbers of 16 bits: scaling is folded into int16 weights over the raw values,
+        which are not mapped to bytes first. Less than half the cycles and a third of the flash; values
+        outside of what was learned go on along the line, as on the host.
 
     Examples
     --------
@@ -116,13 +140,21 @@ def export(
         raise ValueError(f"only the target 'arduino' can learn, not {target!r}")
     if sum_bits not in (16, 32):
         raise ValueError(f"sum_bits must be 16 or 32, not {sum_bits!r}")
+    clf = copy(clf)  # as it is now: another thread may go on learning
+    if folded:
+        return _export_folded(fold(clf), target, Path(directory), identifier(name), (input, margin, check))
     q = quantise(clf, weights, input)
     name = identifier(name)
     context = _context(q, name) | {"window": _window(q, target, window)} | _margin(q, margin)
+    context |= {"signal": _signal(q, target, signal)}
     directory = Path(directory)
+    if target == "micropython":
+        return _export_python(q, context, directory, check)
     if isinstance(q, QuantisedTable):
-        return _export_table(q, context, target, directory, learn=learn)
-    context |= _linear(q)
+        if check:
+            raise ValueError("check goes without bins: a model with bins has a cell for every value")
+        return _export_table(q, context | {"limits": None}, target, directory, learn=learn)
+    context |= _linear(q) | {"limits": _limits(q) if check else None}
     if target == "arduino":
         _check_library(q)
         if learn:
@@ -131,7 +163,7 @@ def export(
                     "a board that goes on learning counts its records as they come, without class_weight: "
                     "export with learn=False, or train without it and set SEFR_BALANCED on the board"
                 )
-            if clf.fitted_.refined is not None:
+            if not clf.fitted_.is_paper:
                 raise ValueError(
                     "a board that goes on learning solves its weights from sums, which would undo "
                     "passes > 1: export with learn=False, or train with passes=1"
@@ -145,6 +177,27 @@ def export(
     return _write_file(directory / f"{name}.h", f"{'c' if target == 'c' else 'generated'}.h.j2", context)
 
 
+def _export_folded(
+    q: Folded, target: str, directory: Path, name: str, rest: tuple[str | None, int, bool]
+) -> Path:
+    input, margin, check = rest
+    if target != "c" or input not in (None, "int16") or check:
+        raise ValueError("folded goes with the target 'c' and the input 'int16', and without check")
+    context = _context(q, name) | _margin(q, margin) | {"limits": None}
+    directory.mkdir(parents=True, exist_ok=True)
+    return _write_file(directory / f"{name}.h", "folded.h.j2", context)
+
+
+def _export_python(q: Quantised | QuantisedTable, context: Fields, directory: Path, check: bool) -> Path:
+    if check and isinstance(q, QuantisedTable):
+        raise ValueError("check goes without bins: a model with bins has a cell for every value")
+    limits = _limits(q) if check and isinstance(q, Quantised) else None
+    name = module_name(context["name"])
+    context |= {"name": name, "limits": limits} | python_context(q, limits)
+    directory.mkdir(parents=True, exist_ok=True)
+    return _write_file(directory / f"{name}.py", "micropython.py.j2", context)
+
+
 def _export_table(q: QuantisedTable, context: Fields, target: str, directory: Path, *, learn: bool) -> Path:
     if learn:
         raise ValueError(
@@ -152,7 +205,8 @@ def _export_table(q: QuantisedTable, context: Fields, target: str, directory: Pa
             "model: export with learn=False, or let the board learn from nothing"
         )
     name = context["name"]
-    context |= table_context(q, branches=target == "generated")
+    # with more than two classes a search is quicker and smaller than branches
+    context |= table_context(q, branches=target == "generated" and len(q.bias) == 1)
     if context["table_bytes"] >= 1 << 16:
         context["index_type"] = "uint32_t"
     directory.mkdir(parents=True, exist_ok=True)
@@ -161,7 +215,7 @@ def _export_table(q: QuantisedTable, context: Fields, target: str, directory: Pa
     return _write_file(directory / f"{name}.h", "table.h.j2", context)
 
 
-def _context(q: Quantised | QuantisedTable, name: str) -> Fields:
+def _context(q: Quantised | QuantisedTable | Folded, name: str) -> Fields:
     """Return what the templates of every kind of model need."""
     m, rows = q.n_features, len(q.bias)
     bits = f"int{q.weight_bits}"
@@ -198,15 +252,29 @@ def _linear(q: Quantised) -> Fields:
         "turns": m // 2 if m % 2 == 0 else m,  # of the loop in assembly that maps integers
         "eights": m // 8,  # of the one that adds products
         "product_type": "int16_t" if q.weight_bits == 8 else "int32_t",  # 127 * 255 < 2**15
+        # 32767 products of 127 * 255, or 256 of 32767 * 255, are below 2**31
+        "sum_type": "int32_t" if m <= (MAX_NARROW if q.weight_bits == 8 else 256) else "int64_t",
         "carry": lambda weight: "adc" if weight > 0 else "sbc",
     }
 
 
-def _margin(q: Quantised | QuantisedTable, margin: int) -> Fields:
+def _margin(q: Quantised | QuantisedTable | Folded, margin: int) -> Fields:
     limit = (1 << (63 if q.wide else 31)) - 1
     if isinstance(margin, bool) or not isinstance(margin, int | np.integer) or not 0 <= margin <= limit:
         raise ValueError(f"margin must be a whole number from 0 to {limit}, not {margin!r}")
     return {"margin": int(margin), "margin_literal": _literal(int(margin), q.wide)}
+
+
+def _limits(q: Quantised) -> list[str]:
+    """Return literals of the lowest and the highest value of each feature that is not far outside."""
+    low, high = (np.asarray(side, np.float64) for side in (q.low, q.high))
+    span = high - low
+    limits = np.column_stack([low - span, high + span]).ravel()
+    if q.input == "float":
+        most = float(np.finfo(np.float32).max)
+        return [f"{value:.9e}f" for value in np.clip(limits, -most, most).astype(np.float32).tolist()]
+    bounds = np.iinfo(np.dtype(q.input))
+    return [_literal(int(value), wide=False) for value in np.clip(limits, bounds.min, bounds.max)]
 
 
 def _literal(value: int, wide: bool) -> str:
@@ -249,7 +317,7 @@ def _render(template: str, context: Fields, file: Path | IO[bytes]) -> None:
     try:
         import jinja2
     except ImportError:
-        raise ImportError("exporting needs Jinja2: pip install 'sefr-learn[device]'") from None
+        raise ImportError(f"exporting needs Jinja2: {install_line('device')}") from None
     environment = jinja2.Environment(  # noqa: S701 - the output is C
         loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
@@ -268,7 +336,7 @@ def _write_file(path: Path, template: str, context: Fields) -> Path:
 
 
 def _window(
-    q: Quantised | QuantisedTable, target: str, window: tuple[int, int] | None
+    q: Quantised | QuantisedTable, target: str, window: tuple[int, int] | tuple[int, int, int] | None
 ) -> dict[str, int] | None:
     if window is None:
         return None
@@ -282,8 +350,50 @@ def _window(
         raise ValueError(
             f"windows have {len(FEATURES)} features per axis, and {q.n_features} is no multiple of that"
         )
-    length, hop = check_window(*window)
-    return {"axes": axes, "length": length, "hop": hop}
+    length, hop = check_window(*window[:2])
+    rate = RATE if len(window) == 2 else window[2]
+    if isinstance(rate, bool) or not isinstance(rate, int | np.integer) or not 1 <= rate <= FASTEST:
+        raise ValueError(f"the rate of a window must be 1 to {FASTEST} samples per second, not {rate!r}")
+    cycles = window_cycles(axes, length) + ANSWER_CYCLES + len(q.bias) * q.n_features * SCORE_CYCLES
+    return {"axes": axes, "length": length, "hop": hop, "rate": int(rate), "cycles": cycles}
+
+
+def window_cycles(axes: int, length: int) -> int:
+    """Return the cycles that an AVR takes at most to sample, make the features of a window and map them."""
+    per_axis = 155 * length + 5500 + SAMPLE_CYCLES + len(FEATURES) * MAP_CYCLES
+    return axes * per_axis
+
+
+def _signal(q: Quantised | QuantisedTable, target: str, signal: Sampling | None) -> Fields | None:
+    """Return what the template needs to make the features of a signal, or say why a board cannot."""
+    if signal is None:
+        return None
+    plan = signal.plan
+    if target != "arduino" or q.input != "uint8":
+        raise ValueError(f"a signal goes with the target 'arduino' and bytes, not {target!r} and {q.input}")
+    if plan.n_features != q.n_features:
+        raise ValueError(f"the signal has {plan.n_features} features, and the model {q.n_features}")
+    if plan.length > LONGEST_SIGNAL or plan.thresholds > 255 or plan.axes > 254:
+        raise ValueError(
+            f"boards take windows of up to {LONGEST_SIGNAL} samples, 254 axes and 255 thresholds, not "
+            f"{plan.length}, {plan.axes} and {plan.thresholds}: train on shorter windows"
+        )
+    ram = (
+        4 * plan.axes * plan.length + 2 * plan.kernels * plan.thresholds + plan.n_features + 31
+    )  # on AVR: sefr_signal.h
+    return {
+        "plan": plan,
+        "dilations": ", ".join(map(str, plan.dilations)),
+        "ranges": ", ".join(f"{{{low}, {high}}}" for low, high in plan.ranges),
+        "hop": signal.hop,
+        "rate": f"{signal.rate:g}",
+        "microseconds": round(1e6 / signal.rate),
+        "most_clipped": plan.axes * plan.length // 8,
+        "ram": ram,
+        "steps": [
+            f"{c_text(axis)}: {step:g}" for axis, step in zip(plan.axis_names, plan.resolution, strict=True)
+        ],
+    }
 
 
 def _check_library(q: Quantised) -> None:
@@ -321,7 +431,8 @@ def _write_sketch(
         header = "table_sketch.h.j2" if table else "learning.h.j2" if learn else "fixed.h.j2"
         _render(header, context, fresh / f"{name}.h")
         _render("sensors.ino.j2", context | {"learn": learn}, fresh / f"{name}.ino")
-        _copy_library(fresh / "src" / "sefr", 8 if table else q.weight_bits, sum_bits if learn else 16)
+        bits = (8 if table else q.weight_bits, sum_bits if learn else 16)
+        _copy_library(fresh / "src" / "sefr", *bits, _switches(q, learn, context["margin"]))
         about = {
             "name": name,
             "input": q.input,
@@ -360,7 +471,23 @@ def _replace_folder(fresh: Path, path: Path) -> None:
     replace_folder(fresh, path)
 
 
-def _copy_library(folder: Path, weight_bits: int, sum_bits: int) -> None:
+def _switches(q: Quantised | QuantisedTable, learn: bool, margin: int) -> list[str]:
+    """Return the switches of ``sefr.h`` that leave out what a sketch does not call."""
+    left_out = {
+        "SEFR_NO_LEAN": True,
+        "SEFR_NO_SPARSE": True,
+        "SEFR_NO_CORRECT": True,
+        "SEFR_NO_STEPS": learn,
+        "SEFR_TWO_CLASSES": len(q.classes) == 2,
+        "SEFR_NO_RANGES": isinstance(q, QuantisedTable) or q.ranges is None or not learn,
+        "SEFR_NO_UNKNOWN": not margin,
+        "SEFR_NO_BALANCED": not learn,
+        "SEFR_NO_STATE": not learn,
+    }
+    return [name for name, is_unused in left_out.items() if is_unused]
+
+
+def _copy_library(folder: Path, weight_bits: int, sum_bits: int, switches: Sequence[str]) -> None:
     source = library()
     (folder / "body").mkdir(parents=True)
     names = [file.name for file in source.glob("sefr*") if file.suffix in {".h", ".c", ".S"}]
@@ -370,11 +497,16 @@ def _copy_library(folder: Path, weight_bits: int, sum_bits: int) -> None:
     (folder / "sefr_config.h").write_text(
         f"/* The settings of this sketch; see sefr.h. */\n#define SEFR_WEIGHT_BITS {weight_bits}\n"
         f"#define SEFR_SUM_BITS {sum_bits}\n"
+        "/* What the sketch does not call is left out; take a line away to use it. */\n"
+        + "".join(f"#define {name}\n" for name in switches)
     )
 
 
 def base_state(q: Quantised, sum_bits: int) -> tuple[bytes, str]:
     """Return what was learned as a board would have it, and a note about it.
+
+    The id is of what the features, their scaling and the classes mean: what a board learned stays good when a
+    model is trained again. What the state holds has a number of its own, the base.
 
     With 16-bit sums at most 128 records per class are kept, so that as many can be learned before a class is
     halved; older ones then count less.
@@ -386,11 +518,18 @@ def base_state(q: Quantised, sum_bits: int) -> tuple[bytes, str]:
     part: NDArray[np.float64] = np.divide(kept, counts, out=np.zeros_like(counts), where=counts > 0)
     whole = np.minimum(np.floor(sums * part[:, None] + 1e-6), 255 * kept[:, None])
     note = f"{counts.sum():.0f} records" + (f", counting as {kept.sum():.0f}" if share < 1 else "")
-    scaling = [np.asarray(side).tolist() for side in (q.low, q.high)]
+    # bytes are taken as they are: their ranges are learned, and no part of what they mean
+    scaling = [] if q.input == "uint8" else [np.asarray(side).tolist() for side in (q.low, q.high)]
     labels = [str(label) for label in q.classes.tolist()]
-    meaning = [q.n_features, q.input, scaling, q.feature_names, labels, kept.tolist(), whole.tolist()]
-    state = State(kept, whole, q.ranges, id=zlib.crc32(json.dumps(meaning).encode()))
+    meaning = [q.n_features, q.input, scaling, q.feature_names, labels]
+    learned = [kept.tolist(), whole.tolist()]
+    state = State(kept, whole, q.ranges, id=_checksum(meaning), base=_checksum(learned))
     return pack_state(state, sum_bits), note
+
+
+def _checksum(facts: object) -> int:
+    """Return a number of 32 bits for facts, never 0, which stands for none."""
+    return zlib.crc32(json.dumps(facts).encode()) or 1
 
 
 __all__: Sequence[str] = ("TARGETS", "export", "library")

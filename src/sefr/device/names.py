@@ -7,6 +7,7 @@ string.
 
 from __future__ import annotations
 
+import keyword
 import re
 import string
 from collections.abc import Iterable
@@ -29,6 +30,10 @@ printable server setjmp signal stdalign stdarg stdatomic stdbool stddef stdint s
 string strings tgmath threads time udp unistd usbapi usbcore usbdesc util wchar wctype wiring_private wire spi
 wstring windows"""
 RESERVED = frozenset(f"{_C} {_CPP} {_HEADERS}".split())
+# A file of one of these names would hide what it imports, or what a board imports at its start.
+_MODULES = """array asyncio binascii board boot builtins code collections digitalio errno gc hashlib heapq io
+json machine main math microcontroller micropython network os random re select socket struct sys time"""
+MODULES = frozenset(_MODULES.split())
 OWNED = ("sefr", "pgm", "eeprom")  # names that begin so are the library's or avr-libc's: eeprom_read_byte
 
 
@@ -41,6 +46,26 @@ def identifier(text: object) -> str:
     free = word(text)
     taken = not free or free[0].isdigit() or free.lower() in RESERVED or free.lower().startswith(OWNED)
     return f"model_{free}".rstrip("_") if taken else free
+
+
+def module_name(text: object) -> str:
+    """Return a name for a file of Python: an identifier that no keyword and no module of MicroPython has."""
+    name = identifier(text)
+    return f"model_{name}" if keyword.iskeyword(name) or name.lower() in MODULES else name
+
+
+def file_name(text: object, target: str) -> str:
+    """Return what ``export`` calls the file or, for a sketch, the folder of a model.
+
+    Examples
+    --------
+    >>> from sefr.device.names import file_name
+    >>> file_name("room 1", "c"), file_name("machine", "micropython")
+    ('room_1.h', 'model_machine.py')
+    """
+    if target == "micropython":
+        return f"{module_name(text)}.py"
+    return identifier(text) if target == "arduino" else f"{identifier(text)}.h"
 
 
 def word(text: object) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -169,6 +170,11 @@ def quantise(
     ([[103, -102]], 'uint8')
     """
     check_is_fitted(clf)
+    if clf.predicts_numbers:
+        raise TypeError(
+            "a regressor is not exported to boards: sefr_regress.h learns numbers there, and answers"
+        )
+    clf = copy(clf)  # as it is now: another thread may go on learning
     if weights not in WEIGHT_BITS:
         raise ValueError(f"weights must be one of {list(WEIGHT_BITS)}, not {weights!r}")
     if input is not None and input not in INPUTS:
@@ -197,7 +203,7 @@ def quantise(
         low, high = _float_range(low, high)
     counts, sums, factor = _byte_sums(clf, kind, low, high)
     weight_bits = WEIGHT_BITS[weights]
-    if clf.fitted_.refined is None:
+    if clf.fitted_.is_paper:
         matrix, bias = solve_bytes(weight_bits, counts, sums, ranges)
     else:
         matrix, bias = _refined_bytes(clf, weight_bits, kind, low, high)

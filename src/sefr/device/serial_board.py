@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
 import time
@@ -10,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from .._system.installation import install_line
 from .._system.types import Fields, Label
 
 BAUD = 115200
 RESET_LIMIT = 10.0  # seconds; the Uno restarts when its port is opened, and its boot loader waits for two
 ANSWER_LIMIT = 5.0
 TRIES = 3
+MOST_FEATURES, MOST_CLASSES = 65_535, 255  # an answer in 5 s has 57,600 bytes at most, two per value
 
 
 class BoardError(ValueError):
@@ -30,7 +33,15 @@ STATUS = {
     8: "the EEPROM is too small for two states",
     9: "the EEPROM does not keep what is written",
     10: "the state belongs to another model",
+    100: "the line was damaged on its way",
 }
+# Of saving: what is in the EEPROM is that of another model.
+FOREIGN = {"5", "6", "10"}
+
+
+def checked(line: str) -> str:
+    """Return a line with the checksum that a sketch compares: CRC-16 (XMODEM) of all before the star."""
+    return f"{line}*{binascii.crc_hqx(line.encode('ascii'), 0):04X}"
 
 
 @dataclass(frozen=True)
@@ -101,7 +112,7 @@ class SerialBoard:
         try:
             import serial
         except ImportError:
-            raise ImportError("a serial port needs pyserial: pip install 'sefr-learn[board]'") from None
+            raise ImportError(f"a serial port needs pyserial: {install_line('board')}") from None
         self._lost: tuple[type[Exception], ...] = (serial.SerialException, OSError)
         self.port = port
         try:
@@ -147,7 +158,7 @@ class SerialBoard:
         if len(row) != self.identity.features:
             raise BoardError(f"the board takes {self.identity.features} values, not {len(row)}")
         numbers = ",".join(f"{value:.9g}" for value in row)
-        self._do(f"t{label} {numbers}", f"learning {numbers[:40]}")
+        self._do(checked(f"t{label} {numbers}"), f"learning {numbers[:40]}")
 
     def solve(self) -> None:
         """Make the answers follow what was learned."""
@@ -155,7 +166,11 @@ class SerialBoard:
 
     def save(self) -> None:
         """Keep what was learned over a restart."""
-        self._do("w", "saving")
+        self._do("w", "saving", FOREIGN)
+
+    def discard(self) -> None:
+        """Forget what is in the EEPROM, of whatever model."""
+        self._do("d", "discarding")
 
     def state(self) -> bytes:
         """Return all that the board learned, for ``read_state``."""
@@ -174,11 +189,17 @@ class SerialBoard:
             self._send("q")
             self._send("?")
             line = self._read("sefr ", 0.75)
-            found = line and re.fullmatch(r"([0-9A-F]+) (\d+) (\d+) (\w+)", line)
+            found = line and re.fullmatch(r"([0-9A-F]{1,8}) ([0-9]{1,20}) ([0-9]{1,20}) (\w+)", line)
             if found:
                 time.sleep(0.1)
                 self._line.reset_input_buffer()  # answers to earlier tries
-                return Identity(int(found[1], 16), int(found[2]), int(found[3]), found[4])
+                features, classes = int(found[2]), int(found[3])
+                if features > MOST_FEATURES or classes > MOST_CLASSES:
+                    raise BoardError(
+                        f"{self.port}: it claims {features:,} features and {classes:,} classes, but a board "
+                        f"has at most {MOST_FEATURES:,} and {MOST_CLASSES}"
+                    )
+                return Identity(int(found[1], 16), features, classes, found[4])
         raise BoardError(
             f"{self.port}: no answer within {limit:.0f} s; is a sketch of `sefr export --to arduino` "
             "on the board?"
@@ -215,11 +236,16 @@ class SerialBoard:
                 return answer
         raise BoardError(f"{self.port}: no answer to {command!r}")
 
-    def _do(self, command: str, what: str) -> None:
+    def _do(self, command: str, what: str, foreign: frozenset[str] | set[str] = frozenset()) -> None:
         self._send(command)
         answer = self._read("status ")
         if answer is None:
             raise BoardError(f"{self.port}: no answer while {what}; it may have been done")
+        if answer in foreign:
+            raise BoardError(
+                f"{self.port}: {what} failed: the EEPROM holds what another model learned; d in a serial "
+                "monitor discards it"
+            )
         if answer != "0":
             reason = STATUS.get(int(answer) if answer.isdecimal() else -1, f"status {answer[:20]!r}")
             raise BoardError(f"{self.port}: {what} failed: {reason}")

@@ -16,6 +16,7 @@ from .._system.types import Array
 from ..classifier import SEFRClassifier
 from .board import BOARDS, HERE, Board
 from .export import export
+from .folding import fold
 from .quantise import quantise
 from .raw_values import INPUTS
 
@@ -32,6 +33,7 @@ class Simulation:
     seconds : that time, from the clock of the board; None where only instructions are known.
     joules : seconds times the power of the board. Arithmetic, not a measurement; None where no power is
     published.
+    chip_joules : cycles times the energy of the chip alone by its data sheet; arithmetic too, or None.
     flash, sram : bytes of the whole program, and the most SRAM ever in use.
 
     Examples
@@ -51,6 +53,7 @@ class Simulation:
     per_record: float
     seconds: float | None
     joules: float | None
+    chip_joules: float | None
     flash: int
     sram: int
 
@@ -59,7 +62,8 @@ class Simulation:
         if self.seconds is not None:
             text += f", {self.seconds * 1e6:.0f} us"
         if self.joules is not None:
-            text += f", {self.joules * 1e6:.0f} uJ (arithmetic: time x power of the board)"
+            text += f", {self.joules * 1e6:.0f} uJ (arithmetic: time x power of the board"
+            text += f"; {self.chip_joules * 1e6:.0f} of the chip alone)" if self.chip_joules else ")"
         return f"{text}; {self.flash} bytes of flash, {self.sram} of SRAM"
 
 
@@ -71,6 +75,7 @@ def simulate(
     weights: str = "int8",
     input: str | None = None,
     target: str = "arduino",
+    folded: bool = False,
 ) -> Simulation:
     """Classify rows on a simulated board.
 
@@ -112,10 +117,10 @@ def simulate(
         about = json.loads((sketch / "model.json").read_text())
         records = _records(X, about["input"], about["features"])
         return _run(chosen, sketch, about["name"], records, np.array(about["classes"]), about["learn"])
-    q = quantise(clf_or_sketch, weights, input)
+    q = fold(clf_or_sketch) if folded else quantise(clf_or_sketch, weights, input)
     records = q.raw_of(X)  # says which value does not fit
     with tempfile.TemporaryDirectory(prefix="sefr-simulate-") as name:
-        path = export(clf_or_sketch, target, name, name="model", weights=weights, input=input)
+        path = export(clf_or_sketch, target, name, name="model", weights=weights, input=input, folded=folded)
         folder = path if target == "arduino" else path.parent
         return _run(chosen, folder, "model", records, q.classes, learn=False)
 
@@ -150,6 +155,7 @@ def _run(board: Board, folder: Path, name: str, records: Array, classes: Array, 
     mean = float(np.mean(spent[2::2]) - spent[0]) if len(spent) > 2 else float("nan")
     seconds = mean / board.hertz if board.hertz else None
     joules = seconds * board.watts if seconds is not None and board.watts else None
+    chip = mean * board.cycle_joules if board.cycle_joules else None
     return Simulation(
-        board.name, classes[answers], board.counter, mean, seconds, joules, image.flash, run.sram
+        board.name, classes[answers], board.counter, mean, seconds, joules, chip, image.flash, run.sram
     )

@@ -24,7 +24,8 @@ MAGIC = b"SEFR"
 VERSION = 2
 HEAD = struct.Struct("<4sBBBBII")  # magic, version, bits of a sum, classes, flags, features, sequence number
 ID = struct.Struct("<I")  # of the model, after the head from version 2 on
-WITH_RANGES, WITH_INT8, WITH_INT16 = 1, 2, 4  # the flags; with weights, those and the bias follow the ranges
+# The flags; with weights, those and the bias follow the ranges; what the model started from (base) is last.
+WITH_RANGES, WITH_INT8, WITH_INT16, WITH_BASE = 1, 2, 4, 32
 BINS = (8, 16)  # flags too: sums of 8 bits are counts of cells, so many per feature
 MAX_RECORDS = {8: 254, 16: 256, 32: 1 << 24}
 
@@ -70,7 +71,7 @@ def read_state(
         Names of the features.
     base : bytes, default=None
         The state that the board started from (``base.state`` of a sketch exported to learn): it is taken off,
-        so that only what the board itself learned remains. The ids of both must agree.
+        so that only what the board itself learned remains. A board that started from another is refused.
 
     Notes
     -----
@@ -91,12 +92,7 @@ def read_state(
     >>> read_state(sent, classes=["shaken", "still"])
     <Summary: 2 rows, 2 features, 2 classes>
     """
-    found = [_parse(data, at) for at in _places(data)]
-    good = [state for state in found if isinstance(state, State)]
-    if not good:
-        reasons = [str(reason) for reason in found]
-        raise StateError("; ".join(dict.fromkeys(reasons)) or f"no state in {len(data)} bytes")
-    newest = max(good, key=_newness(good[0].sequence))
+    newest = _newest(data)
     counts, sums, ranges = newest.counts, newest.sums, newest.ranges
     if base is not None:
         counts, sums = _without(newest, base)
@@ -142,12 +138,13 @@ def write_state(
     high: ArrayLike = 255.0,
     sequence: int = 0,
     model_id: int = 0,
+    base_id: int = 0,
 ) -> bytes:
     """Turn a Summary into the state of a board, the inverse of ``read_state``.
 
     Counts and sums must be whole numbers that fit: 256 records per class with 16-bit sums, 2**24 in all with
     32-bit sums, 254 per class with the bins of a board. ``summary * factor`` makes older records count less;
-    sums that are then not whole are rounded down.
+    sums that are then not whole are rounded down. ``base_id``: what the board started from (``base_id_of``).
 
     Examples
     --------
@@ -160,7 +157,7 @@ def write_state(
     if sum_bits not in (16, 32):
         raise ValueError(f"sum_bits must be 16 or 32, not {sum_bits!r}")
     if summary.coder is not None:
-        return _write_cells(summary, summary.coder, low, high, sequence, model_id)
+        return _write_cells(summary, summary.coder, low, high, (sequence, model_id, base_id))
     lowest, highest = (
         np.broadcast_to(np.asarray(side, np.float64), (summary.n_features,)) for side in (low, high)
     )
@@ -184,11 +181,11 @@ def write_state(
         if ((extremes < 0) | (extremes > 255) | (extremes != np.floor(extremes))).any():
             raise ValueError("learned ranges must be bytes: low and high whole numbers from 0 to 255")
     seen_ranges = extremes.astype(np.uint8) if ranges else None
-    return pack_state(State(counts, sums, seen_ranges, sequence, model_id), sum_bits)
+    return pack_state(State(counts, sums, seen_ranges, sequence, model_id, base=base_id), sum_bits)
 
 
 def _write_cells(
-    summary: Summary, coder: Coder, low: ArrayLike, high: ArrayLike, sequence: int, model_id: int
+    summary: Summary, coder: Coder, low: ArrayLike, high: ArrayLike, ids: tuple[int, int, int]
 ) -> bytes:
     m = coder.n_features
     bins = coder.n_cells // m
@@ -205,7 +202,8 @@ def _write_cells(
             f"{counts.max():.0f} records of a class do not fit cells of 8 bits, which hold {MAX_RECORDS[8]}; "
             f"make them count less (summary * {MAX_RECORDS[8] / counts.max():.3g})"
         )
-    return pack_state(State(counts, sums, None, sequence, model_id, bins), 8)
+    sequence, model_id, base_id = ids
+    return pack_state(State(counts, sums, None, sequence, model_id, bins, base_id), 8)
 
 
 @dataclass(frozen=True)
@@ -218,6 +216,7 @@ class State:
     sequence: int = 0
     id: int = 0
     bins: int = 0
+    base: int = 0
 
     @property
     def most(self) -> int:
@@ -228,13 +227,14 @@ class State:
 def pack_state(state: State, sum_bits: int) -> bytes:
     """Lay a state out as bytes, its sums in 8, 16 or 32 bits."""
     counts, sums, ranges = state.counts, state.sums, state.ranges
-    flags = int(ranges is not None) | state.bins
+    flags = int(ranges is not None) | state.bins | (WITH_BASE if state.base else 0)
     body = (
         HEAD.pack(MAGIC, VERSION, sum_bits, len(counts), flags, sums.shape[1], state.sequence)
         + ID.pack(state.id)
         + counts.astype("<u4").tobytes()
         + sums.astype(f"<u{sum_bits // 8}").tobytes()
         + (b"" if ranges is None else ranges.tobytes())
+        + (ID.pack(state.base) if state.base else b"")
     )
     return body + struct.pack("<I", zlib.crc32(body))
 
@@ -270,11 +270,21 @@ def merge_states(states: Iterable[bytes], *, base: bytes | None = None, **meanin
 
 def id_of(data: bytes) -> int:
     """Return the id of the model that a state belongs to; 0 for states of version 1."""
+    return _newest(data).id
+
+
+def base_id_of(data: bytes) -> int:
+    """Return the id of what a board started from; 0: from nothing."""
+    return _newest(data).base
+
+
+def _newest(data: bytes) -> State:
     found = [_parse(data, at) for at in _places(data)]
     good = [state for state in found if isinstance(state, State)]
     if not good:
-        raise StateError(f"no good state in {len(data)} bytes")
-    return max(good, key=_newness(good[0].sequence)).id
+        reasons = [str(reason) for reason in found]
+        raise StateError("; ".join(dict.fromkeys(reasons)) or f"no state in {len(data)} bytes")
+    return max(good, key=_newness(good[0].sequence))
 
 
 def _without(state: State, base: bytes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -285,6 +295,11 @@ def _without(state: State, base: bytes) -> tuple[NDArray[np.float64], NDArray[np
         raise StateError(
             f"the state belongs to model {state.id:08x}, the base is of {started.id:08x}: the "
             "board started from something else"
+        )
+    if state.base != started.base:
+        raise StateError(
+            f"the board started from base {state.base:08x}, not from {started.base:08x}: take base.state of "
+            "the sketch that it first ran"
         )
     counts, sums = state.counts - started.counts, state.sums - started.sums
     if (counts < 0).any() or (sums < 0).any() or (sums > state.most * counts[:, None]).any():
@@ -319,16 +334,17 @@ def _parse(data: bytes, at: int) -> State | StateError:
         bits not in MAX_RECORDS
         or n_classes < 2
         or m < 1
-        or flags & ~sum(BINS) > 5
+        or flags & ~(sum(BINS) | WITH_RANGES | WITH_INT8 | WITH_INT16 | WITH_BASE)
         or weights == 6
         or (bits == 8) != (bins in BINS)
         or m % (bins or 1)
-        or (version == 1 and weights)
+        or (version == 1 and flags & (WITH_BASE | WITH_INT8 | WITH_INT16))
     ):
         return StateError(f"the state at byte {at} is damaged: its head makes no sense")
     has_ranges, rows, width = flags & WITH_RANGES, score_count(n_classes), weights // 2
     head = HEAD.size + (ID.size if version > 1 else 0)
-    sizes = (4 * n_classes, n_classes * m * bits // 8, 2 * m * has_ranges, rows * width * (m + 4))
+    base_bytes = ID.size if flags & WITH_BASE else 0
+    sizes = (4 * n_classes, n_classes * m * bits // 8, 2 * m * has_ranges, rows * width * (m + 4), base_bytes)
     end = at + head + sum(sizes)
     if len(data) < end + 4:
         return StateError(
@@ -341,7 +357,10 @@ def _parse(data: bytes, at: int) -> State | StateError:
     counts = np.frombuffer(data, "<u4", n_classes, at).astype(np.float64)
     sums = np.frombuffer(data, f"<u{bits // 8}", n_classes * m, at + sizes[0]).reshape(n_classes, m)
     ranges = np.frombuffer(data, np.uint8, sizes[2], at + sizes[0] + sizes[1]).reshape(-1, m)
-    state = State(counts, sums.astype(np.float64), ranges if has_ranges else None, sequence, number, bins)
+    base = ID.unpack_from(data, end - ID.size)[0] if base_bytes else 0
+    state = State(
+        counts, sums.astype(np.float64), ranges if has_ranges else None, sequence, number, bins, base
+    )
     if (state.sums > state.most * counts[:, None]).any():
         return StateError(f"the state is damaged: a sum exceeds {state.most} per record")
     return state

@@ -162,10 +162,9 @@ def _fern_notes(q: QuantisedTable) -> Iterator[str]:
 
 
 def _trees(q: QuantisedTable) -> Iterator[str]:
-    """Yield, per feature, an expression of C that is its entry (two classes) or the number of its cell."""
+    """Yield, per feature, an expression of C that is its entry or, with ferns, the number of its cell."""
     for thresholds, entries in zip(q.thresholds, q.entries, strict=True):
-        direct = len(q.bias) == 1 and not q.ferns
-        leaves = entries[0].tolist() if direct else list(range(entries.shape[1]))
+        leaves = list(range(entries.shape[1])) if q.ferns else entries[0].tolist()
         yield _branches(_literals(thresholds, q.input), leaves)
 
 

@@ -121,17 +121,18 @@ class QuantisedTable:
 
 def quantise_table(clf: SEFRClassifier, weight_bits: int, input: str | None) -> QuantisedTable:
     """Turn a trained model with bins into the board's integers."""
-    fitted, summary = clf.fitted_, clf.summary_
-    coder, table = summary.coder, fitted.table
-    if coder is None or table is None:
+    summary, model = clf.summary_, clf.fitted_.model
+    if model.cells is None:
         raise ValueError("the model has no bins: it has weights, which are exported as such")
+    # with auto=True, a line beside the bins rises by steps: a board has tables alone
+    coder, table = model.cells.coder, model.cells.entries if model.binned is None else model.binned.entries
     if coder.n_columns > MAX_FEATURES:
         raise ValueError(
             f"a board takes {MAX_FEATURES} features with bins and interactions, not {coder.n_columns}: "
             "a score has 32 bits"
         )
     kind = input or _smallest_input(clf, coder)
-    seen = np.isfinite(fitted.unseen_bias)
+    seen = np.isfinite(model.constant)
     whole, exact = _whole_entries(np.where(seen[:, None], table, 0.0), seen, summary.sums, coder, weight_bits)
     bias = _bounded_bias(whole, exact, seen, coder)
     ferns = quantise_ferns(coder, whole, kind)

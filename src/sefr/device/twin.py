@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._system.types import Array
 from ..classifier import SEFRClassifier
+from .folding import fold
 from .quantise import quantise
 
 
@@ -51,6 +53,8 @@ class Twin:
         Size of a weight on the board.
     input : {"uint8", "int16", "int32", "float"}, default=None
         Type of the raw values on the board; None chooses (see ``quantise``).
+    folded : bool
+        As in ``export``.
 
     Attributes
     ----------
@@ -68,9 +72,11 @@ class Twin:
     host 0.8281, board 0.8256: +0.0025 lost, 8 of 797 answers differ
     """
 
-    def __init__(self, clf: SEFRClassifier, weights: str = "int8", input: str | None = None) -> None:
-        self.quantised = quantise(clf, weights, input)
-        self._clf = clf
+    def __init__(
+        self, clf: SEFRClassifier, weights: str = "int8", input: str | None = None, *, folded: bool = False
+    ) -> None:
+        self._clf = copy(clf)  # as it is now: what it learns later is not on the board
+        self.quantised = fold(self._clf) if folded else quantise(self._clf, weights, input)
 
     def predict(self, X: ArrayLike) -> Array:
         """Return what the board answers to raw values (n, m), to the bit."""

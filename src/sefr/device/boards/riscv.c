@@ -3,7 +3,7 @@
 
 extern uint32_t image_bss, image_bss_end, image_stack_top;
 extern uint8_t image_data_end;
-void boot(void);
+__attribute__((used)) void boot(void);
 
 static long semihost(long operation, const void *argument) {
     register long a0 __asm__("a0") = operation;

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .board import WALL_LIMIT, BuildError, build_runner
+from sefr.device.board import WALL_LIMIT, BuildError, build_runner
+
+RUNNER = Path(__file__).with_name("uno_runner.c")
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ def run_uno(
     with tempfile.NamedTemporaryFile("w", prefix="sefr-events-") as file:
         file.writelines(f"{event.milliseconds} {event.what}\n" for event in events)
         file.flush()
-        command = [build_runner("uno_runner"), str(image), str(eeprom), str(seconds), file.name]
-        done = subprocess.run(  # noqa: S603
+        command = [build_runner(RUNNER), str(image), str(eeprom), str(seconds), file.name]
+        done = subprocess.run(
             command, capture_output=True, stdin=subprocess.DEVNULL, timeout=WALL_LIMIT, check=False
         )
     report = done.stderr.decode(errors="replace")
@@ -78,10 +80,8 @@ def plugged_in(
     with tempfile.NamedTemporaryFile("w", prefix="sefr-events-") as file:
         file.writelines(f"{event.milliseconds} {event.what}\n" for event in events)
         file.flush()
-        command = [build_runner("uno_runner"), str(image), str(eeprom), "0", file.name]
-        board = subprocess.Popen(  # noqa: S603
-            command, stdin=ours, stdout=ours, stderr=subprocess.DEVNULL
-        )
+        command = [build_runner(RUNNER), str(image), str(eeprom), "0", file.name]
+        board = subprocess.Popen(command, stdin=ours, stdout=ours, stderr=subprocess.DEVNULL)
         try:
             yield path
         finally:

@@ -1,0 +1,1 @@
+"""SEFR for ESPHome: a sensor that calibrates itself. The component is in sensor.py."""

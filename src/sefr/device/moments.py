@@ -1,0 +1,252 @@
+"""Classes by second moments, as ``sefr_moments`` on a board learns them, to the bit."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .regression import gauss_seidel, narrowing, rounded, shift_of, whole
+from .state import StateError
+
+MOST = {32: 65535, 64: 8388607}  # records, by bits of a product: SEFR_MOMENT_RECORDS
+MOST_FEATURES, MOST_CLASSES = 120, 254
+MAGIC, VERSION = b"SEFM", 1
+# magic, version, bits, classes, solved, features, sequence, id, half_life: as sefr_moments.h has it
+HEAD = struct.Struct("<4sBBBBIIII")
+FRACTION, RIDGE = 15, 4
+LOWEST = -(1 << 31)
+
+Integers = NDArray[np.int64]
+
+
+class Moments:
+    """A linear discriminant from sums: what a board with ``sefr_moments.h`` learns.
+
+    Beside the count and the sums of each class it keeps the sums of products of features. The header
+    ``sefr_moments.h`` has the definition. Sums of several boards add up exactly (``merge``).
+
+    Parameters
+    ----------
+    classes : int
+        Labels are 0 to ``classes`` - 1; 2 to 254.
+    half_life : int, default=None
+        When 2 ``half_life`` records are learned, all count half from then on; None: the most there is.
+    bits : {32, 64}
+        Of a sum of products on the board: 65,535 or 8,388,607 records.
+
+    Attributes
+    ----------
+    counts : array of shape (K,)
+    sums : array of shape (K, m)
+    squares : array of shape (m, m)
+        Sums of the products of features, over all classes.
+    weights, bias : arrays of shape (K, m) and (K,)
+        After ``solve``.
+    id : int
+        What a board says its features and classes mean; 0 unless set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sefr.device import Moments
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 200, (400, 2))
+    >>> y = (X.sum(axis=1) > 200).astype(int)
+    >>> model = Moments(2).learn(X[:200], y[:200]).solve()
+    >>> bool(np.mean(model.predict(X[200:]) == y[200:]) > 0.9)
+    True
+    """
+
+    def __init__(self, classes: int, half_life: int | None = None, bits: int = 32) -> None:
+        if bits not in MOST:
+            raise ValueError(f"bits must be 32 or 64, not {bits!r}")
+        if not 2 <= classes <= MOST_CLASSES:
+            raise ValueError(f"classes must be 2 to {MOST_CLASSES}, not {classes!r}")
+        most = MOST[bits] // 2
+        if half_life is not None and not 1 <= half_life <= most:
+            raise ValueError(f"half_life must be 1 to {most}, not {half_life!r}")
+        self.bits, self.half_life, self.id = bits, most if half_life is None else half_life, 0
+        self.counts: Integers = np.zeros(classes, np.int64)
+        self.sums: Integers | None = None
+        self.squares: Integers = np.zeros((0, 0), np.int64)
+        self.weights: Integers | None = None
+        self.bias: Integers | None = None
+
+    def learn(self, X: ArrayLike, y: ArrayLike) -> Moments:
+        """Add records, rows of bytes, with their labels, in their order."""
+        records, labels = self._records(X), self._labels(y)
+        if len(records) != len(labels):
+            raise ValueError(f"{len(records)} records and {len(labels)} labels")
+        while len(records):
+            if self.counts.sum() >= 2 * self.half_life:
+                self.decay()
+            room = int(2 * self.half_life - self.counts.sum())
+            self._add(records[:room], labels[:room], 1)
+            records, labels = records[room:], labels[room:]
+        return self
+
+    def forget(self, X: ArrayLike, y: ArrayLike) -> Moments:
+        """Take records back that were learned; exact if nothing was halved since."""
+        records, labels = self._records(X), self._labels(y)
+        if (
+            len(records) != len(labels)
+            or (np.bincount(labels, minlength=len(self.counts)) > self.counts).any()
+        ):
+            raise ValueError("these records were not learned")
+        self._add(records, labels, -1)
+        return self
+
+    def decay(self) -> Moments:
+        """Halve everything: what was learned so far counts half beside what comes."""
+        before, counts = int(self.counts.sum()), (self.counts + 1) // 2
+        counts = np.where(self.counts > 1, counts, self.counts)
+        if self.sums is not None and counts.sum() < before:
+            self.sums = self.sums * counts[:, None] // np.maximum(self.counts, 1)[:, None]
+            after = int(counts.sum())
+            exact = [[value * after // before for value in row] for row in self.squares.tolist()]
+            self.squares, self.counts = np.array(exact, np.int64), counts
+        return self
+
+    def merge(self, other: Moments) -> Moments:
+        """Add all that another learned, exactly; here the number of records has no limit."""
+        if other.sums is None:
+            return self
+        if self.sums is None:
+            self._shape(other.sums.shape[1])
+        if self.sums is None or self.sums.shape != other.sums.shape:
+            raise ValueError(f"one has {other.sums.shape} classes and features, the other has not")
+        if self.id != other.id:
+            raise ValueError(f"one is of model {self.id:08x}, the other of {other.id:08x}")
+        self.counts, self.sums = self.counts + other.counts, self.sums + other.sums
+        self.squares = self.squares + other.squares
+        return self
+
+    def solve(self) -> Moments:
+        """Compute weights and bias; learning can go on."""
+        if self.sums is None or np.count_nonzero(self.counts) < 2:
+            raise ValueError("two classes need records first")
+        counts, sums = self.counts.tolist(), self.sums.tolist()
+        n, m, total = sum(counts), len(sums[0]), [sum(column) for column in zip(*sums, strict=True)]
+        seen = [c for c, count in enumerate(counts) if count]
+        W = [
+            [value - sum(sums[c][i] * sums[c][j] // counts[c] for c in seen) for j, value in enumerate(row)]
+            for i, row in enumerate(self.squares.tolist())
+        ]
+        t = shift_of(W)
+        W = [[value >> t for value in row] for row in W]
+        variances = [max(W[j][j], 0) for j in range(m)]
+        diagonal = [v + (v >> RIDGE) + (n >> t >> 2) + 1 for v in variances]
+        w = {}
+        for c in seen:
+            apart = ((n * sums[c][j] - counts[c] * total[j]) // counts[c] for j in range(m))
+            w[c] = gauss_seidel(W, diagonal, [value >> t << FRACTION for value in apart])
+        k = narrowing([value for row in w.values() for value in row])
+        weights, bias = np.zeros((len(counts), m), np.int64), np.full(len(counts), LOWEST, np.int64)
+        for c, row in w.items():
+            v = [rounded(value, k) for value in row]
+            own, all_of_them = (sum(a * s for a, s in zip(v, part, strict=True)) for part in (sums[c], total))
+            weights[c], bias[c] = v, -((own // counts[c] + all_of_them // n) >> 1)
+        self.weights, self.bias = weights, bias
+        return self
+
+    def scores(self, X: ArrayLike) -> Integers:
+        """Return the score of each class for each record, as a board has them."""
+        if self.weights is None or self.bias is None:
+            raise ValueError("learn records and call solve() first")
+        return np.asarray(self._records(X) @ self.weights.T + self.bias, np.int64)
+
+    def predict(self, X: ArrayLike) -> Integers:
+        """Return the class of each record."""
+        return np.asarray(self.scores(X).argmax(axis=1), np.int64)
+
+    def state(self) -> bytes:
+        """Return what ``sefr_moments_send`` of a board with the same sums would write."""
+        if self.sums is None:
+            raise ValueError("learn records first")
+        if self.counts.sum() > MOST[self.bits]:
+            raise ValueError(
+                f"{self.counts.sum()} records do not fit a board with {self.bits} bits, which holds "
+                f"{MOST[self.bits]}: decay() first"
+            )
+        solved, (classes, m) = self.weights is not None, self.sums.shape
+        body = HEAD.pack(MAGIC, VERSION, self.bits, classes, solved, m, 0, self.id, self.half_life)
+        body += self.counts.astype("<u4").tobytes() + self.sums.astype("<u4").tobytes()
+        body += self.squares[np.tril_indices(m)].astype(f"<u{self.bits // 8}").tobytes()
+        return body + struct.pack("<I", zlib.crc32(body))
+
+    @classmethod
+    def from_state(cls, data: bytes) -> Moments:
+        """Return what a board learned, from what it sent; solved, if it was.
+
+        Examples
+        --------
+        >>> from sefr.device import Moments
+        >>> sent = Moments(2).learn([[10, 200], [12, 190], [60, 80], [61, 90]], [0, 0, 1, 1]).solve().state()
+        >>> Moments.from_state(sent).predict([[11, 195], [59, 85]]).tolist()
+        [0, 1]
+        """
+        if data[:4] != MAGIC or len(data) < HEAD.size:
+            raise StateError("these bytes are no state of second moments")
+        _, version, bits, classes, solved, m, _, number, half_life = HEAD.unpack_from(data)
+        if version != VERSION:
+            raise StateError(f"the state has version {version}; this version of sefr reads {VERSION}")
+        cells, width = m * (m + 1) // 2, bits // 8
+        size = HEAD.size + 4 * classes * (m + 1) + width * cells + 4
+        if bits not in MOST or len(data) != size:
+            raise StateError(f"the state has {len(data)} bytes; its head says {size}")
+        if struct.unpack("<I", data[-4:])[0] != zlib.crc32(data[:-4]):
+            raise StateError("the checksum does not match: bytes were lost or changed on the way")
+        counts = np.frombuffer(data, "<u4", classes, HEAD.size).astype(np.int64)
+        sums = np.frombuffer(data, "<u4", classes * m, HEAD.size + 4 * classes).astype(np.int64)
+        triangle = np.frombuffer(data, f"<u{width}", cells, HEAD.size + 4 * classes * (m + 1)).astype(
+            np.int64
+        )
+        if (
+            not 1 <= half_life <= MOST[bits] // 2
+            or not 2 <= classes <= MOST_CLASSES
+            or not 1 <= m <= MOST_FEATURES
+            or solved > 1
+            or solved > (np.count_nonzero(counts) > 1)
+            or counts.sum() > MOST[bits]
+            or (sums.reshape(classes, m) > 255 * counts[:, None]).any()
+            or (triangle > 65025 * counts.sum()).any()
+        ):
+            raise StateError("no records could have left this state")
+        found = cls(classes, half_life, bits)
+        found._shape(m)
+        found.id, found.counts, found.sums = number, counts, sums.reshape(classes, m)
+        found.squares[np.tril_indices(m)] = triangle
+        found.squares = np.tril(found.squares) + np.tril(found.squares, -1).T
+        return found.solve() if solved else found
+
+    def _shape(self, m: int) -> None:
+        self.sums, self.squares = np.zeros((len(self.counts), m), np.int64), np.zeros((m, m), np.int64)
+
+    def _add(self, records: Integers, labels: Integers, sign: int) -> None:
+        if self.sums is None:
+            raise ValueError("learn records first")
+        self.counts = self.counts + sign * np.bincount(labels, minlength=len(self.counts))
+        sums = self.sums.copy()
+        np.add.at(sums, labels, sign * records)
+        self.sums, self.squares = sums, self.squares + sign * (records.T @ records)
+
+    def _labels(self, y: ArrayLike) -> Integers:
+        values = np.asarray(y)
+        if values.ndim != 1:
+            raise ValueError(f"y must be a row of labels, not of shape {values.shape}")
+        return whole(values, 0, len(self.counts) - 1)
+
+    def _records(self, X: ArrayLike) -> Integers:
+        values = np.asarray(X)
+        if values.ndim != 2 or not 1 <= values.shape[1] <= MOST_FEATURES:
+            raise ValueError(
+                f"records must be (n, features), 1 to {MOST_FEATURES} features, not {values.shape}"
+            )
+        if self.sums is None:
+            self._shape(values.shape[1])
+        elif values.shape[1] != self.sums.shape[1]:
+            raise ValueError(f"records have {values.shape[1]} features, expected {self.sums.shape[1]}")
+        return whole(values, 0, 255)

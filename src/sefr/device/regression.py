@@ -1,0 +1,309 @@
+"""Least squares in integers, as ``sefr_regress`` on a board learns numbers, to the bit."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .state import StateError
+
+MOST = 65535  # SEFR_REGRESS_RECORDS
+WIDEST = 120  # SEFR_REGRESS_INPUTS
+MAGIC, VERSION = b"SEFL", 1
+# magic, version, solved, half_life, inputs, sequence, id, count, sum of y: as sefr_regress.h has it
+HEAD = struct.Struct("<4sBBHIIIIi")
+FRACTION, RIDGE, ROUNDS, MOST_WEIGHT = 10, 10, 30, 1 << 25
+
+Integers = NDArray[np.int64]
+
+
+class Regression:
+    """Numbers learned from records of bytes by least squares: what a board with ``sefr_regress.h`` has.
+
+    The header ``sefr_regress.h`` has the definition. Sums of several boards add up exactly (``merge``), and a
+    board goes on from them (``state``).
+
+    Parameters
+    ----------
+    half_life : int, default=32767
+        When 2 ``half_life`` records are learned, they count half from then on; 1 to 32767.
+
+    Attributes
+    ----------
+    count : int
+        Records learned.
+    total : int
+        Sum of y.
+    sums, products : arrays of shape (m,)
+        Sums of the inputs, and of each input times y.
+    squares : array of shape (m, m)
+        Sums of the products of inputs.
+    weights : array of shape (m,)
+        After ``solve``: in units of y per step of an input, times 2**``shift``.
+    bias, shift : int
+        After ``solve``.
+    id : int
+        What a board says its inputs and y mean; 0 unless set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sefr.device import Regression
+    >>> X = np.random.default_rng(0).integers(0, 256, (200, 2))
+    >>> model = Regression().learn(X, 30 * X[:, 0] - 7 * X[:, 1] + 500).solve()
+    >>> model.predict([[10, 0], [0, 100]])
+    array([ 802, -196])
+    """
+
+    def __init__(self, half_life: int = MOST // 2) -> None:
+        if not 1 <= half_life <= MOST // 2:
+            raise ValueError(f"half_life must be 1 to {MOST // 2}, not {half_life!r}")
+        self.half_life = half_life
+        self.id = self.count = self.total = 0
+        self.sums: Integers | None = None
+        self.squares: Integers = np.zeros((0, 0), np.int64)
+        self.products: Integers = np.zeros(0, np.int64)
+        self.weights: Integers | None = None
+        self.bias = self.shift = 0
+
+    def learn(self, X: ArrayLike, y: ArrayLike) -> Regression:
+        """Add records, rows of bytes, with their numbers, in their order."""
+        records, numbers = self._records(X), _numbers(y)
+        if len(records) != len(numbers):
+            raise ValueError(f"{len(records)} records and {len(numbers)} numbers")
+        while len(records):
+            if self.count >= 2 * self.half_life:
+                self.decay()
+            room = 2 * self.half_life - self.count
+            self._add(records[:room], numbers[:room], 1)
+            records, numbers = records[room:], numbers[room:]
+        return self
+
+    def forget(self, X: ArrayLike, y: ArrayLike) -> Regression:
+        """Take records back that were learned; exact if nothing was halved since."""
+        records, numbers = self._records(X), _numbers(y)
+        if len(records) != len(numbers) or len(records) > self.count:
+            raise ValueError(f"{len(records)} records, {len(numbers)} numbers, {self.count} were learned")
+        self._add(records, numbers, -1)
+        return self
+
+    def decay(self) -> Regression:
+        """Halve everything: what was learned so far counts half beside what comes."""
+        n, half = self.count, (self.count + 1) // 2
+        if n >= 2 and self.sums is not None:
+            self.sums, self.squares = self.sums * half // n, self.squares * half // n
+            self.products, self.total = self.products * half // n, self.total * half // n
+            self.count = half
+        return self
+
+    def merge(self, other: Regression) -> Regression:
+        """Add all that another learned, exactly; here the number of records has no limit."""
+        if other.sums is None:
+            return self
+        if self.sums is None:
+            self._shape(len(other.sums))
+        if self.sums is None or len(self.sums) != len(other.sums):
+            raise ValueError(f"one has {len(self.products)} inputs, the other {len(other.sums)}")
+        if self.id != other.id:
+            raise ValueError(f"one is of model {self.id:08x}, the other of {other.id:08x}")
+        self.sums, self.squares = self.sums + other.sums, self.squares + other.squares
+        self.products, self.total = self.products + other.products, self.total + other.total
+        self.count += other.count
+        return self
+
+    def solve(self) -> Regression:
+        """Compute weights and bias; learning can go on."""
+        n = self.count
+        if self.sums is None or n < 2:
+            raise ValueError(f"two records are needed, {n} were learned")
+        S, Q, P = self.sums.tolist(), self.squares.tolist(), self.products.tolist()
+        m = len(S)
+        A = [[n * Q[i][j] - S[i] * S[j] for j in range(m)] for i in range(m)]
+        t = shift_of(A)
+        A = [[value >> t for value in row] for row in A]
+        b = [(n * P[j] - S[j] * self.total) >> t << FRACTION for j in range(m)]
+        w = gauss_seidel(A, [d + (d >> RIDGE) + 1 if d > 0 else 0 for d in (A[j][j] for j in range(m))], b)
+        k = narrowing(w)
+        weights = [rounded(value, k) for value in w]
+        self.weights = np.array(weights, np.int64)
+        self.bias = ((self.total << FRACTION >> k) - sum(v * s for v, s in zip(weights, S, strict=True))) // n
+        self.shift = FRACTION - k
+        return self
+
+    def predict(self, X: ArrayLike) -> Integers:
+        """Return the answer of a board for each record, in the unit of y."""
+        if self.weights is None:
+            raise ValueError("learn records and call solve() first")
+        sums = self._records(X) @ self.weights + self.bias
+        if self.shift > 0:
+            sums = (sums + (1 << (self.shift - 1))) >> self.shift
+        return np.asarray(np.clip(sums << max(-self.shift, 0), -32768, 32767), np.int64)
+
+    def state(self) -> bytes:
+        """Return what ``sefr_regress_send`` of a board with the same sums would write."""
+        if self.sums is None:
+            raise ValueError("learn records first")
+        if self.count > MOST:
+            raise ValueError(f"{self.count} records do not fit a board, which holds {MOST}: decay() first")
+        solved = self.weights is not None
+        numbers = (len(self.sums), 0, self.id, self.count, self.total)
+        body = HEAD.pack(MAGIC, VERSION, solved, self.half_life, *numbers)
+        body += self.sums.astype("<u4").tobytes()
+        body += self.squares[np.tril_indices(len(self.sums))].astype("<u4").tobytes()
+        body += b"".join(int(value).to_bytes(5, "little", signed=True) for value in self.products)
+        return body + struct.pack("<I", zlib.crc32(body))
+
+    @classmethod
+    def from_state(cls, data: bytes) -> Regression:
+        """Return what a board learned, from what it sent; solved, if it was.
+
+        Examples
+        --------
+        >>> from sefr.device import Regression
+        >>> sent = Regression().learn([[10], [20], [30]], [100, 200, 300]).solve().state()
+        >>> Regression.from_state(sent).predict([[25]]).tolist()
+        [250]
+        """
+        if data[:4] != MAGIC or len(data) < HEAD.size:
+            raise StateError("these bytes are no state of a regression")
+        _, version, solved, half_life, m, _, number, count, total = HEAD.unpack_from(data)
+        if version != VERSION:
+            raise StateError(f"the state has version {version}; this version of sefr reads {VERSION}")
+        cells = m * (m + 1) // 2
+        if len(data) != HEAD.size + 9 * m + 4 * cells + 4:
+            raise StateError(
+                f"the state has {len(data)} bytes; {m} inputs take {HEAD.size + 9 * m + 4 * cells + 4}"
+            )
+        if struct.unpack("<I", data[-4:])[0] != zlib.crc32(data[:-4]):
+            raise StateError("the checksum does not match: bytes were lost or changed on the way")
+        sums = np.frombuffer(data, "<u4", m, HEAD.size).astype(np.int64)
+        triangle = np.frombuffer(data, "<u4", cells, HEAD.size + 4 * m).astype(np.int64)
+        wide = data[HEAD.size + 4 * m + 4 * cells : -4]
+        products = [int.from_bytes(wide[at : at + 5], "little", signed=True) for at in range(0, len(wide), 5)]
+        if (
+            not 1 <= half_life <= MOST // 2
+            or not 2 * (solved == 1) <= count <= MOST
+            or solved > 1
+            or not 1 <= m <= WIDEST
+            or not -32768 * count <= total <= 32767 * count
+            or (sums > 255 * count).any()
+            or (triangle > 65025 * count).any()
+            or any(not -255 * 32768 * count <= value <= 255 * 32767 * count for value in products)
+        ):
+            raise StateError("no records could have left this state")
+        found = cls(half_life)
+        found._shape(m)
+        found.id, found.count, found.total = number, count, total
+        found.sums, found.products = sums, np.array(products, np.int64)
+        found.squares[np.tril_indices(m)] = triangle
+        found.squares = np.tril(found.squares) + np.tril(found.squares, -1).T
+        return found.solve() if solved else found
+
+    def _shape(self, m: int) -> None:
+        self.sums, self.products, self.squares = (
+            np.zeros(m, np.int64),
+            np.zeros(m, np.int64),
+            np.zeros((m, m), np.int64),
+        )
+
+    def _add(self, records: Integers, numbers: Integers, sign: int) -> None:
+        if self.sums is None:
+            raise ValueError("learn records first")
+        self.count += sign * len(records)
+        self.total += sign * int(numbers.sum())
+        self.sums = self.sums + sign * records.sum(axis=0)
+        self.squares = self.squares + sign * (records.T @ records)
+        self.products = self.products + sign * (records.T @ numbers)
+
+    def _records(self, X: ArrayLike) -> Integers:
+        values = np.asarray(X)
+        if values.ndim != 2 or not 1 <= values.shape[1] <= WIDEST:
+            raise ValueError(
+                f"records must have the shape (n, inputs), 1 to {WIDEST} inputs, not {values.shape}"
+            )
+        if self.sums is None:
+            self._shape(values.shape[1])
+        elif values.shape[1] != len(self.sums):
+            raise ValueError(f"records have {values.shape[1]} inputs, expected {len(self.sums)}")
+        return whole(values, 0, 255)
+
+
+def shift_of(A: list[list[int]]) -> int:
+    """Return the least shift that makes every cell of the diagonal fit 31 bits."""
+    return max(0, max(max(row[j] for j, row in enumerate(A)), 1).bit_length() - 31)
+
+
+def gauss_seidel(A: list[list[int]], diagonal: list[int], b: list[int]) -> list[int]:
+    """Return w of A w = b by the rounds of ``body/gauss_seidel.h``.
+
+    ``diagonal`` is that of A with its ridge, 0 for an empty column; b is in the fractions of a weight.
+    """
+    m = len(b)
+    w = [0] * m
+    for _ in range(ROUNDS):
+        before = w[:]
+        for j, d in enumerate(diagonal):
+            if d > 0:
+                left = b[j] - sum(A[j][k] * w[k] for k in range(m) if k != j)
+                w[j] = min(max((2 * left + d) // (2 * d), -MOST_WEIGHT), MOST_WEIGHT)
+        if w == before:
+            break
+    return w
+
+
+def rounded(value: int, k: int) -> int:
+    """Return the value over 2**k to the nearest."""
+    return (value + (1 << k >> 1)) >> k
+
+
+def narrowing(w: Sequence[int]) -> int:
+    """Return the least k that makes every weight fit 16 bits."""
+    return min(k for k in range(12) if all(-32768 <= rounded(value, k) <= 32767 for value in w))
+
+
+def hats(values: ArrayLike, n_hats: int) -> NDArray[np.uint8]:
+    """Return a sensor's bytes (n,) as ``n_hats`` inputs, for a curve: ``sefr_regress_hats``.
+
+    Examples
+    --------
+    >>> from sefr.device import hats
+    >>> hats([0, 32, 255], 5)
+    array([[255,   0,   0,   0,   0],
+           [127, 128,   0,   0,   0],
+           [  0,   0,   0,   0, 255]], dtype=uint8)
+    """
+    if not 2 <= n_hats <= 17:
+        raise ValueError(f"n_hats must be 2 to 17, not {n_hats!r}")
+    codes = whole(np.asarray(values), 0, 255)
+    if codes.ndim != 1:
+        raise ValueError(f"values must be a row of bytes, not {codes.shape}")
+    place = codes * (n_hats - 1)
+    hat, right = place // 255, place % 255
+    result, rows = np.zeros((len(codes), n_hats + 1), np.uint8), np.arange(len(codes))
+    result[rows, hat + 1] = right
+    result[rows, hat] = 255 - right
+    return result[:, :n_hats]
+
+
+def _numbers(y: ArrayLike) -> Integers:
+    values = np.asarray(y)
+    if values.ndim != 1:
+        raise ValueError(f"y must be a row of numbers, not of shape {values.shape}")
+    return whole(values, -32768, 32767)
+
+
+def whole(values: NDArray[Any], low: int, high: int) -> Integers:
+    """Return whole numbers of a range, or say which value is none."""
+    if values.dtype.kind not in "iufb":
+        raise ValueError(f"values must be numbers, not {values.dtype}")
+    bad = ~((values >= low) & (values <= high))
+    bad |= np.floor(np.where(bad, 0, values)) != np.where(bad, 0, values)
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"row {place[0]}: {values[place]} is not a whole number from {low} to {high}")
+    return values.astype(np.int64)
