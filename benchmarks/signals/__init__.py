@@ -1,0 +1,1 @@
+"""Signals: accuracy, time and cost on boards, beside MiniRocket."""

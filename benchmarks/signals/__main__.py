@@ -1,0 +1,174 @@
+"""Accuracy and time on sets of signals, beside MiniRocket, raw samples and seven statistics per axis.
+
+A head is what learns from the features. RidgeClassifierCV on standardised features is that of aeon's
+MiniRocketClassifier, and stands in for SEFR with second moments. Times are the best of five, in one thread
+of one run; those of a transform are of the test part. Writes benchmarks/signals/results.csv; with the word
+``unseen``, unseen.csv of the sets that nothing was chosen on.
+"""
+
+import csv
+import json
+import sys
+import time
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from aeon.transformations.collection.convolution_based import MiniRocket
+from sklearn.linear_model import RidgeClassifierCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.machine import commit, machine
+from benchmarks.signals.learned import LearnedThresholds
+from benchmarks.signals.sets import each, each_unseen
+from sefr import SEFRClassifier
+from sefr.device import windows
+from sefr.signals import SignalFeatures
+
+HERE = Path(__file__).parent
+WIDE = {"dilations": 5, "thresholds": 5}
+
+
+class Raw:
+    """The samples themselves."""
+
+    def fit(self, X):
+        """Nothing to learn."""
+        return self
+
+    def transform(self, X):
+        """Return them, axis by axis."""
+        return X.reshape(len(X), -1)
+
+
+class Windows:
+    """Seven statistics per axis (sefr.device.windows) of a whole recording, as whole numbers of 12 bits."""
+
+    def fit(self, X):
+        """Take the largest value as 11 bits and a sign."""
+        self.step = np.abs(X).max() / 2047
+        return self
+
+    def transform(self, X):
+        """Return the statistics."""
+        codes = np.clip(np.rint(X / self.step), -32768, 32767).astype(int)
+        # a recording may be longer than a window of a board: of four parts then
+        parts = -(-codes.shape[2] // 1024)
+        cut = [slice(k * codes.shape[2] // parts, (k + 1) * codes.shape[2] // parts) for k in range(parts)]
+        rows = [[windows(x[:, c].T, c.stop - c.start)[0] for c in cut] for x in codes]
+        return np.array(rows).reshape(len(X), -1)
+
+
+class Rocket:
+    """MiniRocket as aeon's MiniRocketClassifier has it."""
+
+    def __init__(self, kernels):
+        self.kernels = kernels
+
+    def fit(self, X):
+        """Learn the quantiles."""
+        self.own = MiniRocket(n_kernels=self.kernels, random_state=0).fit(X.astype(np.float32))
+        return self
+
+    def transform(self, X):
+        """Return the features."""
+        return self.own.transform(X.astype(np.float32))
+
+
+TRANSFORMS = {
+    "MiniRocket of aeon, 10,000": lambda: Rocket(10_000),
+    "MiniRocket of aeon, 2,100": lambda: Rocket(2_100),
+    "MiniRocket of aeon, 336": lambda: Rocket(336),
+    "SignalFeatures, 5 dilations, 5 thresholds": lambda: SignalFeatures(**WIDE),
+    "SignalFeatures": SignalFeatures,
+    "SignalFeatures, 2 dilations": lambda: SignalFeatures(dilations=2),
+    "SignalFeatures, no statistics": lambda: SignalFeatures(statistics=False),
+    "learned thresholds": LearnedThresholds,
+    "learned thresholds, 5 dilations, 5 thresholds": lambda: LearnedThresholds(**WIDE),
+    "raw samples": Raw,
+    "seven statistics per axis": Windows,
+}
+HEADS = {
+    "ridge": lambda: make_pipeline(
+        StandardScaler(with_mean=False), RidgeClassifierCV(alphas=np.logspace(-3, 3, 10))
+    ),
+    "SEFR, one pass": SEFRClassifier,
+    "SEFR, ten passes": lambda: SEFRClassifier(passes=10),
+}
+
+
+def clocked(call, times=5):
+    """Return the result and the shortest of some times, in seconds."""
+    spent = []
+    for _ in range(times):
+        started = time.perf_counter()
+        result = call()
+        spent.append(time.perf_counter() - started)
+    return result, min(spent)
+
+
+UNSEEN = (
+    "MiniRocket of aeon, 10,000",
+    "SignalFeatures, 5 dilations, 5 thresholds",
+    "SignalFeatures",
+    "SignalFeatures, no statistics",
+    "learned thresholds",
+    "raw samples",
+)
+
+
+def measured(transforms, name, X, y, X_test, y_test):
+    """Yield a row per transform and head."""
+    for what in transforms:
+        make = TRANSFORMS[what]
+        transform = make().fit(X)
+        transform.transform(X[:2])  # numba compiles
+        F = transform.transform(X)
+        F_test, spent = clocked(lambda transform=transform: transform.transform(X_test))
+        for head, of in HEADS.items():
+            clf, fit_time = clocked(lambda of=of, F=F: of().fit(F, y), 1)
+            yield {
+                "set": name,
+                "train": len(y),
+                "test": len(y_test),
+                "axes": X.shape[1],
+                "length": X.shape[2],
+                "classes": len(np.unique(y)),
+                "transform": what,
+                "features": F.shape[1],
+                "head": head,
+                "accuracy": round(clf.score(F_test, y_test), 4),
+                "transform ms": round(1000 * spent, 3),
+                "fit ms": round(1000 * fit_time, 2),
+            }
+
+
+def main():
+    """Measure all, and write as it goes."""
+    warnings.simplefilter("ignore")
+    unseen = sys.argv[1:] == ["unseen"]
+    used = (
+        "aeon",
+        "numba",
+        "numpy",
+        "scikit-learn",
+        *(("pyts", "seglearn", "sktime", "tslearn") if unseen else ()),
+    )
+    about = {"machine": machine(), "commit": commit(), **{name: version(name) for name in used}}
+    (HERE / ("unseen.json" if unseen else "run.json")).write_text(json.dumps(about, indent=1) + "\n")
+    with (HERE / ("unseen.csv" if unseen else "results.csv")).open("w", newline="") as file:
+        writer = None
+        for one in each_unseen() if unseen else each():
+            rows = list(measured(UNSEEN if unseen else TRANSFORMS, *one))
+            writer = writer or csv.DictWriter(file, rows[0], lineterminator="\n")
+            if file.tell() == 0:
+                writer.writeheader()
+            writer.writerows(rows)
+            file.flush()
+            print(one[0], flush=True)
+
+
+if __name__ == "__main__":
+    main()
