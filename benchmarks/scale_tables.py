@@ -7,6 +7,10 @@ import json
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
+from sefr.engines.cluster.jobs import group_width
+
 from .tables import markdown
 
 HERE = Path(__file__).parent
@@ -16,6 +20,7 @@ BYTES = 4
 CORES = 16
 NODE_BYTES, DISK_BYTES = 1.25e9, 3e9
 PARTITION = 128 * 2**20
+TRILLION_BYTES = 1e12 * 1000 * BYTES
 
 
 @cache
@@ -163,6 +168,70 @@ def scale_network() -> str:
     )
 
 
+def _slope(engine: str, what: str) -> tuple[float, float, float]:
+    """Return CPU seconds of starting and of one more, by least squares, and the worst error of that line."""
+    with (HERE / "scale" / "slopes.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if (row["engine"], row["what"]) == (engine, what)]
+    n, seconds = (np.array([float(row[key]) for row in rows]) for key in ("n", "seconds"))
+    slope, start = np.polyfit(n, seconds, 1)
+    return float(start), float(slope), float(np.abs((start + slope * n) / seconds - 1).max())
+
+
+def scale_slopes() -> str:
+    """Show what a row and a partition more cost."""
+    with (HERE / "scale" / "slopes.csv").open() as file:
+        found = list(csv.DictReader(file))
+    names = {
+        ("duckdb", "rows"): "DuckDB, rows of an array column",
+        ("spark", "rows"): "Spark, rows of an array column",
+        ("spark", "partitions"): "Spark, partitions of four rows",
+    }
+    rows = []
+    for (engine, what), name in names.items():
+        own = [row for row in found if (row["engine"], row["what"]) == (engine, what)]
+        start, slope, error = _slope(engine, what)
+        measured = ", ".join(f"{int(row['n']):,}: {float(row['seconds']):.1f}" for row in own)
+        each = f"{1e6 * slope:,.0f} s per million" if what == "rows" else f"{1e3 * slope:,.0f} ms each"
+        rows.append([name, measured, f"{start:.1f} s", each, f"{100 * error:.0f} %"])
+    head = ["1,000 features", "CPU s", "start", "slope", "largest error of the line"]
+    return markdown(head, rows) + f"\n\n{found[0]['machine']}; commit {found[0]['commit']}."
+
+
+def scale_trillion() -> str:
+    """Work out 10¹² rows of 1,000 features on Spark by the slopes measured."""
+    _, per_row, _ = _slope("spark", "rows")
+    _, per_partition, _ = _slope("spark", "partitions")
+    size, added = _rates()["bytes of a Summary"], _rates()["Summaries read and added/s"]
+    rows = []
+    for partition_bytes in (128 * 2**20, 2**30, 8 * 2**30):
+        partitions = TRILLION_BYTES / partition_bytes
+        cpu = 1e12 * per_row + partitions * per_partition
+        replies, sent = int(partitions), int(partitions * size)
+        while (width := group_width(replies, sent)) > 1:
+            replies, sent = -(-replies // width), sent // width
+        rows.append(
+            [
+                f"{partition_bytes / 2**30:g} GiB",
+                f"{partitions:,.0f}",
+                f"{partitions * per_partition / cpu * 100:.1f} %",
+                _time(cpu / (1000 * CORES)),
+                _time(TRILLION_BYTES / (1000 * NODE_BYTES)),
+                f"{partitions * size / 1e9:,.0f} GB",
+                f"{sent / 1e6:,.1f} MB",
+                f"{1000 * replies / added:.0f} ms",
+            ]
+        )
+    head = [
+        "partitions of",
+        "number",
+        "of the CPU time",
+        "computing",
+        "reading 4 PB",
+        "joined on the cluster",
+    ]
+    return markdown([*head, "driver receives", "driver adds"], rows)
+
+
 def one_pass() -> str:
     """One pass over vectors on Spark beside reading them, and beside Spark's Summarizer."""
     with (HERE / "scale" / "one_pass.csv").open() as file:
@@ -185,5 +254,5 @@ def one_pass() -> str:
 
 SHOWN = (
     *(cells, spark_beside, scale_source, scale_plan, one_pass),
-    *(scale_rates, scale_rates_source, scale_where, scale_network),
+    *(scale_rates, scale_rates_source, scale_where, scale_network, scale_slopes, scale_trillion),
 )

@@ -24,8 +24,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sefr import SEFRClassifier, Summary
+from sefr.engines.cluster.jobs import AddSummaries, Reply, join_replies, summary_of_reply
 from sefr.engines.duckdb import summary_of_files
-from sefr.engines.partitions import whole
 
 sys.path.append(str(Path(__file__).parents[2]))
 from benchmarks.machine import commit, machine
@@ -95,12 +95,16 @@ def summaries(features: int) -> dict[str, float]:
     rng = np.random.default_rng(1)
     X, y = rng.random((100, features)), np.arange(100) % 2
     data = Summary.of(X, y).to_bytes()
-    parts = [(i, data, None) for i in range(200)]
-    summary = whole(parts, "rates")
+    replies = [Reply({i: 1}, data) for i in range(200)]
+
+    def added() -> Summary:
+        return summary_of_reply(join_replies(replies, AddSummaries("rates"), "rates"), "rates")
+
+    total = added()
     return {
         "bytes of a Summary": len(data),
-        "Summaries read and added/s": 200 / best(lambda: whole(parts, "rates")),
-        "seconds to solve": best(lambda: SEFRClassifier.from_summary(summary)),
+        "Summaries read and added/s": 200 / best(added),
+        "seconds to solve": best(lambda: SEFRClassifier.from_summary(total)),
     }
 
 

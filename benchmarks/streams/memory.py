@@ -43,7 +43,7 @@ def main() -> None:
             point = {
                 "rows": i,
                 "rss_kb": resident(),
-                "state_bytes": len(pickle.dumps(model._tally)),
+                "state_bytes": len(pickle.dumps(model._sums)),
                 "seconds": round(seconds, 1),
             }
             points.append(point)

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sefr import Summary
+from sefr import SEFRClassifier, Summary
 from sefr.engines.error import EngineError
+
+pytestmark = pytest.mark.needs("dask")
 
 cloudpickle = pytest.importorskip("cloudpickle")
 dd = pytest.importorskip("dask.dataframe")
@@ -73,3 +75,45 @@ def test_a_partition_of_text_is_named():
     frame = dd.from_map(odd, range(3), meta=rows(0).iloc[:0], enforce_metadata=False)
     with pytest.raises(EngineError, match=r"^dask: partition 2: column 'b' is String, not a number"):
         Summary.of_frame(frame)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Return a cluster of two processes: what they are sent goes over a wire."""
+    from dask.distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as workers,
+        Client(workers) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("missing", ["error", "ignore"])
+@pytest.mark.parametrize("bins", [5, 16, 64])
+@pytest.mark.parametrize("n_features", [1, 8, 17, 40])
+def test_bins_and_passes_on_a_cluster(cluster, n_features, bins, missing, rng):
+    """Arrays that came over the wire may lie anywhere: edges, weights, the model of a pass."""
+    y = rng.integers(0, 3, 1200)
+    X = rng.normal(size=(1200, n_features)) + 0.5 * y[:, None]
+    names = [f"a{j}" for j in range(n_features)]
+    table = pd.DataFrame(X, columns=names).assign(y=y, w=rng.random(1200) + 0.5)
+    settings = {"bins": bins, "passes": 3, "missing": missing}
+    found = SEFRClassifier(**settings).fit_frame(dd.from_pandas(table, npartitions=5), "y", names, "w")
+    near = SEFRClassifier(**settings).fit_frame(table, "y", names, "w")
+    assert found.summary_.n_rows == pytest.approx(near.summary_.n_rows, rel=1e-12)
+    # their edges come from other samples of the rows
+    assert abs(found.score(table[names], y) - near.score(table[names], y)) < 0.04
+
+
+def test_rows_and_weights_that_lie_anywhere_in_memory(rng):
+    """So arrays come out of messages; the kernels themselves read values of rows wherever they are."""
+
+    def moved(array):
+        found = np.ndarray(array.shape, array.dtype, np.zeros(array.nbytes + 1, np.uint8).data, 1)
+        found[...] = array
+        assert not found.flags.aligned
+        return found
+
+    X, y, w = rng.normal(size=(200, 3)), rng.integers(0, 2, 200), rng.random(200) + 0.1
+    assert Summary.of(moved(X), moved(y), moved(w)) == Summary.of(X, y, w)

@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from threading import Thread
 
+import duckdb
 import pandas as pd
 import pytest
 
@@ -60,6 +61,7 @@ def test_folders_named_key_value_are_columns(table, tmp_path):
     assert summary_of_files(tmp_path, "y", ["a", "b", "year"]) == expected
 
 
+@pytest.mark.needs("remote")
 def test_addresses_are_read_by_fsspec(table, tmp_path):
     import fsspec
 
@@ -79,9 +81,7 @@ def test_addresses_are_read_by_fsspec(table, tmp_path):
             path = f"memory://{kind}/lake{part}"
             with pytest.raises(EngineError, match=rf"^{kind}: /?{kind}/lake is a {kind.capitalize()} table"):
                 summary_of_files(path, "y")
-    with pytest.raises(
-        EngineError, match=r"^duckdb: nowhere://x.parquet: pip install 'sefr-learn\[remote\]'"
-    ):
+    with pytest.raises(EngineError, match=r"^duckdb: nowhere://x.parquet: pip install '?aiohttp"):
         summary_of_files("nowhere://x.parquet", "y")
 
 
@@ -214,3 +214,57 @@ def test_the_command_trains_with_duckdb(table, tmp_path):
     assert CliRunner().invoke(app, words).exit_code == 0
     assert load(model).summary_ == Summary.of_frame(table)
     assert CliRunner().invoke(app, [*words, "--delimiter", ";"]).exit_code != 0
+
+
+AWKWARD_FILES = {
+    "a[1]": "a1",
+    "a*b": "axb",
+    "q?": "qx",
+    "[!z]": "y",
+    "**": "deep",
+    "]x[": "]xx",
+    "~x": "x",
+    "it's": "its",
+    "back\\slash": "backslash",
+    "100%20 {a}": "100",
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD_FILES)
+def test_the_name_of_a_file_is_no_pattern(name, tmp_path, monkeypatch):
+    """Beside each file lies one that its name would match as a pattern."""
+    from sefr.cli.queries import Asked
+
+    monkeypatch.chdir(tmp_path)
+    rows = {"x": [1.0, 2.0, 3.0], "y": [0, 1, 1]}
+    for place in (name, AWKWARD_FILES[name]):
+        (tmp_path / f"in {place}").mkdir()
+        for file in (f"{place}.csv", f"in {place}/{place}.csv"):
+            pd.DataFrame(rows if place == name else rows | {"x": [7.0, 8.0, 9.0]}).to_csv(file, index=False)
+    expected = Summary.of([[1.0], [2.0], [3.0]], [0, 1, 1])
+    for given in (f"{name}.csv", tmp_path / f"{name}.csv", f"in {name}", f"in {name}/{name}.csv"):
+        found = summary_of_files(given, "y")
+        assert found.n_rows == 3
+        assert found.sums.tolist() == expected.sums.tolist()
+    _, table, _ = Asked(f"{name}.csv", None, None).looked_up()
+    assert duckdb.sql(f"SELECT sum(x) FROM {table}").fetchall() == [(6.0,)]
+    found = summary_of_files("*.csv", "y")
+    assert found.n_rows == 6
+
+
+def test_the_name_of_a_file_at_an_address_is_no_pattern():
+    fsspec = pytest.importorskip("fsspec")
+    system = fsspec.filesystem("memory")
+    for name, high in (("a[1]", 3), ("a1", 9), ("a*b", 3), ("axb", 9), ("q?", 3), ("qx", 9)):
+        system.pipe(f"/awkward/{name}.csv", f"x,y\n1,0\n{high},1\n".encode())
+    for name in ("a[1]", "a*b", "q?"):
+        found = summary_of_files(f"memory://awkward/{name}.csv", "y")
+        assert found.sums.tolist() == [[1.0], [3.0]]
+    assert summary_of_files("memory://awkward", "y").n_rows == 12
+    assert summary_of_files("memory://awkward/a*.csv", "y").n_rows == 8
+
+
+def test_a_name_that_duckdb_cannot_be_asked_for_is_refused(tmp_path):
+    (tmp_path / "a\\b*.csv").write_text("x,y\n1,0\n2,1\n")
+    with pytest.raises(EngineError, match="cannot be told from a pattern: rename it"):
+        summary_of_files(tmp_path / "a\\b*.csv", "y")

@@ -2,6 +2,7 @@
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -118,6 +119,14 @@ def test_what_is_wrong_is_said_in_one_sentence(engine, as_frame, mixed):
             Summary.of_frame(as_frame(engine, table), **({"label": "species"} | how))
         assert "Traceback" not in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+def test_a_feature_far_from_zero_may_have_missing_values(engine, as_frame):
+    """It is asked for twice, the second time as distances: NaN must be left out both times."""
+    times = np.array([1e9, 1e9 + 3, np.nan, 1e9 + 1, np.nan, 1e9 + 2])
+    table = pa.table({"time": times, "y": ["a", "a", "a", "b", "b", "b"]})
+    found = Summary.of_frame(as_frame(engine, table), "y", missing="ignore")
+    assert found == Summary.of(pd.DataFrame({"time": times}), table["y"].to_pylist(), missing="ignore")
 
 
 def test_what_is_not_a_frame():

@@ -10,6 +10,8 @@ from sefr import SEFRClassifier, Summary
 from sefr.engines.maintained import maintenance_sql
 from sefr.engines.sql import Query
 
+pytestmark = pytest.mark.needs("postgresql")
+
 psycopg = pytest.importorskip("psycopg")
 
 QUERY = Query("readings", "label", ["a", "b"])
@@ -18,8 +20,8 @@ QUERY = Query("readings", "label", ["a", "b"])
 @pytest.fixture
 def readings(postgres):
     """A table whose Summary is maintained by triggers; return a function that opens another connection."""
-    postgres.execute("DROP TABLE IF EXISTS readings, readings_sefr")
-    for verb in ("learn", "forget", "clear"):
+    postgres.execute("DROP TABLE IF EXISTS readings, readings_sefr_changes CASCADE")
+    for verb in ("learn", "forget", "clear", "fold"):
         postgres.execute(f"DROP FUNCTION IF EXISTS readings_sefr_{verb} CASCADE")
     postgres.execute("CREATE TABLE readings (label text, a float8, b float8)")
     postgres.execute(

@@ -1,11 +1,16 @@
 """MLflow: a model is logged as it comes, as its own file, or with the types that skops is told to trust."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from sefr import SEFRClassifier
+
+pytestmark = pytest.mark.needs("mlflow")
 
 mlflow = pytest.importorskip("mlflow")
 
@@ -55,3 +60,40 @@ def test_a_model_goes_through_the_flavour_of_scikit_learn_and_back(iris):
         )
     again = mlflow.sklearn.load_model(info.model_uri)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+class Trap:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of MLflow's own
+def test_what_is_no_model_of_sefr_is_refused_before_it_is_loaded(iris, tmp_path):
+    import pickle
+
+    from sefr.engines.mlflow import load_model, log_model
+
+    data, sprung = tmp_path / "model.pkl", tmp_path / "sprung"
+    data.write_bytes(pickle.dumps(Trap(str(sprung))))
+    (tmp_path / "trap.py").write_text("import pickle\n_load_pyfunc = lambda p: pickle.load(open(p, 'rb'))\n")
+    with mlflow.start_run():
+        info = mlflow.pyfunc.log_model(
+            name="trap", loader_module="trap", data_path=str(data), code_paths=[str(tmp_path / "trap.py")]
+        )
+        own = log_model(SEFRClassifier().fit(*iris), "iris")
+    with pytest.raises(ValueError, match="is a model of 'trap', not one of sefr"):
+        load_model(info.model_uri)
+    assert not sprung.exists()
+    folder = mlflow.artifacts.download_artifacts(artifact_uri=own.model_uri)
+    file = Path(folder, "MLmodel")
+    text, changed = re.subn(r"(?m)^(\s+data: ).*$", r"\1../../model.pkl", file.read_text())
+    assert changed == 1
+    file.write_text(text)
+    with pytest.raises(ValueError, match="outside of it"):
+        load_model(f"file://{folder}")

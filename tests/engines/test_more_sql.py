@@ -89,8 +89,8 @@ def test_spark_runs_it(table, spark):
 
 
 def test_triggers_keep_the_summary_of_the_table(postgres, table, rng):
-    postgres.execute("DROP TABLE IF EXISTS visits, visits_sefr")
-    for verb in ("learn", "forget", "clear"):
+    postgres.execute("DROP TABLE IF EXISTS visits, visits_sefr_changes CASCADE")
+    for verb in ("learn", "forget", "clear", "fold"):
         postgres.execute(f"DROP FUNCTION IF EXISTS visits_sefr_{verb} CASCADE")
     postgres.execute(
         'CREATE TABLE visits (id serial, species text, "count" bigint, winged boolean, "half way" float8)'
@@ -107,6 +107,8 @@ def test_triggers_keep_the_summary_of_the_table(postgres, table, rng):
             )
 
     def check(ranges=True):
+        if rng.random() < 0.5:
+            postgres.execute("SELECT visits_sefr_fold()")
         kept = Summary.of_query(postgres.execute("SELECT * FROM visits_sefr"), missing="ignore")
         again = Query("visits", "species", NAMES, booleans=["winged"])
         labelled = again.sql("postgresql").replace(

@@ -19,7 +19,7 @@ river = pytest.importorskip("river")
 from river import checks, drift, evaluate, metrics  # noqa: E402
 from river.datasets import synth  # noqa: E402
 
-from sefr.engines import tally  # noqa: E402
+from sefr.engines import running_summary  # noqa: E402
 from sefr.engines.river import SEFRStream  # noqa: E402
 
 MODELS = {
@@ -55,14 +55,14 @@ def stream(request, rng):
 
 @pytest.mark.parametrize("narrow", [0, 10**9], ids=["arrays", "plain Python"])
 def test_after_any_row_it_is_the_paper(stream, narrow, monkeypatch):
-    monkeypatch.setattr(tally, "NARROW", narrow)
+    monkeypatch.setattr(running_summary, "NARROW", narrow)
     X, y = stream
     model = SEFRStream()
     for i, (x, label) in enumerate(zip(rows_of(X), y.tolist(), strict=True)):
         model.learn_one(x, label)
         if i in (30, 100, 299):
             oracle = reference.fit(X[: i + 1], y[: i + 1])
-            scores = np.array([model._tally.scores(row) for row in rows_of(X)])
+            scores = np.array([model._sums.scores(row) for row in rows_of(X)])
             paper = oracle.scores(X)
             paper = np.concatenate([-paper, paper], axis=1) if len(oracle.classes) == 2 else -paper
             np.testing.assert_allclose(scores, paper, atol=1e-9)
@@ -112,7 +112,7 @@ def test_features_that_come_and_go_are_missing_values(rng):
     expected = Summary.of(pd.DataFrame(X, columns=names), y, missing="ignore")
     assert model.summary(names) == expected
     clf = SEFRClassifier.from_summary(expected, missing="ignore")
-    scores = [model._tally.scores(row) for row in rows]
+    scores = [model._sums.scores(row) for row in rows]
     np.testing.assert_allclose(scores, clf.decision_function(pd.DataFrame(X, columns=names)), atol=1e-12)
     assert model.predict_one({"never": 1.0}) == 0
     explicit = SEFRStream()
@@ -145,8 +145,8 @@ def test_what_has_faded_is_dropped():
     for i in range(400):
         model.learn_one({"kept": float(i % 3), f"new{i}": 1.0}, (i % 2 and "a") or "b")
     assert set(model.predict_proba_one({"kept": 1.0})) == {"a", "b"}
-    assert "old" not in model._tally.features
-    assert len(model._tally.features) < 240
+    assert "old" not in model._sums.features
+    assert len(model._sums.features) < 240
 
 
 def test_drift_is_found_and_answered():
@@ -185,14 +185,14 @@ def test_memory_does_not_grow_with_the_rows():
             model.learn_one(x, i % 3)
 
     learn(2000)
-    before = len(pickle.dumps(model._tally))
+    before = len(pickle.dumps(model._sums))
     tracemalloc.start()
     start = tracemalloc.get_traced_memory()[0]
     learn(30_000)
     grown = tracemalloc.get_traced_memory()[0] - start
     tracemalloc.stop()
     assert grown < 20_000  # ADWIN's own buckets grow as the logarithm of its window
-    assert abs(len(pickle.dumps(model._tally)) - before) < 2000
+    assert abs(len(pickle.dumps(model._sums)) - before) < 2000
 
 
 def test_a_row_that_cannot_be_learned_changes_nothing(rng):
@@ -226,7 +226,7 @@ def test_known_ranges_and_weights_are_the_classifiers(rng):
         model.learn_one(x, label, w=weight)
     clf = SEFRClassifier(scale=(0, 10)).fit(X, y, w)
     np.testing.assert_allclose(
-        [model._tally.scores(x) for x in rows_of(X)], clf.decision_function(X), atol=1e-12
+        [model._sums.scores(x) for x in rows_of(X)], clf.decision_function(X), atol=1e-12
     )
 
 

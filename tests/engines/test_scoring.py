@@ -3,7 +3,6 @@
 import sqlite3
 
 import duckdb
-import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from sefr import SEFRClassifier, Summary
-from sefr.engines.dialects import quoted
+from sefr.engines.dialects import number, quoted
 from sefr.engines.error import EngineError
 from sefr.engines.expressions import expression
-from sefr.engines.plan import Plan
 from sefr.engines.scoring import Scoring
+from sefr.engines.scoring_model import ScoringModel
 
 NAMES = ["a", 'half "quoted"', "it's", "d.ot", "flat", "time"]
 DIALECTS = ["duckdb", "postgresql", "sqlite"]
@@ -75,7 +74,7 @@ def in_database(dialect, rows, request):
 def test_one_select_says_what_the_model_says(dialect, trained, request):
     clf, rows = trained
     run = in_database(dialect, rows, request)
-    result = run(Scoring("scored", Plan.of(clf, probabilities=True), explain=3).sql(dialect))
+    result = run(Scoring("scored", ScoringModel.of(clf, probabilities=True), explain=3).sql(dialect))
     assert len(result) == len(rows)
     assert list(result.columns[:6]) == NAMES
     scores = clf.decision_function(rows)
@@ -102,7 +101,7 @@ def test_a_missing_value_without_leave_has_no_answer(dialect, rng, request):
     rows = pd.DataFrame(X, columns=NAMES)
     clf = SEFRClassifier().fit(rows, X[:, 0] > 0)
     rows.iloc[3, 1] = np.nan
-    result = in_database(dialect, rows, request)(Scoring("scored", Plan.of(clf)).sql(dialect))
+    result = in_database(dialect, rows, request)(Scoring("scored", ScoringModel.of(clf)).sql(dialect))
     assert result["prediction"].isna().tolist() == [i == 3 for i in range(60)]
     assert (result["prediction"].drop(3).astype(bool) == clf.predict(rows.drop(3))).all()
 
@@ -113,7 +112,7 @@ def test_it_can_be_a_view_and_its_scores_generated_columns(dialect, settings, rn
     """Rows that come later are in the view, and have their scores, without a further query."""
     rows = pd.DataFrame(rng.normal(size=(60, 6)), columns=NAMES)
     clf = SEFRClassifier(**settings).fit(rows, np.arange(60) % 3)
-    made = Scoring("kept", Plan.of(clf))
+    made = Scoring("kept", ScoringModel.of(clf))
     kind = "VIRTUAL" if dialect == "duckdb" else "STORED"
     scores = made.columns(dialect)
     columns = [f"{quoted(name)} DOUBLE PRECISION" for name in NAMES]
@@ -140,7 +139,7 @@ def test_a_wide_model_is_one_select_too(dialect, rng, request):
     names = [f"c{j}" for j in range(900)]
     rows = pd.DataFrame(rng.normal(size=(20, 900)), columns=names)
     clf = SEFRClassifier().fit(rows, np.arange(20) % 3)
-    result = in_database(dialect, rows, request)(Scoring("scored", Plan.of(clf)).sql(dialect))
+    result = in_database(dialect, rows, request)(Scoring("scored", ScoringModel.of(clf)).sql(dialect))
     assert (result["prediction"] == clf.predict(rows)).all()
 
 
@@ -157,7 +156,7 @@ def test_categories_of_a_column_of_text():
     categories = {"colour=blue": ("colour", "blue"), "colour=red": ("colour", "red")}
     connection = duckdb.connect()
     connection.register("scored", rows)
-    result = connection.execute(Scoring("scored", Plan.of(clf), categories=categories).sql()).df()
+    result = connection.execute(Scoring("scored", ScoringModel.of(clf), categories=categories).sql()).df()
     np.testing.assert_allclose(result["score"], clf.decision_function(hot), rtol=1e-12)
 
 
@@ -211,24 +210,26 @@ def test_what_cannot_be_scored(rng):
     X = rng.normal(size=(20, 2))
     clf = SEFRClassifier().fit(X, np.arange(20) % 2)
     with pytest.raises(ValueError, match="have no names"):
-        Plan.of(clf)
+        ScoringModel.of(clf)
     with pytest.raises(ValueError, match="1 columns were named, but the model has 2"):
-        Plan.of(clf, ["a"])
+        ScoringModel.of(clf, ["a"])
     with pytest.raises(ValueError, match="dialect must be one of"):
-        Scoring("t", Plan.of(clf, ["a", "b"])).sql("oracle")
+        Scoring("t", ScoringModel.of(clf, ["a", "b"])).sql("oracle")
     with pytest.raises(ValueError, match="engine must be one of"):
         expression(clf, "excel")
     with pytest.raises(ValueError, match="kind must be one of"):
         expression(clf, "polars", "mood")
     unseen = SEFRClassifier().partial_fit(X, np.arange(20) % 2, classes=[0, 1, 2])
     with pytest.raises(ValueError, match="never seen"):
-        Plan.of(unseen, ["a", "b"])
+        ScoringModel.of(unseen, ["a", "b"])
 
 
 def scored(engine, rows, made, request):
     if engine == "polars":
         return pl.from_pandas(rows).lazy().select(made.alias("out")).collect()["out"].to_list()
     if engine == "ibis":
+        import ibis
+
         return ibis.memtable(rows).mutate(out=made).execute()["out"].tolist()
     frame = request.getfixturevalue("spark").createDataFrame(pa.Table.from_pandas(rows, preserve_index=False))
     return [row.out for row in frame.select(made.alias("out")).collect()]
@@ -259,7 +260,10 @@ def test_expressions_of_a_missing_value_without_leave_are_null(where, rng, reque
     assert answers[:4] + answers[5:] == clf.predict(rows.drop(4)).tolist()
 
 
+@pytest.mark.needs("ibis")
 def test_ibis_on_postgresql_with_booleans(postgres, rng):
+    import ibis
+
     """Added up, trained in further passes and scored there: PostgreSQL makes no number of a boolean."""
     rows = pd.DataFrame({"a": rng.normal(size=80), "flag": rng.random(80) > 0.5})
     rows["y"], rows["w"] = np.where(rows["a"] + rows["flag"] > 0.5, "p", "q"), rng.integers(1, 4, 80)
@@ -280,6 +284,7 @@ def test_ibis_on_postgresql_with_booleans(postgres, rng):
         assert (answers["out"] == clf.predict(answers[["a", "flag"]])).all()
 
 
+@pytest.mark.needs("spark")
 def test_an_expression_of_spark_without_a_session_is_our_sentence(monkeypatch, rng):
     from pyspark import SparkContext
 
@@ -287,3 +292,32 @@ def test_an_expression_of_spark_without_a_session_is_our_sentence(monkeypatch, r
     clf = SEFRClassifier().fit(pd.DataFrame(rng.normal(size=(9, 2)), columns=["a", "b"]), ["p", "q", "r"] * 3)
     with pytest.raises(EngineError, match="there is no Spark session"):
         expression(clf, "pyspark")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_number_is_read_to_the_bit(dialect, rng, request):
+    """SQLite's own reader is not exact near the smallest numbers."""
+    values = np.ldexp(rng.uniform(1, 2, 4000) * rng.choice([-1, 1], 4000), rng.integers(-1074, 1023, 4000))
+    near = np.ldexp(rng.uniform(1, 2, 4000), rng.integers(-1074, -950, 4000))
+    ends = [5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 1e-300, 0.0, -0.0]
+    values = np.concatenate([values, near, ends])
+    run = in_database(dialect, pd.DataFrame({"x": [0.0]}), request)
+    cast = "CAST({} AS float8)" if dialect == "postgresql" else "{}"
+    for start in range(0, len(values), 500):
+        some = values[start : start + 500]
+        made = [f"{cast.format(number(float(v), dialect))} AS c{i}" for i, v in enumerate(some)]
+        assert run(f"SELECT {', '.join(made)}").iloc[0].tolist() == some.tolist()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_new_columns_beside_ones_of_the_same_name(dialect, rng, request):
+    rows = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "prediction", "Score"])
+    clf = SEFRClassifier().fit(rows, np.arange(40) % 2)
+    plan = ScoringModel.of(clf, probabilities=True)
+    taken = ["prediction"] if dialect == "postgresql" else ["prediction", "score"]
+    assert Scoring("scored", plan).taken(list(rows.columns), dialect) == taken
+    made = Scoring("scored", plan, prefix="new_")
+    assert made.taken(list(rows.columns), dialect) == []
+    result = in_database(dialect, rows, request)(made.sql(dialect))
+    np.testing.assert_array_equal(result[list(rows.columns)], rows)
+    assert result["new_prediction"].tolist() == clf.predict(rows).tolist()

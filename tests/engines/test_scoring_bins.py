@@ -13,8 +13,8 @@ from engines.test_scoring import DIALECTS, in_database, scored
 from sefr import SEFRClassifier, save
 from sefr.displays import names_of
 from sefr.engines.expressions import expression
-from sefr.engines.plan import Plan, balanced, searched
 from sefr.engines.scoring import Scoring
+from sefr.engines.scoring_model import ScoringModel, balanced, searched
 
 NAMES = ["a", 'half "quoted"', "it's", "d.ot", "flat", "time"]
 CASES = [(2, 1, "ignore", 5), (2, 5, "error", 32), (4, 4, "ignore", 6)]
@@ -55,7 +55,7 @@ def to_the_bit(clf, rows):
 def test_one_select_says_what_the_model_says(dialect, trained, request):
     clf, rows = trained
     run = in_database(dialect, rows, request)
-    result = run(Scoring("scored", Plan.of(clf, probabilities=True), explain=2).sql(dialect))
+    result = run(Scoring("scored", ScoringModel.of(clf, probabilities=True), explain=2).sql(dialect))
     scores = to_the_bit(clf, rows)
     np.testing.assert_array_equal(result["score"], scores.max(axis=1))
     np.testing.assert_allclose(scores.squeeze(), clf.decision_function(rows), rtol=1e-12, atol=1e-12)
@@ -77,7 +77,7 @@ def test_a_missing_value_without_a_bin_has_no_answer(dialect, rng, request):
     rows = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
     clf = SEFRClassifier(bins=6).fit(rows, rows["a"] > 0)
     rows.iloc[3, 1] = np.nan
-    result = in_database(dialect, rows, request)(Scoring("scored", Plan.of(clf)).sql(dialect))
+    result = in_database(dialect, rows, request)(Scoring("scored", ScoringModel.of(clf)).sql(dialect))
     assert result["prediction"].isna().tolist() == [i == 3 for i in range(60)]
     assert (result["prediction"].drop(3).astype(bool) == clf.predict(rows.drop(3))).all()
 
@@ -94,6 +94,7 @@ def test_expressions_say_what_the_model_says(where, trained, request):
     np.testing.assert_allclose(np.stack(found), clf.predict_proba(rows), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.needs("ibis")
 @pytest.mark.parametrize("missing", ["error", "ignore"])
 def test_categories_have_a_part_each_and_one_for_any_other(missing, rng, request):
     n = 200
@@ -110,7 +111,7 @@ def test_categories_have_a_part_each_and_one_for_any_other(missing, rng, request
     expected = clf.decision_function(known)
     connection = duckdb.connect()
     connection.register("scored", asked)
-    result = connection.execute(Scoring("scored", Plan.of(clf)).sql()).df()
+    result = connection.execute(Scoring("scored", ScoringModel.of(clf)).sql()).df()
     np.testing.assert_allclose(result["score"], expected, rtol=1e-12)
     for where in ("polars", "ibis"):
         made = scored(where, asked, expression(clf, where, "scores"), request)
@@ -174,7 +175,7 @@ def crossed(request, rng):
 def test_interactions_are_part_of_the_select(dialect, crossed, request):
     clf, rows = crossed
     run = in_database(dialect, rows, request)
-    result = run(Scoring("scored", Plan.of(clf, probabilities=True), explain=2).sql(dialect))
+    result = run(Scoring("scored", ScoringModel.of(clf, probabilities=True), explain=2).sql(dialect))
     scores = clf.decision_function(rows).reshape(len(rows), -1)
     np.testing.assert_allclose(result["score"].astype(float), scores.max(axis=1), rtol=1e-12, atol=1e-12)
     assert (result["prediction"] == clf.predict(rows)).all()
@@ -192,7 +193,9 @@ def test_interactions_are_part_of_the_select(dialect, crossed, request):
         apart = np.abs(expected) > np.abs(behind) + 1e-9
         assert i or (result["reason_1"][apart] == np.array(names)[order[apart, 0]]).all()
     assert any(" × " in reason for reason in result["reason_1"])
-    columns = run("SELECT " + ", ".join(Scoring("scored", Plan.of(clf)).columns(dialect)) + " FROM scored")
+    columns = run(
+        "SELECT " + ", ".join(Scoring("scored", ScoringModel.of(clf)).columns(dialect)) + " FROM scored"
+    )
     np.testing.assert_allclose(columns.to_numpy(dtype=float), scores, rtol=1e-12, atol=1e-12)
 
 
@@ -205,6 +208,7 @@ def test_interactions_are_part_of_expressions(where, crossed, request):
     np.testing.assert_allclose(np.array(found), scores, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.needs("ibis", "spark")
 @pytest.mark.slow
 @pytest.mark.parametrize("missing", ["error", "ignore"])
 def test_interactions_of_categories_ask_by_name(missing, rng, request):
@@ -227,11 +231,11 @@ def test_interactions_of_categories_ask_by_name(missing, rng, request):
     expected = clf.decision_function(asked.assign(colour=pd.Categorical(asked["colour"])))
     connection = duckdb.connect()
     connection.register("scored", asked)
-    result = connection.execute(Scoring("scored", Plan.of(clf)).sql()).df()
+    result = connection.execute(Scoring("scored", ScoringModel.of(clf)).sql()).df()
     np.testing.assert_allclose(result["score"], expected, rtol=1e-12, atol=1e-12)
     made = sqlite3.connect(":memory:")
     asked.to_sql("scored", made, index=False)
-    result = pd.read_sql(Scoring("scored", Plan.of(clf)).sql("sqlite"), made)
+    result = pd.read_sql(Scoring("scored", ScoringModel.of(clf)).sql("sqlite"), made)
     np.testing.assert_allclose(result["score"], expected, rtol=1e-12, atol=1e-12)
     for where in ("polars", "ibis", "pyspark"):
         if where == "pyspark":

@@ -1,7 +1,9 @@
 """spark.ml's Estimator and Model, wide vectors, and an executor that dies in mid-job."""
 
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -10,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from known_rows import KnownRows
 
 from sefr import SEFRClassifier, Summary
 from sefr._rows.labelled import Labelled
 from sefr._rows.matrix import Dense
 from sefr.engines.error import EngineError
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.needs("spark"), pytest.mark.slow]
 cloudpickle = pytest.importorskip("pyspark.cloudpickle")
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors cannot import this file
 
@@ -163,14 +166,105 @@ def test_a_pipeline_is_saved_and_loaded(as_frame, tmp_path, mixed):
 
 
 def test_labels_that_are_text(as_frame, mixed):
+    """The prediction is an index, as Spark's evaluators and IndexToString want it."""
+    from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+    from pyspark.ml.feature import IndexToString
+
     from sefr.engines.spark import SEFR
 
     frame = as_frame("pyspark", mixed.select(["species", "count", "bytes"]))
     frame = frame.selectExpr("array(count, bytes) as features", "species as label")
-    answers = SEFR().fit(frame).transform(frame).select("prediction").toPandas()["prediction"]
+    model = SEFR(predictedLabelCol="named", labelIndexCol="index").fit(frame)
+    scored = model.transform(frame)
+    answers = scored.toPandas()
     X = np.stack([mixed["count"].to_numpy(), mixed["bytes"].to_numpy()], axis=1)
-    expected = SEFRClassifier().fit(X, np.array(mixed["species"].to_pylist()))
-    assert (answers == expected.predict(X)).all()
+    y = np.array(mixed["species"].to_pylist())
+    expected = SEFRClassifier().fit(X, y)
+    assert (answers["named"] == expected.predict(X)).all()
+    assert (expected.classes_[answers["prediction"].astype(int)] == answers["named"]).all()
+    assert (expected.classes_[answers["index"].astype(int)] == y).all()
+    evaluator = MulticlassClassificationEvaluator(metricName="accuracy", labelCol="index")
+    assert evaluator.evaluate(scored) == expected.score(X, y)
+    back = IndexToString(inputCol="prediction", outputCol="back").transform(scored).toPandas()["back"]
+    assert (back == answers["named"]).all()
+    other = frame.selectExpr("features", "'moth' as label")
+    assert model.transform(other).toPandas()["index"].isna().all()
+
+
+def test_names_attributes_and_thresholds(as_frame, tmp_path, mixed):
+    """A VectorAssembler's names are the features'; a StringIndexer's labels those of the predictions."""
+    from pyspark.ml.feature import StringIndexer, VectorAssembler
+
+    from sefr.engines.spark import SEFR, SEFRModel
+
+    names = ["count", "bytes", "weight"]
+    frame = as_frame("pyspark", mixed.select(["species", *names]))
+    frame = VectorAssembler(inputCols=names, outputCol="features").transform(frame)
+    frame = StringIndexer(inputCol="species", outputCol="label").fit(frame).transform(frame)
+    model = SEFR(thresholds=[1.0, 0.5, 0.2], probabilityCol="p", moments=2).fit(frame)
+    assert model.summary.feature_names == tuple(names)
+    assert model.summary.moments == 2
+    model.write().overwrite().save(str(tmp_path / "model"))
+    scored = SEFRModel.load(str(tmp_path / "model")).transform(frame)
+    labels = frame.schema["label"].metadata["ml_attr"]["vals"]
+    assert scored.schema["prediction"].metadata["ml_attr"] == {
+        "type": "nominal",
+        "name": "prediction",
+        "vals": labels,
+    }
+    assert scored.schema["p"].metadata["ml_attr"] == {"num_attrs": 3}
+    answers = scored.toPandas()
+    shares = np.stack(answers["p"])
+    np.testing.assert_array_equal(answers["prediction"], np.argmax(shares / [1.0, 0.5, 0.2], axis=1))
+    assert (answers["prediction"] != shares.argmax(axis=1)).any()
+    never = model.copy().setThresholds([1.0, 0.0, 1.0]).transform(frame).toPandas()["prediction"]
+    assert (never == 1).all()
+    with pytest.raises(ValueError, match="thresholds must be 3 numbers, one per class"):
+        SEFR(thresholds=[0.5, 0.5]).fit(frame)
+
+
+def test_many_wide_partitions_come_to_a_small_driver(tmp_path):
+    """Summaries of 150 partitions of 1,000 features are more than the driver takes, unless joined before."""
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed: make engine-tools installs it")
+    script = tmp_path / "driver.py"
+    script.write_text(SMALL_DRIVER)
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert run.stdout.split() == ["refused", "added"], run.stderr[-2000:]
+
+
+SMALL_DRIVER = """
+import os, sys
+os.environ["PYSPARK_PYTHON"] = sys.executable
+from pyspark.sql import SparkSession, functions as F
+from sefr import Summary
+from sefr.engines.cluster import jobs
+from sefr.engines.error import EngineError
+
+
+def scattered(i, j):  # Spark compresses what a driver collects
+    return (i * j * j * 7919 + i * i * 104729 + j * 7) % 1000003
+
+
+local = SparkSession.builder.master("local[2]").config("spark.driver.maxResultSize", "1500k")
+spark = local.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+values = F.transform(F.sequence(F.lit(1), F.lit(1000)), lambda j: scattered(F.col("id"), j).cast("double"))
+frame = spark.range(0, 600, 1, 150).select(values.alias("x"), (F.col("id") % 2).alias("y"))
+few = jobs.FEW_BYTES
+jobs.FEW_BYTES = 1 << 60
+try:
+    Summary.of_frame(frame, "y", ["x"])
+except EngineError as error:
+    print("refused" if "maxResultSize" in str(error) else error)
+jobs.FEW_BYTES = few
+found = Summary.of_frame(frame, "y", ["x"])
+import numpy as np
+ids = np.arange(600)[:, None]
+expected = Summary.of(scattered(ids, np.arange(1, 1001)).astype(float), np.arange(600) % 2)
+print("added" if found == expected else "wrong")
+spark.stop()
+"""
 
 
 def test_what_is_wrong_is_said_without_a_stack_trace(spark):
@@ -252,6 +346,37 @@ def test_a_model_scores_no_narrow_row_in_python(spark):
     assert "ArrowEval" not in plan
 
 
+def longest_method(frame):
+    """Return the bytes of the longest method that Spark generates for a query."""
+    module = frame.sparkSession._jvm.java.lang.Class.forName("org.apache.spark.sql.execution.debug.package$")
+    debug = module.getField("MODULE$").get(None)
+    parts = debug.codegenStringSeq(frame._jdf.queryExecution().executedPlan())
+    assert parts.size()
+    return max(parts.apply(i)._3().maxMethodCodeSize() for i in range(parts.size()))
+
+
+@pytest.mark.parametrize(("width", "bins", "n_classes"), [(24, None, 2), (6, None, 4), (6, 4, 2), (4, 2, 3)])
+def test_java_compiles_what_is_generated(spark, width, bins, n_classes):
+    """Models as large as Spark's expressions take, each with all that can be asked of it."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from sefr.engines.scoring_model import ScoringModel
+    from sefr.engines.spark import NARROW, SEFRModel
+
+    X, y = separable(400, width, n_classes)
+    clf = SEFRClassifier(bins=bins).fit(X, y)
+    assert ScoringModel.of(clf, [str(j) for j in range(width)]).size == NARROW
+    model = SEFRModel(clf).setProbabilityCol("probability")
+    features = F.array(*(F.rand(j) for j in range(width)))  # not of rows here, which no code is generated for
+    frame = model.transform(spark.range(10).select(features.alias("features")))
+    spark.conf.set("spark.sql.codegen.wholeStage", "true")  # the tests' session does without
+    try:
+        assert 1000 < longest_method(frame) < 8000  # HotSpot's HugeMethodLimit
+        assert "ArrowEval" not in frame._jdf.queryExecution().toString()
+    finally:
+        spark.conf.set("spark.sql.codegen.wholeStage", "false")
+
+
 @pytest.mark.parametrize(("bins", "n_classes"), [(4, 2)])
 def test_bins_are_learned_and_scored(spark, tmp_path, bins, n_classes):
     """A few bins are scored by Spark's expressions: what the classifier says."""
@@ -273,27 +398,23 @@ def test_bins_are_learned_and_scored(spark, tmp_path, bins, n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_passes_are_those_of_one_process(spark, n_classes):
+def test_passes_are_those_of_one_process(spark, n_classes, monkeypatch):
     """On the same sample of rows, which comes from the executors."""
-    from sefr.engines import passes
+    from sefr.engines.cluster import rows as cluster_rows
     from sefr.engines.spark import SEFR
 
     X, y = separable(5000, 8, n_classes)
     samples = []
-    drawn = passes._sample
+    drawn = cluster_rows._sample
 
     def kept(summary, replies):
         samples.append(drawn(summary, replies))
         return samples[-1]
 
-    passes._sample = kept
-    try:
-        model = SEFR(passes=8).fit(as_vectors(spark, X, y))
-    finally:
-        passes._sample = drawn
-    alone = SEFRClassifier(passes=8)
+    monkeypatch.setattr(cluster_rows, "_sample", kept)
+    model = SEFR(passes=8).fit(as_vectors(spark, X, y))
     rows = Labelled(Dense(X), np.unique(y).astype(np.float64), y.astype(np.int32), None)
-    alone.fit_from(model.summary, lambda: [rows], samples[0])
+    alone = SEFRClassifier(passes=8).fit_from(KnownRows(model.summary, [rows], samples[0]))
     found = model.classifier()
     assert found.n_passes_ == alone.n_passes_ > 2
     # The kernel's gradient is of float32: where the rows are cut moves its last bits.
@@ -333,8 +454,8 @@ def test_the_manners_of_spark_ml(spark, tmp_path):
 @pytest.mark.parametrize("setting", [None, "64m", "2MB"])
 def test_the_session_is_as_before_when_several_threads_train(spark, setting):
     """One of them fails; while any works, batches are small, also where the user's own are smaller."""
+    from sefr.engines.cluster.spark import BATCH_BYTES, BATCH_SETTING
     from sefr.engines.spark import SEFR
-    from sefr.engines.spark_rows import BATCH_BYTES, BATCH_SETTING
 
     before = spark.conf.get(BATCH_SETTING, None)
     frames = [small(spark, 30 + i, 3) for i in range(3)]
@@ -404,3 +525,22 @@ def test_null_vectors(spark, width):
     model = SEFRModel(SEFRClassifier().fit(X, y))
     with pytest.raises(Exception, match=f"column 'features' has a row that is not {width} finite numbers"):
         model.transform(frame).collect()
+
+
+def test_every_setting_of_the_command_is_one_of_spark_too(spark):
+    """Each reaches the classifier under its name in Spark's manner."""
+    from sefr.engines.spark import SEFR, spark_name
+    from sefr.settings import kinds
+
+    others = {"scale": "-100:100", "epsilon": 0.5, "missing": "ignore", "class_weight": "balanced"}
+    others |= {"bins": 6, "interactions": 4, "passes": 3, "moments": 1}
+    texts = {name: kind for name, _, kind in kinds() if kind.from_text is not None}
+    assert set(others) == set(texts)
+    X, y = separable(300, 4, 2)
+    model = SEFR(**{spark_name(name): value for name, value in others.items()}).fit(as_vectors(spark, X, y))
+    clf = model.classifier()
+    for name, value in others.items():
+        assert getattr(clf, name) == texts[name].from_text(str(value))
+        assert getattr(clf.fitted_.settings, name) == getattr(clf, name)
+    assert SEFR(moments=2).fit(as_vectors(spark, X, y)).classifier().fitted_.settings.moments == 2
+    assert clf.interactions_

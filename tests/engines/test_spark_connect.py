@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.needs("spark"), pytest.mark.slow]
 
 # A process has either kind of session, so that this one is run by itself.
 SCRIPT = """

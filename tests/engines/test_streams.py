@@ -2,9 +2,7 @@
 
 import time
 
-import dask.dataframe as dd
 import duckdb
-import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -17,6 +15,10 @@ from sefr import SEFRClassifier, Summary
 from sefr.engines.batches import rows_of_batch
 from sefr.engines.columns import Columns
 from sefr.engines.error import EngineError
+
+dd = pytest.importorskip("dask.dataframe")
+ibis = pytest.importorskip("ibis")
+pytestmark = pytest.mark.needs("dask", "ibis")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ timestamp), measured from its lowest value, exactly as ``Summary.of`` does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import narwhals as nw
@@ -18,17 +18,20 @@ from .._rows.inputs import describe_feature
 from .._rows.labels import encode
 from .._summary.accumulate import DELICATE
 from .._summary.double_double import DoubleDouble
+from .._summary.products import Products
 from .._summary.summary import Summary
 from .._system.types import Array, Floats, Foreign, Label
-from .columns import Columns
-from .error import EngineError, spoken_by
+from .columns import Columns, Summing
+from .error import EngineError, engine_errors
+from .product_sums import products_of_lazy
+from .selection import select_columns
 
 
 def summary_of_lazy(
-    frame: Foreign, columns: Columns, schema: Foreign, *, missing: str, at_once: int
+    frame: Foreign, columns: Columns, schema: Foreign, summing: Summing, *, at_once: int
 ) -> Summary:
     """Return the Summary of a narwhals LazyFrame's rows, asking for some features ``at_once``."""
-    question = _Question(frame, columns, schema)
+    question = Question(frame, columns, schema)
     m = len(columns.features)
     answer = question.ask(range(min(m, at_once)))
     if not len(answer.rows):
@@ -50,15 +53,18 @@ def summary_of_lazy(
     table = Aggregates(
         columns, classes, answer.counts, answer.present, answer.gaps, answer.sums, answer.low, answer.high
     )
-    table.refuse(missing)
+    table.refuse(summing.missing)
     sums = DoubleDouble(table.sums)
     inexact = columns.weight is not None or any(schema[name] == nw.Float64 for name in columns.features)
     if inexact and len(delicate := table.delicate()):
         low = table.low.min(axis=0)[delicate]
-        moved = question.ask(delicate.tolist(), origin=low).matched(classes, columns)
+        again = question.ask(delicate.tolist(), without_nan=bool(undefined), origin=low)
+        moved = again.matched(classes, columns)
         answer.refuse_other_rows(moved, columns)
         sums = table.moved(delicate, low, moved.sums)
-    return table.summary(sums)
+    if summing.moments == 1:
+        return table.summary(sums)
+    return table.summary(sums, products_of_lazy(question, table, sums, answer.rows.sum()))
 
 
 def distinct_labels(labels: Sequence[Label], column: str, engine: str) -> tuple[Array, NDArray[np.intp]]:
@@ -117,7 +123,7 @@ class Answer:
         return self
 
 
-class _Question:
+class Question:
     """Asks an engine for aggregates of features, each a float64 before it is added up."""
 
     def __init__(self, frame: Foreign, columns: Columns, schema: Foreign) -> None:
@@ -128,42 +134,76 @@ class _Question:
     def ask(
         self, features: Sequence[int], *, without_nan: bool = False, origin: Floats | None = None
     ) -> Answer:
+        """Return the aggregates of some features per class; with ``origin``, of their distances from it."""
         label, weight = self.columns.label, self.columns.weight
+        names = [label, *([] if weight is None else [weight]), *(self.columns.features[j] for j in features)]
+        own = ["label", *([] if weight is None else ["w"]), *(f"f{i}" for i in range(len(features)))]
         values = [
-            self._value(self.columns.features[j], without_nan).alias(f"f{i}") for i, j in enumerate(features)
+            self._value(f"f{i}", self.schema[self.columns.features[j]], without_nan).alias(f"f{i}")
+            for i, j in enumerate(features)
         ]
         if origin is not None:
             values = [
                 (value - float(low)).alias(f"f{i}")
                 for i, (value, low) in enumerate(zip(values, origin, strict=True))
             ]
-        key = nw.col(label)
+        key = nw.col("label")
         if self.schema[label] in (nw.Categorical, nw.Enum):
             key = key.cast(nw.String)
-        with spoken_by(self.columns.engine, "add up the rows"):
+        with engine_errors(self.columns.engine, "add up the rows"):
+            table = select_columns(self.frame, names, own)
             if weight is None:
-                table = self.frame.select(key.alias("label"), *values)
+                table = table.select(key, *values)
                 aggregates = _plain(len(features))
             else:
-                table = self._weighted(key, weight, values)
+                table = self._weighted(table, key, values)
                 aggregates = _weighted(len(features))
             result = _collected(table.group_by("label").agg(*aggregates))
         return self._read(result, len(features))
 
-    def _value(self, name: str, without_nan: bool) -> Foreign:
-        if self.schema[name] == nw.Boolean:
+    def add_up(
+        self,
+        features: Sequence[int],
+        origin: Floats,
+        sums: Callable[[dict[int, Foreign], Foreign], Iterable[Foreign]],
+        *,
+        without_nan: bool,
+    ) -> dict[str, Foreign]:
+        """Return sums over all rows of some features, each less its origin, and how many rows there are.
+
+        ``sums`` makes them of the features, by their places, and of the weight, None if there is none.
+        """
+        weight = self.columns.weight
+        names = [*([] if weight is None else [weight]), *(self.columns.features[j] for j in features)]
+        own = [*([] if weight is None else ["w"]), *(f"f{j}" for j in features)]
+        values = [
+            self._value(f"f{j}", self.schema[self.columns.features[j]], without_nan) - float(origin[j])
+            for j in features
+        ]
+        named = [value.alias(f"f{j}") for value, j in zip(values, features, strict=True)]
+        with engine_errors(self.columns.engine, "add up the products of features"):
+            table = select_columns(self.frame, names, own)
+            if weight is not None:
+                named.append(nw.col("w").cast(nw.Float64))
+                table = table.filter(nw.col("w") > 0)
+            made = sums({j: nw.col(f"f{j}") for j in features}, None if weight is None else nw.col("w"))
+            result = _collected(table.select(*named).select(nw.len().alias("rows"), *made))
+        return {name: result[name].to_list()[0] for name in result.columns}
+
+    def _value(self, name: str, kind: Foreign, without_nan: bool) -> Foreign:
+        if kind == nw.Boolean:
             # Not a cast of the column: DuckDB would push it into its CSV reader, which then fails on "true".
             # Whole numbers first: to PostgreSQL 1.0 is a decimal, which Ibis takes for a double already.
             yes = nw.col(name)
             number = nw.when(yes).then(nw.lit(1)).otherwise(nw.when(~yes).then(nw.lit(0)))
             return number.cast(nw.Float64)
         value = nw.col(name).cast(nw.Float64)
-        if without_nan and self.schema[name].is_float():
+        if without_nan and kind.is_float():
             return nw.when(~value.is_nan()).then(value)
         return value
 
-    def _weighted(self, key: Foreign, weight: str, values: list[Label]) -> Foreign:
-        table = self.frame.select(key.alias("label"), nw.col(weight).cast(nw.Float64).alias("w"), *values)
+    def _weighted(self, table: Foreign, key: Foreign, values: list[Label]) -> Foreign:
+        table = table.select(key, nw.col("w").cast(nw.Float64), *values)
         counted = [nw.when(nw.col("w") > 0).then(nw.col(f"f{i}")).alias(f"f{i}") for i in range(len(values))]
         table = table.select("label", "w", *counted)
         products = [
@@ -308,7 +348,7 @@ class Aggregates:
             tail[:, features] = careful.tail
         return DoubleDouble(head, tail if tail.any() else None)
 
-    def summary(self, sums: DoubleDouble) -> Summary:
+    def summary(self, sums: DoubleDouble, products: Products | None = None) -> Summary:
         """Return the Summary."""
         whole = not self.gaps.any()
         return Summary.from_parts(
@@ -320,4 +360,5 @@ class Aggregates:
             low=self.low.min(axis=0),
             high=self.high.max(axis=0),
             feature_names=self.columns.features,
+            products=products,
         ).without_empty_classes()

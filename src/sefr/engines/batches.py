@@ -5,17 +5,19 @@ The batches come from DuckDB, Polars or Ibis in this process, or from Spark in a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from .._rows.cells import Coder, code_matrix
 from .._rows.inputs import checked_weights
 from .._rows.labelled import Labelled
 from .._rows.labels import encode
 from .._rows.matrix import KERNEL_TYPES, Dense, Matrix, Sparse
 from .._rows.matrix import Columns as ColumnMatrix
+from .._summary.source import Batch
 from .._summary.summary import Summary
 from .._system.types import Foreign
 from .columns import Columns
@@ -30,28 +32,40 @@ def batch_rows(n_features: int) -> int:
     return max(1, BATCH_CELLS // max(1, n_features))
 
 
+class Reading(NamedTuple):
+    """How batches of Arrow become rows: which columns, and where features are cut into bins."""
+
+    columns: Columns
+    coder: Coder | None = None
+
+    def rows(self, batches: Iterable[pa.RecordBatch], where: str = "") -> Iterator[Batch]:
+        """Yield the rows of batches, those without any left out; what is wrong names its batch."""
+        for number, batch in enumerate(batches):
+            try:
+                rows = rows_of_batch(batch, self.columns) if batch.num_rows else None
+            except ValueError as error:
+                raise EngineError(f"{self.columns.engine}: {where}batch {number}: {error}") from None
+            if rows is not None:
+                if self.coder is not None:
+                    rows = rows._replace(matrix=code_matrix(rows.matrix, self.coder))
+                names = feature_names_of_batch(batch, self.columns)
+                if names is self.columns.elements and len(names or ()) != rows.matrix.shape[1]:
+                    names = None  # they are of other vectors
+                yield Batch(rows, names, number)
+
+
 def summary_of_batches(
-    batches: Iterable[pa.RecordBatch], columns: Columns, *, missing: str, where: str = ""
+    batches: Iterable[pa.RecordBatch], columns: Columns, *, missing: str, moments: int = 1
 ) -> Summary | None:
     """Return the Summary of all batches, None if they have no rows; errors name engine, batch and column."""
     total: Summary | None = None
-    for number, batch in enumerate(batches):
-        if batch.num_rows == 0:
-            continue
+    for rows, names, number in Reading(columns).rows(batches):
         try:
-            summary = _summary_of_batch(batch, columns, missing)
+            part = Summary.of_rows(rows, names, missing=missing, moments=moments)
         except ValueError as error:
-            raise EngineError(f"{columns.engine}: {where}batch {number}: {error}") from None
-        if summary is not None:
-            total = summary if total is None else total + summary
+            raise EngineError(f"{columns.engine}: batch {number}: {error}") from None
+        total = part if total is None else total + part
     return total
-
-
-def _summary_of_batch(batch: pa.RecordBatch, columns: Columns, missing: str) -> Summary | None:
-    rows = rows_of_batch(batch, columns)
-    if rows is None:
-        return None
-    return Summary.of_rows(rows, feature_names_of_batch(batch, columns), missing=missing)
 
 
 def rows_of_batch(batch: pa.RecordBatch, columns: Columns) -> Labelled | None:
@@ -77,9 +91,9 @@ def rows_of_batch(batch: pa.RecordBatch, columns: Columns) -> Labelled | None:
 
 
 def feature_names_of_batch(batch: pa.RecordBatch, columns: Columns) -> tuple[str, ...] | None:
-    """Return the names of the features; None where they are the elements of one column of vectors."""
+    """Return the names of the features; those of the elements of a column of vectors may not be known."""
     vectors = len(columns.features) == 1 and not _is_number(batch.schema.field(columns.features[0]).type)
-    return None if vectors else columns.features
+    return columns.elements if vectors else columns.features
 
 
 def _matrix_of_batch(batch: pa.RecordBatch, places: dict[str, int], columns: Columns) -> Matrix:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .dialects import quoted
-from .error import EngineError, spoken_by
+from .error import EngineError, engine_errors
 
 
 class Catalogue(NamedTuple):
@@ -48,7 +48,7 @@ def _duckdb(database: str | None, table: str) -> Catalogue:
     import duckdb
 
     source = table if any(c in table for c in "('\"") else ".".join(map(quoted, table.split(".")))
-    with spoken_by("duckdb", f"read the columns of {table}"):
+    with engine_errors("duckdb", f"read the columns of {table}"):
         connection = duckdb.connect() if database is None else duckdb.connect(database, read_only=True)
         with connection:
             kinds = [
@@ -59,7 +59,7 @@ def _duckdb(database: str | None, table: str) -> Catalogue:
 
 
 def _sqlite(database: str, table: str) -> Catalogue:
-    with spoken_by("sqlite", f"read the columns of {table}"):
+    with engine_errors("sqlite", f"read the columns of {table}"):
         connection = sqlite3.connect(f"{Path(database).resolve().as_uri()}?mode=ro", uri=True)
         try:
             rows = connection.execute("SELECT name, type FROM pragma_table_info(?)", [table]).fetchall()
@@ -72,7 +72,7 @@ def _postgresql(address: str, table: str) -> Catalogue:
     import psycopg
 
     schema, _, name = table.rpartition(".")
-    with spoken_by("postgresql", f"read the columns of {table}"), psycopg.connect(address) as connection:
+    with engine_errors("postgresql", f"read the columns of {table}"), psycopg.connect(address) as connection:
         rows = connection.execute(
             "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = %s "
             "AND (table_schema = %s OR (%s = '' AND table_schema = ANY (current_schemas(false)))) "

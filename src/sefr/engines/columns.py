@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import narwhals as nw
 
-from .._system.types import Foreign, Settings
+from .._rows.cells import Cut
+from .._system.types import Foreign, Params
 from .error import EngineError, counted
+
+
+class Summing(NamedTuple):
+    """What of the rows is added up: see ``Summary.of``."""
+
+    missing: str = "error"
+    moments: int = 1
 
 
 @dataclass(frozen=True)
@@ -19,6 +28,9 @@ class Columns:
     label: str
     features: tuple[str, ...]
     weight: str | None
+    elements: tuple[str, ...] | None = (
+        None  # the names of the elements of the one column of vectors, if known
+    )
 
     @property
     def all(self) -> list[str]:
@@ -26,7 +38,7 @@ class Columns:
         return [self.label, *([self.weight] if self.weight else []), *self.features]
 
 
-def chosen(
+def choose_columns(
     engine: str,
     names: Sequence[str],
     label: str,
@@ -69,12 +81,12 @@ def is_number(dtype: Foreign) -> bool:
     return bool(dtype.is_numeric() or dtype == nw.Boolean or dtype == nw.Object)
 
 
-def is_vector(columns: Columns, schema: Settings) -> bool:
+def is_vector(columns: Columns, schema: Params) -> bool:
     """Say whether the features are the elements of one column of lists or of arrays of one length."""
     return len(columns.features) == 1 and isinstance(schema[columns.features[0]], nw.List | nw.Array)
 
 
-def refuse_what_is_no_number(columns: Columns, schema: Settings) -> None:
+def require_numbers(columns: Columns, schema: Params) -> None:
     """Raise an error that names the first feature or weight that is not a column of numbers."""
     for name in columns.all[1:]:
         dtype = schema[name]
@@ -86,3 +98,12 @@ def refuse_what_is_no_number(columns: Columns, schema: Settings) -> None:
             raise EngineError(
                 f"{columns.engine}: column {name!r} is {dtype}, not a number; drop or encode it first"
             )
+
+
+def refuse_categories(cut: Cut, engine: str) -> None:
+    """Raise an error for bins that have categories: no engine learns from a column of text."""
+    if cut.given:
+        raise EngineError(
+            f"{engine}: bins has categories, and a column of text cannot be learned from here: use fit or "
+            "fit_batches with rows in this process"
+        )

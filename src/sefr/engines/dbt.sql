@@ -22,13 +22,16 @@
 
 {% macro sefr_summary(relation, label, features) %}
 {% for name in features %}
-{% set x %}CAST({{ sefr_quoted(name) }} AS {{ sefr_double() }}){% endset %}
-SELECT {{ sefr_quoted(label) }} AS label, '{{ name | replace("'", "''") }}' AS feature, {{ loop.index0 }} AS place,
-  count(*) AS class_rows, count(*) - count({{ x }}) AS missing, count({{ x }}) AS present,
-  0.0 AS origin, sum({{ x }}) AS total, min({{ x }}) AS low, max({{ x }}) AS high
-FROM {{ relation }}
-WHERE {{ sefr_quoted(label) }} IS NOT NULL
-GROUP BY {{ sefr_quoted(label) }}
+SELECT sefr_label AS label, '{{ name | replace("'", "''") }}' AS feature, {{ loop.index0 }} AS place,
+  count(*) AS class_rows, count(*) - count(sefr_value) AS missing, count(sefr_value) AS present,
+  0.0 AS origin, sum(sefr_value) AS total, min(sefr_value) AS low, max(sefr_value) AS high
+FROM (
+  SELECT sefr_rows.{{ sefr_quoted(label) }} AS sefr_label,
+    CAST(sefr_rows.{{ sefr_quoted(name) }} AS {{ sefr_double() }}) AS sefr_value
+  FROM {{ relation }} AS sefr_rows
+  WHERE sefr_rows.{{ sefr_quoted(label) }} IS NOT NULL
+) AS sefr_cells
+GROUP BY sefr_label
 {% if not loop.last %}UNION ALL{% endif %}
 
 {% endfor %}

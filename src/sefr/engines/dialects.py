@@ -1,8 +1,10 @@
 """The SQL of each dialect that adds up a table: what ``Query.sql`` returns.
 
-Every query renames the table's columns first (the label is ``sefr_label``, feature 7 is ``f7``), so that no
-name of the user's can be taken for one of the query's. It then adds up blocks of features, as many at once as
-the database plans well, and turns each block's one row per class into one row per class and feature.
+Every query renames the table's columns first (the label is ``sefr_label``, feature 7 is ``sefr_f7``), so that
+no name of the user's can be taken for one of the query's; where the user has names that begin so, the query's
+begin otherwise. It then adds up blocks of features, as many at once as the database plans well, and turns
+each block's one row per class into one row per class and feature. With second moments, blocks of pairs of
+features follow, made and written in the same way.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,9 +21,9 @@ if TYPE_CHECKING:
 
 # What is known of one class and feature: see ``sefr.engines.sql``.
 VALUES = ("missing", "present", "origin", "total", "low", "high")
+# Below this SQLite's reader of numbers is not exact.
+SMALLEST_OF_SQLITE = 1e-250
 FIELDS = ("label", "feature", "place", "class_rows", *VALUES)
-
-LABEL, WEIGHT, GROUP = "sefr_label", "sefr_weight", "sefr_group"
 
 
 def quoted(name: str) -> str:
@@ -32,8 +36,13 @@ def literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def number(value: float) -> str:
-    """Return a number with an exponent, which makes it a double; 17 digits give back every bit."""
+def number(value: float, dialect: str = "") -> str:
+    """Return a number with an exponent, which makes it a double; 17 digits give back every bit.
+
+    SQLite reads some of those below 1e-270 wrong in the last bit: there they are quotients of larger ones.
+    """
+    if dialect == "sqlite" and 0 < abs(value) < SMALLEST_OF_SQLITE:
+        return f"({value * 2.0**600:.16e} / {2.0**300:.16e} / {2.0**300:.16e})"
     return f"{value:.16e}"
 
 
@@ -67,7 +76,7 @@ class Aggregates:
     """The aggregates of one feature, whose values are doubles or NULL by now."""
 
     def __init__(self, query: Query) -> None:
-        self.weight = w = None if query.weight is None else WEIGHT
+        self.weight = w = None if query.weight is None else query.own("weight")
         self.class_rows = (
             "count(*)"
             if w is None
@@ -91,47 +100,75 @@ class Aggregates:
             f"max({used})",
         ]
 
+    def of_pair(self, x: str, y: str, origins: tuple[float, float]) -> list[str]:
+        """Return what makes ``VALUES`` of two columns: see ``sefr.engines.sql``."""
+        a, b = (f"({z} - {number(o)})" if o else z for z, o in zip((x, y), origins, strict=True))
+        w = self.weight
+        times = "" if w is None else f" * {w}"
+        one = "1" if w is None else w
+        return [
+            f"coalesce(sum(CASE WHEN {x} IS NULL AND {y} IS NULL THEN {one} END), 0)",
+            f"coalesce(sum(CASE WHEN {x} IS NOT NULL AND {y} IS NOT NULL THEN {one} END), 0)",
+            number(0.0),
+            f"sum({a} * {b}{times})",
+            f"sum(CASE WHEN {y} IS NULL THEN {a}{times} END)",
+            f"sum(CASE WHEN {x} IS NULL THEN {b}{times} END)",
+        ]
+
 
 @dataclass(frozen=True)
 class Block:
-    """Some of the features that a query adds up: those from place ``start`` on."""
+    """Some of the features that a query adds up, those from place ``start`` on; or pairs with ``others``."""
 
     query: Query
     dialect: Dialect
     start: int
     names: Sequence[str]
+    others: Sequence[str] | None = None
+
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """The features that are needed, each with its name in the query."""
+        needed = dict.fromkeys([*self.names, *(self.others or ())])
+        return {name: self.query.own(f"f{j}") for j, name in enumerate(needed)}
 
     @property
     def keys(self) -> list[str]:
         """The columns that rows are grouped by, as they are called here."""
-        return [LABEL] if self.query.group is None else [GROUP, LABEL]
+        return _keys(self.query)
 
     def renamed(self) -> str:
         """Return a SELECT of the columns under names of our own, features as doubles."""
         query = self.query
-        kept = [f"{quoted(query.label)} AS {LABEL}"]
-        if query.group is not None:
-            kept.append(f"{quoted(query.group)} AS {GROUP}")
-        if query.weight is not None:
-            kept.append(f"{quoted(query.weight)} AS {WEIGHT}")
-        for j, name in enumerate(self.names):
+        kept = [f"{quoted(name)} AS {own}" for name, own in _kept(query).items()]
+        for name, own in self.columns.items():
             x = quoted(name)
             boolean = self.dialect.truth and name in query.booleans
-            kept.append(f"{boolean_number(x) if boolean else self.dialect.double(x)} AS f{j}")
+            kept.append(f"{boolean_number(x) if boolean else self.dialect.double(x)} AS {own}")
         listed = ",\n      ".join(kept)
         return f"SELECT\n      {listed}\n    FROM {query.source}"
 
     def values(self) -> list[list[str]]:
-        """Return the aggregates that make ``VALUES``, per feature."""
-        terms = Aggregates(self.query)
+        """Return the aggregates that make ``VALUES``, per feature or pair."""
+        terms, columns = Aggregates(self.query), self.columns
+        origins = {name: float(self.query.origins.get(name, 0.0)) for name in columns}
+        if self.others is None:
+            return [terms.of(columns[name], origins[name]) for name in self.names]
         return [
-            terms.of(f"f{j}", float(self.query.origins.get(name, 0.0))) for j, name in enumerate(self.names)
+            terms.of_pair(columns[a], columns[b], (origins[a], origins[b]))
+            for a, b in zip(self.names, self.others, strict=True)
         ]
+
+    @property
+    def other_names(self) -> Sequence[str] | None:
+        """What the column ``other`` of the result has: None if the result has no such column."""
+        if self.query.moments == 1:
+            return None
+        return self.others or [""] * len(self.names)
 
     def outer_keys(self) -> str:
         """Return the keys under the names that the result has."""
-        own = {LABEL: "label", GROUP: "model"}
-        return ", ".join(f"{key} AS {own[key]}" for key in self.keys)
+        return _named_keys(self.query)
 
     def listed(self, start: str, end: str, cast: str = "") -> str:
         """Return a SELECT of one row per class, with a list of one value per feature for each of VALUES."""
@@ -171,12 +208,18 @@ def blocks(query: Query, dialect: Dialect) -> Iterator[Block]:
     names = query.features or ()
     for start in range(0, len(names), dialect.block):
         yield Block(query, dialect, start, names[start : start + dialect.block])
+    if query.moments == 2:
+        pairs = list(combinations_with_replacement(names, 2))
+        size = dialect.block * 4 // 5  # a pair takes one value more than a feature
+        for start in range(0, len(pairs), size):
+            some = pairs[start : start + size]
+            yield Block(query, dialect, start, [a for a, _ in some], [b for _, b in some])
 
 
 def _result(query: Query) -> tuple[str, str]:
     """Return the keys of the result, and how it is ordered."""
-    keys = "label" if query.group is None else "model, label"
-    return keys, f"ORDER BY {keys}, place"
+    keys = ", ".join(_result_keys(query))
+    return keys, f"ORDER BY {keys}, {'other, ' if query.moments == 2 else ''}place"
 
 
 def duckdb(query: Query) -> str:
@@ -186,7 +229,7 @@ def duckdb(query: Query) -> str:
     keys, order = _result(query)
     parts = [
         f"""\
-SELECT {keys}, unnest([{", ".join(map(literal, block.names))}]) AS feature,
+SELECT {keys}, unnest([{", ".join(map(literal, block.names))}]) AS feature,{_other_list(block)}
   unnest(range({block.start}, {block.start + len(block.names)})) AS place, class_rows,
   {", ".join(f"unnest({name}) AS {name}" for name in VALUES)}
 FROM (
@@ -197,6 +240,11 @@ FROM (
     return _joined(parts, order)
 
 
+def _other_list(block: Block) -> str:
+    names = block.other_names
+    return "" if names is None else f"\n  unnest([{', '.join(map(literal, names))}]) AS other,"
+
+
 def postgresql(query: Query) -> str:
     """Return arrays of values per class, unnested."""
     if query.features is None:
@@ -204,17 +252,21 @@ def postgresql(query: Query) -> str:
     keys, order = _result(query)
     parts = [
         f"""\
-SELECT {keys}, cell.feature, cell.place + {block.start - 1} AS place, class_rows,
-  {", ".join(f"cell.{name}" for name in VALUES)}
+SELECT {keys}, cell.feature, {"cell.other, " if block.other_names else ""}
+  cell.place + {block.start - 1} AS place, class_rows, {", ".join(f"cell.{name}" for name in VALUES)}
 FROM (
   {block.listed("ARRAY[", "]", "::float8")}
 ) AS class,
-LATERAL unnest(ARRAY[{", ".join(map(literal, block.names))}],
+LATERAL unnest({_texts(block.names)}, {_texts(block.other_names) + ", " if block.other_names else ""}
   {", ".join(f"class.{name}" for name in VALUES)})
-  WITH ORDINALITY AS cell(feature, {", ".join(VALUES)}, place)"""
+  WITH ORDINALITY AS cell(feature, {"other, " if block.other_names else ""}{", ".join(VALUES)}, place)"""
         for block in blocks(query, DIALECTS["postgresql"])
     ]
     return _joined(parts, order)
+
+
+def _texts(names: Sequence[str]) -> str:
+    return f"ARRAY[{', '.join(map(literal, names))}]"
 
 
 def sqlite(query: Query) -> str:
@@ -222,7 +274,13 @@ def sqlite(query: Query) -> str:
 
     def features(block: Block) -> str:
         names = literal(json.dumps(list(block.names), ensure_ascii=False))
-        return f"(SELECT value AS feature, key AS place FROM json_each({names})) AS cell"
+        if block.other_names is None:
+            return f"(SELECT value AS feature, key AS place FROM json_each({names})) AS cell"
+        others = literal(json.dumps(list(block.other_names), ensure_ascii=False))
+        return (
+            f"(SELECT own.value AS feature, beside.value AS other, own.key AS place FROM json_each({names}) "
+            f"AS own JOIN json_each({others}) AS beside ON own.key = beside.key) AS cell"
+        )
 
     return _long(query, DIALECTS["sqlite"], features)
 
@@ -232,6 +290,9 @@ def ansi(query: Query) -> str:
 
     def features(block: Block) -> str:
         rows = [f"SELECT {literal(name)} AS feature, {j} AS place" for j, name in enumerate(block.names)]
+        if block.other_names is not None:
+            pairs = zip(rows, block.other_names, strict=True)
+            rows = [f"{row}, {literal(other)} AS other" for row, other in pairs]
         return "(\n  " + "\n  UNION ALL ".join(rows) + "\n) AS cell"
 
     return _long(query, DIALECTS["ansi"], features)
@@ -252,7 +313,8 @@ def _long(query: Query, dialect: Dialect, features: Callable[[Block], str]) -> s
         ]
         listed = ",\n  ".join(picked)
         parts.append(
-            f"SELECT {keys}, cell.feature AS feature, cell.place + {block.start} AS place, class_rows,\n"
+            f"SELECT {keys}, cell.feature AS feature, {'cell.other AS other, ' if block.other_names else ''}"
+            f"cell.place + {block.start} AS place, class_rows,\n"
             f"  {listed}\nFROM (\n  {block.wide()}\n) AS wide CROSS JOIN {features(block)}"
         )
     return _joined(parts, order)
@@ -268,78 +330,79 @@ def _joined(parts: list[str], order: str) -> str:
     return f"SELECT * FROM (\n{_union(parts)}\n) AS cells\n{order};"
 
 
-def _kept(query: Query) -> list[str]:
-    return [
-        query.label,
-        *([query.weight] if query.weight is not None else []),
-        *([query.group] if query.group is not None else []),
-    ]
+def _kept(query: Query) -> dict[str, str]:
+    """Return the columns that are no features, each with the name that it gets."""
+    roles = {"label": query.label, "weight": query.weight, "group": query.group}
+    return {name: query.own(role) for role, name in roles.items() if name is not None}
 
 
-def _renamed_kept(query: Query, table: str = "") -> str:
-    own = [
-        LABEL,
-        *([WEIGHT] if query.weight is not None else []),
-        *([GROUP] if query.group is not None else []),
-    ]
-    return ", ".join(
-        f"{table}{quoted(name)} AS {alias}" for name, alias in zip(_kept(query), own, strict=True)
-    )
+def _keys(query: Query) -> list[str]:
+    """Return the columns that rows are grouped by, as they are called in the query."""
+    return [*([] if query.group is None else [query.own("group")]), query.own("label")]
+
+
+def _named_keys(query: Query) -> str:
+    """Return these columns under the names that the result has."""
+    return ", ".join(f"{key} AS {name}" for key, name in zip(_keys(query), _result_keys(query), strict=True))
+
+
+def _result_keys(query: Query) -> list[str]:
+    return ["label"] if query.group is None else ["model", "label"]
 
 
 def _of_values(query: Query) -> str:
-    """Return the fields of a column named sefr_value, each with its name."""
-    made = Aggregates(query).of("sefr_value", 0.0)
+    """Return the fields of the column of values, each with its name."""
+    made = Aggregates(query).of(query.own("value"), 0.0)
     return ",\n  ".join(f"{value} AS {name}" for value, name in zip(made, VALUES, strict=True))
 
 
 def _of_cells(query: Query) -> tuple[str, str, str]:
     """Return the SELECT, GROUP BY and ORDER BY of a table of cells."""
-    keys = [LABEL] if query.group is None else [GROUP, LABEL]
-    own = {LABEL: "label", GROUP: "model"}
-    named = ", ".join(f"{key} AS {own[key]}" for key in keys)
+    cell = [query.own("feature"), query.own("place")]
     select = (
-        f"SELECT {named}, sefr_feature AS feature, sefr_place AS place, "
+        f"SELECT {_named_keys(query)}, {cell[0]} AS feature, {cell[1]} AS place, "
         f"{Aggregates(query).class_rows} AS class_rows,\n  {_of_values(query)}"
     )
-    return select, f"GROUP BY {', '.join(keys)}, sefr_feature, sefr_place", _result(query)[1]
+    return select, f"GROUP BY {', '.join([*_keys(query), *cell])}", _result(query)[1]
 
 
 def _duckdb_any(query: Query) -> str:
+    # The columns keep their own names until they are values: those of the features are not known here.
     kept = ", ".join(map(quoted, _kept(query)))
-    own = _renamed_kept(query)
-    aliases = ", ".join(part.rsplit(" AS ", 1)[1] for part in own.split(", "))
+    renamed = ", ".join(f"{quoted(name)} AS {own}" for name, own in _kept(query).items())
+    feature, place, value, places, cells = map(query.own, ("feature", "place", "value", "places", "cells"))
     select, group, order = _of_cells(query)
     return f"""\
-WITH sefr_places AS (
-  SELECT column_name AS sefr_feature, row_number() OVER () AS sefr_place
+WITH {places} AS (
+  SELECT column_name AS {feature}, row_number() OVER () AS {place}
   FROM (DESCRIBE SELECT * EXCLUDE ({kept}) FROM {query.source})
-), sefr_cells AS (
-  FROM (
-    SELECT {own}, nullif(CAST(COLUMNS(* EXCLUDE ({kept})) AS DOUBLE), 'NaN'::DOUBLE) FROM {query.source}
-  ) UNPIVOT INCLUDE NULLS (sefr_value FOR sefr_feature IN (COLUMNS(* EXCLUDE ({aliases}))))
+), {cells} AS (
+  SELECT {renamed}, {feature}, {value} FROM (
+    SELECT {kept}, nullif(CAST(COLUMNS(* EXCLUDE ({kept})) AS DOUBLE), 'NaN'::DOUBLE) FROM {query.source}
+  ) UNPIVOT INCLUDE NULLS ({value} FOR {feature} IN (COLUMNS(* EXCLUDE ({kept}))))
 )
 {select}
-FROM sefr_cells JOIN sefr_places USING (sefr_feature)
+FROM {cells} JOIN {places} USING ({feature})
 {group}
 {order};"""
 
 
 def _postgresql_any(query: Query) -> str:
     select, group, order = _of_cells(query)
-    word = "sefr_cell.sefr_word"
+    row, cell, word, feature, place = map(query.own, ("row", "cell", "word", "feature", "place"))
+    renamed = ", ".join(f"{row}.{quoted(name)} AS {own}" for name, own in _kept(query).items())
+    text = f"{cell}.{word}"
     return f"""\
 -- JSON keeps 9 digits of a column of type real: name the features where that matters.
 {select}
 FROM (
-  SELECT {_renamed_kept(query, "sefr_row.")}, sefr_cell.sefr_feature, sefr_cell.sefr_place,
-    nullif((CASE {word} WHEN 'true' THEN '1' WHEN 'false' THEN '0' ELSE {word} END)::float8, 'NaN')
-      AS sefr_value
-  FROM {query.source} AS sefr_row,
-  LATERAL json_each_text(row_to_json(sefr_row)) WITH ORDINALITY
-    AS sefr_cell(sefr_feature, sefr_word, sefr_place)
-  WHERE sefr_cell.sefr_feature NOT IN ({", ".join(map(literal, _kept(query)))})
-) AS sefr_cells
+  SELECT {renamed}, {cell}.{feature}, {cell}.{place},
+    nullif((CASE {text} WHEN 'true' THEN '1' WHEN 'false' THEN '0' ELSE {text} END)::float8, 'NaN')
+      AS {query.own("value")}
+  FROM {query.source} AS {row},
+  LATERAL json_each_text(row_to_json({row}.*)) WITH ORDINALITY AS {cell}({feature}, {word}, {place})
+  WHERE {cell}.{feature} NOT IN ({", ".join(map(literal, _kept(query)))})
+) AS {query.own("cells")}
 {group}
 {order};"""
 

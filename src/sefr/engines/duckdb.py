@@ -7,6 +7,7 @@ or Iceberg table is read through its own metadata.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from glob import glob
@@ -14,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._summary.summary import Summary
-from .._system.types import Foreign, Settings
-from .columns import chosen
+from .._system.installation import install_line
+from .._system.types import Foreign, Params
+from .columns import choose_columns
 from .dialects import literal
-from .error import EngineError, one_line, spoken_by
+from .error import EngineError, engine_errors, one_line
 from .frames import summary_of_frame
 from .lakes import lake_format, open_lake, refuse_part_of_lake, refuse_part_of_remote_lake
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import duckdb
 
 ENGINE = "duckdb"
+PATTERN = re.compile(r"[*?\[]")
 READERS = {
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -43,7 +46,7 @@ def summary_of_files(
     weight: str | None = None,
     *,
     missing: str = "error",
-    settings: Settings | None = None,
+    settings: Params | None = None,
 ) -> Summary:
     """Return the Summary of the rows of files (also .csv.gz), or of a Delta or Iceberg table.
 
@@ -55,7 +58,7 @@ def summary_of_files(
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if len(given) == 1 and (kind := lake_format(Path(given[0]))) is not None:
         return summary_of_frame(open_lake(Path(given[0]), kind), label, features, weight, missing=missing)
-    with spoken_by(ENGINE, "start"):
+    with engine_errors(ENGINE, "start"):
         connection = duckdb.connect(config=dict(settings or {}))
     with connection:
         connection.execute("SET enable_progress_bar = false")  # it would write to standard output
@@ -83,6 +86,20 @@ def _files(connection: duckdb.DuckDBPyConnection, paths: Sequence[str | Path]) -
     return files
 
 
+def exact_file(file: str) -> str:
+    """Return the name of a file as a pattern of DuckDB's that only this file matches."""
+    if file.startswith(("http://", "https://")):  # a question mark begins what a server is asked
+        return file
+    if file.startswith("~"):  # it would be a home folder
+        file = f"./{file}"
+    if PATTERN.search(file) and "\\" in file:
+        raise EngineError(
+            f"{ENGINE}: {file}: a name with a backslash and one of *?[ cannot be told from a pattern: rename "
+            "it"
+        )
+    return PATTERN.sub(r"[\g<0>]", file)
+
+
 def _in_folder(folder: Path) -> list[str]:
     """Return the files of a folder and its folders, without hidden ones and the marks of writers."""
     if (kind := lake_format(folder)) is not None:
@@ -100,19 +117,19 @@ def _remote(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
         system = _with_times(fsspec.filesystem(protocol))
     except (ImportError, ValueError) as error:
         raise EngineError(
-            f"{ENGINE}: {path}: pip install 'sefr-learn[remote]' reads addresses ({one_line(error)})"
+            f"{ENGINE}: {path}: {install_line('remote')} reads addresses ({one_line(error)})"
         ) from None
-    with spoken_by(ENGINE, f"read {path}"):
+    with engine_errors(ENGINE, f"read {path}"):
         connection.register_filesystem(system)
         if protocol in ("http", "https"):  # a web server lists nothing
             return [path]
-        if "*" in path:
-            found = sorted(system.glob(path))
+        if system.isfile(path):
+            found = [path.split("://", 1)[1]]
         elif system.isdir(path):
             names = sorted(system.find(path))
             found = [name for name in names if not name.rsplit("/", 1)[-1].startswith((".", "_"))]
         else:
-            found = [path.split("://", 1)[1]]
+            found = sorted(system.glob(path))
         refuse_part_of_remote_lake(system, found)
         return [name if "://" in name else f"{protocol}://{name.lstrip('/')}" for name in found]
 
@@ -146,21 +163,21 @@ def _relation(
     function = f"read_{kinds.pop()}"
 
     def read(some: list[str]) -> Foreign:
-        names = ", ".join(map(literal, some))
+        names = ", ".join(literal(exact_file(file)) for file in some)
         return connection.sql(f"FROM {function}([{names}], union_by_name=true, hive_partitioning=true)")
 
     first: tuple[str, ...] | None = None
     for file in files:
-        with spoken_by(ENGINE, f"read {file}"):
+        with engine_errors(ENGINE, f"read {file}"):
             names = list(read([file]).columns)
         if first is None:
-            first = chosen(f"{ENGINE}: {file}", names, label, features, weight).features
+            first = choose_columns(f"{ENGINE}: {file}", names, label, features, weight).features
         else:
             try:
-                chosen(f"{ENGINE}: {file}", names, label, first, weight)
+                choose_columns(f"{ENGINE}: {file}", names, label, first, weight)
             except EngineError as error:
                 raise EngineError(f"{error}, unlike {files[0]}") from None
-    with spoken_by(ENGINE, f"read {files[0]}" if len(files) == 1 else f"read {len(files)} files"):
+    with engine_errors(ENGINE, f"read {files[0]}" if len(files) == 1 else f"read {len(files)} files"):
         return read(files), first or ()
 
 

@@ -10,12 +10,15 @@
 
 -- One row per value: sefr_label, sefr_feature, sefr_value. All columns but the label must be numbers, or name them.
 CREATE OR REPLACE MACRO sefr_cells(source_table, label_column, features := NULL) AS TABLE
-FROM (
-  SELECT CAST(COLUMNS(lambda sefr_name: sefr_name = label_column) AS VARCHAR) AS sefr_label,
+SELECT COLUMNS(lambda sefr_name: sefr_name = label_column) AS sefr_label,
+  unnest(struct_keys(struct_pack(*COLUMNS(lambda sefr_name: sefr_name <> label_column)))) AS sefr_feature,
+  unnest(list_value(*COLUMNS(lambda sefr_name: sefr_name <> label_column))) AS sefr_value
+FROM (  -- under their own names, so that none of ours can be one of theirs
+  SELECT CAST(COLUMNS(lambda sefr_name: sefr_name = label_column) AS VARCHAR),
     nullif(CAST(COLUMNS(lambda sefr_name: sefr_name <> label_column
       AND (features IS NULL OR list_contains(features, sefr_name))) AS DOUBLE), 'NaN'::DOUBLE)
   FROM query_table(source_table)
-) UNPIVOT INCLUDE NULLS (sefr_value FOR sefr_feature IN (COLUMNS(* EXCLUDE (sefr_label))));
+);
 
 -- What Summary.of_query reads.
 CREATE OR REPLACE MACRO sefr_summary(source_table, label_column, features := NULL) AS TABLE
@@ -54,22 +57,27 @@ ORDER BY label, feature;
 
 -- Every row of a table with its answer and the score of that answer.
 CREATE OR REPLACE MACRO sefr_predict(model_table, source_table) AS TABLE
-WITH sefr_rows AS MATERIALIZED (
-  SELECT row_number() OVER () AS sefr_row, * FROM query_table(source_table)
-), sefr_values AS (
-  FROM (
-    SELECT sefr_row,
-      nullif(TRY_CAST(COLUMNS(* EXCLUDE (sefr_row)) AS DOUBLE), 'NaN'::DOUBLE)
-    FROM sefr_rows
-  ) UNPIVOT (sefr_value FOR sefr_feature IN (COLUMNS(* EXCLUDE (sefr_row))))
+WITH sefr_source AS MATERIALIZED (
+  FROM query_table(source_table)
+), sefr_rows AS MATERIALIZED (  -- the columns as fields of one: no name of ours can be one of theirs
+  SELECT row_number() OVER () AS sefr_row, sefr_columns, sefr_numbers
+  FROM (SELECT struct_pack(*COLUMNS(*)) AS sefr_columns FROM sefr_source) AS sefr_packed
+  POSITIONAL JOIN (
+    SELECT list_value(*COLUMNS(*)) AS sefr_numbers
+    FROM (SELECT nullif(TRY_CAST(COLUMNS(*) AS DOUBLE), 'NaN'::DOUBLE) FROM sefr_source)
+  ) AS sefr_listed
+), sefr_model AS MATERIALIZED (
+  SELECT label, weight, midpoint,
+    list_position((SELECT any_value(struct_keys(sefr_columns)) FROM sefr_rows), feature) AS sefr_place
+  FROM query_table(model_table)
 ), sefr_scores AS (
-  SELECT sefr_row, label, sum(weight * (sefr_value - midpoint)) AS score
-  FROM sefr_values JOIN query_table(model_table) AS sefr_model ON sefr_model.feature = sefr_values.sefr_feature
+  SELECT sefr_row, label, sum(weight * (sefr_numbers[sefr_place] - midpoint)) AS score
+  FROM sefr_rows CROSS JOIN sefr_model WHERE sefr_numbers[sefr_place] IS NOT NULL
   GROUP BY ALL
 ), sefr_answers AS (
   SELECT sefr_row, label AS prediction, score FROM sefr_scores
   QUALIFY row_number() OVER (PARTITION BY sefr_row ORDER BY score DESC, label) = 1
 )
-SELECT sefr_rows.* EXCLUDE (sefr_row), prediction, score
+SELECT unnest(sefr_rows.sefr_columns), sefr_answers.prediction, sefr_answers.score
 FROM sefr_rows LEFT JOIN sefr_answers USING (sefr_row)
-ORDER BY sefr_row;
+ORDER BY sefr_rows.sefr_row;

@@ -1,4 +1,4 @@
-"""What is said when an engine gives no Summary: one sentence, the engine's name first, no stack trace."""
+"""EngineError: one-line messages for failures inside an engine, its name first, without a stack trace."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def one_line(error: BaseException) -> str:
 
 
 @contextmanager
-def spoken_by(engine: str, doing: str) -> Iterator[None]:
+def engine_errors(engine: str, doing: str) -> Iterator[None]:
     """Turn whatever an engine raises into an ``EngineError``; what sefr itself says passes unchanged."""
     try:
         yield

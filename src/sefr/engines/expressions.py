@@ -6,27 +6,28 @@ from collections.abc import Callable, Sequence
 
 from .._rows.cells import Categories
 from .._system.types import Expression, Foreign, Label
-from ..classifier import SEFRClassifier
+from ..base import Learner
 from .error import EngineError
-from .plan import Plan, balanced, searched
+from .scoring_model import ScoringModel, balanced, searched
+from .selection import polars_column, spark_name
 
 KINDS = ("prediction", "scores", "probabilities")
 
 
 def expression(
-    clf: SEFRClassifier, engine: str, kind: str = "prediction", *, features: Sequence[str] | None = None
+    clf: Learner, engine: str, kind: str = "prediction", *, features: Sequence[str] | None = None
 ) -> Expression:
     """Return what a model says of a row, as an expression over the columns of its features.
 
     Parameters
     ----------
-    clf : SEFRClassifier
+    clf : SEFRClassifier or SEFRRegressor
         A trained model.
     engine : {"polars", "ibis", "pyspark"}
         Whose expression.
     kind : {"prediction", "scores", "probabilities"}
         The label; the scores as a list (one for two classes, else one per class); or the probability of every
-        class as a list.
+        class as a list. A regressor has predictions only: a number, or a list of several outputs.
     features : list of str, default=None
         The columns, where the model's features have no names or other ones.
 
@@ -47,38 +48,43 @@ def expression(
         raise ValueError(f"engine must be one of {', '.join(MAKERS)}, not {engine!r}")
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
-    plan = Plan.of(clf, features, probabilities=kind == "probabilities")
-    return MAKERS[engine](plan, kind)
+    probabilities = kind == "probabilities" and not clf.predicts_numbers
+    model = ScoringModel.of(clf, features, probabilities=probabilities)
+    if model.numbers and kind != "prediction":
+        raise ValueError(f"kind must be prediction for a regressor, not {kind!r}")
+    return MAKERS[engine](model, kind)
 
 
-def _polars(plan: Plan, kind: str) -> Expression:
+def _polars(model: ScoringModel, kind: str) -> Expression:
     import polars as pl
 
-    scores = plan.scores(_PolarsWords(plan))
+    scores = model.scores(_PolarsBackend(model))
+    if model.numbers:
+        return (scores[0] if len(scores) == 1 else pl.concat_list(scores)).alias(kind)
     if kind == "scores":
         return pl.concat_list(scores).alias("scores")
     if kind == "probabilities":
-        powers = softmax_powers(plan, scores, pl.max_horizontal, lambda x: x.exp())
+        powers = softmax_powers(model, scores, pl.max_horizontal, lambda x: x.exp())
         total_of = balanced(powers, lambda a, b: a + b)
         return pl.concat_list([power / total_of for power in powers]).alias(kind)
-    if len(plan.classes) == 2:
+    if len(model.classes) == 2:
         place = (scores[0] > 0).cast(pl.UInt32)
     else:
         place = pl.concat_list(scores).list.arg_max()
     known = pl.when(scores[0].is_not_null()).then(place)
-    return pl.lit(pl.Series(plan.classes)).gather(known).alias(kind)
+    return pl.lit(pl.Series(model.classes)).gather(known).alias(kind)
 
 
-class _PolarsWords:
-    """The words of Polars for what a plan consists of; a bin is looked up, not asked for edge by edge."""
+class _PolarsBackend:
+    """The words of Polars for what a model consists of; a bin is looked up, not asked for edge by edge."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, model: ScoringModel) -> None:
         import polars
 
-        self.pl, self.ignore, self.categorical = polars, plan.ignore, plan.categorical
+        self.pl, self.ignore, self.categorical = polars, model.ignore, model.categorical
 
     def value(self, name: str) -> Expression:
-        return self.pl.col(name).cast(self.pl.Float64).fill_nan(None)
+        return polars_column(name).cast(self.pl.Float64).fill_nan(None)
 
     def line(self, x: Expression, base: float, coef: float, part: float) -> Expression:
         made = (x - base) * coef + part
@@ -102,7 +108,7 @@ class _PolarsWords:
         return pl.when(x.is_null()).then(pl.lit(gone, dtype=pl.Float64)).otherwise(made)
 
     def _category(self, name: str, categories: Sequence[Label]) -> Expression:
-        x = self.pl.col(name)
+        x = polars_column(name)
         return x.cast(self.pl.String) if all(isinstance(c, str) for c in categories) else x
 
     def reached(self, name: str, edge: float, missing: bool) -> Expression:
@@ -116,7 +122,7 @@ class _PolarsWords:
         return (~found & x.is_not_null() if others else found).fill_null(False)
 
     def gone(self, name: str) -> Expression:
-        x = self.pl.col(name)
+        x = polars_column(name)
         return x.is_null() if name in self.categorical else self.value(name).is_null()
 
     def fern(self, answers: list[Expression], parts: Sequence[float]) -> Expression:
@@ -129,13 +135,15 @@ class _PolarsWords:
         return balanced([*parts, self.pl.lit(constant)], lambda a, b: a + b)
 
 
-def _ibis(plan: Plan, kind: str) -> Expression:
+def _ibis(model: ScoringModel, kind: str) -> Expression:
     import ibis
 
-    scores = plan.scores(_IbisWords(plan))
+    scores = model.scores(_IbisBackend(model))
+    if model.numbers:
+        return (scores[0] if len(scores) == 1 else ibis.array(scores)).name(kind)
     if kind == "scores":
         return ibis.array(scores).name("scores")
-    return _by_cases(plan, kind, scores, _Ibis(ibis)).name(kind)
+    return _by_cases(model, kind, scores, _Ibis(ibis)).name(kind)
 
 
 def _ibis_number(x: Expression) -> Expression:
@@ -143,13 +151,13 @@ def _ibis_number(x: Expression) -> Expression:
     return (x.ifelse(1, 0) if x.type().is_boolean() else x).cast("float64")
 
 
-class _IbisWords:
-    """The words of Ibis for what a plan consists of."""
+class _IbisBackend:
+    """The words of Ibis for what a model consists of."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, model: ScoringModel) -> None:
         import ibis
 
-        self.ibis, self.ignore, self.categorical = ibis, plan.ignore, plan.categorical
+        self.ibis, self.ignore, self.categorical = ibis, model.ignore, model.categorical
 
     def value(self, name: str) -> Expression:
         x = self.ibis._[name].pipe(_ibis_number)
@@ -202,26 +210,28 @@ class _IbisWords:
         return balanced([*parts, self.ibis.literal(constant)], lambda a, b: a + b)
 
 
-def _spark(plan: Plan, kind: str) -> Expression:
+def _spark(model: ScoringModel, kind: str) -> Expression:
     from pyspark.sql import functions as F  # noqa: N812
 
     try:
-        scores = plan.scores(SparkWords(plan))
+        scores = model.scores(SparkBackend(model))
     except AssertionError:  # so Spark says it
         raise EngineError("there is no Spark session, and its expressions need one: start it first") from None
+    if model.numbers:
+        return (scores[0] if len(scores) == 1 else F.array(*scores)).alias(kind)
     if kind == "scores":
         return F.array(*scores).alias("scores")
-    return _by_cases(plan, kind, scores, _Spark(F)).alias(kind)
+    return _by_cases(model, kind, scores, _Spark(F)).alias(kind)
 
 
-class SparkWords:
-    """The words of Spark for what a plan consists of; ``column`` makes a column of a feature's name."""
+class SparkBackend:
+    """The words of Spark for what a model consists of; ``column`` makes a column of a feature's name."""
 
-    def __init__(self, plan: Plan, column: Callable[[str], Expression] | None = None) -> None:
+    def __init__(self, model: ScoringModel, column: Callable[[str], Expression] | None = None) -> None:
         from pyspark.sql import functions
 
-        self.F, self.ignore, self.categorical = functions, plan.ignore, plan.categorical
-        self.column = column or (lambda name: functions.col(f"`{name.replace('`', '``')}`"))
+        self.F, self.ignore, self.categorical = functions, model.ignore, model.categorical
+        self.column = column or (lambda name: functions.col(spark_name(name)))
 
     def value(self, name: str) -> Expression:
         """Return a feature as a double."""
@@ -309,31 +319,33 @@ class _Spark:
         return made
 
 
-def _by_cases(plan: Plan, kind: str, scores: list[Expression], words: Foreign) -> Expression:
+def _by_cases(model: ScoringModel, kind: str, scores: list[Expression], backend: Foreign) -> Expression:
     """Return the prediction or the probabilities from scores, in the words of an engine."""
     if kind == "probabilities":
-        powers = softmax_powers(plan, scores, words.greatest, words.exp)
+        powers = softmax_powers(model, scores, backend.greatest, backend.exp)
         total = balanced(powers, lambda a, b: a + b)
-        return words.array([power / total for power in powers])
-    if len(plan.classes) == 2:
+        return backend.array([power / total for power in powers])
+    if len(model.classes) == 2:
         conditions = [scores[0] <= 0, scores[0] > 0]
     else:
-        top = words.greatest(*scores)
+        top = backend.greatest(*scores)
         conditions = [score >= top for score in scores]
-    return words.cases([(c, words.literal(label)) for c, label in zip(conditions, plan.classes, strict=True)])
+    return backend.cases(
+        [(c, backend.literal(label)) for c, label in zip(conditions, model.classes, strict=True)]
+    )
 
 
 def softmax_powers(
-    plan: Plan,
+    model: ScoringModel,
     scores: list[Expression],
     greatest: Callable[..., Expression],
     exp: Callable[[Expression], Expression],
 ) -> list[Expression]:
     """Return what the probabilities are the shares of: exp(s / T + b), in units of the likeliest class."""
-    calibration = plan.calibration
+    calibration = model.calibration
     if calibration is None:
         return []
-    per_class = [scores[0] * -0.5, scores[0] * 0.5] if len(plan.classes) == 2 else scores
+    per_class = [scores[0] * -0.5, scores[0] * 0.5] if len(model.classes) == 2 else scores
     logits = [
         score * calibration.inverse + float(offset)
         for score, offset in zip(per_class, calibration.offsets, strict=True)
@@ -342,4 +354,8 @@ def softmax_powers(
     return [exp(logit - likeliest) for logit in logits]
 
 
-MAKERS: dict[str, Callable[[Plan, str], Expression]] = {"polars": _polars, "ibis": _ibis, "pyspark": _spark}
+MAKERS: dict[str, Callable[[ScoringModel, str], Expression]] = {
+    "polars": _polars,
+    "ibis": _ibis,
+    "pyspark": _spark,
+}

@@ -31,14 +31,18 @@ from .._rows.labelled import Labelled
 from .._rows.labels import encode
 from .._summary.summary import Summary
 from .._system.types import Foreign
+from ..settings import Settings
 from .aggregates import summary_of_lazy
-from .columns import Columns, chosen, is_vector, refuse_what_is_no_number
-from .error import EngineError, spoken_by
+from .columns import Columns, Summing, choose_columns, is_vector, require_numbers
+from .error import EngineError, engine_errors
+from .selection import select_columns
 from .streams import Batches, arrow_stream, foreign_stream, frame_batches, refuse_duplicates
 
 # Engines plan one aggregate after the other: beyond this many features our kernel is faster
 # (docs/guide/engines.md).
 WIDE = 64
+# Features whose products a database adds up itself, 2,080 sums; beyond, the rows come to our kernel.
+WIDE_PRODUCTS = 64
 
 
 def summary_of_frame(
@@ -48,43 +52,43 @@ def summary_of_frame(
     weight: str | None = None,
     *,
     missing: str = "error",
+    moments: int = 1,
 ) -> Summary:
     """Return the Summary of a frame's rows; see ``Summary.of_frame``."""
-    if missing not in ("error", "ignore"):
-        raise ValueError(f"missing must be 'error' or 'ignore', not {missing!r}")
+    Settings(missing=missing, moments=moments).check()
+    summing = Summing(missing, moments)
     opened = open_frame(frame)
     if not isinstance(opened, nw.DataFrame | nw.LazyFrame):
         from .batches import batch_rows
 
-        columns = chosen(opened.engine, opened.schema.names, label, features, weight)
+        columns = choose_columns(opened.engine, opened.schema.names, label, features, weight)
         batches = opened.batches(columns.all, batch_rows(len(columns.features)))
-        return _summary_of_stream(batches, columns, missing=missing)
+        return _summary_of_stream(batches, columns, summing)
     table = opened
     engine = engine_of(table)
-    with spoken_by(engine, "read the columns of the table"):
+    with engine_errors(engine, "read the columns of the table"):
         schema = table.collect_schema()
-    columns = chosen(engine, schema.names(), label, features, weight)
+    columns = choose_columns(engine, schema.names(), label, features, weight)
     if table.implementation.is_dask():
-        from .dask import summary_of_dask
+        from .cluster.dask import summary_of_dask
 
-        refuse_what_is_no_number(columns, schema)
-        return summary_of_dask(frame, columns, missing=missing)
+        require_numbers(columns, schema)
+        return summary_of_dask(frame, columns, summing)
     on_spark = table.implementation.is_pyspark() or table.implementation.is_pyspark_connect()
-    awkward = any(set(name) & {".", "`"} for name in columns.all)  # narwhals takes a dot for a part
-    if on_spark and (awkward or len(columns.features) > WIDE or not _is_plain(columns, schema)):
-        from .spark_rows import summary_of_spark
+    if on_spark and (moments == 2 or len(columns.features) > WIDE or not _is_plain(columns, schema)):
+        from .cluster.spark import summary_of_spark
 
-        return summary_of_spark(frame, columns, missing=missing)
-    refuse_what_is_no_number(columns, schema)
+        return summary_of_spark(frame, columns, summing)
+    require_numbers(columns, schema)
     if isinstance(table, nw.DataFrame):
-        return summary_of_eager(table, columns, missing=missing)
-    if is_vector(columns, schema) or (len(columns.features) > WIDE and not table.implementation.is_ibis()):
+        return summary_of_eager(table, columns, missing=missing, moments=moments)
+    if is_vector(columns, schema) or _streams(table, len(columns.features), moments):
         from .batches import batch_rows
 
         batches = frame_batches(table, columns.all, batch_rows(len(columns.features)))
         if batches is not None:
-            return _summary_of_stream(batches, columns, missing=missing)
-    return summary_of_lazy(table, columns, schema, missing=missing, at_once=WIDE)
+            return _summary_of_stream(batches, columns, summing)
+    return summary_of_lazy(table, columns, schema, summing, at_once=WIDE)
 
 
 def open_frame(frame: Foreign) -> Foreign:
@@ -146,16 +150,23 @@ def _is_plain(columns: Columns, schema: Foreign) -> bool:
     )
 
 
-def summary_of_eager(table: Foreign, columns: Columns, *, missing: str) -> Summary:
+def _streams(table: Foreign, n_features: int, moments: int) -> bool:
+    """Say whether rows are carried to our kernel, since the engine's own aggregates take longer."""
+    if table.implementation.is_ibis():  # the rows may have to come over a network
+        return moments == 2 and n_features > WIDE_PRODUCTS
+    return moments == 2 or n_features > WIDE
+
+
+def summary_of_eager(table: Foreign, columns: Columns, *, missing: str, moments: int = 1) -> Summary:
     """Return the Summary of a narwhals DataFrame's rows, added up by our kernel."""
-    rows = table.select(columns.features)
+    rows = select_columns(table, columns.features)
     if not rows.shape[0]:
         raise EngineError(f"{columns.engine}: the table has no rows")
     if is_vector(columns, rows.schema) or _holds_vectors(rows):
-        with spoken_by(columns.engine, "read the rows"):
+        with engine_errors(columns.engine, "read the rows"):
             batches = frame_batches(table, columns.all, rows.shape[0])
         if batches is not None:
-            return _summary_of_stream(batches, columns, missing=missing)
+            return _summary_of_stream(batches, columns, Summing(missing, moments))
     labels = table[columns.label]
     if labels.dtype in (nw.Categorical, nw.Enum) and not table.implementation.is_pandas():
         labels = labels.cast(nw.String)
@@ -168,7 +179,7 @@ def summary_of_eager(table: Foreign, columns: Columns, *, missing: str) -> Summa
         classes, codes = encode(_label_values(labels))
         what = ""
         labelled = Labelled(matrix_of(rows.to_native()), classes, codes, weights)
-        return Summary.of_rows(labelled, columns.features, missing=missing)
+        return Summary.of_rows(labelled, columns.features, missing=missing, moments=moments)
     except ValueError as error:
         column = {
             "weight": f"weight column {columns.weight!r}: ",
@@ -196,11 +207,11 @@ def _holds_vectors(rows: Foreign) -> bool:
     return isinstance(rows[rows.columns[0]].head(1).to_list()[0], list | tuple | np.ndarray)
 
 
-def _summary_of_stream(batches: Batches, columns: Columns, *, missing: str) -> Summary:
+def _summary_of_stream(batches: Batches, columns: Columns, summing: Summing) -> Summary:
     from .batches import summary_of_batches
 
-    with spoken_by(columns.engine, "read the rows"), closing(batches):
-        summary = summary_of_batches(batches, columns, missing=missing)
+    with engine_errors(columns.engine, "read the rows"), closing(batches):
+        summary = summary_of_batches(batches, columns, **summing._asdict())
     if summary is None:
         raise EngineError(f"{columns.engine}: the table has no rows")
     return summary

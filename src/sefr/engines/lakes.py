@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from .._system.installation import install_line
 from .._system.types import Foreign
-from .error import EngineError, spoken_by
+from .error import EngineError, engine_errors
 
 EXTRAS = {"delta": "deltalake", "iceberg": "pyiceberg"}
 
@@ -51,7 +52,7 @@ def open_lake(folder: Path, kind: str) -> Foreign:
         return _delta(folder) if kind == "delta" else _iceberg(folder)
     except ImportError:
         raise EngineError(
-            f"{kind}: {folder} is a {kind.capitalize()} table: pip install 'sefr-learn[lake]' reads it "
+            f"{kind}: {folder} is a {kind.capitalize()} table: {install_line('lake')} reads it "
             f"({EXTRAS[kind]})"
         ) from None
 
@@ -59,14 +60,14 @@ def open_lake(folder: Path, kind: str) -> Foreign:
 def _delta(folder: Path) -> Foreign:
     from deltalake import DeltaTable
 
-    with spoken_by("delta", f"open {folder}"):
+    with engine_errors("delta", f"open {folder}"):
         return DeltaTable(str(folder)).to_pyarrow_dataset()
 
 
 def _iceberg(folder: Path) -> Foreign:
     from pyiceberg.table import StaticTable
 
-    with spoken_by("iceberg", f"open {folder}"):
+    with engine_errors("iceberg", f"open {folder}"):
         return StaticTable.from_metadata(str(_latest(folder))).scan().to_arrow_batch_reader()
 
 

@@ -25,7 +25,8 @@ def log_model(clf: SEFRClassifier, name: str, **options: Foreign) -> ModelInfo:
         Its name in the run.
     **options
         For :func:`mlflow.pyfunc.log_model`, such as ``registered_model_name``, ``signature``,
-        ``input_example``. ``pip_requirements`` is sefr-learn unless it is given.
+        ``input_example``. ``pip_requirements`` is the name sefr-learn unless it is given;
+        that is not on PyPI, so give the path or address of a wheel if an environment is to be made from it.
     """
     import mlflow
 
@@ -38,13 +39,23 @@ def log_model(clf: SEFRClassifier, name: str, **options: Foreign) -> ModelInfo:
 
 
 def load_model(uri: str) -> SEFRClassifier:
-    """Return the model that ``log_model`` logged."""
-    import mlflow
+    """Return the model that ``log_model`` logged; anything else is refused before any of it is loaded.
 
-    model = mlflow.pyfunc.load_model(uri).get_raw_model()
-    if not isinstance(model, SEFRClassifier):
-        raise ValueError(f"{uri} holds a {type(model).__name__}, not a model of sefr")
-    return model
+    What MLflow's own loaders do, which unpickle models and import modules that come with them, is left out.
+    """
+    import mlflow
+    from mlflow.models import Model
+
+    folder = Path(mlflow.artifacts.download_artifacts(artifact_uri=uri)).resolve()
+    flavour = Model.load(str(folder)).flavors.get("python_function", {})
+    loader, data = flavour.get("loader_module"), flavour.get("data")
+    if loader != __name__ or not isinstance(data, str):
+        raise ValueError(f"{uri} is a model of {loader or 'no loader'!r}, not one of sefr")
+    path = (folder / data).resolve()
+    if folder not in path.parents:
+        raise ValueError(f"{uri}: its data, {data!r}, are outside of it")
+    clf: SEFRClassifier = model_file.load(path)
+    return clf
 
 
 class Served:

@@ -15,7 +15,7 @@ from .._rows.labels import encode
 from .._summary.summary import Summary
 from .._system.types import Foreign, Label, Scale
 from .correction import Correction
-from .tally import Tally
+from .running_summary import RunningSummary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,8 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     Notes
     -----
     ``predict_proba_one`` is the logistic function of the score (softmax for more classes): it orders rows as
-    the score does and is not calibrated.
+    the score does and is not calibrated. A stream has one thread, as everywhere in river; threads may share a
+    ``SEFRClassifier``.
 
     Examples
     --------
@@ -88,7 +89,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         self.drift_factor = drift_factor
         self.correct = correct
         self.n_drifts = 0
-        self._tally = Tally(scale, epsilon, half_life)
+        self._sums = RunningSummary(scale, epsilon, half_life)
         self._correction = Correction(half_life) if correct else None
 
     @property
@@ -99,13 +100,13 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         """Learn a row; ``w`` is how often it counts."""
         if self.drift_detector is not None:
             self._look_for_drift(x, y)
-        self._tally.learn(x, y, w)
+        self._sums.learn(x, y, w)
         if self._correction is not None and w:
             self._correct(x, y, w)
 
     def _correct(self, x: dict[Foreign, Foreign], y: Label, w: float) -> None:
-        tally, correction = self._tally, cast(Correction, self._correction)
-        values, n_classes, place = tally.values(x), len(tally.counts), tally.labels[y]
+        sums, correction = self._sums, cast(Correction, self._correction)
+        values, n_classes, place = sums.values(x), len(sums.counts), sums.labels[y]
         if n_classes == 2 and not correction.places:
             correction.learn(values, place == 1, w)
         elif n_classes > 1:
@@ -119,9 +120,9 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         if self.drift_detector.drift_detected:
             self.n_drifts += 1
             if self.on_drift == "reset":
-                self._tally.clear()
+                self._sums.clear()
             else:
-                self._tally.decay(self.drift_factor)
+                self._sums.decay(self.drift_factor)
             if self._correction is not None:
                 self._correction.clear() if self.on_drift == "reset" else self._correction.decay(
                     self.drift_factor
@@ -129,7 +130,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
 
     def predict_one(self, x: dict[Foreign, Foreign], **kwargs: Foreign) -> Foreign:
         """Return the label of a row; None before any row was learned."""
-        order = self._tally.order
+        order = self._sums.order
         if len(order) < 2:
             return order[0][0] if order else None
         scores = self._scores(x)
@@ -139,8 +140,8 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         """Return a score for each class in sorted order."""
         correction = self._correction
         if correction is None:
-            return self._tally.scores(x)
-        values, order = self._tally.values(x), self._tally.order
+            return self._sums.scores(x)
+        values, order = self._sums.values(x), self._sums.order
         if len(order) == 2 and not correction.places:
             score = correction.score(values) * (1 if order[1][1] == 1 else -1)
             return [-score, score]
@@ -149,7 +150,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
 
     def predict_proba_one(self, x: dict[Foreign, Foreign], **kwargs: Foreign) -> dict[Foreign, float]:
         """Return a number in [0, 1] for each label seen; they add up to 1."""
-        order = self._tally.order
+        order = self._sums.order
         if len(order) < 2:
             return {label: 1.0 for label, _ in order}
         scores = self._scores(x)
@@ -167,15 +168,15 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
             self._learn_each(X, y)
             return
         frame, labels = into_frame(X), into_series(y)
-        tally = self._tally
+        sums = self._sums
         weights = None
         if self.half_life is not None:
-            weights = np.power(tally.growth, np.arange(n) - float(n - 1))
-            tally.age(n - 1)
+            weights = np.power(sums.growth, np.arange(n) - float(n - 1))
+            sums.age(n - 1)
         classes, codes = encode(labels.to_numpy())
         summary = Summary.of_rows(Labelled(matrix_of(X), classes, codes, weights), missing="ignore")
-        tally.absorb(summary, frame.columns)
-        tally.age(1)
+        sums.absorb(summary, frame.columns)
+        sums.age(1)
 
     def _learn_each(self, X: Foreign, y: Label) -> None:
         """Learn rows one by one, after all of them were looked at: a batch is learned whole or not at all."""
@@ -183,10 +184,10 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
             rows, labels = _records(X), y.tolist()
         else:
             rows, labels = into_frame(X).rows(named=True), into_series(y).to_list()
-        checked = [self._tally.check(x, label) for x, label in zip(rows, labels, strict=True)]
+        checked = [self._sums.check(x, label) for x, label in zip(rows, labels, strict=True)]
         if self.drift_detector is None and self._correction is None:
             for values, label in zip(checked, labels, strict=True):
-                self._tally.add(values, label)
+                self._sums.add(values, label)
         else:
             for x, label in zip(rows, labels, strict=True):
                 self.learn_one(x, label)
@@ -209,7 +210,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         return to_native_frame({label: shares[:, k] for k, label in enumerate(labels)}, like=frame)
 
     def _scores_of_many(self, frame: Foreign) -> tuple[Foreign, Sequence[Foreign]]:
-        labels = [label for label, _ in self._tally.order]
+        labels = [label for label, _ in self._sums.order]
         n = frame.shape[0]
         if len(labels) < 2:
             return np.zeros((n, len(labels))), labels
@@ -217,9 +218,9 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         for rows, block in matrix_of(frame.to_native()).blocks():
             X[rows] = block
         if self._correction is not None:
-            places = [k for _, k in self._tally.order]
+            places = [k for _, k in self._sums.order]
             return self._correction.scores_of_rows(X, frame.columns, len(labels))[:, places], labels
-        scores = self._tally.solved().scores(X, frame.columns)
+        scores = self._sums.solved().scores(X, frame.columns)
         return (np.concatenate([-scores, scores], axis=1) if len(labels) == 2 else scores), labels
 
     def summary(self, features: Sequence[str] | None = None) -> Summary:
@@ -227,13 +228,13 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
 
         ``features`` gives their order, that of their appearance if None; to be added, it must be the same.
         """
-        if not self._tally.order:
+        if not self._sums.order:
             raise ValueError("river: nothing was learned yet")
-        return self._tally.summary(features)
+        return self._sums.summary(features)
 
     def learn_summary(self, summary: Summary, features: Sequence[str] | None = None) -> None:
         """Add what was learned elsewhere; ``features`` are the names of its features if it has none."""
-        self._tally.absorb(summary, features)
+        self._sums.absorb(summary, features)
 
 
 def _records(X: Foreign) -> list[dict[Foreign, Foreign]]:

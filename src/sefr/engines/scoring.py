@@ -1,6 +1,6 @@
 """Scoring where the rows are: a trained model as one SELECT, for DuckDB, PostgreSQL and SQLite.
 
-``Plan`` has the numbers; ``sefr.engines.expressions`` makes Polars, Ibis and Spark expressions of the same.
+``ScoringModel`` has the numbers; ``sefr.engines.expressions`` makes expressions of Polars, Ibis and Spark.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from .._rows.cells import Categories
 from .._system.types import Label
 from .dialects import DIALECTS, boolean_number, literal, number, quoted
-from .plan import Plan, balanced, searched
+from .scoring_model import ScoringModel, balanced, searched
 
 SCORED = ("duckdb", "postgresql", "sqlite")
 
@@ -21,14 +21,16 @@ class Scoring:
     """The SELECT that adds what a model says of each row of a table to its columns.
 
     ``booleans`` are columns of that type, which PostgreSQL does not turn into numbers by itself;
-    ``categories`` the features that ask for a value of a column of text, by name: (column, value).
+    ``categories`` the features that ask for a value of a column of text, by name: (column, value); ``prefix``
+    stands before the names of the columns that are added.
     """
 
     table: str
-    plan: Plan
+    model: ScoringModel
     booleans: Sequence[str] = ()
     categories: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     explain: int = 0
+    prefix: str = ""
 
     def sql(self, dialect: str = "duckdb") -> str:
         """Return the query in a dialect: duckdb, postgresql or sqlite."""
@@ -36,29 +38,32 @@ class Scoring:
         source = self.table
         if not any(c in self.table for c in "('\""):
             source = ".".join(map(quoted, self.table.split(".")))
-        scores = [f"{made} AS sefr_s{r}" for r, made in enumerate(self._scores(dialect))]
-        inner, top = ",\n    ".join(scores), ",\n    ".join(self._top(dialect))
+        scores = [f"{made} AS s{r}" for r, made in enumerate(self._scores(dialect))]
+        inner = ",\n    ".join(scores)
+        top = ",\n    ".join(["sefr_scores.*", *self._top(dialect)])
         outputs = self._outputs(dialect)
-        if dialect == "duckdb":
-            hidden = ", ".join([*(f"sefr_s{r}" for r in range(len(scores))), "sefr_top", "sefr_likeliest"])
-            listed = ",\n  ".join(f"{made} AS {quoted(name)}" for name, made in outputs)
-            return (
-                f"SELECT * EXCLUDE ({hidden}),\n  {listed}\nFROM (\n  SELECT *,\n    {top}\n  FROM (\n"
-                f"    SELECT *,\n    {inner}\n    FROM {source} AS sefr_rows\n"
-                "  ) AS sefr_rows\n) AS sefr_rows;\n"
-            )
-        if dialect == "postgresql":
-            listed = ",\n  ".join(f"{made} AS {quoted(name)}" for name, made in outputs)
-            return (  # OFFSET 0 keeps the planner from writing the scores out wherever they are used
-                f"SELECT sefr_rows.*,\n  {listed}\nFROM {source} AS sefr_rows,\n"
-                f"LATERAL (SELECT\n    {inner}\n  OFFSET 0) AS sefr_scores,\n"
-                f"LATERAL (SELECT\n    {top}\n  OFFSET 0) AS sefr_tops;\n"
-            )
-        listed = ",\n  ".join(
-            f"(SELECT {made} FROM (SELECT *,\n    {top}\n  FROM (SELECT\n    {inner}))) AS {quoted(name)}"
-            for name, made in outputs
+        if dialect == "sqlite":
+            scored = f"(SELECT {top}\n  FROM (SELECT\n    {inner}) AS sefr_scores) AS sefr_tops"
+            outputs = [(name, f"(SELECT {made} FROM {scored})") for name, made in outputs]
+        listed = ",\n  ".join(f"{made} AS {quoted(name)}" for name, made in outputs)
+        if dialect == "sqlite":
+            return f"SELECT sefr_rows.*,\n  {listed}\nFROM {source} AS sefr_rows;\n"
+        # OFFSET 0 keeps PostgreSQL's planner from writing the scores out wherever they are used
+        once = "\n  OFFSET 0" if dialect == "postgresql" else ""
+        return (
+            f"SELECT sefr_rows.*,\n  {listed}\nFROM {source} AS sefr_rows,\n"
+            f"LATERAL (SELECT\n    {inner}{once}) AS sefr_scores,\n"
+            f"LATERAL (SELECT\n    {top}{once}) AS sefr_tops;\n"
         )
-        return f"SELECT sefr_rows.*,\n  {listed}\nFROM {source} AS sefr_rows;\n"
+
+    def taken(self, columns: Sequence[str], dialect: str = "duckdb") -> list[str]:
+        """Return which names of columns that are added the table has already, for itself."""
+
+        def folded(name: str) -> str:  # only PostgreSQL tells upper from lower case in quotes
+            return name if dialect == "postgresql" else name.casefold()
+
+        theirs = set(map(folded, columns))
+        return [name for name, _ in self._outputs(dialect) if folded(name) in theirs]
 
     def columns(self, dialect: str = "duckdb") -> list[str]:
         """Return the scores as expressions of the table's columns: one for two classes, else one per class.
@@ -66,10 +71,10 @@ class Scoring:
         A generated column takes such an expression. Of two classes, the second is the answer above 0.
         """
         _refuse(dialect)
-        return self.plan.scores(_Sql(self, dialect, ""))
+        return self.model.scores(_Sql(self, dialect, ""))
 
     def _scores(self, dialect: str) -> list[str]:
-        return self.plan.scores(_Sql(self, dialect))
+        return self.model.scores(_Sql(self, dialect))
 
     def _top(self, dialect: str) -> list[str]:
         """Return the highest score, and the highest logit of the probabilities."""
@@ -78,55 +83,68 @@ class Scoring:
             greatest = "max" if dialect == "sqlite" else "greatest"
             return balanced(terms, lambda a, b: f"{greatest}({a}, {b})")
 
-        n_classes = len(self.plan.classes)
-        top = "abs(sefr_s0)" if n_classes == 2 else highest([f"sefr_s{r}" for r in range(n_classes)])
-        likeliest = "NULL" if self.plan.calibration is None else highest(self._logits())
-        return [f"{top} AS sefr_top", f"{likeliest} AS sefr_likeliest"]
+        if self.model.numbers:
+            return ["NULL AS top", "NULL AS likeliest"]
+        n_classes = len(self.model.classes)
+        own = [f"sefr_scores.s{r}" for r in range(len(self.model.constant))]
+        top = f"abs({own[0]})" if n_classes == 2 else highest(own)
+        likeliest = (
+            "NULL" if self.model.calibration is None else highest(self._logits("sefr_scores", dialect))
+        )
+        return [f"{top} AS top", f"{likeliest} AS likeliest"]
 
-    def _logits(self) -> list[str]:
+    def _logits(self, where: str, dialect: str) -> list[str]:
         """Return s / T + b of every class, of which probabilities are the softmax."""
-        calibration = self.plan.calibration
+        calibration = self.model.calibration
         if calibration is None:
             return []
-        n_classes = len(self.plan.classes)
-        scores = (
-            ["-sefr_s0 / 2", "sefr_s0 / 2"] if n_classes == 2 else [f"sefr_s{r}" for r in range(n_classes)]
-        )
+        n_classes = len(self.model.classes)
+        scores = [f"{where}.s{r}" for r in range(n_classes)]
+        if n_classes == 2:
+            scores = [f"-{where}.s0 / 2", f"{where}.s0 / 2"]
         return [
-            f"({score} * {number(calibration.inverse)} + {number(float(offset))})"
+            f"({score} * {number(calibration.inverse, dialect)} + {number(float(offset), dialect)})"
             for score, offset in zip(scores, calibration.offsets, strict=True)
         ]
 
     def _by_answer(self, values: Sequence[str]) -> str:
         """Return what belongs to the answer: the first class of the highest score; NULL if it is NULL."""
-        if len(self.plan.classes) == 2:
-            return f"CASE WHEN sefr_s0 > 0 THEN {values[1]} WHEN sefr_s0 <= 0 THEN {values[0]} END"
-        cases = " ".join(f"WHEN sefr_s{r} >= sefr_top THEN {value}" for r, value in enumerate(values))
+        if len(self.model.classes) == 2:
+            s = "sefr_tops.s0"
+            return f"CASE WHEN {s} > 0 THEN {values[1]} WHEN {s} <= 0 THEN {values[0]} END"
+        pairs = enumerate(values)
+        cases = " ".join(f"WHEN sefr_tops.s{r} >= sefr_tops.top THEN {value}" for r, value in pairs)
         return f"CASE {cases} END"
 
     def _outputs(self, dialect: str) -> list[tuple[str, str]]:
-        plan = self.plan
-        labels = [_label(label, dialect) for label in plan.classes]
-        score = "sefr_s0" if len(labels) == 2 else "sefr_top"
-        made = [("prediction", self._by_answer(labels)), ("score", score)]
-        powers = [f"exp({logit} - sefr_likeliest)" for logit in self._logits()]
+        model = self.model
+        if model.numbers:
+            made = [(f"prediction_{r}", f"sefr_tops.s{r}") for r in range(len(model.constant))]
+            made = [("prediction", "sefr_tops.s0")] if len(made) == 1 else made
+            if self.explain and len(made) > 1:
+                raise ValueError("a query explains predictions of one output, not of several")
+        else:
+            labels = [_label(label, dialect) for label in model.classes]
+            score = f"sefr_tops.{'s0' if len(labels) == 2 else 'top'}"
+            made = [("prediction", self._by_answer(labels)), ("score", score)]
+        powers = [f"exp({logit} - sefr_tops.likeliest)" for logit in self._logits("sefr_tops", dialect)]
         if powers:
             total = balanced(powers, lambda a, b: f"({a} + {b})")
             made += [
                 (f"probability_{label}", f"{power} / {total}")
-                for label, power in zip(plan.classes, powers, strict=True)
+                for label, power in zip(model.classes, powers, strict=True)
             ]
         for i in range(self.explain):
             made += [(f"reason_{i + 1}", self._reason(i, dialect, "feature"))]
             made += [(f"part_{i + 1}", self._reason(i, dialect, "part"))]
-        return made
+        return [(self.prefix + name, value) for name, value in made]
 
     def _reason(self, i: int, dialect: str, what: str) -> str:
         """Return the name or the part of the feature that says the i-th most about the answer."""
-        plan, words = self.plan, _Sql(self, dialect)
+        model, backend = self.model, _Sql(self, dialect)
         rows = []
-        for j, name in enumerate(plan.names):
-            made = [plan.part(words, r, j) for r in range(len(plan.constant))]
+        for j, name in enumerate(model.names):
+            made = [model.part(backend, r, j) for r in range(len(model.constant))]
             own = [f"coalesce({part}, 0)" for part in made]
             part = own[0] if len(own) == 1 else self._by_answer(own)
             rows.append((j, literal(name), part))
@@ -154,10 +172,14 @@ def _refuse(dialect: str) -> None:
 
 
 class _Sql:
-    """The words of a dialect for what a plan consists of; ``before`` stands before the names of columns."""
+    """The words of a dialect for what a model consists of; ``before`` stands before the names of columns."""
 
     def __init__(self, scoring: Scoring, dialect: str, before: str = "sefr_rows.") -> None:
         self.scoring, self.dialect, self.before = scoring, dialect, before
+
+    def number(self, value: float) -> str:
+        """Return a number that is read to the bit."""
+        return number(value, self.dialect)
 
     def value(self, name: str) -> str:
         """Return a feature as a double, NULL where it is missing."""
@@ -171,29 +193,31 @@ class _Sql:
         return boolean_number(x) if name in self.scoring.booleans else DIALECTS[self.dialect].double(x)
 
     def line(self, x: str, base: float, coef: float, part: float) -> str:
-        made = f"(({x} - {number(base)}) * {number(coef)} + {number(part)})"
-        return f"coalesce({made}, 0)" if self.scoring.plan.ignore else made
+        made = f"(({x} - {self.number(base)}) * {self.number(coef)} + {self.number(part)})"
+        return f"coalesce({made}, 0)" if self.scoring.model.ignore else made
 
     def steps(self, name: str, edges: Sequence[float], parts: Sequence[float], gone: float | None) -> str:
         x = self.value(name)
 
         def below(edge: float, then: str, other: str) -> str:
-            return f"CASE WHEN {x} < {number(edge)} THEN {then} ELSE {other} END"
+            return f"CASE WHEN {x} < {self.number(edge)} THEN {then} ELSE {other} END"
 
-        found = searched(edges, [number(part) for part in parts], below)
-        missing = "NULL" if gone is None else number(gone)
+        found = searched(edges, [self.number(part) for part in parts], below)
+        missing = "NULL" if gone is None else self.number(gone)
         return self._double(f"CASE WHEN {x} IS NULL THEN {missing} ELSE {found} END")
 
     def choice(self, name: str, categories: Categories, parts: Sequence[float], gone: float | None) -> str:
         x = f"{self.before}{quoted(name)}"
         pairs = zip(categories, parts, strict=False)
-        cases = " ".join(f"WHEN {x} = {_label(value, self.dialect)} THEN {number(p)}" for value, p in pairs)
-        missing = "NULL" if gone is None else number(gone)
-        return self._double(f"CASE WHEN {x} IS NULL THEN {missing} {cases} ELSE {number(parts[-1])} END")
+        cases = " ".join(
+            f"WHEN {x} = {_label(value, self.dialect)} THEN {self.number(p)}" for value, p in pairs
+        )
+        missing = "NULL" if gone is None else self.number(gone)
+        return self._double(f"CASE WHEN {x} IS NULL THEN {missing} {cases} ELSE {self.number(parts[-1])} END")
 
     def reached(self, name: str, edge: float, missing: bool) -> str:
         x = self.value(name)
-        return f"({x} >= {number(edge)} OR {x} IS NULL)" if missing else f"{x} >= {number(edge)}"
+        return f"({x} >= {self.number(edge)} OR {x} IS NULL)" if missing else f"{x} >= {self.number(edge)}"
 
     def among(self, name: str, categories: Sequence[Label], others: bool) -> str:
         x = f"{self.before}{quoted(name)}"
@@ -203,12 +227,12 @@ class _Sql:
         return f"{x} {'NOT IN' if others else 'IN'} ({listed})"
 
     def gone(self, name: str) -> str:
-        plain = name in self.scoring.plan.categorical
+        plain = name in self.scoring.model.categorical
         return f"{f'{self.before}{quoted(name)}' if plain else self.value(name)} IS NULL"
 
     def fern(self, answers: list[str], parts: Sequence[float]) -> str:
         digits = [f"CASE WHEN {a} THEN {1 << at} ELSE 0 END" for at, a in enumerate(reversed(answers))]
-        place, entries = " + ".join(digits) or "0", list(map(number, parts))
+        place, entries = " + ".join(digits) or "0", list(map(self.number, parts))
         if self.dialect == "sqlite":
             cases = " ".join(f"WHEN {at} THEN {entry}" for at, entry in enumerate(entries))
             return f"CASE {place} {cases} END"
@@ -222,7 +246,7 @@ class _Sql:
         return f"CAST({made} AS float8)" if self.dialect == "postgresql" else made
 
     def total(self, parts: list[str], constant: float) -> str:
-        return balanced([*parts, number(constant)], lambda a, b: f"({a} + {b})")
+        return balanced([*parts, self.number(constant)], lambda a, b: f"({a} + {b})")
 
 
 def _label(label: Label, dialect: str) -> str:
@@ -233,4 +257,4 @@ def _label(label: Label, dialect: str) -> str:
         return literal(label)
     if isinstance(label, bytes):
         raise ValueError(f"the label {label!r} is of bytes, which SQL has no common word for")
-    return str(label) if isinstance(label, int) else number(float(label))
+    return str(label) if isinstance(label, int) else number(float(label), dialect)

@@ -1,13 +1,14 @@
 """SEFR for spark.ml: an Estimator and a Model.
 
 Features are a vector column, dense or sparse, or an array column. Training runs in the executors
-(``spark_rows``), one job per pass. Narrow models are scored by Spark's own expressions, without Python; wide
+(``cluster``), one job per pass. Narrow models are scored by Spark's own expressions, without Python; wide
 ones by our kernel, through Arrow.
 """
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from pyspark.ml.param.shared import (
     HasPredictionCol,
     HasProbabilityCol,
     HasRawPredictionCol,
+    HasThresholds,
     HasWeightCol,
 )
 from pyspark.ml.util import (
@@ -41,21 +43,25 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from .. import model_file
+from .._answers.additive import Line
 from .._summary.summary import Summary
 from .._system.types import Expression, Fields, Foreign
 from ..classifier import SEFRClassifier
-from .columns import Columns, chosen
+from ..settings import kinds
+from .cluster.rows import ClusterRows
+from .cluster.spark import SparkRows, refuse_types, summary_of_spark
+from .columns import Columns, Summing, choose_columns
 from .error import EngineError
-from .expressions import SparkWords, softmax_powers
-from .passes import fit_partitions
-from .plan import Line, Plan
-from .spark_rows import SparkRows, column_of, refuse_types, summary_of_spark
+from .expressions import SparkBackend, softmax_powers
+from .scoring_model import ScoringModel
+from .selection import spark_column
 
 __all__ = ["SEFR", "SEFRModel", "summary_of_spark"]
 
 ENGINE = "pyspark"
-# Constants up to which Spark's expressions score it; its compiler gives up on much longer ones.
-NARROW = 512
+# Constants up to which Spark's expressions score it. HotSpot interprets methods of more than 8,000 bytes: 24
+# weights make 6,613, 30 make 8,269, and rows then take five times as long as in the kernel.
+NARROW = 24
 
 
 class _SEFRParams(
@@ -65,6 +71,7 @@ class _SEFRParams(
     HasRawPredictionCol,  # type: ignore[misc]
     HasProbabilityCol,  # type: ignore[misc]
     HasWeightCol,  # type: ignore[misc]
+    HasThresholds,  # type: ignore[misc]
 ):
     """Parameters that Estimator and Model share, each with its setter."""
 
@@ -75,7 +82,7 @@ class _SEFRParams(
     scale = Param(
         Params._dummy(),
         "scale",
-        "how features are brought to [0, 1]: 'minmax', 'none', or 'low,high' for a known range",
+        "how features are brought to [0, 1]: 'minmax', 'none', or 'low:high' for a known range",
         TypeConverters.toString,
     )
     passes = Param(
@@ -90,10 +97,42 @@ class _SEFRParams(
         "how many bins a feature is cut into at most, 2 to 256; 0 for none",
         TypeConverters.toInt,
     )
+    interactions = Param(
+        Params._dummy(),
+        "interactions",
+        "with bins: how many interactions of several features at most; 0 for none",
+        TypeConverters.toInt,
+    )
+    classWeight = Param(  # noqa: N815
+        Params._dummy(),
+        "classWeight",
+        "'none', or 'balanced': every class counts the same",
+        TypeConverters.toString,
+    )
+    moments = Param(
+        Params._dummy(),
+        "moments",
+        "1: sums of features, as in the paper; 2: also their products, for a linear discriminant",
+        TypeConverters.toInt,
+    )
+    labelIndexCol = Param(  # noqa: N815
+        Params._dummy(),
+        "labelIndexCol",
+        "if labels are text: where to write the index of each row's label, for evaluators; '' for nowhere",
+        TypeConverters.toString,
+    )
+    predictedLabelCol = Param(  # noqa: N815
+        Params._dummy(),
+        "predictedLabelCol",
+        "where to write the predicted label itself, also if it is text; '' for nowhere",
+        TypeConverters.toString,
+    )
 
     def __init__(self) -> None:
         super().__init__()
         self._setDefault(epsilon=1e-7, missing="error", scale="minmax", passes=1, bins=0, probabilityCol="")
+        self._setDefault(interactions=0, classWeight="none", moments=1)
+        self._setDefault(labelIndexCol="", predictedLabelCol="")
 
     def setFeaturesCol(self, value: str) -> Self:  # noqa: N802
         """Set the column of vectors or arrays."""
@@ -111,26 +150,33 @@ class _SEFRParams(
         """Set the column that probabilities are written to; "" for none."""
         return self._set(probabilityCol=value)  # type: ignore[no-any-return]
 
+    def setThresholds(self, value: list[float]) -> Self:  # noqa: N802
+        """Set a number per class: the answer is the class whose probability is the most times its own."""
+        return self._set(thresholds=value)  # type: ignore[no-any-return]
+
+    def setLabelIndexCol(self, value: str) -> Self:  # noqa: N802
+        """Set the column that indices of labels that are text are written to; "" for none."""
+        return self._set(labelIndexCol=value)  # type: ignore[no-any-return]
+
+    def setPredictedLabelCol(self, value: str) -> Self:  # noqa: N802
+        """Set the column that predicted labels are written to as they are; "" for none."""
+        return self._set(predictedLabelCol=value)  # type: ignore[no-any-return]
+
+    def _has_thresholds(self) -> bool:
+        return bool(self.isDefined("thresholds") and self.getThresholds())
+
     def _classifier_params(self) -> Fields:
         return {
-            "epsilon": self.getOrDefault("epsilon"),
-            "missing": self.getOrDefault("missing"),
-            "scale": _scale(self.getOrDefault("scale")),
-            "passes": self.getOrDefault("passes"),
-            "bins": self.getOrDefault("bins") or None,
+            name: kind.from_text(str(self.getOrDefault(spark_name(name))))
+            for name, _, kind in kinds()
+            if kind.from_text is not None
         }
 
 
-def _scale(words: str) -> Expression:
-    if words == "minmax":
-        return words
-    if words == "none":
-        return None
-    try:
-        low, high = (float(word) for word in words.split(","))
-    except ValueError:
-        raise ValueError(f"scale must be 'minmax', 'none' or 'low,high', not {words!r}") from None
-    return low, high
+def spark_name(name: str) -> str:
+    """Return what a setting is called in Spark: class_weight is classWeight."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]
@@ -140,7 +186,8 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
     how often a row counts. ``fit`` reads the data once. With ``passes`` above 1 the executors keep the rows
     in between, and with ``bins`` the data is read once more before, for the edges. ``probabilityCol`` asks
     for probabilities, for which up to a thousand rows come home; without it none does, unless there are
-    further passes or bins.
+    further passes, bins or ``thresholds``. The model's features have the names that the vectors' metadata,
+    as a VectorAssembler writes it, has for them.
 
     Examples
     --------
@@ -152,7 +199,7 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
     >>> frame = spark.createDataFrame(rows, ["features", "label"])  # doctest: +SKIP
     >>> model = SEFR(labelCol="label").fit(frame)  # doctest: +SKIP
     >>> [row.prediction for row in model.transform(frame).collect()]  # doctest: +SKIP
-    ['dry', 'wet', 'dry']
+    [0.0, 1.0, 0.0]
     """
 
     @keyword_only  # type: ignore[untyped-decorator]
@@ -170,6 +217,12 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
         missing: str = "error",
         passes: int = 1,
         bins: int = 0,
+        interactions: int = 0,
+        classWeight: str = "none",
+        moments: int = 1,
+        thresholds: list[float] | None = None,
+        labelIndexCol: str = "",
+        predictedLabelCol: str = "",
     ) -> None:
         super().__init__()
         self._set(**{name: value for name, value in self._input_kwargs.items() if value is not None})
@@ -207,27 +260,48 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
         """Set how many bins a feature is cut into at most; 0 for none."""
         return self._set(bins=value)  # type: ignore[no-any-return]
 
+    def setInteractions(self, value: int) -> Self:  # noqa: N802
+        """Set how many interactions of several features there are at most; 0 for none."""
+        return self._set(interactions=value)  # type: ignore[no-any-return]
+
+    def setClassWeight(self, value: str) -> Self:  # noqa: N802
+        """Set how much the rows of each class count: none, or balanced."""
+        return self._set(classWeight=value)  # type: ignore[no-any-return]
+
+    def setMoments(self, value: int) -> Self:  # noqa: N802
+        """Set what is added up: 1 the sums of features, 2 also their products."""
+        return self._set(moments=value)  # type: ignore[no-any-return]
+
     def _fit(self, dataset: Foreign) -> SEFRModel:
         weight = self.getOrDefault("weightCol") if self.isDefined("weightCol") else None
-        columns = chosen(ENGINE, dataset.columns, self.getLabelCol(), [self.getFeaturesCol()], weight or None)
+        columns = choose_columns(
+            ENGINE, dataset.columns, self.getLabelCol(), [self.getFeaturesCol()], weight or None
+        )
+        columns = replace(columns, elements=_element_names(dataset.schema[self.getFeaturesCol()].metadata))
         classifier = SEFRClassifier(**self._classifier_params())
         classifier.check_params()
         rows = SparkRows(dataset, columns)
-        if classifier.passes > 1 or classifier.bins is not None or self.getProbabilityCol():
+        scored = bool(self.getProbabilityCol()) or self._has_thresholds()
+        if classifier.passes > 1 or classifier.bins is not None or scored:
             with rows:
-                classifier = fit_partitions(classifier, rows, columns)
+                classifier.fit_from(ClusterRows(rows, columns))
         else:
             classifier = SEFRClassifier.from_summary(
-                rows.summary(classifier.missing), **classifier.get_params()
+                rows.summary(Summing(classifier.missing, classifier.moments)), **classifier.get_params()
             )
-        model: SEFRModel = self._copyValues(SEFRModel(classifier))
+        labels = _label_values(dataset.schema[self.getLabelCol()].metadata, classifier.classes_)
+        model: SEFRModel = self._copyValues(SEFRModel(classifier, labels))
+        model._check_thresholds()
         return model
 
 
 class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[misc]
     """A trained SEFR model: ``transform`` adds the scores of every class and the prediction as columns.
 
-    The prediction is a double for numeric labels, as everywhere in spark.ml, and a string for strings.
+    The prediction is a double, as everywhere in spark.ml: the label if that is a number, else its index among
+    the sorted labels. The column's metadata has the labels of the indices, as a StringIndexer writes it, so
+    that IndexToString turns them back; ``predictedLabelCol`` has the labels themselves. ``labelIndexCol`` has
+    the indices of the rows' own labels, which Spark's evaluators compare with the predictions.
 
     Examples
     --------
@@ -239,9 +313,29 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
     (2, 2)
     """
 
-    def __init__(self, classifier: SEFRClassifier) -> None:
+    def __init__(self, classifier: SEFRClassifier, labels: list[str] | None = None) -> None:
         super().__init__()
         self._classifier = classifier
+        self._labels = labels  # what numbers that are indices stand for, if a StringIndexer made them
+
+    @property
+    def labels(self) -> list[str] | None:
+        """The labels that indices in the prediction column stand for; None if predictions are labels."""
+        return list(map(str, self.summary.classes.tolist())) if self._text else self._labels
+
+    @property
+    def _text(self) -> bool:
+        return isinstance(self.summary.classes.tolist()[0], str)
+
+    def _check_thresholds(self) -> None:
+        if not self._has_thresholds():
+            return
+        found = self.getThresholds()
+        if len(found) != self.numClasses or min(found) < 0 or sum(t == 0 for t in found) > 1:
+            raise ValueError(
+                f"thresholds must be {self.numClasses} numbers, one per class, none negative and at most one "
+                f"0, not {found}"
+            )
 
     @property
     def summary(self) -> Summary:
@@ -287,7 +381,7 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
 
     def classifier(self) -> SEFRClassifier:
         """Return the model as a scikit-learn classifier."""
-        return SEFRClassifier.from_fitted(self._classifier.fitted_, **self._classifier.get_params())
+        return self._classifier.with_fitted(self._classifier.fitted_)
 
     def _transform(self, dataset: Foreign) -> Expression:
         name = self.getFeaturesCol()
@@ -296,44 +390,80 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
                 f"{ENGINE}: there is no feature column {name!r}; the columns are {dataset.columns}"
             )
         refuse_types(dataset, Columns(ENGINE, "", (name,), None))
-        features = column_of(dataset, name)
+        features = spark_column(dataset, name)
         vector = isinstance(dataset.schema[name].dataType, VectorUDT)
         if vector:  # Spark's function stumbles over null
             features = F.when(features.isNotNull(), vector_to_array(features))
         else:
             features = features.cast("array<double>")
         raw = self.getRawPredictionCol()
-        names = [f"{self.uid}_{part}" for part in ("features", "scores")]
+        theirs = {column.lower() for column in dataset.columns} | {raw.lower()}
+        theirs |= {self.getPredictionCol().lower(), self.getProbabilityCol().lower()}
+        names = [_unlike(part, theirs) for part in ("features", "scores")]
         probability = self.getProbabilityCol()
-        plan = Plan.of(
+        scoring = ScoringModel.of(
             self._classifier,
             [str(j) for j in range(self.numFeatures)],
-            probabilities=bool(probability),
+            probabilities=bool(probability) or self._has_thresholds(),
         )
         found = dataset.withColumn(names[0], features)
-        if plan.size <= NARROW:
-            scores = _expressions(plan, F.col(names[0]))
+        if scoring.size <= NARROW:
+            scores = _expressions(scoring, F.col(names[0]))
         else:
             scores = _kernel(self._classifier)(F.col(names[0]))
         fault = F.lit(f"{ENGINE}: column {name!r} has a row that is not {self.numFeatures} finite numbers")
         refused = F.raise_error(fault).cast("array<double>")
         found = found.withColumn(names[1], F.coalesce(scores, refused))
         scores = F.col(names[1])
-        found = found.withColumn(self.getPredictionCol(), self._answer(scores))
-        if probability:
+        powers = []
+        if scoring.calibration is not None:
             each = [scores[1]] if self.numClasses == 2 else [scores[k] for k in range(self.numClasses)]
-            powers = softmax_powers(plan, each, F.greatest, F.exp)
+            powers = softmax_powers(scoring, each, F.greatest, F.exp)
+        made = self._answers(scores, powers)
+        if probability:
             total = sum(powers[1:], powers[0])
-            found = found.withColumn(probability, array_to_vector(F.array(*(p / total for p in powers))))
-        return found.withColumn(raw, array_to_vector(scores)).drop(*names)
+            made[probability] = array_to_vector(F.array(*(p / total for p in powers))), self._size_metadata()
+        made[raw] = array_to_vector(scores), self._size_metadata()
+        if (index := self._label_index(dataset)) is not None:
+            made[self.getOrDefault("labelIndexCol")] = index
+        for column, (value, metadata) in made.items():
+            found = found.withColumn(column, value.alias(column, metadata=metadata))
+        return found.drop(*names)
 
-    def _answer(self, scores: Foreign) -> Expression:
+    def _answers(self, scores: Foreign, powers: list[Expression]) -> dict[str, tuple[Expression, Fields]]:
+        """Return the columns of the answer, each with its metadata; ``powers`` are as probabilities."""
         classes = self.summary.classes.tolist()
-        text = isinstance(classes[0], str)
-        labels = [F.lit(label if text else float(label)) for label in classes]
-        if len(labels) == 2:
-            return F.when(scores[1] > 0, labels[1]).otherwise(labels[0])
-        return F.array(*labels)[F.array_position(scores, F.array_max(scores)).cast("int") - 1]
+        if self._has_thresholds():
+            self._check_thresholds()
+            pairs = zip(powers, self.getThresholds(), strict=True)
+            most = F.array(*(p / t if t else F.when(p > 0, float("inf")).otherwise(0.0) for p, t in pairs))
+            at = F.array_position(most, F.array_max(most)).cast("int") - 1
+        elif len(classes) == 2:
+            at = F.when(scores[1] > 0, 1).otherwise(0)
+        else:
+            at = F.array_position(scores, F.array_max(scores)).cast("int") - 1
+        numbers = at.cast("double") if self._text else F.array(*map(F.lit, map(float, classes)))[at]
+        made = {self.getPredictionCol(): (numbers, self._label_metadata(self.getPredictionCol()))}
+        if column := self.getOrDefault("predictedLabelCol"):
+            made[column] = F.array(*map(F.lit, classes))[at], {}
+        return made
+
+    def _label_index(self, dataset: Foreign) -> tuple[Expression, Fields] | None:
+        """Return the index of each row's own label, null if it is none of the model's."""
+        column, label = self.getOrDefault("labelIndexCol"), self.getLabelCol()
+        if not column or label not in dataset.columns:
+            return None
+        listed = F.array(*map(F.lit, self.summary.classes.tolist()))
+        place = F.array_position(listed, spark_column(dataset, label))
+        return F.nullif(place - 1, F.lit(-1)).cast("double"), self._label_metadata(column)
+
+    def _label_metadata(self, column: str) -> Fields:
+        """Return what a column of labels is, as spark.ml reads it."""
+        values = {} if self.labels is None else {"vals": self.labels}
+        return {"ml_attr": {"type": "nominal", "name": column, **values}}
+
+    def _size_metadata(self) -> Fields:
+        return {"ml_attr": {"num_attrs": self.numClasses}}
 
     def write(self) -> MLWriter:
         """Return the writer: all goes into the metadata, so any file system that Spark knows will do."""
@@ -345,12 +475,38 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
         return _Reader()
 
 
-def _expressions(plan: Plan, features: Foreign) -> Expression:
+def _element_names(metadata: Fields) -> tuple[str, ...] | None:
+    """Return the names of a vector's elements, as a VectorAssembler writes them; None if one has none."""
+    groups = metadata.get("ml_attr", {}).get("attrs", {})
+    named = {
+        int(each["idx"]): str(each["name"]) for group in groups.values() for each in group if "name" in each
+    }
+    names = tuple(named[j] for j in sorted(named))
+    whole = sorted(named) == list(range(int(metadata.get("ml_attr", {}).get("num_attrs", len(named)))))
+    return names if names and whole and len(set(names)) == len(names) else None
+
+
+def _label_values(metadata: Fields, classes: Foreign) -> list[str] | None:
+    """Return what the labels stand for, if they are indices that a StringIndexer made."""
+    values = metadata.get("ml_attr", {}).get("vals")
+    known = classes.dtype.kind in "fiu" and values and set(classes.tolist()) <= set(range(len(values)))
+    return list(values) if known else None
+
+
+def _unlike(name: str, theirs: set[str]) -> str:
+    """Return a name that no column has; Spark does not tell upper from lower case."""
+    name = f"sefr_{name}"
+    while name in theirs:
+        name += "_"
+    return name
+
+
+def _expressions(scoring: ScoringModel, features: Foreign) -> Expression:
     """Return the scores as an array of one per class, by Spark alone; null where a row cannot be scored."""
-    scores = plan.scores(SparkWords(plan, lambda place: F.get(features, F.lit(int(place)))))
+    scores = scoring.scores(SparkBackend(scoring, lambda place: F.get(features, F.lit(int(place)))))
     both = [-scores[0], scores[0]] if len(scores) == 1 else scores
-    sound = F.size(features) == len(plan.features)
-    if not all(isinstance(shape, Line) for shape in plan.shapes):  # infinity lies in a bin, and is none
+    sound = F.size(features) == len(scoring.features)
+    if not all(isinstance(shape, Line) for shape in scoring.shapes):  # infinity lies in a bin, and is none
         sound = sound & ~F.exists(features, lambda x: F.abs(x) == float("inf"))
     for score in scores:  # NaN is above every number in Spark
         sound = sound & score.isNotNull() & (F.abs(score) < float("inf"))
@@ -394,7 +550,8 @@ class _Writer(MLWriter):  # type: ignore[misc]
 
     def saveImpl(self, path: str) -> None:  # noqa: N802
         data = b64encode(model_file.dump(self.model.classifier())).decode()
-        DefaultParamsWriter.saveMetadata(self.model, path, self.sparkSession, extraMetadata={"model": data})
+        extra = {"model": data, "labels": self.model._labels}
+        DefaultParamsWriter.saveMetadata(self.model, path, self.sparkSession, extraMetadata=extra)
 
 
 class _Reader(MLReader):  # type: ignore[misc]
@@ -403,7 +560,7 @@ class _Reader(MLReader):  # type: ignore[misc]
         name = f"{SEFRModel.__module__}.{SEFRModel.__name__}"
         if metadata["class"] != name or "model" not in metadata:
             raise ValueError(f"{path} holds a {metadata['class']}, not a {name}")
-        model = SEFRModel(model_file.parse(b64decode(metadata["model"])))
+        model = SEFRModel(model_file.parse(b64decode(metadata["model"])), metadata.get("labels"))
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model

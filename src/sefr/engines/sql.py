@@ -5,10 +5,16 @@ The result has one row per class and feature::
     label, feature, place, class_rows, missing, present, origin, total, low, high
 
 ``place`` is the feature's number, ``class_rows`` the weight of the class, ``missing`` the number of its rows
-without this value, ``present`` the weight of those with it, ``total`` the sum of value - origin. A query with
-a group has one column more, ``model``, and its result is one Summary per group. The order of the rows means
-nothing. One scan adds up a block of features: 256 in DuckDB, 300 in PostgreSQL, 128 in SQLite. The query runs
-in the database, so only K·m rows leave it.
+without this value, ``present`` the weight of those with it, ``total`` the sum of value - origin.
+
+With ``moments=2`` there is one column more, ``other``, empty in these rows, and one row per class and pair of
+features: ``feature``, ``other``, and about the origins of the first rows ``total`` the sum of the products,
+``missing`` and ``present`` the weight of the rows that lack both or have both, ``low`` the sum of the feature
+over rows that lack only the other, ``high`` the sum of the other over rows that lack only the feature.
+
+A query with a group has one column more, ``model``, and its result is one Summary per group. The order of the
+rows means nothing. One scan adds up a block of features: 256 in DuckDB, 300 in PostgreSQL, 128 in SQLite. The
+query runs in the database, so only K·m rows leave it, or K·m·(m + 3) / 2.
 
 NaN and NULL are missing values. In SQLite a text in a column of numbers is found and refused.
 """
@@ -18,16 +24,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
-from .._system.types import Foreign, Label
+from .._system.types import Floats, Foreign, Label
 from .aggregates import Aggregates, distinct_labels
 from .columns import Columns
 from .dialects import CARRIED, DIALECTS, FIELDS, WRITERS, ansi, carried, quoted
-from .error import EngineError, spoken_by
+from .error import EngineError, engine_errors
+from .product_sums import PairSums
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,7 @@ class Query:
     features of that type, which PostgreSQL does not turn into numbers by itself. ``origins`` gives a number
     near the values of a feature that lies far from zero, such as a timestamp; its distances from it are then
     added up, which loses no bits. ``group`` is a column of which every value gets a model of its own.
+    ``moments`` 2 adds up the products of any two features too, which are named then.
     """
 
     table: str
@@ -48,6 +57,7 @@ class Query:
     booleans: Sequence[str] = ()
     origins: Mapping[str, float] = field(default_factory=dict)
     group: str | None = None
+    moments: int = 1
 
     def sql(self, dialect: str = "duckdb") -> str:
         """Return the query in a dialect: duckdb, postgresql, sqlite, ansi, or one that sqlglot writes."""
@@ -58,7 +68,23 @@ class Query:
             raise ValueError(f"a column is named twice among label, weight and features: {names}")
         if self.features is not None and not self.features:
             raise ValueError("there are no features to add up")
+        if self.moments not in (1, 2):
+            raise ValueError(f"moments must be 1 or 2, not {self.moments!r}")
+        if self.moments == 2 and self.features is None:
+            raise ValueError("products of features need these by name: name the features, or the database")
         return (WRITERS[dialect](self) if dialect in DIALECTS else carried(ansi(self), dialect)) + "\n"
+
+    def own(self, name: str) -> str:
+        """Return a name of the query's own, with a beginning that no name of the user's has."""
+        return self._beginning + name
+
+    @cached_property
+    def _beginning(self) -> str:
+        names = [self.table, self.label, self.weight or "", self.group or "", *(self.features or ())]
+        theirs, beginning = "\n".join(names).casefold(), "sefr_"
+        while beginning in theirs:
+            beginning += "_"
+        return beginning
 
     @property
     def source(self) -> str:
@@ -73,7 +99,7 @@ def summary_of_result(result: Foreign, *, missing: str = "error") -> Summary:
     engine, names, rows = _rows(result)
     if "model" in names:
         raise EngineError(f"{engine}: the result has a Summary per group: read it with summaries_of_result")
-    return _summary(engine, _cells(engine, names, rows), missing)
+    return _summary(engine, *_cells(engine, names, rows), missing)
 
 
 def summaries_of_result(result: Foreign, *, missing: str = "error") -> dict[Foreign, Summary]:
@@ -88,20 +114,36 @@ def summaries_of_result(result: Foreign, *, missing: str = "error") -> dict[Fore
     if not groups:
         raise EngineError(f"{engine}: the table has no rows")
     return {
-        group: _summary(f"{engine}: model {group!r}", _cells(engine, names, some), missing)
+        group: _summary(f"{engine}: model {group!r}", *_cells(engine, names, some), missing)
         for group, some in groups.items()
     }
 
 
-def _cells(engine: str, names: list[str], rows: Iterable[Sequence[Foreign]]) -> list[list[Foreign]]:
-    """Return the fields of each row of a result."""
+def _cells(
+    engine: str, names: list[str], rows: Iterable[Sequence[Foreign]]
+) -> tuple[list[list[Foreign]], list[tuple[str, list[Foreign]]] | None]:
+    """Return the fields of the rows of features, and of pairs with the other's name; None without these."""
     if absent := [name for name in FIELDS if name not in names]:
         raise EngineError(f"{engine}: the result has no column {absent[0]!r}; its columns are {names}")
     at = [names.index(name) for name in FIELDS]
-    return [[row[i] for i in at] for row in rows]
+    if "other" not in names:
+        return [[row[i] for i in at] for row in rows], None
+    other, singles, pairs = names.index("other"), [], []
+    for row in rows:
+        fields = [row[i] for i in at]
+        if row[other] in (None, ""):
+            singles.append(fields)
+        else:
+            pairs.append((str(row[other]), fields))
+    return singles, pairs
 
 
-def _summary(engine: str, cells: list[list[Foreign]], missing: str) -> Summary:
+def _summary(
+    engine: str,
+    cells: list[list[Foreign]],
+    pairs: list[tuple[str, list[Foreign]]] | None,
+    missing: str,
+) -> Summary:
     if not cells:
         raise EngineError(f"{engine}: the table has no rows")
     places = {str(feature): int(place) for _, feature, place, *_ in cells}
@@ -129,7 +171,39 @@ def _summary(engine: str, cells: list[list[Foreign]], missing: str) -> Summary:
     table.refuse(missing)
     sums = DoubleDouble(present) * origin + DoubleDouble(total) if origin.any() else DoubleDouble(total)
     _warn_of_lost_bits(replace(table, sums=sums.head), origin)
-    return table.summary(sums)
+    if pairs is None:
+        return table.summary(sums)
+    found = _pair_sums(engine, features, len(classes), pairs)
+    return table.summary(sums, found.products(table, sums, _one_per_feature(origin)))
+
+
+def _one_per_feature(origin: Floats) -> Floats:
+    """Return the origin of each feature; that of a class without any value is 0."""
+    largest = np.abs(origin).argmax(axis=0)
+    return np.asarray(origin[largest, np.arange(origin.shape[1])])
+
+
+def _pair_sums(
+    engine: str, features: list[str], n_classes: int, pairs: list[tuple[str, list[Foreign]]]
+) -> PairSums:
+    """Return the sums of pairs of features, over all classes."""
+    m, place = len(features), {name: j for j, name in enumerate(features)}
+    found = PairSums(m)
+    if len(pairs) != n_classes * m * (m + 1) // 2 or any(
+        place.get(str(cell[1]), m) > place.get(other, -1) for other, cell in pairs
+    ):
+        raise EngineError(
+            f"{engine}: the result has {len(pairs)} rows of pairs, not one for each of {n_classes} classes "
+            f"and {m * (m + 1) // 2} pairs of features"
+        )
+    for other, (_, feature, _, _, *values) in pairs:
+        i, j = place[str(feature)], place[other]
+        numbers = [0.0 if value is None else float(value) for value in values]
+        found.neither[i, j] += numbers[0]
+        found.both[i, j] += numbers[3]
+        found.first[i, j] += numbers[4]
+        found.second[i, j] += numbers[5]
+    return found
 
 
 def _numbers(values: Sequence[Label], feature: str, engine: str) -> list[float]:
@@ -169,7 +243,7 @@ def _whole(table: Aggregates, feature: int) -> bool:
 def _rows(result: Foreign) -> tuple[str, list[str], Iterable[Sequence[Foreign]]]:
     """Return the engine's name, the names of the columns and the rows of whatever holds a result."""
     engine = type(result).__module__.split(".")[0].lstrip("_")
-    with spoken_by(engine, "read the result of the query"):
+    with engine_errors(engine, "read the result of the query"):
         if isinstance(getattr(result, "description", None), Sequence) and hasattr(result, "fetchall"):
             return engine, [str(column[0]) for column in result.description], result.fetchall()
         import narwhals as nw

@@ -33,7 +33,7 @@ FORGOTTEN = 2.0**-50
 NARROW = 1000
 
 
-class Tally:
+class RunningSummary:
     """Counts, sums and extremes of a stream of rows; the same as a Summary's, to be changed in place."""
 
     def __init__(
@@ -295,14 +295,14 @@ class Tally:
 
 
 class _Solved:
-    """Weights and midpoints of a tally as arrays: what many rows, or wide ones, are scored with."""
+    """Weights and midpoints of running sums as arrays: what many rows, or wide ones, are scored with."""
 
-    def __init__(self, tally: Tally) -> None:
-        names = list(tally.features)
+    def __init__(self, sums: RunningSummary) -> None:
+        names = list(sums.features)
         self.place = {name: j for j, name in enumerate(names)}
-        summary = tally.summary()
-        self.scaling: Scaling = scaling_of(summary, tally.scale)
-        self.weights, self.midpoints = weights_and_midpoints(summary, self.scaling, tally.epsilon)
+        summary = sums.summary()
+        self.scaling: Scaling = scaling_of(summary, sums.scale)
+        self.weights, self.midpoints = weights_and_midpoints(summary, self.scaling, sums.epsilon)
 
     def scores_of_row(self, values: Row) -> Floats:
         """Return the scores, a class each (one for two classes)."""

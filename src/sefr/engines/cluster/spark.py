@@ -1,7 +1,8 @@
 """The rows of a Spark data frame: added up, sampled and swept by our kernels in the executors.
 
-Every question is one ``mapInArrow`` job: each partition comes home as a few bytes under its number, whatever
-its rows, and is counted once even if Spark computed it several times. The executors need sefr.
+Everything is a ``mapInArrow`` job: each partition replies with a few bytes under its number, whatever its
+rows, and is counted once even if Spark computed it several times. Replies that are many or large are joined
+on the cluster before they come to the driver. The executors need sefr.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from math import ceil, sqrt
+from math import ceil
 from threading import Lock
 from typing import Any, Self
 from uuid import uuid4
@@ -21,26 +22,36 @@ from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
-from .._rows.cells import Coder
-from .._summary.summary import Summary
-from .._system.types import Array, Foreign
-from .batches import summary_of_batches
-from .columns import Columns
-from .error import EngineError, spoken_by
-from .partitions import whole
-from .questions import FEW_PARTITIONS, Edges, FirstLook, Question, Reading, Reply, Totals, fewer, once
-from .shelf import Shelf
+from ..._rows.cells import Coder
+from ..._summary.summary import Summary
+from ..._system.types import Array, Foreign
+from ..batches import Reading
+from ..columns import Columns, Summing
+from ..error import EngineError, engine_errors
+from ..selection import spark_column
+from .jobs import (
+    AddSummaries,
+    DrawRows,
+    FirstPass,
+    Job,
+    Joining,
+    Reply,
+    group_width,
+    join_replies,
+    summary_of_reply,
+    thin_sample,
+)
+from .storage import RowFiles
 
-PART = "partition int, summary binary, fault string"
 REPLY = "partition int, rows string, data binary, fault string"
 ABSENT = -1  # rows of a partition that are not where they are asked for
 BATCH_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"
 BATCH_BYTES = 4 << 20
 
 
-def summary_of_spark(frame: Foreign, columns: Columns, *, missing: str = "error") -> Summary:
+def summary_of_spark(frame: Foreign, columns: Columns, summing: Summing) -> Summary:
     """Return the Summary of a Spark DataFrame's rows, added up by our kernel in the executors."""
-    return SparkRows(frame, columns).summary(missing)
+    return SparkRows(frame, columns).summary(summing)
 
 
 class SparkRows:
@@ -50,11 +61,11 @@ class SparkRows:
         refuse_types(frame, columns)
         self.columns = columns
         self.session = frame.sparkSession
-        self.shelf = Shelf(uuid4().hex)
-        self.told: Foreign = None
+        self.files = RowFiles(uuid4().hex)
+        self.told: Foreign = None  # the replies of the first pass, which Spark keeps where the rows are
         self.reading = Reading(columns)
         self.n_partitions = 0  # not known yet
-        with spoken_by(columns.engine, "read the columns of the table"):
+        with engine_errors(columns.engine, "read the columns of the table"):
             # Under plain names: mapInArrow looks columns up by name, and stumbles over dots and backticks.
             named = enumerate(columns.all)
             self.rows = frame.select(*(_shipped(frame, name).alias(f"c{i}") for i, name in named))
@@ -65,17 +76,20 @@ class SparkRows:
     def __exit__(self, *error: object) -> None:
         if self.told is not None:
             with suppress(Exception):  # what is left Spark removes when it ends
-                self.told.mapInArrow(_clearing(self.shelf), REPLY).collect()
+                self.told.mapInArrow(_clear(self.files), REPLY).collect()
             self.told.unpersist()
 
-    def summary(self, missing: str) -> Summary:
+    def summary(self, summing: Summing) -> Summary:
         """Return the Summary of all rows."""
         engine = self.columns.engine
-        with spoken_by(engine, "add up the rows"), _small_batches(self.session):
-            parts = self.rows.mapInArrow(_partition_summary(self.columns, missing), PART).collect()
-        return whole(((row.partition, _bytes(row.summary), row.fault) for row in parts), engine)
+        told = self.rows.mapInArrow(_summarise(self.reading, summing), REPLY).persist()
+        try:
+            with engine_errors(engine, "add up the rows"), _small_batches(self.session):
+                return summary_of_reply(self._added(told), engine)
+        finally:
+            told.unpersist()
 
-    def edges(self, columns: Columns, most: int) -> list[Reply]:
+    def draw(self, columns: Columns, most: int) -> list[Reply]:
         """Return about so many rows of all, drawn by Spark."""
         rows = self.rows
         if most > 1:
@@ -84,47 +98,53 @@ class SparkRows:
         else:
             rows = rows.limit(1)
         with _small_batches(self.session):
-            found = rows.mapInArrow(_drawing(Reading(columns), Edges(most)), REPLY).collect()
+            found = rows.mapInArrow(_run_on_table(Reading(columns), DrawRows(most)), REPLY).collect()
         return [_reply(row) for row in found]
 
-    def first(self, reading: Reading, missing: str) -> Reply:
+    def first_pass(self, reading: Reading, summing: Summing) -> Reply:
         """Keep the rows, packed, and return the Summary of all: one job, which reads the table once.
 
-        Spark keeps what each partition told. So a later job runs where the rows are, and Spark makes them
+        Spark keeps the reply of each partition. So a later job runs where the rows are, and Spark makes them
         anew, from the table, if that executor was lost.
         """
-        engine = self.columns.engine
         self.reading = reading
-        self.told = self.rows.mapInArrow(_packing(reading, missing, self.shelf), REPLY).persist()
-        with spoken_by(engine, "add up the rows"), _small_batches(self.session):
-            told = self.told.collect()
-        self.n_partitions = len(told)
-        (reply,) = once(map(_reply, told), Totals(engine)) or [Reply({}, None)]
-        return reply
+        self.told = self.rows.mapInArrow(_first_pass(reading, summing, self.files), REPLY).persist()
+        with engine_errors(self.columns.engine, "add up the rows"), _small_batches(self.session):
+            return self._added(self.told)
+
+    def _added(self, told: Foreign) -> Reply:
+        """Return the sum of the Summaries that partitions reply; ``told`` is kept, and its size looked at."""
+        engine = self.columns.engine
+        size = told.agg(F.count("*").alias("n"), F.sum(F.length("data")).alias("bytes")).first()
+        self.n_partitions = int(size.n)
+        adding = AddSummaries(engine)
+        joined = self._joined(told, adding, int(size.bytes or 0))
+        return join_replies(map(_reply, joined.collect()), adding, engine)
 
     def samples(self, most: Mapping[int, int]) -> list[Reply]:
-        """Return some of the rows of each partition, which the first look has put aside."""
+        """Return some of the rows of each partition, which the first pass has drawn."""
         with _small_batches(self.session):
-            told = self._kept().mapInArrow(_trimming(self.shelf, dict(most)), REPLY).collect()
+            told = self._kept().mapInArrow(_sample(self.files, dict(most)), REPLY).collect()
             found = [_reply(row) for row in told]
             absent = _absent(found)
             if absent:
-                wanted = Edges(max(most[number] for number in absent))
+                wanted = DrawRows(max(most[number] for number in absent))
                 found = [reply for reply in found if not _absent([reply])]
-                found += self._anew(absent, _drawing(self.reading, wanted))
+                found += self._anew(absent, _run_on_table(self.reading, wanted))
         return found
 
-    def ask(self, question: Question, reading: Reading, classes: Array) -> Reply:
-        """Return the answer of all partitions, joined where they are if they are many."""
+    def run(self, job: Job, reading: Reading, classes: Array) -> Reply:
+        """Return the reply of all partitions, joined where they are if they are many."""
+        engine = self.columns.engine
         with _small_batches(self.session):
-            answers = self._kept().mapInArrow(_answering(question, self.shelf, reading.coder, classes), REPLY)
-            found = [_reply(row) for row in self._joined(answers, question).collect()]
+            replies = self._kept().mapInArrow(_run_on_files(job, self.files, reading.coder, classes), REPLY)
+            joined = self._joined(replies, job, self.n_partitions * job.n_bytes)
+            found = [_reply(row) for row in joined.collect()]
             absent = _absent(found)
             if absent:
                 found = [_without(reply, absent) for reply in found]
-                found += self._anew(absent, _drawing(reading, question))
-        (reply,) = once((reply for reply in found if reply.rows), question) or [Reply({}, None)]
-        return reply
+                found += self._anew(absent, _run_on_table(reading, job))
+        return join_replies((reply for reply in found if reply.rows), job, engine)
 
     def _kept(self) -> Foreign:
         """Return the numbers of the partitions; where there is one executor, in one task per core.
@@ -138,19 +158,20 @@ class SparkRows:
                 return numbers.coalesce(context.defaultParallelism)
         return numbers
 
-    def _anew(self, absent: list[int], draw: Task) -> list[Reply]:
-        """Return the answers of partitions from the table: their task ran where nobody has read them."""
+    def _anew(self, absent: list[int], task: Task) -> list[Reply]:
+        """Return the replies of partitions from the table: their task ran where nobody has read them."""
         some = self.rows.where(F.spark_partition_id().isin(absent))
-        replies = map(_reply, some.mapInArrow(draw, REPLY).collect())
+        replies = map(_reply, some.mapInArrow(task, REPLY).collect())
         return [reply for reply in replies if min(reply.rows) in set(absent)]
 
-    def _joined(self, answers: Foreign, question: Question) -> Foreign:
-        """Return the answers of many partitions joined with those of their neighbours."""
-        if self.n_partitions <= FEW_PARTITIONS:
-            return answers
-        width = ceil(sqrt(self.n_partitions))
-        near = answers.repartition(ceil(self.n_partitions / width), F.expr(f"partition div {width}"))
-        return near.mapInArrow(_joining(question, width), REPLY)
+    def _joined(self, replies: Foreign, joining: Joining, n_bytes: int) -> Foreign:
+        """Join the replies of neighbouring partitions on the cluster, until they are few or small."""
+        n, span = self.n_partitions, 1  # how many replies there are, of how many partitions each
+        while (width := group_width(n, n_bytes)) > 1:
+            n_bytes, n, span = n_bytes // width, ceil(n / width), span * width
+            near = replies.repartition(n, F.expr(f"partition div {span}"))
+            replies = near.mapInArrow(_join(joining, span, self.columns.engine), REPLY)
+        return replies
 
 
 def _absent(replies: Iterable[Reply]) -> list[int]:
@@ -210,11 +231,6 @@ def _bytes(data: Foreign) -> bytes | None:
     return None if data is None else bytes(data)
 
 
-def column_of(frame: Foreign, name: str) -> Foreign:
-    """Return a column whose name may have dots and backticks."""
-    return frame["`" + name.replace("`", "``") + "`"]
-
-
 def refuse_types(frame: Foreign, columns: Columns) -> None:
     """Raise an error that names the first feature or weight that is neither a number nor a vector."""
     kinds = {field.name: field.dataType for field in frame.schema.fields}
@@ -237,7 +253,7 @@ def _shipped(frame: Foreign, name: str) -> Foreign:
 
     Spark takes four times as long to write a null list of indices as to write an empty one.
     """
-    column = column_of(frame, name)
+    column = spark_column(frame, name)
     if not isinstance(frame.schema[name].dataType, VectorUDT):
         return column
     vector = F.unwrap_udt(column)
@@ -260,18 +276,11 @@ def _partition() -> int:
     return 0 if context is None else int(context.partitionId())
 
 
-def _partition_summary(columns: Columns, missing: str) -> Task:
+def _summarise(reading: Reading, summing: Summing) -> Task:
     def summarise(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number = _partition()
-        data = fault = None
-        try:
-            named = _named(batches, columns)
-            summary = summary_of_batches(named, columns, missing=missing, where=f"partition {number}, ")
-            data = None if summary is None else summary.to_bytes()
-        except EngineError as error:  # words for the driver; an exception would be retried, then traced
-            fault = str(error)
-        row = [pa.array([number], pa.int32()), pa.array([data], pa.binary()), pa.array([fault], pa.string())]
-        yield pa.RecordBatch.from_arrays(row, names=["partition", "summary", "fault"])
+        first = FirstPass(reading, summing, f"partition {number}, ")
+        yield from _batch_of([first.summarise(_named(batches, reading.columns), number)])
 
     return summarise
 
@@ -288,7 +297,7 @@ def _reply(row: Foreign) -> Reply:
     return Reply(rows, _bytes(row.data), row.fault)
 
 
-def _replies(replies: Iterable[Reply]) -> Iterator[pa.RecordBatch]:
+def _batch_of(replies: Iterable[Reply]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of ``REPLY``."""
     for reply in replies:
         row = {
@@ -308,37 +317,36 @@ def _read(batches: Iterable[pa.RecordBatch]) -> Iterator[Reply]:
             yield Reply(rows, row["data"], row["fault"])
 
 
-def _drawing(reading: Reading, question: Question) -> Task:
-    def draw(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _run_on_table(reading: Reading, job: Job) -> Task:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number = _partition()
         try:
             found = reading.rows(_named(batches, reading.columns), f"partition {number}, ")
-            n_rows, data = question(each.rows for each in found)
+            n_rows, data = job(each.rows for each in found)
             reply = Reply({number: n_rows}, data)
         except EngineError as error:
             reply = Reply({number: 0}, None, str(error))
-        yield from _replies([reply])
+        yield from _batch_of([reply])
 
-    return draw
+    return run
 
 
-def _packing(reading: Reading, missing: str, shelf: Shelf) -> Task:
-    """Return what puts the rows of a partition on the shelf, and tells of the first look at them."""
+def _first_pass(reading: Reading, summing: Summing, files: RowFiles) -> Task:
+    """Return what writes the rows of a partition to its file, and replies with their Summary."""
 
-    def pack_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def first_pass(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number = _partition()
-        look = FirstLook(reading, missing, f"partition {number}, ")
+        first = FirstPass(reading, summing, f"partition {number}, ")
         try:
-            shelf.put(number, look.rows(_named(batches, reading.columns)))
-            if (sample := look.sample()) is not None:
-                shelf.put_aside(number, sample)
-            data = None if look.summary is None else look.summary.to_bytes()
-            reply = Reply({number: look.n_rows}, data)
+            files.write(number, first.rows(_named(batches, reading.columns)))
+            if (sample := first.sample()) is not None:
+                files.write_sample(number, sample)
+            reply = first.reply(number)
         except EngineError as error:  # words for the driver; an exception would be retried, then traced
             reply = Reply({number: 0}, None, str(error))
-        yield from _replies([reply])
+        yield from _batch_of([reply])
 
-    return pack_all
+    return first_pass
 
 
 def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
@@ -346,44 +354,48 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
         yield from batch.column(0).to_pylist()
 
 
-def _trimming(shelf: Shelf, most: dict[int, int]) -> Task:
-    def trim(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _sample(files: RowFiles, most: dict[int, int]) -> Task:
+    def sample(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in _numbers(batches):
             if number in most:  # others have no rows
-                data = shelf.aside(number)
-                few = None if data is None else fewer(data, most[number])
-                yield from _replies([Reply({number: ABSENT if few is None else 0}, few)])
+                data = files.sample(number)
+                few = None if data is None else thin_sample(data, most[number])
+                yield from _batch_of([Reply({number: ABSENT if few is None else 0}, few)])
 
-    return trim
+    return sample
 
 
-def _answering(question: Question, shelf: Shelf, coder: Coder | None, classes: Array) -> Task:
-    def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _run_on_files(job: Job, files: RowFiles, coder: Coder | None, classes: Array) -> Task:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in _numbers(batches):
-            rows = shelf.rows(number, classes, coder)
-            n_rows, data = (ABSENT, None) if rows is None else question(rows)
-            yield from _replies([Reply({number: n_rows}, data)])
+            rows = files.rows(number, classes, coder)
+            n_rows, data = (ABSENT, None) if rows is None else job(rows)
+            yield from _batch_of([Reply({number: n_rows}, data)])
 
-    return answer
+    return run
 
 
-def _clearing(shelf: Shelf) -> Task:
+def _clear(files: RowFiles) -> Task:
     def clear(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in _numbers(batches):
-            shelf.clear()
-            yield from _replies([Reply({number: 0}, None)])
+            files.clear()
+            yield from _batch_of([Reply({number: 0}, None)])
 
     return clear
 
 
-def _joining(question: Question, width: int) -> Task:
-    """Return what joins the answers of neighbouring partitions, each once and in their order."""
+def _join(joining: Joining, span: int, engine: str) -> Task:
+    """Return what joins the replies of ``span`` neighbouring partitions, each once and in their order."""
 
     def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         groups: dict[int, list[Reply]] = {}
         for reply in _read(batches):
-            groups.setdefault(min(reply.rows) // width, []).append(reply)
+            groups.setdefault(min(reply.rows) // span, []).append(reply)
         for group in sorted(groups):
-            yield from _replies(once(groups[group], question))
+            try:
+                reply = join_replies(groups[group], joining, engine)
+            except EngineError as error:
+                reply = Reply({span * group: 0}, None, str(error))
+            yield from _batch_of([reply])
 
     return join

@@ -8,15 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sefr import Summary
+from sefr.engines.cluster.jobs import AddSummaries, Reply, group_width, join_replies, summary_of_reply
 from sefr.engines.error import EngineError
-from sefr.engines.partitions import whole
+
+
+def whole(replies, engine="test"):
+    return summary_of_reply(join_replies(replies, AddSummaries(engine), engine), engine)
 
 
 def parts_of(X, y, cuts):
     edges = [0, *sorted(cuts), len(y)]
     parts = []
     for i, (a, b) in enumerate(pairwise(edges)):
-        parts.append((i, Summary.of(X[a:b], y[a:b]).to_bytes() if b > a else None, None))
+        parts.append(Reply({i: b - a}, Summary.of(X[a:b], y[a:b]).to_bytes() if b > a else None))
     return parts
 
 
@@ -27,26 +31,30 @@ def test_cuts_order_and_repetition_change_no_bit(cuts, random):
     parts = parts_of(X, y, cuts)
     delivered = [*parts, *random.sample(parts, random.randrange(len(parts) + 1))]
     random.shuffle(delivered)
-    assert whole(delivered, "test", len(parts)) == Summary.of(X, y)
+    assert whole(delivered) == Summary.of(X, y)
 
 
 def test_floats_do_not_depend_on_the_order_of_delivery():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(50, 3)) + 1e9, rng.integers(0, 2, 50)
     parts = parts_of(X, y, [7, 20, 33])
-    assert whole(parts, "test") == whole(parts[::-1], "test")
+    assert whole(parts) == whole(parts[::-1])
 
 
 def test_what_cannot_be_whole():
     X, y = np.arange(12).reshape(6, 2), np.arange(6) % 2
     parts = parts_of(X, y, [3])
     with pytest.raises(EngineError, match="test: partition 0 came twice, with different rows"):
-        whole([*parts, (0, parts[1][1], None)], "test")
-    with pytest.raises(EngineError, match="test: 1 of 3 partitions did not answer"):
-        whole(parts, "test", 3)
+        whole([*parts, Reply({0: 3}, parts[1].data)])
     with pytest.raises(EngineError, match="test: partition 2: cannot add Summaries of 2 and 1 features"):
-        whole([*parts, (2, Summary.of(X[:, :1], y).to_bytes(), None)], "test")
+        whole([*parts, Reply({2: 6}, Summary.of(X[:, :1], y).to_bytes())])
     with pytest.raises(EngineError, match="test: the table has no rows"):
-        whole([(0, None, None)], "test", 1)
+        whole([Reply({0: 0}, None)])
     with pytest.raises(EngineError, match="what happened"):
-        whole([*parts, (2, None, "what happened")], "test")
+        whole([*parts, Reply({2: 0}, None, "what happened")])
+
+
+def test_replies_are_joined_on_the_cluster_only_if_they_are_many_and_large():
+    assert group_width(32, 1 << 40) == group_width(30_000, 1 << 20) == 1
+    assert group_width(600, 600 * 32_000) == 25
+    assert group_width(30_000, 30_000 * 32_000) == 174

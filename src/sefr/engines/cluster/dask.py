@@ -1,0 +1,213 @@
+"""A Dask data frame: our kernel on every partition, and what it adds up, joined there, sent to the driver.
+
+Dask runs a partition again when a worker dies; its reply is taken once (``jobs``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import narwhals as nw
+
+from ..._rows.cells import Coder
+from ..._summary.summary import Summary
+from ..._system.types import Array, Foreign
+from ..batches import Reading
+from ..columns import Columns, Summing, require_numbers
+from ..error import EngineError, engine_errors
+from .jobs import (
+    FEW_PARTITIONS,
+    AddSummaries,
+    DrawRows,
+    FirstPass,
+    Job,
+    Joining,
+    Reply,
+    join_replies,
+    summary_of_reply,
+    thin_sample,
+)
+from .storage import PackedRows, deserialise, pack_rows, serialise, unpack_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Rows for the edges of bins that a partition sends at least.
+FEWEST_DRAWN = 64
+
+
+def summary_of_dask(frame: Foreign, columns: Columns, summing: Summing) -> Summary:
+    """Return the Summary of a Dask DataFrame's rows."""
+    return DaskRows(frame, columns).summary(summing)
+
+
+class DaskRows:
+    """The partitions of a Dask data frame; on a cluster they stay in its memory between the passes."""
+
+    def __init__(self, frame: Foreign, columns: Columns) -> None:
+        self.columns = columns
+        with engine_errors(columns.engine, "plan the partitions"):
+            self.parts = frame[columns.all].to_delayed()
+        self.kept: list[Foreign] = []
+
+    def summary(self, summing: Summing) -> Summary:
+        """Return the Summary of all rows."""
+        engine = self.columns.engine
+        reply = self._joined(_summary, self.parts, AddSummaries(engine), self.columns, summing)
+        return summary_of_reply(reply, engine)
+
+    def draw(self, columns: Columns, most: int) -> list[Reply]:
+        """Return rows of every partition, of all about so many."""
+        parts = self.parts if most > 1 else self.parts[:1]
+        each = most if len(parts) == 1 else max(FEWEST_DRAWN, 2 * most // len(parts))
+        return self._computed(_draw, parts, Reading(columns), DrawRows(each))
+
+    def first_pass(self, reading: Reading, summing: Summing) -> Reply:
+        """Keep the rows, as the kernels read them, and return the Summary of all."""
+        with engine_errors(self.columns.engine, "plan the partitions"):
+            self.kept = _kept_on_cluster(_tasks(_first_pass, self.parts, reading, summing))
+        return self._joined(_reply, self.kept, AddSummaries(self.columns.engine))
+
+    def samples(self, most: Mapping[int, int]) -> list[Reply]:
+        """Return some of the rows of each partition, which the first pass has drawn."""
+        return self._computed(_sample, self.kept, dict(most))
+
+    def run(self, job: Job, reading: Reading, classes: Array) -> Reply:
+        """Return the reply of all partitions, joined where they are if they are many."""
+        return self._joined(_run, self.kept, job, reading.coder, classes)
+
+    def _joined(
+        self, function: Foreign, parts: Sequence[Foreign], joining: Joining, *settings: Foreign
+    ) -> Reply:
+        """Return the replies of a function of the partitions, the job and settings, as one."""
+        import dask
+
+        engine = self.columns.engine
+        with engine_errors(engine, "compute the partitions"):
+            tasks = _tasks(function, parts, joining, *settings)
+            if len(tasks) > FEW_PARTITIONS:
+                width = ceil(sqrt(len(tasks)))
+                groups = [tasks[start : start + width] for start in range(0, len(tasks), width)]
+                tasks = _tasks(_join, groups, joining, engine)
+            replies = list(dask.compute(*tasks))
+        reply = join_replies(replies, joining, engine)
+        if len(reply.rows) != len(parts):
+            absent = len(parts) - len(reply.rows)
+            raise EngineError(f"{engine}: {absent} of {len(parts)} partitions did not answer")
+        return reply
+
+    def _computed(self, function: Foreign, parts: list[Foreign], *settings: Foreign) -> list[Foreign]:
+        import dask
+
+        with engine_errors(self.columns.engine, "compute the partitions"):
+            return list(dask.compute(*_tasks(function, parts, *settings)))
+
+
+def _tasks(function: Foreign, parts: Sequence[Foreign], *settings: Foreign) -> list[Foreign]:
+    """Return a task per partition: the function of it, its number and the settings, which are sent once."""
+    import dask
+
+    shared = dask.delayed(serialise(settings))
+    task = dask.delayed(partial(_with_settings, function))
+    return [task(part, i, shared) for i, part in enumerate(parts)]
+
+
+def _with_settings(function: Foreign, part: Foreign, number: int, settings: bytes) -> Foreign:
+    return function(part, number, *deserialise(settings))
+
+
+def _kept_on_cluster(parts: list[Foreign]) -> list[Foreign]:
+    """Return the partitions, held by the workers of a cluster if there is one; this process may be small."""
+    import dask
+
+    try:
+        from distributed import get_client
+
+        get_client()
+    except (ImportError, ValueError):
+        return parts
+    return list(dask.persist(*parts))
+
+
+class _Kept(NamedTuple):
+    """A partition after the first pass over it: its reply, and its rows."""
+
+    reply: Reply
+    sample: bytes | None
+    rows: list[PackedRows]
+
+
+def _batches(partition: Foreign, number: int, columns: Columns) -> list[pa.RecordBatch]:
+    """Return a partition as Arrow batches; other columns than the table's are an error that names it."""
+    table = nw.from_native(partition, eager_only=True)
+    _require_columns(table, replace(columns, engine=f"{columns.engine}: partition {number}"))
+    return list(table.to_arrow().to_batches())
+
+
+def _require_columns(table: Foreign, columns: Columns) -> None:
+    if absent := [name for name in columns.all if name not in table.columns]:
+        raise EngineError(
+            f"{columns.engine}: there is no column {absent[0]!r}; the columns are {table.columns}"
+        )
+    require_numbers(columns, table.schema)
+
+
+def _draw(partition: Foreign, number: int, reading: Reading, job: Job) -> Reply:
+    try:
+        found = reading.rows(_batches(partition, number, reading.columns), f"partition {number}, ")
+        n_rows, data = job(each.rows for each in found)
+        return Reply({number: n_rows}, data)
+    except EngineError as error:
+        return Reply({number: 0}, None, str(error))
+
+
+def _first_pass(partition: Foreign, number: int, reading: Reading, summing: Summing) -> _Kept:
+    first = FirstPass(reading, summing, f"partition {number}, ")
+    try:
+        rows = [pack_rows(found) for found in first.rows(_batches(partition, number, reading.columns))]
+        return _Kept(first.reply(number), first.sample(), rows)
+    except EngineError as error:  # words for the driver; an exception would be retried, then traced
+        return _Kept(Reply({number: 0}, None, str(error)), None, [])
+
+
+def _reply(kept: _Kept, number: int, joining: Joining) -> Reply:
+    return kept.reply
+
+
+def _sample(kept: _Kept, number: int, most: dict[int, int]) -> Reply:
+    data = kept.sample
+    return Reply({number: 0}, None if data is None else thin_sample(data, most.get(number, 0)))
+
+
+def _run(kept: _Kept, number: int, job: Job, coder: Coder | None, classes: Array) -> Reply:
+    n_rows, data = job(unpack_rows(rows, classes, coder) for rows in kept.rows)
+    return Reply({number: n_rows}, data)
+
+
+def _join(replies: list[Reply], number: int, joining: Joining, engine: str) -> Reply:
+    try:
+        return join_replies(replies, joining, engine)
+    except EngineError as error:
+        return Reply({min(replies[0].rows): 0}, None, str(error))
+
+
+def _summary(partition: Foreign, number: int, joining: Joining, columns: Columns, summing: Summing) -> Reply:
+    """Return one partition's Summary, of the frame as it is; what is wrong comes back as words."""
+    from ..frames import summary_of_eager
+
+    columns = replace(columns, engine=f"{columns.engine}: partition {number}")
+    try:
+        table = nw.from_native(partition, eager_only=True)
+        n_rows = table.shape[0]
+        if not n_rows:
+            return Reply({number: 0}, None)
+        _require_columns(table, columns)
+        if columns.weight is not None and not table[columns.weight].cast(nw.Float64).to_numpy().any():
+            return Reply({number: n_rows}, None)
+        return Reply({number: n_rows}, summary_of_eager(table, columns, **summing._asdict()).to_bytes())
+    except ValueError as error:
+        return Reply({number: 0}, None, str(error))

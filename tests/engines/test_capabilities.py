@@ -1,0 +1,193 @@
+"""Every engine does what the guide's table says it does, and refuses what it says it does not."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from benchmarks.capabilities import CAPABILITIES, ENGINES, cells
+from sefr import SEFRClassifier, Summary
+from sefr.engines.error import EngineError
+from sefr.engines.scoring import Scoring
+from sefr.engines.scoring_model import ScoringModel
+from sefr.engines.sql import Query, summaries_of_result
+
+NEEDED = {"pyspark": [pytest.mark.slow, pytest.mark.needs("spark")], "dask": [pytest.mark.needs("dask")]}
+NAMES = ["a", "b", "c", "d"]
+
+
+def on(engine, *more):
+    return pytest.param(*more, engine, marks=NEEDED.get(engine, []), id="-".join([*more, engine]))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 50, (600, 4)).astype(float)
+    y = np.where((X[:, 0] > 25) ^ (rng.random(600) < 0.1), "yes", "no")
+    gaps = [None if i % 9 == 0 else v for i, v in enumerate(X[:, 3])]
+    columns = {name: X[:, j] for j, name in enumerate(NAMES)}
+    more = {"gaps": pa.array(gaps), "w": rng.integers(1, 4, 600), "fold": np.arange(600) % 3, "y": y}
+    return pa.table(columns | more)
+
+
+class Source:
+    """The rows on an engine: what the checks ask of it."""
+
+    def __init__(self, engine, rows, as_frame):
+        self.engine, self.rows, self.as_frame = engine, rows, as_frame
+        self.X, self.y = rows.select(NAMES).to_pandas(), np.array(rows["y"].to_pylist())
+
+    @property
+    def frame(self):
+        return self.as_frame("duckdb" if self.engine == "sql" else self.engine, self.rows)
+
+    def query(self, **options):
+        import duckdb
+
+        connection = duckdb.connect()
+        connection.register("t", self.rows)
+        return connection.execute(Query("t", "y", **({"features": NAMES} | options)).sql("duckdb"))
+
+    def summary(self, names=NAMES, weight=None, missing="error", moments=1):
+        if self.engine == "sql":
+            found = self.query(features=names, weight=weight, moments=moments)
+            return Summary.of_query(found, missing=missing)
+        return Summary.of_frame(self.frame, "y", names, weight, missing=missing, moments=moments)
+
+    def fit(self, **settings):
+        if self.engine == "sql":
+            return SEFRClassifier.from_summary(self.summary(), **settings)
+        return SEFRClassifier(**settings).fit_frame(self.frame, "y", NAMES)
+
+    def in_memory(self, **settings):
+        return SEFRClassifier(**settings).fit(self.X, self.y)
+
+
+def check_one_pass(at):
+    np.testing.assert_array_equal(at.fit().coef_, at.in_memory().coef_)
+
+
+def check_passes(at):
+    found, expected = at.fit(passes=5), at.in_memory(passes=5)
+    assert found.n_passes_ > 1
+    assert found.score(at.X, at.y) == pytest.approx(expected.score(at.X, at.y), abs=0.02)
+    assert found.score(at.X, at.y) > at.fit().score(at.X, at.y) - 0.02
+
+
+def check_bins(at):
+    found = at.fit(bins=8, scale=(0.0, 50.0))
+    assert found.summary_ == at.in_memory(bins=8, scale=(0.0, 50.0)).summary_
+
+
+def check_interactions(at):
+    found = at.fit(bins=8, interactions=5)
+    assert found.summary_.coder.n_cells > at.fit(bins=8).summary_.coder.n_cells
+    assert found.score(at.X, at.y) > 0.85
+
+
+def check_moments(at):
+    assert at.summary(moments=2) == Summary.of(at.X, at.y, moments=2)
+
+
+def check_missing(at):
+    X = at.rows.select([*NAMES, "gaps"]).to_pandas().astype(float)
+    assert at.summary([*NAMES, "gaps"], missing="ignore") == Summary.of(X, at.y, missing="ignore")
+    with pytest.raises(EngineError, match="'gaps'"):
+        at.summary([*NAMES, "gaps"])
+
+
+def check_weights(at):
+    assert at.summary(weight="w") == Summary.of(at.X, at.y, at.rows["w"].to_numpy())
+
+
+def check_class_weight(at):
+    weights = {"no": 1.0, "yes": 5.0}
+    found = at.fit(class_weight=weights)
+    np.testing.assert_array_equal(found.coef_, at.in_memory(class_weight=weights).coef_)
+    np.testing.assert_array_equal(found.intercept_, at.in_memory(class_weight=weights).intercept_)
+    assert found.intercept_ != at.fit().intercept_
+
+
+def check_probabilities(at):
+    found = at.fit().predict_proba(at.X)
+    np.testing.assert_allclose(found.mean(axis=0), [np.mean(at.y == c) for c in ("no", "yes")], atol=0.05)
+
+
+def check_cross_validate(at):
+    folds = summaries_of_result(at.query(group="fold"))
+    total = Summary.of(at.X, at.y)
+    for fold, summary in folds.items():
+        here = at.rows["fold"].to_numpy() == fold
+        clf = SEFRClassifier.from_summary(total - summary)
+        alone = SEFRClassifier().fit(at.X[~here], at.y[~here])
+        assert clf.score(at.X[here], at.y[here]) == alone.score(at.X[here], at.y[here])
+
+
+def check_contributions(at):
+    import duckdb
+
+    clf = at.in_memory()
+    connection = duckdb.connect()
+    connection.register("t", at.rows)
+    found = connection.execute(Scoring("t", ScoringModel.of(clf), explain=1).sql("duckdb")).df()
+    parts = clf.contributions(at.X).reshape(len(at.X), -1)
+    np.testing.assert_allclose(np.abs(found["part_1"]), np.abs(parts).max(axis=1), rtol=1e-12)
+
+
+def check_scoring(at):
+    clf = at.in_memory()
+    if at.engine in ("duckdb", "sql"):
+        import duckdb
+
+        connection = duckdb.connect()
+        connection.register("t", at.rows)
+        found = connection.execute(Scoring("t", ScoringModel.of(clf)).sql("duckdb")).df()["prediction"]
+    elif at.engine == "pandas":
+        found = clf.predict(at.frame[NAMES])
+    elif at.engine == "dask":
+        parts = [part.compute() for part in at.frame[NAMES].to_delayed()]
+        found = np.concatenate([clf.predict(part.astype(float)) for part in parts])
+    else:
+        kind = at.engine.split()[0]
+        scored = at.frame.select(clf.expression(kind))
+        collect = {"polars": "collect", "ibis": "to_pandas", "pyspark": "toPandas"}[kind]
+        found = getattr(scored, collect)()["prediction"]
+    assert list(found) == list(clf.predict(at.X))
+
+
+def check_drift(at):
+    before = at.summary()
+    assert not before.compare(at.summary()).findings
+    moved = Summary.of(at.X + np.array([30, 0, 0, 0]), at.y)
+    assert any("'a'" in finding for finding in before.compare(moved).findings)
+
+
+def check_private(at):
+    pytest.importorskip("opendp", reason="needs opendp: make test-all installs it")
+    released = at.summary().private(5.0, 1e-6, (0.0, 50.0))
+    exact = Summary.of(at.X, at.y)
+    assert not np.array_equal(released.sums, exact.sums)
+    np.testing.assert_allclose(released.counts, exact.counts, atol=60)
+
+
+@pytest.mark.parametrize(("capability", "engine_name"), [on(engine, name) for name, engine in cells()])
+def test_it_does(capability, engine_name, rows, as_frame):
+    globals()[f"check_{capability.replace(' ', '_')}"](Source(engine_name, rows, as_frame))
+
+
+@pytest.mark.parametrize("engine_name", [on(engine) for engine in ENGINES[:-1]])
+def test_it_refuses_bins_of_text(engine_name, rows, as_frame):
+    assert CAPABILITIES["categories"][engine_name] is not True
+    text = rows.append_column("colour", pa.array(["red", "blue"] * 300))
+    with pytest.raises(EngineError, match=r"use fit or fit_batches|not a number|is string"):
+        SEFRClassifier(bins=8).fit_frame(as_frame(engine_name, text), "y", ["a", "colour"])
+
+
+def test_a_query_refuses_what_needs_rows(rows, as_frame):
+    at = Source("sql", rows, as_frame)
+    assert CAPABILITIES["passes"]["sql"] is not True
+    with pytest.raises(ValueError, match="no rows to make further passes over"):
+        at.fit(passes=5)
+    assert CAPABILITIES["probabilities"]["sql"] is not True
+    with pytest.raises(Exception, match="calibrate"):
+        at.fit().predict_proba(at.X)
