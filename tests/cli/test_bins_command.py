@@ -98,8 +98,8 @@ def test_update_merge_and_forget_are_sums(sefr, crossed):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("train", "train.csv", "--label", "kind", "--interactions", "5"), "--interactions goes with --bins"),
-        (("evaluate", "train.csv", "--label", "kind", "--interactions", "5"), "goes with --bins"),
+        (("train", "train.csv", "--label", "kind", "--interactions", "5"), "--interactions needs --bins"),
+        (("evaluate", "train.csv", "--label", "kind", "--interactions", "5"), "--interactions needs --bins"),
         (
             ("train", "train.csv", "--label", "kind", "--bins", "8", "--interactions", "0"),
             "than or equal to 1",

@@ -65,7 +65,7 @@ def test_train_chooses_columns_and_settings(sefr, iris):
 def test_train_with_categories_predicts_from_text(sefr):
     Path("t.csv").write_text("colour,size,y\nred,1,a\nblue,2,b\nred,1,a\nblue,3,b\ngreen,1,a\n")
     assert_one_line(
-        *sefr("train", "t.csv", "-l", "y"), r"'colour' \('red' in line 2\); leave out with --drop"
+        *sefr("train", "t.csv", "-l", "y", "--strict"), r"'colour' \('red' in line 2\); leave out with --drop"
     )
     code, _out, err = sefr("train", "t.csv", "-l", "y", "--categories", "colour")
     assert code == 0, err
@@ -247,7 +247,8 @@ def test_demo_tells_the_story_and_leaves_its_files(sefr):
     assert code == 0, err
     assert "86.8 %" in out
     assert {path.name for path in Path("demo").iterdir()} == {
-        f"digits.{end}" for end in ("csv", "sefr", "png", "html")
+        "iris.csv",
+        *(f"digits.{end}" for end in ("csv", "sefr", "png", "html")),
     }
     code, out, _err = sefr("evaluate", "demo/digits.csv", "--model", "demo/digits.sefr", "--json")
     assert json.loads(out)["accuracy"] > 0.85
@@ -261,7 +262,7 @@ def test_demo_tells_the_story_and_leaves_its_files(sefr):
 
 FAULTS = {
     "no such file": (["train", "nowhere.csv", "-l", "y"], "nowhere.csv: no such file"),
-    "no such model": (["predict", "nowhere.sefr", "iris.csv"], "nowhere.sefr: No such file"),
+    "no such model": (["predict", "nowhere.sefr", "iris.csv"], "nowhere.sefr: no such file or folder"),
     "no such column": (
         ["train", "iris.csv", "-l", "kind"],
         "no column 'kind'; its columns are 'sepal_length'",
@@ -276,7 +277,10 @@ FAULTS = {
         "takes values from 0 to 1",
     ),
     "wrong range": (["train", "iris.csv", "-l", "species", "--scale", "1:0"], "low must be below high"),
-    "text as feature": (["train", "iris.csv", "-l", "petal_width"], "text where numbers are needed"),
+    "text as feature": (
+        ["train", "iris.csv", "-l", "petal_width", "--strict"],
+        "text where numbers are needed",
+    ),
     "continuous label": (
         ["train", "iris.csv", "-l", "petal_width", "--drop", "species"],
         "line 11: .*a fraction",
@@ -306,7 +310,7 @@ def test_a_mistake_gets_one_line_and_leaves_nothing(sefr, arguments, message):
         ["evaluate", "iris.csv"],
         ["evaluate", "iris.csv", "-l", "species", "--folds", "1"],
         ["merge", "a.sefr", "-o", "b.sefr"],
-        ["export", "a.sefr", "--to", "paper"],
+        ["export", "m.sefr", "--to", "paper"],
         ["explain", "m.sefr", "--image", "large"],
     ],
 )

@@ -19,6 +19,8 @@ from rich.console import Console
 
 from sefr._system.text import json_text, visible
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = [
     "[/x]",  # closes markup that was never opened: a traceback in rich
     "[bold red]alarm[/]",

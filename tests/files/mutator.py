@@ -78,6 +78,7 @@ def samples(folder: Path) -> list[Path]:
         "t.arrow": lambda path: feather.write_feather(coded, path, compression="uncompressed", chunksize=25),
         "t.arrows": lambda path: _stream(coded, path),
         "t.npy": lambda path: np.save(path, frame.assign(y=frame.y.astype("S5")).to_records(index=False)),
+        "text.npy": lambda path: np.save(path, frame.assign(y=frame.y.astype("U5")).to_records(index=False)),
         "t.npz": lambda path: np.savez(path, X=numbers.to_numpy(), y=frame.y.to_numpy().astype("U5")),
         "deflated.npz": lambda path: np.savez_compressed(
             path, X=np.asfortranarray(numbers), y=frame.y.to_numpy().astype("U5"), feature_names=list("abcdz")

@@ -4,10 +4,18 @@ import gzip
 import io
 import struct
 import zipfile
+from contextlib import suppress
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from files import limited
+from pyarrow import feather, ipc
+
+from sefr import SEFRClassifier, save
+from sefr.files.arrow_messages import messages
+
+pytestmark = pytest.mark.slow
 
 QUIET_MB = 260  # what a child takes that learns four rows
 
@@ -178,6 +186,87 @@ def test_a_wide_csv_takes_at_most_twice_the_time_and_memory_of_pandas(tmp_path, 
     again, once_more = limited.run(pandas, tmp_path / "wide.csv"), limited.learn(tmp_path / "wide.csv")[0][0]
     assert min(ours.seconds, once_more.seconds) < 2 * min(float(theirs.said[0]), float(again.said[0]))
     assert peak_mb < 2 * theirs.peak_mb
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_small_arrow_file_does_not_take_gigabytes(tmp_path, kind, coded):
+    """A gigabyte of zeros in 32 KB, as the values of a column or as those of its dictionary."""
+    zeros = pa.array(np.zeros(1 << 27))
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), zeros) if coded else zeros
+    table = pa.table({"a": column, "y": pa.nulls(len(column), pa.int8())})
+    new = ipc.new_file if kind == "file" else ipc.new_stream
+    with new(tmp_path / "t.arrow", table.schema, options=ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+    assert (tmp_path / "t.arrow").stat().st_size < 100_000
+    (outcome,), peak_mb = limited.learn(tmp_path / "t.arrow")
+    assert "bytes claims 1," in outcome.said
+    assert "write it in batches of fewer rows" in outcome.said
+    assert peak_mb < QUIET_MB
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4", "uncompressed"])
+def test_what_an_arrow_file_claims_is_what_it_holds(tmp_path, rng, compression):
+    """The oracle: the buffers that Arrow makes of each batch."""
+    table = pa.table({"a": rng.random(1000), "s": pa.array(["some", "text"] * 500)})
+    feather.write_feather(table, tmp_path / "t.arrow", compression=compression, chunksize=300)
+    content = (tmp_path / "t.arrow").read_bytes()
+    with ipc.open_file(content) as file:
+        held = [file.get_batch(i).get_total_buffer_size() for i in range(file.num_record_batches)]
+    found = list(messages(content))
+    assert len(found) == len(held) == 4
+    for message, size in zip(found, held, strict=True):
+        assert abs(message.claimed - size) < 256  # padding
+    for cut in range(8, len(content), 97):
+        with suppress(ValueError):
+            list(messages(content[:cut]))
+
+
+def test_a_csv_of_very_many_columns_is_refused(tmp_path):
+    columns = 400_000
+    texts = {
+        "names": [",".join(f"f{j}" for j in range(columns - 1)) + ",y\n", ",".join(["1"] * columns) + "\n"],
+        "commas": ["," * 9_000_000 + "y\n", "1\n"],
+    }
+    for name, lines in texts.items():
+        (tmp_path / f"{name}.csv").write_text("".join(lines))
+    arff = "".join(f"@attribute a{j} real\n" for j in range(columns))
+    (tmp_path / "t.arff").write_text(f"{arff}@data\n{','.join(['1'] * columns)}\n")
+    paths = [*(tmp_path / f"{name}.csv" for name in texts), tmp_path / "t.arff"]
+    outcomes, peak_mb = limited.learn(*paths)
+    for outcome in outcomes:
+        assert "columns, but at most 131,072 are read from CSV and ARFF" in outcome.said
+    assert peak_mb < 600
+
+
+PREDICT = """
+import sys
+import numpy as np
+from sefr import load
+X = np.random.default_rng(0).random((30_000, 4))
+clf = load(sys.argv[1])
+labels = clf.predict(X)
+assert len(labels) == len(X)
+some = np.arange(0, len(X), 1_000)
+assert (labels[some] == clf.predict(X[some])).all()
+X[29_000, 2] = np.nan
+try:
+    clf.predict(X)
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:y has 8000 different numbers")
+def test_labels_of_thousands_of_classes_are_found_in_bounded_memory(tmp_path, rng):
+    """30,000 rows have 240 million scores, 1.9 GB; a fault is named by its row among all."""
+    classes = 8_000
+    clf = SEFRClassifier().fit(rng.random((2 * classes, 4)), np.arange(2 * classes) % classes)
+    save(clf, tmp_path / "m.sefr")
+    outcome = limited.run(PREDICT + limited.PEAK, tmp_path / "m.sefr", cpu_seconds=300)
+    assert outcome.code == 0, outcome
+    assert "row 29000" in outcome.said[0]
+    assert outcome.peak_mb < 600
 
 
 def test_np_is_what_writes_these_headers(tmp_path):

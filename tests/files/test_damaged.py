@@ -17,6 +17,8 @@ from pyarrow import feather, ipc, parquet
 from sefr.files import SourceError, open_dataset
 from sefr.files.learning import learn
 
+pytestmark = pytest.mark.slow
+
 SECONDS = float(os.environ.get("SEFR_TORTURE_SECONDS", "8"))
 SEED = int(os.environ.get("SEFR_TORTURE_SEED", str(int(time.time()))))
 MUTATOR = Path(mutator.__file__)
@@ -186,3 +188,27 @@ def test_a_lakehouse_table_is_not_read_as_bare_parquet(tmp_path, mark, message):
         with pytest.raises(SourceError, match=message):
             open_dataset([str(path)])
     assert len(open_dataset([str(folder / "part-0.parquet")]).readers) == 1  # by its own name: on purpose
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_a_damaged_byte_of_text_in_an_npy_is_an_error_with_its_row(tmp_path, order):
+    """numpy keeps four bytes per character, and more of their values mean nothing than mean something."""
+    rows = np.array([(1.0, "red"), (2.0, "green")] * 10, dtype=[("a", "f8"), ("y", f"{order}U5")])
+    np.save(tmp_path / "t.npy", rows)
+    content = bytearray((tmp_path / "t.npy").read_bytes())
+    row = len(content) - 13 * rows.itemsize  # the eighth
+    for at, value in [
+        (row + 8 + (3 if order == "<" else 0), 0x11),
+        (row + 8 + (1 if order == "<" else 2), 0xD8),
+    ]:
+        (tmp_path / "t.npy").write_bytes(content[:at] + bytes([value]) + content[at + 1 :])
+        table = open_dataset([str(tmp_path / "t.npy")])
+        with pytest.raises(SourceError, match=r"t\.npy, row 8: damaged: a text is not Unicode"):
+            learn(table, table.recipe("y"))
+
+
+def test_damaged_feature_names_in_an_npz_are_an_error(tmp_path):
+    names = np.array(["a", "b"]).view(np.uint32) + np.array([0, 0x110000], np.uint32)
+    np.savez(tmp_path / "t.npz", X=np.zeros((4, 2)), y=[0, 1, 0, 1], feature_names=names.view("U1"))
+    with pytest.raises(SourceError, match="feature name 2 is not Unicode text"):
+        open_dataset([str(tmp_path / "t.npz")])

@@ -14,6 +14,8 @@ from sefr import load
 from sefr.files import SourceError, open_dataset
 from sefr.files.learning import learn
 
+pytestmark = pytest.mark.slow
+
 ROWS = 60_000  # more than the 512 KB that tell the columns
 SEFR = f"{sys.executable} -m sefr.cli"
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
+from collections.abc import Callable
+from functools import partial, wraps
 from importlib import import_module
 from typing import Annotated, NoReturn
+
+from .._system.installation import install_line
+from .._system.namesake import REINSTALL, namesake
 
 try:
     import typer
 except ModuleNotFoundError as error:  # the extra is not installed
-    sys.exit(f"sefr: the command needs {error.name}: pip install 'sefr-learn[cli]'")
-
-from .._system.namesake import namesake
+    sys.exit(f"sefr: the command needs {error.name}: {install_line('cli')}")
 
 try:
     from .. import __version__
 except ImportError:  # the first file of the package is not ours any more
-    sys.exit(f"sefr: {namesake() or 'damaged: pip install --force-reinstall --no-deps sefr-learn'}")
+    sys.exit(f"sefr: {namesake() or f'damaged: {REINSTALL}'}")
 
 from .interrupt import Interrupted, interruptible, leave, say
 from .outcome import forget_promises, kept
@@ -31,13 +35,13 @@ COMMANDS = (
     "update",
     "merge",
     "forget",
+    "verify",
     "drift",
     "explain",
     "export",
     "simulate",
     "studio",
     "sql",
-    "paper",
     "demo",
 )
 # Which extra brings a package that a command asks for.
@@ -47,10 +51,6 @@ EXTRAS = {
     "serial": "board",
     "psycopg": "postgresql",
     "sqlglot": "sql",
-    "catboost": "paper",
-    "lightgbm": "paper",
-    "pooch": "paper",
-    "xgboost": "paper",
 }
 EPILOG = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 drift, 130 interrupted. NO_COLOR=1 turns colours off."
@@ -58,7 +58,7 @@ EPILOG = (
 
 app = typer.Typer(
     name="sefr",
-    help="The SEFR classifier: train, evaluate, explain and put on a board, from files.",
+    help="Train a classifier on a table, see how good it is and why it answers as it does, and use it.",
     epilog=EPILOG,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -78,14 +78,35 @@ def _show_version(value: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version.", metavar=""
+        ),
     ] = False,
 ) -> None:
     pass
 
 
+def _prepared(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that prepares the libraries only when its arguments were found sound."""
+
+    @wraps(command)
+    def prepared(*arguments: object, **options: object) -> None:
+        _use_frugal_memory()
+        command(*arguments, **options)
+
+    return prepared
+
+
+def _unwrapped(text: str | None) -> str:
+    """Return a docstring whose paragraphs are one line each, so that the help is wrapped to the terminal."""
+    paragraphs = inspect.cleandoc(text or "").split("\n\n")
+    return "\n\n".join(p if p.startswith(" ") else " ".join(p.split("\n")) for p in paragraphs)
+
+
 for _name in COMMANDS:
-    app.command(_name)(getattr(import_module(f".{_name}", __name__), _name))
+    _command = getattr(import_module(f".{_name}", __name__), _name)
+    app.command(_name, help=_unwrapped(_command.__doc__))(_prepared(_command))
 app.add_typer(
     import_module(".board", __name__).app,
     name="board",
@@ -94,28 +115,40 @@ app.add_typer(
 
 
 def main() -> None:
-    """Run the command line; every failure is one line on standard error and an exit code."""
+    """Run the command line."""
+    run(app)
+
+
+def run(app: typer.Typer) -> None:
+    """Run a command; every failure is one line on standard error and an exit code."""
     open_standard_streams()
     forget_promises()
-    if "_SEFR_COMPLETE" not in os.environ:  # the shell waits for completions
-        _use_frugal_memory()
+    end = _run(app)
+    end()  # here, where no traceback keeps a reader open
+
+
+def _run(app: typer.Typer) -> Callable[[], object]:
+    """Run the command; return what ends the process."""
     try:
         with interruptible():
             app()
+    except SystemExit as end:
+        return partial(sys.exit, end.code)
     except (Interrupted, KeyboardInterrupt):
-        leave()
+        return leave
     except OutputError as error:
-        _end_without_output(error)
+        return partial(_end_without_output, str(error), is_broken_pipe=error.is_broken_pipe)
     except OSError as error:
-        _fail(f"{error.filename or 'output'}: {error.strerror or error}")
+        return partial(_fail, f"{error.filename or 'output'}: {error.strerror or error}")
     except ImportError as error:
         package = (error.name or "").partition(".")[0]
         extra = EXTRAS.get(package, "cli")
-        _fail(f"this needs {package or error}: pip install 'sefr-learn[{extra}]'")
+        return partial(_fail, f"this needs {package or error}: {install_line(extra)}")
     except MemoryError:
-        _fail("out of memory")
+        return partial(_fail, "out of memory")
     except (ValueError, RecursionError) as error:  # SourceError, ModelFileError, what the classifier refuses
-        _fail(str(error))
+        return partial(_fail, str(error) + getattr(error, "advice", ""))
+    return partial(sys.exit, 0)
 
 
 def _use_frugal_memory() -> None:
@@ -125,7 +158,7 @@ def _use_frugal_memory() -> None:
         import pyarrow
         import rich  # noqa: F401
     except ModuleNotFoundError as error:
-        sys.exit(f"sefr: the command needs {error.name}: pip install 'sefr-learn[cli]'")
+        sys.exit(f"sefr: the command needs {error.name}: {install_line('cli')}")
     if "ARROW_DEFAULT_MEMORY_POOL" in os.environ:
         return
     try:
@@ -134,15 +167,15 @@ def _use_frugal_memory() -> None:
         pyarrow.set_memory_pool(pyarrow.system_memory_pool())
 
 
-def _end_without_output(error: OutputError) -> NoReturn:
+def _end_without_output(message: str, *, is_broken_pipe: bool) -> NoReturn:
     """End a command whose answer could not be shown: it has failed unless its file was written."""
     abandon_output()
     done = kept()
     if done is not None:
-        say(f"{done} was written; standard output: {error}")
+        say(f"{done} was written; standard output: {message}")
         sys.exit(0)
-    if not error.is_broken_pipe:
-        say(f"standard output: {error}")
+    if not is_broken_pipe:
+        say(f"standard output: {message}")
     sys.exit(1)
 
 

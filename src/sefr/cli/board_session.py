@@ -15,7 +15,7 @@ from .. import model_file
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
 from ..device.serial_board import BoardError, SerialBoard, Sketch
-from ..device.state import id_of, merge_states, read_state, write_state
+from ..device.state import base_id_of, id_of, merge_states, read_state, write_state
 from . import options
 from .screen import Screen
 
@@ -115,7 +115,12 @@ def _state_of(source: str, known: Sketch) -> bytes:
     room = {16: 128.0, 32: 2.0**23}[known.sum_bits]
     share = min(1.0, room / float(summary.counts.max()))
     return write_state(
-        summary * share, sum_bits=known.sum_bits, low=known.low, high=known.high, model_id=known.id
+        summary * share,
+        sum_bits=known.sum_bits,
+        low=known.low,
+        high=known.high,
+        model_id=known.id,
+        base_id=base_id_of(known.base),
     )
 
 

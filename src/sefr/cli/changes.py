@@ -11,6 +11,7 @@ from ..classifier import SEFRClassifier
 from ..files import Dataset, SourceError
 from ..files.learning import learn
 from . import options
+from .certificate import Certificate, digest_of_file
 from .screen import Screen
 from .stored import fitted_recipe, read_model, whole
 
@@ -27,6 +28,7 @@ class Change:
     output: str | None
     skip_unlabelled: bool
     once: str | None = None
+    certificate: str | None = None
 
     @property
     def target(self) -> str:
@@ -37,11 +39,17 @@ class Change:
 def carry_out(screen: Screen, change: Change, reading: options.Reading, *, verb: str) -> None:
     """Learn the rows or take them back, and write the model; ``verb`` says which."""
     target = options.output_path(change.target)
+    if change.certificate is not None:
+        options.output_path(change.certificate)
+        if "-" in change.data:
+            raise SourceError("a certificate names the files of the rows: standard input has none")
     change = replace(change, output=change.output and target)
-    table = reading.open(change.data, reread=True)
+    clf, stored = read_model(change.model)
+    _refuse_passes(change, clf, verb)
+    table = reading.open(change.data, reread=True, like=stored)
     if change.once == BY_CONTENT:
         change = replace(change, once=table.digest())
-    if _batches_after(change, read_model(change.model)[0], verb) is None:
+    if _batches_after(change, clf, verb) is None:
         _say_nothing_new(screen, change, verb)
         return
     summary = _read_rows(screen, change, table)
@@ -52,17 +60,31 @@ def carry_out(screen: Screen, change: Change, reading: options.Reading, *, verb:
         if batches is None:  # somebody else was faster
             _say_nothing_new(screen, change, verb)
             return
+        before = clf
         clf = model_file.with_batches(clf, batches)
         if verb == "learned":
             clf.merge(summary)
         else:
             clf.forget(summary)
+        if change.certificate is not None:
+            files = {path: digest_of_file(path) for reader in table.readers for path in [reader.name]}
+            Certificate.of(before, summary, clf, files).write(change.certificate)
         model_file.save(clf, target)
     screen.line(
         f"{target}: {verb} {summary.n_rows:,.0f} rows, now {clf.summary_.n_rows:,.0f} rows, "
         f"{len(clf.classes_)} classes"
     )
     screen.json({"model": target, verb: whole(summary.n_rows), "rows": whole(clf.summary_.n_rows)})
+
+
+def _refuse_passes(change: Change, clf: SEFRClassifier, verb: str) -> None:
+    """Raise an error for a model whose weights do not follow from its sums alone."""
+    if clf.passes > 1:
+        what = "learn more rows" if verb == "learned" else "forget rows"
+        raise ValueError(
+            f"{change.model}: a model of {clf.passes} passes cannot {what}: train it again on all rows, "
+            "or use a model of one pass (sefr train --passes 1)"
+        )
 
 
 def _batches_after(change: Change, clf: SEFRClassifier, verb: str) -> list[str] | None:
@@ -89,7 +111,7 @@ def _say_nothing_new(screen: Screen, change: Change, verb: str) -> None:
 def _read_rows(screen: Screen, change: Change, table: Dataset) -> Summary:
     """Return the Summary of rows that belong to a model."""
     clf, stored = read_model(change.model)
-    table.skip_unlabelled = change.skip_unlabelled
+    table.skip_unlabelled = change.skip_unlabelled or (stored is not None and stored.skip_unlabelled)
     table.coder = clf.summary_.coder
     recipe = fitted_recipe(table, clf, stored, change.label, screen)
     if recipe.categories and not recipe.coded:  # coded ones have a bin for any other value
@@ -100,4 +122,7 @@ def _read_rows(screen: Screen, change: Change, table: Dataset) -> Summary:
                     f"{batch.place(0)}: column {name!r} has {value!r}, a category new to the model"
                 )
     with screen.progress(table, "reading") as tick:
-        return learn(table, recipe, missing=clf.missing, known=clf.classes_, tick=tick)
+        settings = clf.fitted_.settings
+        return learn(
+            table, recipe, missing=clf.missing, moments=settings.moments, known=clf.classes_, tick=tick
+        )

@@ -14,9 +14,10 @@ def demo(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Train on scikit-learn's handwritten digits and show what comes of it.
+    """Run every step on scikit-learn's handwritten digits.
 
-    Leaves digits.csv, digits.sefr, digits.png and digits.html in a folder.
+    Leaves digits.csv, digits.sefr, digits.png and digits.html in a folder, and iris.csv, the table that the
+    documentation uses.
 
     For example:
 

@@ -26,7 +26,7 @@ def drift(
         float, typer.Option(help="A feature's share of missing values may change so much.", min=0)
     ] = 0.1,
     outside: Annotated[
-        float, typer.Option(help="Values may leave the range by so many times its width.", min=0)
+        float, typer.Option(help="How far values may leave the range, in multiples of its width.", min=0)
     ] = 10.0,
     chance: Annotated[
         float, typer.Option(help="Standard errors that shares and means must exceed as well.", min=0)

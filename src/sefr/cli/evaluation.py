@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -17,19 +19,37 @@ from ..classifier import SEFRClassifier
 from ..comparison import SETTINGS, Comparison, Row, compare
 from ..files import ColumnRecipe, Dataset, SourceError
 from ..files.label_column import final_labels
-from ..files.learning import Confusion, evaluate_folds, evaluate_model, learn, learn_edges, learn_folds
+from ..files.learning import (
+    Confusion,
+    evaluate_folds,
+    evaluate_model,
+    learn,
+    learn_edges,
+    learn_folds,
+    without_feature_names,
+)
 from . import options
+from .recordings import RecordingReader
 from .sample import Sampled
 from .screen import Screen, bar, grid, seconds, shown
 from .stored import fitted_recipe, read_model
 
 if TYPE_CHECKING:
-    from .._system.types import Fields, Settings
+    from .._system.types import Fields, Params
 
 MOST_SHOWN = 20
 MOST_CELLS = 1 << 24  # values of a comparison that are held in memory: 128 MB
 MOST_ROWS = 100_000
 CHOSEN = ("passes", "class_weight", "bins", "interactions")  # settings that the comparison tells apart
+
+
+class Opened(NamedTuple):
+    """Rows, how their columns become features, the parameters of the classifier, and what was decided."""
+
+    table: Dataset
+    recipe: ColumnRecipe
+    params: Fields
+    said: list[str]
 
 
 @dataclass(frozen=True)
@@ -42,10 +62,14 @@ class Asked:
     settings: options.Settings
     folds: int
 
-    def open(self, *, coded: bool = False) -> tuple[Dataset, ColumnRecipe]:
-        """Return the rows and how their columns become features."""
+    def open(self, *, coded: bool = False) -> Opened:
+        """Return the rows and what was decided about their columns."""
+        self.settings.params()  # wrong ones are said before any work is done
         table = self.reading.open(self.data, reread=True)
-        return table, self.choice.recipe(table, coded=coded)
+        choice = self.choice.surveyed(table)
+        params = self.settings.surveyed(choice.survey).params()
+        said = [] if choice.survey is None else choice.survey.sentences()
+        return Opened(table, choice.recipe(table, coded=coded), params, said)
 
 
 def of_a_model(
@@ -53,39 +77,75 @@ def of_a_model(
 ) -> None:
     """Test a model as it stands."""
     started = time.perf_counter()
-    table = reading.open(data, reread=True)
     clf, stored = read_model(model)
+    how = f"{model} on {', '.join(data)}"
+    reader = RecordingReader.of(clf, data, reading)
+    if reader is not None:
+        confusion = _of_recordings(screen, clf, reader, data, reading, label)
+        _say(screen, confusion, how, started, of="windows")
+        return
+    table = reading.open(data, reread=True, like=stored)
+    table.skip_unlabelled = stored is not None and stored.skip_unlabelled
     recipe = fitted_recipe(table, clf, stored, label, screen)
     with screen.progress(table, "testing") as tick:
         confusion = evaluate_model(table, recipe, clf, tick=tick)
-    _say(screen, confusion, f"{model} on {', '.join(data)}", started)
+    _say(screen, confusion, how, started)
+
+
+def _of_recordings(
+    screen: Screen,
+    clf: SEFRClassifier,
+    reader: RecordingReader,
+    data: list[str],
+    reading: options.Reading,
+    label: str | None,
+) -> Confusion:
+    """Compare answers about windows with the labels of their recordings; without an answer, none counts."""
+    confusion, scorer = Confusion(), without_feature_names(clf)
+    known = set(clf.classes_.tolist())
+    for windows in reader.windows(data, reading, label, labelled=True):
+        name, truth = windows.recording.name, windows.recording.label
+        if truth not in known:
+            raise SourceError(f"{name}: the model does not know the label {truth!r}")
+        X = windows.features[windows.answered]
+        if len(X):
+            confusion.add(np.repeat(str(truth), len(X)), scorer.predict(X))
+    reader.tell(screen)
+    if not confusion.labels:
+        raise SourceError("no window has an answer: too many samples lie at the ends of the range")
+    return confusion
 
 
 def with_a_test_file(screen: Screen, asked: Asked, test: str) -> None:
     """Train on some files and test on another."""
     started = time.perf_counter()
-    params = asked.settings.params()
+    table, recipe, params, said = asked.open(coded=asked.settings.bins is not None)
     cut = Cut.of_settings(params)
-    table, recipe = asked.open(coded=cut is not None)
     with screen.progress(table, "learning") as tick:
         learn_edges(table, recipe, cut, tick)
-        summary = learn(table, recipe, missing=params["missing"], tick=tick)
+        summary = learn(table, recipe, missing=params["missing"], moments=params["moments"], tick=tick)
     clf = SEFRClassifier.from_summary(summary, **params)
-    other = asked.reading.open([test])
-    other.skip_unlabelled = asked.choice.skip_unlabelled
+    other = asked.reading.open([test], like=recipe)
+    other.skip_unlabelled = table.skip_unlabelled
     fitted_recipe(other, clf, recipe, recipe.label, screen)
     with screen.progress(other, "testing") as tick:
         confusion = evaluate_model(other, recipe, clf, tick=tick)
-    _say(screen, confusion, f"trained on {', '.join(asked.data)}, tested on {test}", started)
+    _say(screen, confusion, f"trained on {', '.join(asked.data)}, tested on {test}", started, said)
 
 
 def by_folds(screen: Screen, asked: Asked) -> None:
     """Cross-validate one pass, in bounded memory: one pass learns all folds, a second tests them."""
     started = time.perf_counter()
-    params = asked.settings.params()
-    table, recipe = asked.open()
+    table, recipe, params, said = asked.open()
     with screen.progress(table, "learning") as tick:
-        folds = learn_folds(table, recipe, asked.folds, missing=params["missing"], tick=tick)
+        folds = learn_folds(
+            table,
+            recipe,
+            asked.folds,
+            missing=params["missing"],
+            moments=params["moments"],
+            tick=tick,
+        )
     models = []
     for k in range(asked.folds):
         others = [fold for j, fold in enumerate(folds) if j != k]
@@ -93,21 +153,20 @@ def by_folds(screen: Screen, asked: Asked) -> None:
         models.append(SEFRClassifier.from_summary(rest, **params))
     with screen.progress(table, "testing") as tick:
         confusion = evaluate_folds(table, recipe, models, tick=tick)
-    _say(screen, confusion, f"{asked.folds} folds of {', '.join(asked.data)}", started)
+    _say(screen, confusion, f"{asked.folds} folds of {', '.join(asked.data)}", started, said)
 
 
 def by_comparison(screen: Screen, asked: Asked, counts: list[int], plot: str | None) -> None:
     """Cross-validate several settings, or one of several passes, in memory and on the same folds."""
     started = time.perf_counter()
-    params = asked.settings.params()
-    table, recipe = asked.open()
-    sampled = _sample(screen, asked, table, recipe)
+    table, recipe, params, said = asked.open()
+    sampled = _sample(screen, params, table, recipe)
     X, y = sampled.rows()
     if not len(y):
         raise SourceError(f"{table.readers[0].name}: there are no rows")
     labels = y if table.typed else _final(y)
     by_passes = {f"{n} passes" if n > 1 else "one pass": {"passes": n} for n in counts}
-    chosen: Mapping[str, Settings | None] = by_passes or SETTINGS
+    chosen: Mapping[str, Params | None] = by_passes or SETTINGS
     try:
         result = compare(X, labels, cv=asked.folds, settings=chosen, **params)
     except ValueError as error:
@@ -118,35 +177,50 @@ def by_comparison(screen: Screen, asked: Asked, counts: list[int], plot: str | N
     how = f"{asked.folds} folds of {', '.join(asked.data)}"
     if sampled.seen > len(y):
         how += f", on a sample of {len(y):,} of {sampled.seen:,} rows"
+    for decided in said:
+        screen.note(decided)
     if len(result) > 1:
         _show_comparison(screen, result)
     _show(screen, confusion, f"{how}, {seconds(elapsed)}", result.recommended)
     if plot:
         _draw(result, plot)
         screen.note(f"{plot}: macro F1 against the time to train")
+    command = _training_command(asked, result.recommended)
+    if "-" not in asked.data:
+        screen.note(f"next: {command}")
     told = {
         "settings": [_as_json(row) for row in result],
         "recommended": result.recommended.name,
         "recommendation": result.recommendation,
+        "command": command,
         "rows_in_file": sampled.seen,
     }
     screen.json(confusion.report() | told | {"seconds": elapsed, "method": how})
 
 
-def _sample(screen: Screen, asked: Asked, table: Dataset, recipe: ColumnRecipe) -> Sampled:
+def _sample(screen: Screen, params: Params, table: Dataset, recipe: ColumnRecipe) -> Sampled:
     """Return the rows of a table in memory, or a sample where they are too many."""
     most = max(1_000, min(MOST_ROWS, MOST_CELLS // max(1, len(recipe.feature_names))))
     sampled = Sampled(table, recipe, most)
-    params = asked.settings.params()
     with screen.progress(table, "reading") as tick:
         learn(sampled, recipe, missing=params["missing"], tick=tick)  # complains of what cannot be learned
     return sampled
 
 
+def _training_command(asked: Asked, row: Row) -> str:
+    """Return the command that trains with the settings of a row."""
+    words = [options.program(), "train", *asked.data, *asked.choice.arguments(), *asked.reading.arguments()]
+    known = asked.settings.arguments()
+    words += known
+    for name in CHOSEN:
+        option, value = f"--{name.replace('_', '-')}", row.params.get(name)
+        if value not in (None, 1) and option not in known:
+            words += [option, str(value)]
+    return shlex.join(words)
+
+
 def _final(labels: Any) -> Any:
     """Return labels that a format gives as text as what they are."""
-    import numpy as np
-
     distinct, codes = np.unique(labels, return_inverse=True)
     values = final_labels(distinct.tolist())
     return labels if values is None else np.array(values)[codes]
@@ -206,20 +280,31 @@ def _draw(result: Comparison, path: str) -> None:
         figure.savefig(file, format=kind if kind in ("png", "svg", "pdf") else "png", dpi=160)
 
 
-def _say(screen: Screen, confusion: Confusion, how: str, started: float) -> None:
+def _say(
+    screen: Screen,
+    confusion: Confusion,
+    how: str,
+    started: float,
+    decided: Sequence[str] = (),
+    of: str = "rows",
+) -> None:
     elapsed = time.perf_counter() - started
-    _show(screen, confusion, f"{how}, {seconds(elapsed)}")
+    for said in decided:
+        screen.note(said)
+    _show(screen, confusion, f"{how}, {seconds(elapsed)}", of=of)
     screen.json(confusion.report() | {"seconds": elapsed, "method": how})
 
 
-def _show(screen: Screen, confusion: Confusion, how: str, row: Row | None = None) -> None:
+def _show(
+    screen: Screen, confusion: Confusion, how: str, row: Row | None = None, *, of: str = "rows"
+) -> None:
     """Show accuracy, a line per class, and the confusion matrix."""
     report = confusion.report()
     which = "" if row is None else f"{row.name}: "
     reached = f"accuracy {report['accuracy']:.4f}   macro F1 {report['macro_f1']:.4f}"
-    screen.line(f"{which}{reached}   {report['rows']:,} rows")
+    screen.line(f"{which}{reached}   {report['rows']:,} {of}")
     screen.note(how)
-    table = grid("class", "rows", "precision", "recall", "F1", right=["rows", "precision", "recall", "F1"])
+    table = grid("class", of, "precision", "recall", "F1", right=[of, "precision", "recall", "F1"])
     for line in report["classes"][:MOST_SHOWN]:
         numbers = [f"{line['rows']:,}", *(f"{line[name]:.3f}" for name in ("precision", "recall", "f1"))]
         table.add_row(shown(line["label"]), *numbers)

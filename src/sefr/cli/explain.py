@@ -13,30 +13,43 @@ def explain(
     model: options.OneModel,
     rows: Annotated[
         list[str] | None,
-        typer.Option("--rows", help="Records whose answers to explain.", show_default=False),
+        typer.Option(
+            "--rows", help="A file of rows whose answers to explain.", metavar="FILE", show_default=False
+        ),
     ] = None,
     image: Annotated[
-        str, typer.Option(help="Features are pixels of an image, HEIGHTxWIDTH.", metavar="16x16")
+        str, typer.Option(help="The features are pixels of an image.", metavar="HEIGHTxWIDTH")
     ] = "",
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write a report: .html, or .png.", show_default=False)
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write a report (.html) or a picture (.png).",
+            metavar="FILE",
+            show_default=False,
+        ),
     ] = None,
-    count: Annotated[int, typer.Option(help="Features to show for each class.", min=1)] = 10,
+    count: Annotated[int, typer.Option(help="Features to show per class.", min=1)] = 10,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    decimal: options.DecimalPoint = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Show what each feature does in a model, and where the score of a record comes from.
-
-    The effect of a feature is how much it moves the score from the average row of the other classes to the
-    average row of this one; + where high values speak for the class, - where they speak against it. The score
-    beside it is the weight of the scaled feature, in the SEFR paper from -1 to 1.
+    """Show what a model has learned, and why it gave an answer.
 
     For example:
 
       sefr explain iris.sefr
+
+    The effect of a feature is how much it moves the score from the average row of the other classes to the
+    average row of this class: + if high values favour the class, - if low values do. The score beside it is
+    the weight of the scaled feature, in the SEFR paper from -1 to 1.
+
+    More examples:
 
       sefr explain iris.sefr --rows new.csv -o report.html
 
@@ -47,7 +60,7 @@ def explain(
 
     screen = Screen(quiet=quiet, as_json=json, output=output)
     asked = Explanation(model, rows or [], image_size(image), output and options.output_path(output), count)
-    carry_out(screen, asked, options.Reading(format, delimiter, no_header))
+    carry_out(screen, asked, options.Reading(format, delimiter, no_header, encoding, decimal))
 
 
 def image_size(text: str) -> tuple[int, int] | None:
@@ -62,5 +75,5 @@ def image_size(text: str) -> tuple[int, int] | None:
         return None
     height, _, width = text.replace("×", "x").partition("x")
     if not (height.isdecimal() and width.isdecimal()):
-        raise typer.BadParameter(f"--image takes HEIGHTxWIDTH, such as 16x16, not {text!r}")
+        raise typer.BadParameter(f"--image takes HEIGHTxWIDTH, for example 16x16, not {text!r}")
     return int(height), int(width)

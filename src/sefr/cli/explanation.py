@@ -68,7 +68,7 @@ def _records(
 ) -> list[Fields]:
     """Return the first records of a file, explained; with the true label where the file has it."""
     clf, stored = model
-    table = reading.open([path])
+    table = reading.open([path], like=stored)
     recipe = fitted_recipe(table, clf, stored, None, screen)
     label = recipe.label if recipe.label in table.columns else None
     wanted = recipe.wanted() | ({label: TEXT if not table.typed else table.columns[label]} if label else {})

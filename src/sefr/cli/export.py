@@ -12,7 +12,7 @@ from . import options
 if TYPE_CHECKING:
     from ..classifier import SEFRClassifier
 
-TARGETS = ("onnx", "c", "arduino", "generated")
+TARGETS = ("onnx", "c", "arduino", "generated", "micropython")
 
 
 def export(
@@ -35,6 +35,18 @@ def export(
             help='Boards: "don\'t know" where an answer leads by less (Twin.margin chooses it).', min=0
         ),
     ] = 0,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help='Boards: "don\'t know" also for NaN and values far outside the range learned.'
+        ),
+    ] = False,
+    fold: Annotated[
+        bool,
+        typer.Option(
+            "--fold", help="C, whole numbers of 16 bits: scaling within int16 weights, no bytes in between."
+        ),
+    ] = False,
     learn: Annotated[
         bool, typer.Option("--learn", help="Arduino: a sketch that goes on learning on the board.")
     ] = False,
@@ -42,15 +54,35 @@ def export(
         str | None,
         typer.Option(
             "--window",
-            help="Arduino: the rows are windows of a signal (sefr.device.windows).",
-            metavar="LENGTH:HOP",
+            help="Arduino: the rows are windows of a signal, RATE (100) samples per second.",
+            metavar="LENGTH:HOP[:RATE]",
             show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", help="Boards: of the header or sketch and of its functions.", show_default=False
+        ),
+    ] = None,
+    sum_bits: Annotated[
+        int | None,
+        typer.Option(
+            "--sum-bits",
+            help="With --learn: 16, or 32 for more than 256 records of a class.",
+            show_default=False,
+        ),
+    ] = None,
+    eeprom: Annotated[
+        int | None,
+        typer.Option(
+            "--eeprom", help="With --learn: bytes of the board's EEPROM (1024, an Uno's).", show_default=False
         ),
     ] = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Export a model: as ONNX, as a C header, or as an Arduino sketch.
+    """Export a model: as ONNX, as a C header, as an Arduino sketch, or as a module for MicroPython.
 
     For example:
 
@@ -63,41 +95,53 @@ def export(
     from pathlib import Path
 
     from .outcome import promise
+    from .recordings import sampling_of
     from .screen import Screen
     from .stored import device_library, read_model
 
     if to not in TARGETS:
         raise typer.BadParameter(f"--to takes {', '.join(TARGETS)}, not {to!r}")
+    learning = {"sum_bits": sum_bits, "eeprom": eeprom}
+    for key, value in learning.items():
+        if value is not None and not learn:
+            raise typer.BadParameter(f"--{key.replace('_', '-')} goes with --learn")
     screen = Screen(quiet=quiet, as_json=json, output=output)
     clf, _recipe = read_model(model)
     if to == "onnx":
         path = _onnx(clf, output or str(Path(model).with_suffix(".onnx")))
     else:
         device = device_library()
-        made = device.names.identifier(Path(model).stem) + ("" if to == "arduino" else ".h")
-        promise(os.path.join(output or ".", made))
+        called = Path(model).stem if name is None else name
+        promise(os.path.join(output or ".", device.names.file_name(called, to)))
         path = device.export(
             clf,
             to,
             output or ".",
-            name=Path(model).stem,
+            name=called,
             weights=weights.value,
             input=None if input is None else input.value,
             learn=learn,
             window=_window(window),
+            signal=sampling_of(clf) if to == "arduino" else None,
             margin=margin,
+            check=check,
+            folded=fold,
+            **{key: value for key, value in learning.items() if value is not None},
         )
     screen.line(f"{path}: {to}")
     screen.json({"model": model, "target": to, "output": str(path)})
 
 
-def _window(text: str | None) -> tuple[int, int] | None:
+def _window(text: str | None) -> tuple[int, int] | tuple[int, int, int] | None:
     if text is None:
         return None
-    length, colon, hop = text.partition(":")
-    if not (colon and length.isdecimal() and hop.isdecimal()):
-        raise typer.BadParameter(f"--window takes LENGTH:HOP, for example 64:32, not {text!r}")
-    return int(length), int(hop)
+    words = text.split(":")
+    if len(words) not in (2, 3) or not all(word.isdecimal() and word.isascii() for word in words):
+        raise typer.BadParameter(
+            f"--window takes LENGTH:HOP or LENGTH:HOP:RATE, as in 64:32:50, not {text!r}"
+        )
+    length, hop, *rate = map(int, words)
+    return (length, hop, rate[0]) if rate else (length, hop)
 
 
 def _onnx(clf: SEFRClassifier, path: str) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from . import options
 
 
@@ -11,17 +15,27 @@ def forget(
     label: options.MaybeLabel = None,
     output: options.Out = None,
     once: options.Once = None,
+    certificate: Annotated[
+        str | None,
+        typer.Option(
+            help="Write what was taken away to this file, for sefr verify.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     skip_unlabelled: options.SkipUnlabelled = False,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    decimal: options.DecimalPoint = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Take rows back: the model is then the same as if it had never seen them.
+    """Forget rows: a model of one pass is then the same as if it had never seen them.
 
-    The lowest and highest value of each feature stay those of all rows ever seen; with a known range
-    (train --scale LOW:HIGH) forgetting is complete.
+    The range of each feature stays that of all rows ever seen; with a known range (train --scale LOW:HIGH)
+    forgetting is complete.
 
     With --once ID (or content) only rows that sefr update --once learned under that name are taken back, and
     the name with them: a second time nothing changes, so a retry is safe.
@@ -31,10 +45,14 @@ def forget(
       sefr forget iris.sefr withdrawn.csv
 
       sefr forget iris.sefr today.csv --once 2026-11-16
+
+      sefr forget iris.sefr withdrawn.csv --certificate withdrawn.json
     """
+    options.refuse_swapped(model, data)
     from .changes import Change, carry_out
     from .screen import Screen
 
     screen = Screen(quiet=quiet, as_json=json, output=output)
-    reading = options.Reading(format, delimiter, no_header)
-    carry_out(screen, Change(model, data, label, output, skip_unlabelled, once), reading, verb="forgot")
+    reading = options.Reading(format, delimiter, no_header, encoding, decimal)
+    change = Change(model, data, label, output, skip_unlabelled, once, certificate)
+    carry_out(screen, change, reading, verb="forgot")

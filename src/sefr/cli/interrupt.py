@@ -51,14 +51,19 @@ def part_with(message: str) -> None:
 
 
 def leave() -> NoReturn:
-    """End without waiting for threads that still read ahead; the exit code tells what became of the file."""
-    from .._system.atomic_file import discard_unfinished
-
+    """End an interrupted command; the exit code tells what became of the file."""
     done = kept()
     say(_parting if done is None else f"interrupted, but {done} was written")
+    exit_now(130 if done is None else 0)
+
+
+def exit_now(code: int) -> NoReturn:
+    """End without waiting for threads that still read."""
+    from .._system.atomic_file import discard_unfinished
+
     discard_unfinished()
     atexit._run_exitfuncs()
-    os._exit(130 if done is None else 0)
+    os._exit(code)
 
 
 def say(message: str) -> None:

@@ -6,7 +6,9 @@ This module and those of the commands import nothing heavy at their top: the she
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import shutil
+import sys
+from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,100 +59,186 @@ class Engines(StrEnum):
     duckdb = "duckdb"
 
 
-FILES = "Files, folders, globs, - for standard input: CSV, Parquet, Feather, Arrow, npy, npz, ARFF, libsvm."
+FLAG = ""  # typer would show <bool> in the help of an option without a value
+MODEL_OPENING = b'{\n  "format": "sefr model",'  # of sefr.model_file; a test compares
 
-Data = Annotated[list[str], typer.Argument(help=FILES, show_default=False, metavar="DATA...")]
-OneModel = Annotated[str, typer.Argument(help="A .sefr file.", show_default=False, metavar="MODEL")]
-Label = Annotated[str, typer.Option("--label", "-l", help="The column of labels.", metavar="COLUMN")]
+
+def existing(paths: str | list[str] | None) -> Any:
+    """Complain of a file that is not there, before anything heavy is imported."""
+    for path in [paths] if isinstance(paths, str) else paths or []:
+        special = path == "-" or "://" in path or any(char in path for char in "*?[")
+        if not special and not os.path.lexists(path):
+            raise FileNotFoundError(2, "no such file or folder", path)
+    return paths
+
+
+def refuse_swapped(model: str, data: list[str]) -> None:
+    """Complain if what is given as the model is none, but one of the files is."""
+    if _is_model(model):
+        return
+    found = next((path for path in data if _is_model(path)), None)
+    if found is not None:
+        raise ValueError(f"{model} is not a model, but {found} is: the model comes first, then the data")
+
+
+def _is_model(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return os.path.isfile(path) and file.read(len(MODEL_OPENING)) == MODEL_OPENING
+    except OSError:
+        return False
+
+
+def program() -> str:
+    """Return what to type to call this command again: its name, or its path if the shell does not find it."""
+    called = sys.argv[0]
+    if os.path.basename(called) != "sefr" or os.path.dirname(called) == "":
+        return "sefr"
+    found = shutil.which("sefr")
+    if found is not None and os.path.realpath(found) == os.path.realpath(called):
+        return "sefr"
+    beside = os.path.relpath(called)
+    return called if beside.startswith("..") else beside
+
+
+FILES = (
+    "Files, folders or patterns: CSV, Parquet, Feather, Arrow, npy, npz, ARFF, libsvm. - is standard input."
+)
+
+Data = Annotated[
+    list[str], typer.Argument(help=FILES, show_default=False, metavar="DATA...", callback=existing)
+]
+OneModel = Annotated[
+    str, typer.Argument(help="A .sefr file.", show_default=False, metavar="MODEL", callback=existing)
+]
+Label = Annotated[str, typer.Option("--label", "-l", help="The column to predict.", metavar="COLUMN")]
 MaybeLabel = Annotated[
     str | None,
-    typer.Option("--label", "-l", help="The column of labels.", metavar="COLUMN", show_default=False),
+    typer.Option("--label", "-l", help="The column to predict.", metavar="COLUMN", show_default=False),
 ]
 Features = Annotated[
     str,
     typer.Option(
-        "--features", help="Columns to learn from, a,b,c; all others are left out.", metavar="COLUMNS"
+        "--features", help="Columns to learn from: a,b,c. All others are left out.", metavar="COLUMNS"
     ),
 ]
-Drop = Annotated[str, typer.Option("--drop", help="Columns to leave out, a,b,c.", metavar="COLUMNS")]
+Drop = Annotated[str, typer.Option("--drop", help="Columns to leave out: a,b,c.", metavar="COLUMNS")]
 DropText = Annotated[
-    bool, typer.Option("--drop-text", help="Leave out every column of text or dates that is no category.")
+    bool, typer.Option("--drop-text", help="Leave out all columns of text or dates.", metavar=FLAG)
 ]
 Once = Annotated[
     str | None,
     typer.Option(
         "--once",
-        help="Name these rows (content: by their digest), so that they count once and a retry is safe.",
+        help="A name for these rows, so that they are learned only once; content: their digest.",
         metavar="ID",
         show_default=False,
     ),
 ]
 SkipUnlabelled = Annotated[
-    bool, typer.Option("--skip-unlabelled", help="Leave out rows without a label; else they are an error.")
+    bool, typer.Option("--skip-unlabelled", help="Leave out rows without a label.", metavar=FLAG)
 ]
 Categories = Annotated[
     str,
     typer.Option(
         "--categories",
-        help="Columns of text to learn from, one feature per value, with bins one bin per value; or all.",
+        help="Columns to learn as categories: a,b,c or all. Text columns with few values are anyway.",
         metavar="COLUMNS",
     ),
 ]
 FileFormat = Annotated[
     Format | None,
-    typer.Option("--format", help="The format, where the file's name does not tell.", show_default=False),
+    typer.Option("--format", help="The format, if the file name does not show it.", show_default=False),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option("--delimiter", help="Between the columns of CSV.", metavar="CHAR", show_default=False),
+    typer.Option(
+        "--delimiter", help="What separates the columns of CSV.", metavar="CHAR", show_default=False
+    ),
 ]
 NoHeader = Annotated[
     bool,
-    typer.Option("--no-header", help="CSV without names: columns are x0, x1, ...; --label -1 is the last."),
+    typer.Option(
+        "--no-header",
+        help="CSV without column names: they are x0, x1, ...; --label -1 is the last.",
+        metavar=FLAG,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding", help="Of text, if it is not UTF-8: cp1252, utf-16.", metavar="NAME", show_default=False
+    ),
+]
+DecimalPoint = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal",
+        help="Decimal point of CSV. Commas are noticed if columns are not separated by commas.",
+        metavar="CHAR",
+        show_default=False,
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict", help="Refuse text, dates and empty cells instead of deciding what to do.", metavar=FLAG
+    ),
 ]
 MissingValues = Annotated[
-    Missing, typer.Option("--missing", help="An empty cell: an error, or left out of sums and scores.")
+    Missing | None,
+    typer.Option(
+        "--missing",
+        help="An empty cell: an error, or left out of sums and scores (ignore, unless --strict).",
+        show_default=False,
+    ),
 ]
 Scale = Annotated[
     str,
     typer.Option(
-        "--scale", help="minmax learns each feature's range; LOW:HIGH is a known one; none.", metavar="SCALE"
+        "--scale",
+        help="Range of the features: minmax learns it, LOW:HIGH is known, none takes values as they are.",
+        metavar="SCALE",
     ),
 ]
 Epsilon = Annotated[
     float,
     typer.Option(
-        "--epsilon", help="Keeps the weights of the SEFR paper (its equation 5) from dividing by zero.", min=0
+        "--epsilon", help="Keeps the weights of the SEFR paper (equation 5) from dividing by zero.", min=0
     ),
 ]
-Weights = Annotated[WeightType, typer.Option("--weights", help="How a board keeps its weights.")]
+Weights = Annotated[WeightType, typer.Option("--weights", help="Type of the weights on a board.")]
 Values = Annotated[
     ValueType | None,
     typer.Option(
         "--input",
-        help="Type of the values on a board; the smallest that holds what was learned.",
+        help="Type of the values on a board. Without it: the smallest that holds what was learned.",
         show_default=False,
     ),
 ]
 Balance = Annotated[
     ClassWeight,
-    typer.Option("--class-weight", help="balanced: every class counts the same, however rare it is."),
+    typer.Option("--class-weight", help="balanced: rare classes count as much as frequent ones."),
 ]
 Engine = Annotated[
     Engines,
-    typer.Option("--engine", help="What adds up the rows; duckdb uses all cores: Parquet, CSV and JSON."),
+    typer.Option(
+        "--engine", help="What reads the rows. duckdb uses all cores and reads Parquet, CSV and JSON."
+    ),
 ]
 Passes = Annotated[
     int,
     typer.Option(
-        "--passes", help="Read the data so often: 1 is the SEFR paper, 10 about a linear SVM.", min=1
+        "--passes",
+        help="Passes over the data. 1: the SEFR paper; 10: about as accurate as logistic regression.",
+        min=1,
     ),
 ]
 Bins = Annotated[
     int | None,
     typer.Option(
         "--bins",
-        help="Cut each feature into at most so many bins, such as 32: its effect may be any curve.",
+        help="Maximum number of bins per feature, e.g. 32 (allows non-linear effects).",
         min=2,
         max=256,
         show_default=False,
@@ -160,15 +248,28 @@ Interactions = Annotated[
     int | None,
     typer.Option(
         "--interactions",
-        help="With --bins: up to so many ferns, such as 60, each of cells that several features choose.",
+        help="With --bins: maximum number of feature interactions, e.g. 60.",
         min=1,
         max=1000,
         show_default=False,
     ),
 ]
-Out = Annotated[str | None, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Answer as JSON on standard output.")]
+Moments = Annotated[
+    int,
+    typer.Option(
+        "--moments",
+        help="2 adds up products of features too: more accurate, and update, merge, forget stay exact.",
+        min=1,
+        max=2,
+        metavar="NUMBER",
+    ),
+]
+Out = Annotated[
+    str | None,
+    typer.Option("--output", "-o", help="The file to write.", metavar="FILE", show_default=False),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.", metavar=FLAG)]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.", metavar=FLAG)]
 
 
 @dataclass(frozen=True)
@@ -178,17 +279,26 @@ class Reading:
     format: Any = None
     delimiter: str | None = None
     no_header: bool = False
+    encoding: str | None = None
+    decimal: str | None = None
 
     def __post_init__(self) -> None:
         delimiter_of(self.delimiter)  # wrong usage is said before any work is done
+        if self.decimal not in (None, ".", ","):
+            raise typer.BadParameter(f"--decimal takes . or ,, not {self.decimal!r}")
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
 
     @property
     def is_plain(self) -> bool:
         """Whether the files' names tell it all."""
         return self == Reading()
 
-    def open(self, paths: list[str], *, reread: bool = False) -> Any:
-        """Open files as one table; ``reread`` says that they will be read more than once."""
+    def open(self, paths: list[str], *, reread: bool = False, like: Any = None) -> Any:
+        """Open files as one table; ``reread`` says that they will be read more than once.
+
+        ``like`` is the recipe of a model: text is read as it was for training, unless options say otherwise.
+        """
         from ..files import open_dataset
 
         return open_dataset(
@@ -197,12 +307,16 @@ class Reading:
             delimiter=delimiter_of(self.delimiter),
             header=not self.no_header,
             reread=reread,
+            encoding=self.encoding,
+            decimal=self.decimal or (like and like.decimal),
+            usual_encoding=like and like.encoding,
         )
 
     def arguments(self) -> list[str]:
         """Return the options that say the same again."""
         given = [] if self.format is None else ["--format", self.format.value]
-        given += [] if self.delimiter is None else ["--delimiter", self.delimiter]
+        for name in ("delimiter", "encoding", "decimal"):
+            given += [f"--{name}", value] if (value := getattr(self, name)) is not None else []
         return given + ["--no-header"] * self.no_header
 
 
@@ -216,55 +330,96 @@ class Choice:
     categories: str = ""
     drop_text: bool = False
     skip_unlabelled: bool = False
+    strict: bool = False
+    survey: Any = None  # what a look at the table decided, of sefr.files.survey
+
+    def surveyed(self, table: Any) -> Choice:
+        """Return the choice with what a look at the table decides; a strict one stays as it is."""
+        if self.strict or table.sparse:
+            return self
+        from ..files.survey import survey
+
+        label, hot = table.label_name(self.label), names(self.categories)
+        chosen = self._chosen(table, label)
+        if "all" in hot:
+            hot = [name for name in chosen if name in table.texts()]
+        return replace(self, survey=survey(table, label, chosen, [*names(self.features), *hot]))
+
+    def _chosen(self, table: Any, label: str) -> list[str]:
+        """Return the columns that may become features."""
+        dropped = {label, *names(self.drop), *(self._texts(table, label) if self.drop_text else ())}
+        return [n for n in names(self.features) or table.columns if n not in dropped and n in table.columns]
+
+    def _texts(self, table: Any, label: str) -> list[str]:
+        """Return the columns that ``--drop-text`` leaves out."""
+        from ..files.reader import NUMBER
+
+        kept = {label, *names(self.categories)}
+        return [
+            name
+            for name in table.columns
+            if name not in kept and any(p.columns.get(name, NUMBER) != NUMBER for p in table.readers)
+        ]
 
     def recipe(self, table: Any, *, coded: bool = False) -> Any:
         """Return how the columns of a table become features; categories are ``coded`` for bins."""
-        from ..files.reader import NUMBER
-
         table.skip_unlabelled = self.skip_unlabelled
         label, hot = table.label_name(self.label), names(self.categories)
         dropped = names(self.drop)
         if self.drop_text and "all" not in hot:
-            kept = {label, *hot, *dropped}
-            dropped += [
-                name
-                for name in table.columns
-                if name not in kept and any(p.columns.get(name, NUMBER) != NUMBER for p in table.readers)
-            ]
+            dropped += [name for name in self._texts(table, label) if name not in dropped]
+        found = self.survey
+        if found is not None:
+            dropped += found.left_out
+            hot = [name for name in hot if name != "all"]
+            hot += [name for name in found.categories if name not in hot]
+            table.skip_unlabelled = table.skip_unlabelled or found.unlabelled > 0
         chosen = [n for n in names(self.features) if n not in dropped]
-        return table.recipe(label, chosen, dropped, hot, coded=coded)
+        recipe = table.recipe(label, chosen, dropped, hot, coded=coded)
+        if found is None:
+            return recipe
+        return replace(recipe, left_out=dict(found.left_out), skip_unlabelled=table.skip_unlabelled)
 
     def arguments(self) -> list[str]:
         """Return the options that say the same again."""
         given = ["--label", self.label]
         for name in ("features", "drop", "categories"):
             given += [f"--{name}", getattr(self, name)] if getattr(self, name) else []
-        return given + ["--drop-text"] * self.drop_text + ["--skip-unlabelled"] * self.skip_unlabelled
+        given += ["--drop-text"] * self.drop_text + ["--skip-unlabelled"] * self.skip_unlabelled
+        return given + ["--strict"] * self.strict
 
 
 @dataclass(frozen=True)
 class Settings:
     """What the classifier is told."""
 
-    missing: Missing = Missing.error
+    missing: Missing | None = None
     scale: str = "minmax"
     epsilon: float = 1e-7
     class_weight: ClassWeight = ClassWeight.none
     bins: int | None = None
     interactions: int | None = None
+    moments: int = 1
 
     def __post_init__(self) -> None:
         if self.interactions is not None and self.bins is None:
-            raise typer.BadParameter("--interactions goes with --bins, such as --bins 32")
+            raise typer.BadParameter("--interactions needs --bins, for example --bins 32")
+
+    def surveyed(self, survey: Any) -> Settings:
+        """Return the settings for a table that was looked at: empty cells are missing values."""
+        if self.missing is not None or survey is None or not survey.may_miss_values:
+            return self
+        return replace(self, missing=Missing.ignore)
 
     def params(self, **more: Any) -> Fields:
         """Return the parameters of the classifier; a wrong one is an error."""
         from ..classifier import SEFRClassifier
 
         params = {
-            "missing": self.missing.value,
+            "missing": (self.missing or Missing.error).value,
             "scale": scale_of(self.scale),
             "epsilon": self.epsilon,
+            "moments": self.moments,
             **more,
         }
         if self.bins is not None:
@@ -280,11 +435,12 @@ class Settings:
 
     def arguments(self) -> list[str]:
         """Return the options that say the same again."""
-        given = [] if self.missing is Missing.error else ["--missing", self.missing.value]
+        given = [] if self.missing is None else ["--missing", self.missing.value]
         given += [] if self.scale == "minmax" else ["--scale", self.scale]
         given += [] if self.epsilon == 1e-7 else ["--epsilon", repr(self.epsilon)]
         given += [] if self.bins is None else ["--bins", str(self.bins)]
         given += [] if self.interactions is None else ["--interactions", str(self.interactions)]
+        given += [] if self.moments == 1 else ["--moments", str(self.moments)]
         weighted = self.class_weight is not ClassWeight.none
         return given + (["--class-weight", self.class_weight.value] if weighted else [])
 
@@ -319,6 +475,18 @@ def delimiter_of(text: str | None) -> str | None:
     if len(char) != 1 or not char.isascii():
         raise typer.BadParameter(f"--delimiter takes one character, or tab, not {text!r}")
     return char
+
+
+def _check_encoding(name: str) -> None:
+    """Complain of an encoding that Python does not have, or that is none of text."""
+    import codecs
+
+    try:
+        is_text = codecs.lookup(name)._is_text_encoding
+    except (LookupError, ValueError):
+        is_text = False
+    if not is_text:
+        raise typer.BadParameter(f"--encoding takes cp1252, utf-16 or the like, not {name!r}")
 
 
 def output_path(path: str) -> str:

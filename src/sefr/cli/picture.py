@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 POSITIVE, NEGATIVE, MIDDLE = (np.array(channels(colour)) for colour in (FOR, AGAINST, NEUTRAL))
 SHADES_FOR, SHADES_AGAINST = " ░▒▓█", " .:+*"  # where there are no colours
-KEY = "█ speaks for, * against"
+KEY = "█ favours, * counts against"
 
 
 def picture(values: Array, console: Console) -> list[Text]:

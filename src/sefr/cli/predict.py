@@ -15,42 +15,65 @@ def predict(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", help="A .csv, .tsv or .parquet file; without it, CSV to standard output."
+            "--output",
+            "-o",
+            help="A .csv, .tsv or .parquet file. Without it: CSV to standard output.",
+            metavar="FILE",
+            show_default=False,
         ),
     ] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="Add the score, or one for each class.")] = False,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Add the score, or one per class.", metavar=options.FLAG)
+    ] = False,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Add the probability of each class.")
+        bool,
+        typer.Option("--probabilities", help="Add the probability of each class.", metavar=options.FLAG),
     ] = False,
     keep: Annotated[
-        str, typer.Option(help="Columns to copy from DATA, a,b,c or all.", metavar="COLUMNS")
+        str, typer.Option(help="Columns to copy from DATA: a,b,c or all.", metavar="COLUMNS")
     ] = "",
     check: Annotated[
-        bool, typer.Option("--check", help="Warn where the rows differ from those learned: see sefr drift.")
+        bool,
+        typer.Option(
+            "--check",
+            help="Warn if the rows differ from those learned: see sefr drift.",
+            metavar=options.FLAG,
+        ),
     ] = False,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    decimal: options.DecimalPoint = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Write the predicted label of every row.
+    """Predict the label of every row of a table.
 
-    Columns are matched by name, in any order. Output columns are those kept, then prediction, then the
-    scores: score for two classes (above 0 is the second), else score_LABEL for each (the highest wins),
-    then probability_LABEL for each class.
+    A model of train --signal answers about recordings: files, or a folder of them. There is a row per
+    window, with recording and sample, the first of the window from 1; the prediction is empty where too many
+    samples lie at the ends of the sensor's range.
 
     For example:
 
       sefr predict iris.sefr new.csv
+
+    Columns are matched by name, in any order. The output has the columns that were kept, the prediction, and
+    then the scores: score for two classes (above 0 is the second), else score_LABEL per class (the highest
+    wins), and probability_LABEL per class.
+
+    More examples:
 
       sefr predict iris.sefr new.csv --probabilities
 
       sefr predict iris.sefr new.parquet -o out.parquet --scores --keep id
 
       sefr predict iris.sefr new.csv --check -o out.csv
+
+      sefr predict gesture.sefr recordings/ --probabilities
     """
-    from .predictions import Wanted, write_predictions
+    options.refuse_swapped(model, data)
+    from . import predictions
     from .screen import Screen
 
     screen = Screen(quiet=quiet, as_json=json, output=output or "-")
@@ -60,9 +83,9 @@ def predict(
         raise typer.BadParameter("--json needs --output: standard output is for one of the two")
     if output is not None:
         output = options.output_path(output)
-    reading = options.Reading(format, delimiter, no_header)
-    wanted = Wanted(scores, probabilities, keep, check)
-    rows = write_predictions(screen, model, reading.open(data), output, wanted)
+    reading = options.Reading(format, delimiter, no_header, encoding, decimal)
+    wanted = predictions.Wanted(scores, probabilities, keep, check)
+    rows = predictions.predict(screen, model, data, reading, output, wanted)
     if output:
         screen.note(f"{output}: {rows:,} rows")
     screen.json({"output": output, "rows": rows})

@@ -1,4 +1,4 @@
-"""The answers of a model for the rows of a table, written batch by batch."""
+"""The answers of a model for the rows of a table or the windows of recordings, written batch by batch."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from .._rows.cells import code_matrix
 from .._rows.inputs import labelled
-from .._rows.matrix import Matrix
+from .._rows.matrix import Dense, Matrix
 from .._summary.drift import drift
 from .._summary.summary import Summary
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
-from ..files import Dataset, SourceError
+from ..files import ColumnRecipe, Dataset, SourceError
 from ..files.learning import checked, without_feature_names
 from ..files.reader import NUMBER, TEXT
 from . import options
+from .recordings import RecordingReader, Windows
 from .screen import Screen, binary_output, output
 from .stored import fitted_recipe, read_model
 
+MOST_CELLS = 1 << 22  # of scores and probabilities that are in memory at once
 ENDINGS = ("csv", "tsv", "parquet")
 
 
@@ -40,9 +43,67 @@ class Wanted:
     check: bool = False
 
 
-def write_predictions(screen: Screen, model: str, table: Dataset, path: str | None, wanted: Wanted) -> int:
-    """Write the answers for all rows to a file, or to standard output; return how many."""
+def predict(
+    screen: Screen, model: str, data: list[str], reading: options.Reading, path: str | None, wanted: Wanted
+) -> int:
+    """Write the answers for all rows, or windows of recordings, to a file or to standard output."""
     clf, stored = read_model(model)
+    reader = RecordingReader.of(clf, data, reading)
+    if reader is not None:
+        return _write_windows(
+            screen, clf, reader, reader.windows(data, reading, labelled=False), path, wanted
+        )
+    return _write_rows(screen, clf, stored, reading.open(data, like=stored), path, wanted)
+
+
+def _write_windows(
+    screen: Screen,
+    clf: SEFRClassifier,
+    reader: RecordingReader,
+    recordings: Iterator[Windows],
+    path: str | None,
+    wanted: Wanted,
+) -> int:
+    """Write an answer per window, with its recording and first sample; none where a board says don't know."""
+    if wanted.keep:
+        raise SourceError("--keep copies columns of rows; an answer about a recording is of a window")
+    hop, rows, seen = reader.sampling.hop, 0, None
+    scorer = without_feature_names(clf)
+    with _writer(path) as write:
+        for windows in recordings:
+            n = len(windows.features)
+            X = Dense(windows.features.astype(np.float64))
+            place = {"recording": [windows.recording.name] * n, "sample": np.arange(n) * hop + 1}
+            answer = _answers(scorer, X, pa.table(place), wanted)
+            write(_without(answer, list(place), ~windows.answered))
+            if wanted.check:
+                seen = _summary_of(X, clf) + (seen or 0)
+            rows += n
+    reader.tell(screen)
+    _tell_drift(screen, clf, seen)
+    return rows
+
+
+def _without(answer: pa.Table, kept: list[str], unknown: NDArray[np.bool_]) -> pa.Table:
+    """Return a table with nothing in some rows but in the columns that are kept."""
+    if not unknown.any():
+        return answer
+    mask = pa.array(unknown)
+    for i, name in enumerate(answer.column_names):
+        if name not in kept:
+            column = answer.column(i)
+            answer = answer.set_column(i, name, pc.if_else(mask, pa.scalar(None, column.type), column))
+    return answer
+
+
+def _write_rows(
+    screen: Screen,
+    clf: SEFRClassifier,
+    stored: ColumnRecipe | None,
+    table: Dataset,
+    path: str | None,
+    wanted: Wanted,
+) -> int:
     recipe = fitted_recipe(table, clf, stored, None, screen)
     kept = list(table.columns) if wanted.keep == "all" else options.names(wanted.keep)
     if unknown := [name for name in kept if name not in table.columns]:
@@ -57,7 +118,9 @@ def write_predictions(screen: Screen, model: str, table: Dataset, path: str | No
         for batch in table.batches(columns):
             X = checked(batch, recipe.matrix(batch.rows), recipe, clf.missing)
             strange = recipe.unknown_categories(batch.rows) | strange
-            write(_answers(scorer, X, batch.select(kept), wanted))
+            for part in _parts(len(batch), clf, wanted):
+                rows_kept = batch.select(kept).slice(int(part[0]), len(part))
+                write(_answers(scorer, X.take(part) if len(part) < len(batch) else X, rows_kept, wanted))
             if wanted.check:
                 seen = _summary_of(X, clf) + (seen or 0)
             rows += len(batch)
@@ -68,10 +131,23 @@ def write_predictions(screen: Screen, model: str, table: Dataset, path: str | No
         else:
             what = f"that the model has not seen, such as {value!r}: no category"
         screen.note(f"column {name!r} has values {what}")
+    _tell_drift(screen, clf, seen)
+    return rows
+
+
+def _tell_drift(screen: Screen, clf: SEFRClassifier, seen: Summary | None) -> None:
+    """Warn where rows differ from those learned."""
     if seen is not None:
         for said in drift(clf.summary_, seen, labelled=False).findings:
             screen.note(f"warning: {said}")
-    return rows
+
+
+def _parts(n_rows: int, clf: SEFRClassifier, wanted: Wanted) -> Iterator[NDArray[np.intp]]:
+    """Yield the numbers of so many rows that a column per class stays small."""
+    columns = (wanted.scores + wanted.probabilities) * len(clf.classes_)
+    step = max(1, MOST_CELLS // max(1, columns))
+    for at in range(0, n_rows, step):
+        yield np.arange(at, min(n_rows, at + step))
 
 
 def _summary_of(X: Matrix, clf: SEFRClassifier) -> Summary:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from ..classifier import SEFRClassifier
 from ..engines.error import EngineError
 from ..engines.sql import summaries_of_result
 from ..files import SourceError
+from ..files.arrow_input import in_memory
 from . import options
 from .screen import Screen
 from .stored import whole
@@ -80,16 +82,13 @@ def _write(screen: Screen, clf: SEFRClassifier, path: str) -> None:
 
 def _read(source: str) -> pa.Table:
     """Return the result of a query, as a database wrote it to a file."""
-    if source.lower().endswith(".parquet"):
-        reader: Any = parquet.read_table
-    else:
-        delimiter = "\t" if source.lower().endswith(".tsv") else ","
-        reader = lambda path: arrow_csv.read_csv(  # noqa: E731
-            path, parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        )
+    content = in_memory(Path(source).read_bytes())
     try:
-        with open(source, "rb") as file:
-            return reader(file)
+        if source.lower().endswith(".parquet"):
+            return parquet.read_table(content)
+        delimiter = "\t" if source.lower().endswith(".tsv") else ","
+        how = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        return arrow_csv.read_csv(content, parse_options=how)
     except pa.ArrowException as error:
         raise SourceError(f"{source}: {error}") from None
 

@@ -9,10 +9,12 @@ from typing import NamedTuple
 import typer
 
 from ..engines.catalogue import Catalogue, catalogue_of
-from ..engines.columns import chosen
+from ..engines.columns import choose_columns
+from ..engines.dialects import literal
+from ..engines.duckdb import exact_file
 from ..engines.maintained import maintenance_sql
-from ..engines.plan import Plan
 from ..engines.scoring import SCORED, Scoring
+from ..engines.scoring_model import ScoringModel
 from ..engines.sql import Query
 from .stored import read_model
 
@@ -29,7 +31,7 @@ class Asked(NamedTuple):
         is_file = self.database is None and Path(self.table).is_file()
         if self.database is None and not is_file:
             return None, self.table, self.dialect or "duckdb"
-        table = "'" + self.table.replace("'", "''") + "'" if is_file else self.table
+        table = literal(exact_file(self.table)) if is_file else self.table
         found = catalogue_of(self.database, table)
         if self.dialect is not None and self.dialect != found.dialect:
             where = self.database or table
@@ -45,6 +47,7 @@ class Wanted(NamedTuple):
     dropped: list[str]
     weight: str | None
     group_by: str | None
+    moments: int = 1
 
 
 def macros(which: str) -> str:
@@ -58,11 +61,13 @@ def training(asked: Asked, wanted: Wanted, near: dict[str, float], *, maintain: 
     names, booleans = wanted.features, []
     if found is not None:
         booleans = found.booleans
-        columns = chosen(found.dialect, found.columns, wanted.label, names or None, wanted.weight)
+        columns = choose_columns(found.dialect, found.columns, wanted.label, names or None, wanted.weight)
         names = [name for name in columns.features if name not in {*wanted.dropped, wanted.group_by}]
     elif wanted.dropped:
         raise typer.BadParameter("--drop needs --database or --features: the query does not know the columns")
-    query = Query(table, wanted.label, names or None, wanted.weight, booleans, near, wanted.group_by)
+    query = Query(
+        table, wanted.label, names or None, wanted.weight, booleans, near, wanted.group_by, wanted.moments
+    )
     if not maintain:
         return query.sql(dialect)
     if dialect != "postgresql":
@@ -70,22 +75,35 @@ def training(asked: Asked, wanted: Wanted, near: dict[str, float], *, maintain: 
     return maintenance_sql(query)
 
 
-def scoring(asked: Asked, model: str, *, probabilities: bool, explain: int) -> str:
+class Answers(NamedTuple):
+    """What is wanted of each row beside its label and score, and what the new columns' names begin with."""
+
+    probabilities: bool
+    explain: int
+    prefix: str
+
+
+def scoring(asked: Asked, model: str, answers: Answers) -> str:
     """Return the query that scores the rows of a table."""
     found, table, dialect = asked.looked_up()
     if dialect not in SCORED:
         raise typer.BadParameter(f"--predict speaks {', '.join(SCORED)}, not {dialect}")
     clf, recipe = read_model(model)
     categories = {}
-    if recipe is not None and not recipe.coded:  # a plan knows coded ones by their columns
+    if recipe is not None and not recipe.coded:  # a ScoringModel knows coded ones by their columns
         categories = {
             f"{column}={value}": (column, value)
             for column, values in recipe.categories.items()
             for value in values
         }
     booleans = [] if found is None else found.booleans
-    plan = Plan.of(clf, probabilities=probabilities)
-    return Scoring(table, plan, booleans, categories, explain).sql(dialect)
+    scored = ScoringModel.of(clf, probabilities=answers.probabilities)
+    made = Scoring(table, scored, booleans, categories, answers.explain, answers.prefix)
+    if found is not None and (taken := made.taken(found.columns, dialect)):
+        raise typer.BadParameter(
+            f"{asked.table} has a column {taken[0]!r} of its own: --prefix WORD puts a word before new names"
+        )
+    return made.sql(dialect)
 
 
 def origins(texts: list[str]) -> dict[str, float]:

@@ -25,7 +25,7 @@ from .._system.text import MOST, json_text, visible, visible_lines
 from .streams import OutputError
 
 if TYPE_CHECKING:
-    from .._system.types import Settings
+    from .._system.types import Params
 
 MOST_PATH = 300
 
@@ -93,7 +93,7 @@ class Screen:
             with suppress(OSError):  # the exit code has to do
                 self.err.print(Text(visible(text), style="dim"))
 
-    def json(self, answer: Settings) -> None:
+    def json(self, answer: Params) -> None:
         """Answer a program."""
         if self.as_json:
             with output():

@@ -9,7 +9,13 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .._system.types import Fields
+    from ..classifier import SEFRClassifier
+    from ..files import ColumnRecipe
+    from .screen import Screen
 
 
 def simulate(
@@ -24,33 +30,35 @@ def simulate(
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    decimal: options.DecimalPoint = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
     """Run a model on a simulated board and compare its answers with the computer's.
 
     A board has no missing values, unless the model has bins for them and the values are floats: records with
-    an empty cell are left out, and their number is said.
+    an empty cell are left out, and their number is said. Of a model of train --signal, DATA are recordings,
+    and a record is a window.
 
     For example:
 
       sefr simulate iris.sefr iris.csv --board uno
+
+      sefr simulate gesture.sefr recordings/
     """
+    options.refuse_swapped(model, data)
     import numpy as np
 
     from .._rows.matrix import Dense
-    from ..files.learning import checked_rows, without_feature_names
+    from ..files.learning import without_feature_names
     from .screen import Screen
-    from .stored import device_library, fitted_recipe, read_model
+    from .stored import device_library, read_model
 
     screen = Screen(quiet=quiet, as_json=json)
     clf, stored = read_model(model)
-    table = options.Reading(format, delimiter, no_header).open(data)
-    recipe = fitted_recipe(table, clf, stored, None, screen)
-    batch = next(table.batches(recipe.wanted()), None)
-    if batch is None:
-        raise ValueError(f"{data[0]}: there are no rows")
-    X = checked_rows(batch, recipe.matrix(batch.rows), recipe, clf.missing)
+    reading = options.Reading(format, delimiter, no_header, encoding, decimal)
+    X = _records(screen, clf, stored, data, reading, rows)
     scorer = without_feature_names(clf)
     device = device_library()
     kind = None if input is None else input.value
@@ -72,6 +80,41 @@ def simulate(
     if passed:
         screen.note(f"{passed} records with missing values were left out: a board has none")
     screen.json({"model": model, "records": len(X), "left_out": passed, "agreement": agree, **_facts(run)})
+
+
+def _records(
+    screen: Screen,
+    clf: SEFRClassifier,
+    stored: ColumnRecipe | None,
+    data: list[str],
+    reading: options.Reading,
+    rows: int,
+) -> NDArray[np.float64]:
+    """Return the first records of files, or the first windows of recordings that have an answer."""
+    import numpy as np
+
+    from ..files.learning import checked_rows
+    from .recordings import RecordingReader
+    from .stored import fitted_recipe
+
+    reader = RecordingReader.of(clf, data, reading)
+    if reader is not None:
+        found, count = [], 0
+        for windows in reader.windows(data, reading, labelled=False):
+            found.append(windows.features[windows.answered])
+            count += len(found[-1])
+            if count >= rows:
+                break
+        reader.tell(screen)
+        if not count:
+            raise ValueError("no window has an answer: too many samples lie at the ends of the range")
+        return np.concatenate(found)[:rows].astype(np.float64)
+    table = reading.open(data, like=stored)
+    recipe = fitted_recipe(table, clf, stored, None, screen)
+    batch = next(table.batches(recipe.wanted()), None)
+    if batch is None:
+        raise ValueError(f"{data[0]}: there are no rows")
+    return checked_rows(batch, recipe.matrix(batch.rows), recipe, clf.missing)
 
 
 def _facts(run: Any) -> Fields:

@@ -78,6 +78,9 @@ def sql(
             "--origin", help="NAME=NUMBER near the values of a column far from zero.", show_default=False
         ),
     ] = None,
+    moments: Annotated[
+        int, typer.Option("--moments", help="2 adds up products of features too.", min=1, max=2)
+    ] = 1,
     maintain: Annotated[
         bool,
         typer.Option("--maintain", help="Print triggers that keep the Summary in a table (postgresql)."),
@@ -99,8 +102,12 @@ def sql(
         bool, typer.Option("--probabilities", help="With --predict: a column per class.")
     ] = False,
     explain: Annotated[
-        int, typer.Option("--explain", help="With --predict: so many features that say most.", min=0)
+        int, typer.Option("--explain", help="With --predict: number of strongest features to add.", min=0)
     ] = 0,
+    prefix: Annotated[
+        str,
+        typer.Option("--prefix", help="With --predict: what new columns' names begin with.", metavar="WORD"),
+    ] = "",
 ) -> None:
     """Print the query whose result is a model's Summary, or with --predict what a model says of each row.
 
@@ -130,17 +137,19 @@ def sql(
     if macros is not None:
         text = queries.macros(macros.value)
     elif predict is not None:
-        if maintain or label or features or drop or weight or group_by or origin:
+        if maintain or label or features or drop or weight or group_by or origin or moments > 1:
             raise typer.BadParameter(
-                "--predict takes no --label, --features, --drop, --weight, --group-by, --origin"
+                "--predict takes no --label, --features, --drop, --weight, --group-by, --origin, --moments"
             )
-        text = queries.scoring(asked, predict, probabilities=probabilities, explain=explain)
-    elif probabilities or explain:
-        raise typer.BadParameter("--probabilities and --explain go with --predict MODEL")
+        text = queries.scoring(asked, predict, queries.Answers(probabilities, explain, prefix))
+    elif probabilities or explain or prefix:
+        raise typer.BadParameter("--probabilities, --explain and --prefix go with --predict MODEL")
     elif label is None:
         raise typer.BadParameter("which column is the label? (--label)")
     else:
-        columns = queries.Wanted(label, options.names(features), options.names(drop), weight, group_by)
+        columns = queries.Wanted(
+            label, options.names(features), options.names(drop), weight, group_by, moments
+        )
         text = queries.training(asked, columns, queries.origins(origin or []), maintain=maintain)
     with output():
         out = binary_output()

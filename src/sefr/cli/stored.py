@@ -18,6 +18,10 @@ from .screen import Screen
 def read_model(path: str) -> tuple[SEFRClassifier, ColumnRecipe | None]:
     """Return a model and its recipe; None where the model knows no column names."""
     clf = model_file.load(path)
+    if clf.predicts_numbers:
+        raise model_file.ModelFileError(
+            f"{path}: a model of numbers, which the command does not know yet: use sefr.load(...) in Python"
+        )
     table = model_file.columns_of(clf)
     if table is not None:
         recipe = ColumnRecipe.from_member(table)
@@ -56,7 +60,8 @@ def fitted_recipe(
         ]
         if text:
             raise SourceError(f"{part.name}: {_listed(text)} not numbers{part.describe_text(text[0])}")
-    extra = [column for column in table.columns if column not in recipe.columns and column != name]
+    known = {name, *recipe.columns, *recipe.left_out}
+    extra = [column for column in table.columns if column not in known]
     if extra:
         screen.note(f"{first.name}: {_listed(extra)} not in the model and left out")
     return replace(recipe, label=name)

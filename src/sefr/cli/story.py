@@ -23,6 +23,7 @@ from ..displays import effects, subjects
 from ..files import open_dataset
 from ..files.learning import learn, refine, without_feature_names
 from ..report import explained, report
+from . import options
 from .explanation import save_picture
 from .picture import gallery
 from .screen import Screen, path_shown, seconds
@@ -40,6 +41,8 @@ def tell(screen: Screen, folder: Path) -> None:
     X, y, names = _digits()
     with atomic_file(folder / "digits.csv") as file:
         file.write(_csv(X, y, names))
+    with atomic_file(folder / "iris.csv") as file:
+        file.write(_iris())
     where = path_shown(folder / "digits.csv")
     screen.step(1, Text.assemble("1,797 handwritten digits of 8 x 8 pixels are in ", where, "."))
 
@@ -75,7 +78,9 @@ def tell(screen: Screen, folder: Path) -> None:
         ),
     )
     save_picture(clf, str(folder / "digits.png"), image=IMAGE)
-    screen.step(4, Text("What it has learned: where ink speaks for a digit, and where against it."))
+    screen.step(
+        4, Text("What it has learned: blue where ink favours the digit, orange where ink counts against it.")
+    )
     screen.print()
     screen.pixels(gallery(effects(clf), subjects(clf), IMAGE, screen.out))
     with atomic_file(folder / "digits.html") as file:
@@ -107,10 +112,19 @@ def _digits() -> tuple[NDArray[np.uint8], Array, list[str]]:
     return X.astype(np.uint8), y, [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
 
 
-def _csv(X: NDArray[np.uint8], y: Array, names: list[str]) -> bytes:
+def _iris() -> bytes:
+    """Return the table that the pages of the documentation use."""
+    from sklearn.datasets import load_iris
+
+    iris = load_iris()
+    names = [name.removesuffix(" (cm)").replace(" ", "_") for name in iris.feature_names]
+    return _csv(iris.data, iris.target_names[iris.target], names, "species")
+
+
+def _csv(X: Array, y: Array, names: list[str], label: str = "digit") -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*names, "digit"])
+    writer.writerow([*names, label])
     writer.writerows([*row, label] for row, label in zip(X.tolist(), y.tolist(), strict=True))
     return text.getvalue().encode()
 
@@ -125,28 +139,28 @@ def _records(clf: SEFRClassifier, X: NDArray[np.uint8], y: Array) -> list[Fields
 
 
 def _say_next(screen: Screen, folder: Path) -> None:
-    screen.print(Text("Next", "bold"))
+    screen.print(Text("Next", "bold"))  # as they are to be typed here, with the path if that is needed
     data, model = str(folder / "digits.csv"), str(folder / "digits.sefr")
     steps = {
         (
-            "sefr",
+            options.program(),
             "evaluate",
             data,
             "--label",
             "digit",
-        ): "which settings; which digits are mistaken",
-        ("sefr", "explain", model, "--image", "8x8"): "the same pictures and the strongest pixels",
-        ("sefr", "predict", model, data, "--probabilities"): "an answer for every row",
+        ): "which settings to use; which digits get confused",
+        (options.program(), "explain", model, "--image", "8x8"): "the pictures, and the strongest pixels",
+        (options.program(), "predict", model, data, "--probabilities"): "an answer for every row",
         (
-            "sefr",
+            options.program(),
             "export",
             model,
             "--to",
             "arduino",
             "-o",
             str(folder),
-        ): "a sketch for a board of 2 KB of RAM",
-        ("sefr", "train", "yours.csv", "--label", "COLUMN"): "your own data",
+        ): "a sketch for an Arduino with 2 KB of RAM",
+        (options.program(), "train", "yours.csv", "--label", "COLUMN"): "your own data",
     }
     for words, what in steps.items():
         command = path_shown(shlex.join(words))

@@ -22,6 +22,8 @@ def studio(
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    decimal: options.DecimalPoint = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -41,4 +43,4 @@ def studio(
     from .studio_page import show
 
     screen = Screen(quiet=quiet, as_json=json, output=output)
-    show(screen, data, options.Reading(format, delimiter, no_header), label, output)
+    show(screen, data, options.Reading(format, delimiter, no_header, encoding, decimal), label, output)

@@ -11,7 +11,8 @@ from . import options
 
 def train(
     data: Annotated[
-        list[str] | None, typer.Argument(help=options.FILES, show_default=False, metavar="DATA...")
+        list[str] | None,
+        typer.Argument(help=options.FILES, show_default=False, metavar="DATA...", callback=options.existing),
     ] = None,
     label: options.MaybeLabel = None,
     output: options.Out = None,
@@ -20,15 +21,20 @@ def train(
     drop_text: options.DropText = False,
     categories: options.Categories = "",
     skip_unlabelled: options.SkipUnlabelled = False,
-    missing: options.MissingValues = options.Missing.error,
+    missing: options.MissingValues = None,
+    strict: options.Strict = False,
     scale: options.Scale = "minmax",
     epsilon: options.Epsilon = 1e-7,
     class_weight: options.Balance = options.ClassWeight.none,
     passes: options.Passes = 1,
     bins: options.Bins = None,
     interactions: options.Interactions = None,
+    moments: options.Moments = 1,
     auto: Annotated[
-        bool, typer.Option("--auto", help="Take the settings that do best on a sample of the rows.")
+        bool,
+        typer.Option(
+            "--auto", help="Use the settings that do best on a sample of the rows.", metavar=options.FLAG
+        ),
     ] = False,
     engine: options.Engine = options.Engines.sefr,
     from_query: Annotated[
@@ -40,19 +46,59 @@ def train(
             show_default=False,
         ),
     ] = None,
+    signal: Annotated[
+        bool,
+        typer.Option(
+            "--signal",
+            help="DATA are recordings of a sensor: a folder per label, or rows of samples with --label.",
+            metavar=options.FLAG,
+        ),
+    ] = False,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            "--rate", help="With --signal: samples per second.", metavar="HERTZ", show_default=False
+        ),
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            "--window",
+            help="With --signal: samples in a window, and from one to the next.",
+            metavar="LENGTH:HOP",
+            show_default=False,
+        ),
+    ] = None,
+    range: Annotated[
+        str | None,
+        typer.Option(
+            "--range",
+            help="With --signal: range of the sensor, e.g. 0:1023. Without it: that of the recordings.",
+            metavar="LOW:HIGH",
+            show_default=False,
+        ),
+    ] = None,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    decimal: options.DecimalPoint = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Train a model from files of any size, in one pass and bounded memory.
+    """Train a model that predicts one column of a table from the others.
 
-    Where another setting would do much better on a sample of the rows, a hint says so; --auto takes it.
+    Text columns become categories, names, dates and row numbers are left out, and empty cells count as
+    missing; what was done is printed. With --strict these are errors.
 
     For example:
 
       sefr train iris.csv --label species
+
+    The model is written to model.sefr, or where -o says. Files may be larger than memory. sefr evaluate
+    compares settings; --auto takes those that do best on a sample of the rows.
+
+    More examples:
 
       sefr train iris.csv --label species --auto
 
@@ -68,18 +114,22 @@ def train(
 
       sefr train iris.csv --label species --bins 32 --passes 20
 
+      sefr train iris.csv --label species --bins 32 --moments 2
+
       sefr train iris.csv --label species --bins 32 --interactions 60 --passes 20
 
       sefr train goods.csv --label kind --categories colour,shape --bins 32
+
+      sefr train recordings/ --signal --rate 50 --window 64:32
     """
     from .screen import Screen
     from .training import Training, carry_out
 
     screen = Screen(quiet=quiet, as_json=json, output=output)
-    settings = options.Settings(missing, scale, epsilon, class_weight, bins, interactions)
+    settings = options.Settings(missing, scale, epsilon, class_weight, bins, interactions, moments)
     if from_query is not None:
-        chosen = options.Choice("", features, drop, categories, drop_text, skip_unlabelled)
-        reading = options.Reading(format, delimiter, no_header)
+        chosen = options.Choice("", features, drop, categories, drop_text, skip_unlabelled, strict)
+        reading = options.Reading(format, delimiter, no_header, encoding, decimal)
         asked = data or label or chosen != options.Choice("") or not reading.is_plain
         if asked or passes > 1 or auto or bins:
             raise typer.BadParameter("--from-query takes no DATA and no option about rows: it has the sums")
@@ -89,10 +139,36 @@ def train(
         return
     if not data:
         raise typer.BadParameter("which DATA? (or --from-query FILE)")
+    if signal:
+        chosen = options.Choice(label or "", features, drop, categories, drop_text, skip_unlabelled, strict)
+        if chosen != options.Choice(label or "") or auto or engine is not options.Engines.sefr:
+            raise typer.BadParameter(
+                "--signal takes every column as an axis, without options about columns and rows"
+            )
+        if rate is None or window is None:
+            raise typer.BadParameter(
+                "--signal needs --rate and --window, for example --rate 50 --window 64:32"
+            )
+        from . import signal_training
+
+        length, hop = signal_training.window_of(window)
+        reading = options.Reading(format, delimiter, no_header, encoding, decimal)
+        asked_range = signal_training.range_of(range)
+        recorded = signal_training.SignalTraining(
+            data, reading, label, settings, passes, rate, length, hop, asked_range
+        )
+        signal_training.carry_out(screen, recorded, options.output_path(output or "model.sefr"))
+        return
+    if rate is not None or window is not None or range is not None:
+        raise typer.BadParameter("--rate, --window and --range go with --signal")
     if label is None:
         raise typer.BadParameter("which column is the label? (--label)")
-    if engine is options.Engines.duckdb and (passes > 1 or auto or bins):
-        more = "--passes, --bins, --auto"
+    if moments == 2 and (passes > 1 or auto):
+        raise typer.BadParameter(
+            "--moments 2 is solved from one pass: leave out --passes, --auto or --moments"
+        )
+    if engine is options.Engines.duckdb and (passes > 1 or auto or bins or moments == 2):
+        more = "--passes, --bins, --moments, --auto"
         raise typer.BadParameter(f"--engine duckdb adds up one pass: leave out {more} or --engine")
     if auto and bins:
         raise typer.BadParameter("--auto chooses the bins: leave out --bins or --auto")
@@ -100,8 +176,8 @@ def train(
         raise typer.BadParameter("--auto chooses the passes: leave out --passes or --auto")
     training = Training(
         data,
-        options.Reading(format, delimiter, no_header),
-        options.Choice(label, features, drop, categories, drop_text, skip_unlabelled),
+        options.Reading(format, delimiter, no_header, encoding, decimal),
+        options.Choice(label, features, drop, categories, drop_text, skip_unlabelled, strict),
         settings,
         passes,
         auto,

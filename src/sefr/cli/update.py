@@ -15,10 +15,12 @@ def update(
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    decimal: options.DecimalPoint = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Learn more rows: the model is then the same as if it had been trained on all.
+    """Learn more rows: a model of one pass is then the same as if it had been trained on all of them.
 
     Several processes may change one model at the same time; none loses rows. With --once ID the model
     remembers the name of the rows and does not count them twice; with --once content the name is the digest
@@ -34,9 +36,10 @@ def update(
 
       sefr update iris.sefr today.csv --once content
     """
+    options.refuse_swapped(model, data)
     from .changes import Change, carry_out
     from .screen import Screen
 
     screen = Screen(quiet=quiet, as_json=json, output=output)
-    reading = options.Reading(format, delimiter, no_header)
+    reading = options.Reading(format, delimiter, no_header, encoding, decimal)
     carry_out(screen, Change(model, data, label, output, skip_unlabelled, once), reading, verb="learned")

@@ -6,17 +6,13 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from .._system.types import Foreign
-from .csv_file import HEAD, LONGEST_FIELD, CsvReader, is_number
+from .csv_file import HEAD, LONGEST_FIELD, CsvReader, check_text_width, is_number
 from .reader import NUMBER, OTHER, TEXT, SourceError, checked_names
 from .source import LONGEST_LINE, Source, lines_of
-
-if TYPE_CHECKING:
-    pass
 
 # Possessive repetitions (*+) never go back, so that a match takes time in proportion to the line.
 QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
@@ -40,13 +36,14 @@ class ArffReader(CsvReader):
             head = longer
         self._kinds, self._data_offset = self._attributes(head)
         self._names = list(self._kinds)
+        check_text_width(len(self._names), self.name)
         rows = head[self._data_offset :]
         self._row_bytes = max((len(line) for line in rows.splitlines()), default=0)
         self._refuse_sparse(rows)
         self.columns = {name: _kind(kind) for name, kind in self._kinds.items()}
 
     def _decoded(self, stream: io.RawIOBase, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-        return super()._decoded(_Cleaned(self._cleaned(stream)), types)
+        return super()._decoded(_Cleaned(self._cleaned(stream), stream), types)
 
     def _cleaned(self, stream: Foreign) -> Iterator[bytes]:
         """Yield the rows as CSV, some at a time."""
@@ -130,8 +127,9 @@ class ArffReader(CsvReader):
 class _Cleaned(io.RawIOBase):
     """Pieces of text as a file."""
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
+    def __init__(self, pieces: Iterator[bytes], stream: io.RawIOBase) -> None:
         self._pieces = pieces
+        self._stream = stream
         self._left = memoryview(b"")
 
     def readable(self) -> bool:
@@ -147,6 +145,10 @@ class _Cleaned(io.RawIOBase):
         self._left = self._left[len(taken) :]
         buffer[: len(taken)] = taken
         return len(taken)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 def clean(line: bytes) -> bytes:

@@ -9,8 +9,11 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from .._system.types import Foreign
+from .arrow_messages import messages
 from .reader import DAMAGE, Reader, SourceError, as_wanted, batch_rows, checked_names, first_line, kind_of
 from .source import Source
+
+MOST_CLAIMED, MOST_RATIO = 1 << 28, 200  # bytes of a batch after decompression; the second per byte before
 
 
 class ArrowReader(Reader):
@@ -26,8 +29,12 @@ class ArrowReader(Reader):
         self.size = source.size
         self._read = 0
         try:
-            schema = self._open(self._mapped()).schema
+            content = self._mapped()
+            self._refuse_bombs(content)
+            schema = self._open(content).schema
             names = list(schema.names)
+        except SourceError:
+            raise
         except DAMAGE as error:
             raise SourceError(
                 f"{self.name}: not an Arrow or Feather file, or a damaged one: {first_line(error)}"
@@ -51,6 +58,15 @@ class ArrowReader(Reader):
                     content.madvise(mmap.MADV_DONTNEED)
         except DAMAGE as error:
             raise SourceError(f"{self.place(record)}: damaged: {first_line(error)}") from None
+
+    def _refuse_bombs(self, content: Foreign) -> None:
+        """Refuse a batch that would take far more memory than the file: Arrow decompresses it whole."""
+        for message in messages(content):
+            if message.claimed > max(MOST_CLAIMED, MOST_RATIO * message.body):
+                raise SourceError(
+                    f"{self.name}: a batch of {message.body:,} bytes claims {message.claimed:,} when it is "
+                    "decompressed; write it in batches of fewer rows"
+                )
 
     def _mapped(self) -> mmap.mmap:
         with open(self.source.path, "rb") as file:

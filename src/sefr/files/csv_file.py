@@ -7,19 +7,20 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import NoReturn
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from .._system.types import Foreign
-from .reader import TEXT, Reader, SourceError, check_width, checked_names, first_line, kind_of
+from .arrow_input import in_memory, whole_rows
+from .reader import TEXT, EncodingError, Reader, SourceError, check_width, checked_names, first_line, kind_of
 from .source import LONGEST_LINE, NulByteError, Source, Stream, lines_of
 
 HEAD = 1 << 19
 LONGEST_FIELD = 1 << 22  # characters, for Python's csv module, which takes 4 bytes for each
-# Arrow reads some blocks in advance, and each takes several times its size.
+# A block takes several times its size while it is decoded.
 BLOCK = 1 << 18
 # Each column of each block costs by itself, so that a block of wide rows has this many of them.
 WIDE_BLOCK_ROWS = 64
@@ -27,24 +28,46 @@ WIDE_BLOCK = 1 << 26
 # Arrow takes 9 KB and 80 us for each column whose type it is to find, most of it for the words that mean
 # missing, true and false. More columns than these are asked for in parts, first whether all are numbers.
 FEW_COLUMNS, PARTS = 1 << 9, 8
+# It keeps 6.6 KB for each column that it reads, so that these take 0.9 GB.
+MOST_TEXT_COLUMNS = 1 << 17
 DELIMITERS = ",;\t|"
 MISSING = frozenset([*arrow_csv.ConvertOptions().null_values, "?"])
 NUMBER_TEXT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+COMMA_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:,[0-9]*)?|,[0-9]+)(?:[eE][+-]?[0-9]+)?")
+COMMA_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
+MOST_NOTICED = 2_000  # lines that are looked at for decimal commas
+NOT_UTF8 = "the text is not UTF-8"
 WORDS_FOR_NUMBERS = frozenset(["inf", "infinity", "nan"])
 
 
 class CsvReader(Reader):
-    """A CSV file. Numbers are read as float64; ``columns`` is told by the first 512 KB."""
+    """A CSV file. Numbers are read as float64; ``columns`` is told by the first 512 KB.
+
+    ``decimal`` is the decimal point; without it, commas are noticed if the columns are separated by something
+    else and a column has no other numbers. ``with_commas`` are the columns that are numbers for that reason.
+    """
 
     typed = False
 
-    def __init__(self, source: Source, *, delimiter: str | None = None, header: bool = True) -> None:
+    def __init__(
+        self,
+        source: Source,
+        *,
+        delimiter: str | None = None,
+        header: bool = True,
+        decimal: str | None = None,
+    ) -> None:
         head = self._begin(source)
+        self._decimal = decimal or "."
         self.delimiter = delimiter or self._sniffed(head)
         self._names, self._data_offset = self._header(head, header=header)
         data = head[self._data_offset :]
         self._row_bytes = _row_bytes(data)
         self._kinds = self._inferred(data, whole=len(head) < HEAD)
+        self.with_commas = self._noticed_commas(data) if decimal is None else []
+        if self.with_commas:
+            self._decimal = ","
+            self._kinds = self._inferred(data, whole=len(head) < HEAD)
         self.columns = {name: kind_of(kind) for name, kind in self._kinds.items()}
 
     def _begin(self, source: Source) -> bytes:
@@ -52,6 +75,7 @@ class CsvReader(Reader):
         self.source = source
         self.name = source.name
         self.delimiter = ","
+        self._decimal = "."
         self._read = 0
         self._stream: Stream | None = None
         head = self._head()
@@ -78,7 +102,6 @@ class CsvReader(Reader):
             self._complain_of_nul(error)
         finally:
             self._read = stream.position
-            stream.close()
             self._stream = None
 
     def place(self, record: int) -> str:
@@ -92,9 +115,38 @@ class CsvReader(Reader):
         for record, (line, row) in enumerate(self._records()):
             if record >= 100_000:
                 break
-            if at < len(row) and row[at].strip() not in MISSING and not is_number(row[at]):
+            if at < len(row) and row[at].strip() not in MISSING and not self._is_number(row[at]):
                 return f" ({_short(row[at])} in line {line})"
         return ""
+
+    def fault_of(self, column: str) -> str | None:
+        if not pa.types.is_binary(self._kinds[column]):
+            return None
+        at = self._names.index(column)
+        for line, row in self._records():
+            if at < len(row) and (fault := _fault(row[at], pa.string(), self._decimal)):
+                return f"{self.name}, line {line}: column {column!r}: {fault}"
+        return f"{self.name}: column {column!r}: {NOT_UTF8}"
+
+    def _noticed_commas(self, data: bytes) -> list[str]:
+        """Return the columns of text that are numbers if a comma is their decimal point."""
+        texts = [j for j, name in enumerate(self._names) if pa.types.is_string(self._kinds[name])]
+        if self.delimiter == "," or not texts:
+            return []
+        values: dict[int, list[str]] = {j: [] for j in texts}
+        lines = data.decode(errors="replace").splitlines()[:MOST_NOTICED]
+        try:
+            for row in csv.reader(lines, delimiter=self.delimiter):
+                for j in texts:
+                    if j < len(row) and row[j].strip() not in MISSING:
+                        values[j].append(row[j].strip())
+        except csv.Error:
+            return []
+        return [self._names[j] for j, own in values.items() if _has_decimal_commas(own)]
+
+    def _is_number(self, text: str) -> bool:
+        """Say whether Arrow reads a text as a number here."""
+        return is_number(text, self._decimal)
 
     def _opened(self) -> Stream:
         """Return the stream at the first row."""
@@ -118,7 +170,7 @@ class CsvReader(Reader):
         if not head.strip():
             raise SourceError(f"{self.name}: the file is empty")
         if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise SourceError(f"{self.name}, line 1: the text is UTF-16; save it as UTF-8")
+            raise EncodingError(f"{self.name}, line 1: the text is UTF-16; save it as UTF-8", "utf-16")
         if b"\0" in head:
             line = head[: head.index(b"\0")].count(b"\n") + 1
             raise SourceError(f"{self.name}, line {line}: there is a NUL byte: this is not a text file")
@@ -134,6 +186,9 @@ class CsvReader(Reader):
         """Return the names and where the rows begin."""
         start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
         lines = _Lines(head[start:])
+        first = next(iter(head[start:].splitlines()), b"")
+        if (found := first.count(self.delimiter.encode())) > 8 * MOST_TEXT_COLUMNS:  # some may be in quotes
+            check_text_width(found + 1, f"{self.name}, line 1")
         csv.field_size_limit(LONGEST_FIELD)
         reader = csv.reader(lines, delimiter=self.delimiter)
         try:
@@ -147,13 +202,13 @@ class CsvReader(Reader):
         except csv.Error as error:
             raise SourceError(f"{self.name}, line {reader.line_num}: not CSV: {error}") from None
         where = f"{self.name}, line {reader.line_num}"
+        check_text_width(len(row), where)
         if not header:
-            check_width(len(row), where)
             return [f"x{j}" for j in range(len(row))], start
         try:
             names = [name.encode("latin-1").decode().strip() for name in row]
         except UnicodeDecodeError as error:
-            raise SourceError(
+            raise EncodingError(
                 f"{where}: the text is not UTF-8 (byte 0x{error.object[error.start]:02x})"
             ) from None
         return checked_names(names, where), start + lines.taken
@@ -172,10 +227,10 @@ class CsvReader(Reader):
         if len(self._names) > FEW_COLUMNS:
             numbers = dict.fromkeys(names, pa.float64())
             with suppress(pa.ArrowInvalid):
-                self._reader(pa.BufferReader(data), numbers, names, block)
+                self._reader(data, numbers, names, block)
                 return numbers
         try:
-            reader = self._reader(pa.BufferReader(data), {}, names, block)
+            reader = self._reader(data, {}, names, block)
         except pa.ArrowInvalid as error:
             self._complain(error, 0, {})
         return {field.name: field.type for field in reader.schema}
@@ -188,18 +243,23 @@ class CsvReader(Reader):
     def _decoded(self, stream: io.RawIOBase, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
         wide = min(WIDE_BLOCK, WIDE_BLOCK_ROWS * self._row_bytes)
         block = max(BLOCK, wide, 128 * len(self._names))
-        yield from self._reader(pa.PythonFile(stream, "r"), types, list(types) or self._names[:1], block)
+        names = list(types) or self._names[:1]
+        with closing(stream):
+            for data in whole_rows(stream, block, self.delimiter):
+                yield from self._reader(data, types, names, len(data) + 1)
 
-    def _reader(
-        self, source: pa.NativeFile, types: Mapping[str, pa.DataType], names: list[str], block: int
-    ) -> Foreign:
+    def _reader(self, data: bytes, types: Mapping[str, pa.DataType], names: list[str], block: int) -> Foreign:
         convert = arrow_csv.ConvertOptions(
-            column_types=types, include_columns=names, null_values=MISSING, strings_can_be_null=True
+            column_types=types,
+            include_columns=names,
+            null_values=MISSING,
+            strings_can_be_null=True,
+            decimal_point=self._decimal,
         )
         if types and not any(map(pa.types.is_boolean, types.values())):
             convert.true_values = convert.false_values = []
         return arrow_csv.open_csv(
-            source,
+            in_memory(data),
             read_options=arrow_csv.ReadOptions(column_names=self._names, block_size=block, use_threads=False),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=convert,
@@ -224,8 +284,9 @@ class CsvReader(Reader):
                     continue
                 self._check_row_width(row, line)
                 for at, name, kind in places:
-                    if fault := _fault(row[at], kind):
-                        raise SourceError(f"{self.name}, line {line}: column {name!r}: {fault}")
+                    if fault := _fault(row[at], kind, self._decimal):
+                        kind_of_error = EncodingError if fault == NOT_UTF8 else SourceError
+                        raise kind_of_error(f"{self.name}, line {line}: column {name!r}: {fault}")
         except csv.Error:
             raise SourceError(
                 f"{self.name}, after line {line}: a line is too long: is a quote not closed?"
@@ -303,13 +364,27 @@ class _Lines:
         return line.decode("latin-1")
 
 
-def is_number(text: str) -> bool:
+def check_text_width(n_columns: int, where: str) -> None:
+    """Refuse more columns than are read from text."""
+    check_width(n_columns, where, MOST_TEXT_COLUMNS, "CSV and ARFF")
+
+
+def is_number(text: str, decimal: str = ".") -> bool:
     """Say whether Arrow reads a text as a number: without underscores, which Python's ``float`` allows."""
     text = text.strip()
+    if decimal != ".":
+        text = text.replace(".", "_").replace(decimal, ".")
     return bool(NUMBER_TEXT.fullmatch(text)) or text.lower().lstrip("+-") in WORDS_FOR_NUMBERS
 
 
-def _fault(text: str, kind: pa.DataType) -> str | None:
+def _has_decimal_commas(values: list[str]) -> bool:
+    """Say whether values are numbers with decimal commas, and not with commas between thousands."""
+    if not values or not all(COMMA_NUMBER.fullmatch(value) for value in values):
+        return False
+    return any("," in value and not COMMA_THOUSANDS.fullmatch(value) for value in values)
+
+
+def _fault(text: str, kind: pa.DataType, decimal: str = ".") -> str | None:
     """Return what is wrong with a value, None if nothing is."""
     if text in MISSING:
         return None
@@ -317,11 +392,11 @@ def _fault(text: str, kind: pa.DataType) -> str | None:
         try:
             text.encode()
         except UnicodeEncodeError:
-            return "the text is not UTF-8"
+            return NOT_UTF8
         return None
     if pa.types.is_boolean(kind):
         return None if text.lower() in ("true", "false", "0", "1") else f"{_short(text)} is not true or false"
-    return None if is_number(text) else f"{_short(text)} is not a number"
+    return None if is_number(text, decimal) else f"{_short(text)} is not a number"
 
 
 def _row_bytes(data: bytes) -> int:

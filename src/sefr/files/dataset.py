@@ -177,6 +177,10 @@ class Dataset:
             )
         raise SourceError(f"{first.name}: there is no column {label!r}; its columns are {shown}")
 
+    def texts(self) -> list[str]:
+        """Return the columns of text."""
+        return [name for name in self.columns if self._kind(name) == TEXT]
+
     def recipe(
         self,
         label: str | None,
@@ -312,12 +316,16 @@ class Dataset:
         self._often |= found
 
 
-def summarise(rows: LabelledBatch, recipe: ColumnRecipe, missing: str, n_folds: int = 1) -> list[Summary]:
+def summarise(
+    rows: LabelledBatch, recipe: ColumnRecipe, missing: str, n_folds: int = 1, moments: int = 1
+) -> list[Summary]:
     """Summarise a batch, each fold by itself; a value that cannot be used is an error."""
     batch, matrix, classes, codes = rows
     names = recipe.feature_names
     try:
-        return Summary.of_folds(Labelled(matrix, classes, codes, None), n_folds, names, missing=missing)
+        return Summary.of_folds(
+            Labelled(matrix, classes, codes, None), n_folds, names, missing=missing, moments=moments
+        )
     except ValueError as error:
         refuse_bad_cell(batch, matrix, recipe, missing, hint=" (--missing ignore leaves it out)")
         raise SourceError(f"{batch.place(0)}: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
 from collections.abc import Callable, Sequence
@@ -37,6 +38,9 @@ ENDINGS = {
     ".svmlight": "libsvm",
     ".svm": "libsvm",
 }
+# Spreadsheets, which are named so that nobody must guess what is wrong with them.
+SPREADSHEETS = {".xlsx": "Excel", ".xls": "Excel", ".xlsm": "Excel", ".xlsb": "Excel", ".ods": "OpenDocument"}
+JSON = (".json", ".jsonl", ".ndjson")
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\x93NUMPY": "numpy", b"PK\x03\x04": "numpy"}
 COMPRESSED = (".gz", ".zst", ".zstd", ".bz2")
 BINARY: dict[str, Callable[[Source], Reader]] = {
@@ -54,10 +58,15 @@ def open_dataset(
     delimiter: str | None = None,
     header: bool = True,
     reread: bool = False,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    usual_encoding: str | None = None,
 ) -> Dataset:
     r"""Open files, folders and globs, "-" for standard input, as one dataset.
 
-    ``reread`` says that the rows will be read more than once, for which a pipe is copied to disk.
+    ``reread`` says that the rows will be read more than once, for which a pipe is copied to disk. Text is
+    UTF-8 unless ``encoding`` names another; ``usual_encoding`` is taken for text that does not begin as
+    UTF-8. ``decimal`` is the decimal point of CSV; without it, decimal commas are noticed.
 
     Examples
     --------
@@ -69,16 +78,21 @@ def open_dataset(
     >>> list(open_dataset([str(path)]).columns)
     ['humidity', 'pressure', 'rain']
     """
-    sources = [Source(path) for given in paths for path in _expanded(given)]
+    found = [path for given in paths for path in _expanded(given)]
+    sources = [Source(path, None if (format or _ending(path)) in BINARY else encoding) for path in found]
     pipes = [source.path for source in sources if source.once]
     if twice := next((path for path in pipes if pipes.count(path) > 1), None):
         raise SourceError(f"{Source(twice).name} is given twice, but can be read only once")
     readers = []
     for source in sources:
+        if format is None:
+            _refuse_other(source)
         kind = format or _ending(source.path) or _by_content(source)
+        if kind in ("csv", "tsv") and encoding is None and usual_encoding and not _begins_as_utf8(source):
+            source = _recoded(source, usual_encoding)
         if source.once and (reread or kind in REREAD):
             source.spool()
-        readers.append(_reader(source, kind, delimiter, header=header))
+        readers.append(_reader(source, kind, delimiter, header=header, decimal=decimal))
         source.release()
     return Dataset(readers)
 
@@ -145,11 +159,51 @@ def _by_content(source: Source) -> str:
     return next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "csv")
 
 
-def _reader(source: Source, kind: str, delimiter: str | None, *, header: bool) -> Reader:
+def _refuse_other(source: Source) -> None:
+    """Refuse a workbook by name, which may have many sheets and anything around its table; and JSON."""
+    ending = os.path.splitext(source.path.lower())[1]
+    if ending in JSON:
+        raise SourceError(
+            f"{source.name}: JSON is read by sefr train --engine duckdb alone; elsewhere give CSV or Parquet"
+        )
+    kind = SPREADSHEETS.get(ending)
+    if kind is None and not source.once:
+        start = source.peek(1 << 12)
+        if start.startswith(b"PK\x03\x04") and b"[Content_Types].xml" in start:
+            kind = "Excel"
+    if kind is not None:
+        raise SourceError(
+            f"{source.name}: an {kind} workbook, which is not read: save the "
+            "sheet as CSV (in Excel: Save as, CSV UTF-8) and give that file"
+        )
+
+
+def _begins_as_utf8(source: Source) -> bool:
+    start = source.peek(1 << 19)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _recoded(source: Source, encoding: str) -> Source:
+    """Return the same bytes as text in another encoding; a pipe is copied first, since it was looked at."""
+    if source.once:
+        source.spool()
+    source.release()
+    source.encoding = encoding
+    return source
+
+
+def _reader(
+    source: Source, kind: str, delimiter: str | None, *, header: bool, decimal: str | None = None
+) -> Reader:
     if kind in BINARY:
         return BINARY[kind](source)
     if kind == "libsvm":
         return LibsvmReader(source)
     if kind == "arff":
         return ArffReader(source)
-    return CsvReader(source, delimiter=delimiter or ("\t" if kind == "tsv" else None), header=header)
+    between = delimiter or ("\t" if kind == "tsv" else None)
+    return CsvReader(source, delimiter=between, header=header, decimal=decimal)

@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows.batches import Gatherer
-from .._rows.cells import Categories, Cut
+from .._rows.cells import Categories, Coder, Cut
 from .._rows.cells.batches import learn_coder_of_batches
-from .._rows.labelled import Labelled
+from .._rows.labelled import CodedRows, Labelled
 from .._rows.matrix import Matrix, Sparse
+from .._summary.products import packed_size
+from .._summary.source import Batch as SourceBatch
+from .._summary.source import BatchRows
 from .._summary.summary import Summary
 from .._system.types import Array, Codes, Fields
 from ..classifier import SEFRClassifier
+from ..settings import AnySettings
 from .dataset import Batch, Dataset, LabelledBatch, refuse_bad_cell, summarise
 from .label_column import SeenLabels, UnlikeLabelError, like_the_model
 from .reader import SourceError
@@ -32,6 +36,7 @@ def learn(
     recipe: ColumnRecipe,
     *,
     missing: str = "error",
+    moments: int = 1,
     known: Array | None = None,
     gatherer: Gatherer | None = None,
     tick: Tick = lambda rows: None,
@@ -45,7 +50,7 @@ def learn(
     for rows in _labelled(dataset, recipe, known):
         batch, matrix, classes, codes = rows
         seen.add(classes, codes, batch.origin, matrix.shape[1])
-        (summary,) = summarise(rows, recipe, missing)
+        (summary,) = summarise(rows, recipe, missing, moments=moments)
         if gatherer is not None:
             gatherer.add(Labelled(matrix, classes, codes, None))
         total = summary if total is None else total + summary
@@ -70,6 +75,49 @@ def learn_edges(dataset: Dataset, recipe: ColumnRecipe, cut: Cut | None, tick: T
     dataset.coder = learn_coder_of_batches(rows(), cut)
 
 
+class FileRows(BatchRows):
+    """The rows of files, for every pass anew. Labels are text until all are seen; errors name their place."""
+
+    def __init__(self, dataset: Dataset, recipe: ColumnRecipe, tick: Tick = lambda rows: None) -> None:
+        super().__init__()
+        self.dataset, self.recipe, self.tick = dataset, recipe, tick
+        self.place = f"column {_label(recipe)!r}"
+        self.summary: Summary | None = None
+
+    def summarise(self, settings: AnySettings) -> Summary:
+        """Read the files once, with bins once more before; what was read already stands."""
+        if self.summary is None:
+            learn_edges(self.dataset, self.recipe, settings.cut, self.tick)
+            self.summary = learn(
+                self.dataset,
+                self.recipe,
+                missing=settings.missing,
+                moments=settings.moments,
+                gatherer=self.gatherer,
+                tick=self.tick,
+            )
+        return self.summary
+
+    def sample(self, classes: Array) -> CodedRows:
+        """Return the rows that were kept, their labels like those of the model."""
+        known = classes if self.summary is None else self.summary.classes
+        label, typed = _label(self.recipe), self.dataset.typed
+
+        def like(rows: Labelled) -> Labelled:
+            labels = like_the_model(rows.classes, known, label, typed=typed)
+            distinct, places = np.unique(labels, return_inverse=True)
+            return Labelled(rows.matrix, distinct, places.astype(np.int32)[rows.codes], None)
+
+        return self.gatherer.sample(classes, like)
+
+    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[SourceBatch]:
+        """Yield the rows of the files again."""
+        known = classes if self.summary is None else self.summary.classes
+        for batch, matrix, labels, codes in _labelled(self.dataset, self.recipe, known):
+            yield SourceBatch(Labelled(matrix, labels, codes, None))
+            self.tick(len(batch))
+
+
 def refine(
     dataset: Dataset,
     recipe: ColumnRecipe,
@@ -79,34 +127,24 @@ def refine(
     tick: Tick,
 ) -> SEFRClassifier:
     """Make the further passes of ``clf.passes`` over rows that were learned; each reads the files again."""
-    classes = summary.classes
-
-    def labelled(labels: Array, codes: Codes, matrix: Matrix) -> Labelled:
-        like = like_the_model(labels, classes, _label(recipe), typed=dataset.typed)
-        distinct, places = np.unique(like, return_inverse=True)
-        return Labelled(matrix, distinct, places.astype(np.int32)[codes], None)
-
-    def rows() -> Iterator[Labelled]:
-        for batch, matrix, labels, codes in _labelled(dataset, recipe, classes):
-            yield Labelled(matrix, labels, codes, None)
-            tick(len(batch))
-
-    sampled = gatherer.sample(classes, lambda part: labelled(part.classes, part.codes, part.matrix))
-    return clf.fit_from(summary, rows, sampled)
+    rows = FileRows(dataset, recipe, tick)
+    rows.summary, rows.gatherer = summary, gatherer
+    return clf.fit_from(rows)
 
 
 def learn_folds(
-    dataset: Dataset, recipe: ColumnRecipe, n_folds: int, *, missing: str, tick: Tick
+    dataset: Dataset, recipe: ColumnRecipe, n_folds: int, *, missing: str, moments: int = 1, tick: Tick
 ) -> list[Summary]:
     """Summarise each fold of the rows; the rows of each class go to the folds in turn."""
     seen, assigner = SeenLabels(_label(recipe)), FoldAssigner(n_folds)
     folds: list[Summary] = []
     for batch, matrix, classes, codes in _labelled(dataset, recipe, None):
         seen.add(classes, codes, batch.origin, matrix.shape[1])
-        if 8 * len(seen.first) * matrix.shape[1] * n_folds > FOLD_BYTES:
+        size = len(seen.first) * matrix.shape[1] + (packed_size(matrix.shape[1]) if moments == 2 else 0)
+        if 8 * size * n_folds > FOLD_BYTES:
             raise SourceError(f"{n_folds} folds of so many features and classes do not fit: use fewer folds")
         at = assigner.assign(classes, codes) * np.int32(len(classes)) + codes
-        more = summarise(LabelledBatch(batch, matrix, classes, at), recipe, missing, n_folds)
+        more = summarise(LabelledBatch(batch, matrix, classes, at), recipe, missing, n_folds, moments)
         folds = more if not folds else [a + b for a, b in zip(folds, more, strict=True)]
         tick(len(batch))
     if not folds:
@@ -237,7 +275,7 @@ def checked_rows(batch: Batch, matrix: Matrix, recipe: ColumnRecipe, missing: st
 
 def without_feature_names(clf: SEFRClassifier) -> SEFRClassifier:
     """Return the same model for rows without names: a dataset has matched its columns by name already."""
-    return SEFRClassifier.from_fitted(replace(clf.fitted_, names=None), **clf.get_params(deep=False))
+    return clf.with_fitted(replace(clf.fitted_, names=None))
 
 
 def _label(recipe: ColumnRecipe) -> str:

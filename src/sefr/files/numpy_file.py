@@ -40,6 +40,7 @@ LONGEST_HEADER = 1 << 22
 MOST_ROW_BYTES = 1 << 26
 BLOCK_BYTES = 1 << 24
 NAMES_BYTES = 1 << 28
+LAST_CHARACTER = 0x10FFFF
 # Deflate makes at most 1,032 bytes from one (zlib's documentation, "Maximum Compression Factor").
 DEFLATE_RATIO = 1032
 FAULTS = (*DAMAGE, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, StopIteration)
@@ -88,7 +89,7 @@ class NumpyReader(Reader):
                 readers = {member: self._blocks(array, step, files) for member, array in needed.items()}
                 while self._seen < self._n_rows:
                     blocks = {member: next(reader) for member, reader in readers.items()}
-                    columns = [_column(blocks[array.member], at) for array, at in chosen.values()]
+                    columns = [self._column(blocks[array.member], at) for array, at in chosen.values()]
                     self._seen += len(columns[0])
                     if wanted:
                         yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
@@ -96,10 +97,24 @@ class NumpyReader(Reader):
                         yield pa.RecordBatch.from_struct_array(
                             pa.array([{}] * len(columns[0]), type=pa.struct([]))
                         )
+        except SourceError:
+            raise
         except FAULTS as error:
             raise SourceError(
                 f"{self.place(self._seen)}: the file ends here or is damaged ({first_line(error)})"
             ) from None
+
+    def _column(self, block: Array, at: Place) -> pa.Array:
+        values = block if at is None else block[at] if isinstance(at, str) else block[:, at]
+        if values.dtype.kind == "S":
+            values = values.astype("U")
+        if values.dtype.kind == "U":
+            if (bad := _first_without_meaning(values)) is not None:
+                raise SourceError(f"{self.place(self._seen + bad)}: damaged: a text is not Unicode")
+            return pa.array(values.tolist(), type=pa.string())
+        if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):
+            values = values.astype(np.float64)
+        return pa.array(np.ascontiguousarray(values.astype(values.dtype.newbyteorder("="), copy=False)))
 
     def _headers(self) -> dict[str, _Array]:
         if self._zip is None:
@@ -170,7 +185,10 @@ class NumpyReader(Reader):
         if count * names.dtype.itemsize > NAMES_BYTES:
             raise SourceError(f"{self.name}: the feature names take more than {NAMES_BYTES >> 20} MB")
         with self._zip.open(names.member) as file:
-            return [str(name) for name in npy.read_array(file, allow_pickle=False).ravel()]
+            read = npy.read_array(file, allow_pickle=False).ravel()
+        if (at := _first_without_meaning(read)) is not None:
+            raise SourceError(f"{self.name}: feature name {at + 1} is not Unicode text")
+        return [str(name) for name in read]
 
 
 class _Array:
@@ -265,12 +283,10 @@ def _shown(shapes: dict[str, tuple[int, ...]]) -> str:
     return ", ".join(few) + (f" and {len(shapes) - 8} more" if len(shapes) > 8 else "")
 
 
-def _column(block: Array, at: Place) -> pa.Array:
-    values = block if at is None else block[at] if isinstance(at, str) else block[:, at]
-    if values.dtype.kind == "S":
-        values = values.astype("U")
-    if values.dtype.kind == "U":
-        return pa.array(values.tolist(), type=pa.string())
-    if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):
-        values = values.astype(np.float64)
-    return pa.array(np.ascontiguousarray(values.astype(values.dtype.newbyteorder("="), copy=False)))
+def _first_without_meaning(values: Array) -> int | None:
+    """Return the first text that has a character beyond Unicode, or half of one: a damaged file."""
+    if values.dtype.kind != "U" or not values.dtype.itemsize:
+        return None
+    points = np.ascontiguousarray(values).view(values.dtype.byteorder.replace("|", "=") + "u4")
+    bad = ((points > LAST_CHARACTER) | ((points >= 0xD800) & (points < 0xE000))).reshape(len(values), -1)
+    return int(np.argmax(bad.any(axis=1))) if bad.any() else None

@@ -45,6 +45,17 @@ class SourceError(ValueError):
     """
 
 
+class EncodingError(SourceError):
+    """Text in another encoding than UTF-8; ``advice`` is what the command adds for those who can give one."""
+
+    def __init__(self, message: str, encoding: str = "cp1252") -> None:
+        super().__init__(message)
+        if encoding == "cp1252":
+            self.advice = ": --encoding cp1252 reads what Excel writes in Western Europe"
+        else:
+            self.advice = f" (--encoding {encoding} reads it)"
+
+
 class Reader(ABC):
     r"""One file.
 
@@ -73,6 +84,7 @@ class Reader(ABC):
     typed: bool = True
     sparse: bool = False
     size: int | None = None
+    with_commas: Sequence[str] = ()  # columns whose numbers have decimal commas, which were noticed
 
     @property
     @abstractmethod
@@ -94,6 +106,10 @@ class Reader(ABC):
     def describe_text(self, column: str) -> str:
         """Return an example of the text in a column, for a message: " ('red')", or nothing."""
         return ""
+
+    def fault_of(self, column: str) -> str | None:
+        """Return what must be put right before a column of ``OTHER`` values can be read; None if nothing."""
+        return None
 
 
 def kind_of(kind: pa.DataType) -> str:
@@ -124,12 +140,13 @@ def checked_names(names: Sequence[object], where: str) -> list[str]:
     return list(seen)
 
 
-def check_width(n_columns: int, where: str) -> None:
+def check_width(n_columns: int, where: str, most: int = MOST_COLUMNS, what: str = "a file") -> None:
     """Refuse more columns than are read; to be asked before anything is made per column."""
-    if n_columns > MOST_COLUMNS:
+    if n_columns > most:
+        wider = "" if most == MOST_COLUMNS else f"npy and libsvm files may have {MOST_COLUMNS:,}; "
         raise SourceError(
-            f"{where}: {n_columns:,} columns, but at most {MOST_COLUMNS:,} are read from a file; "
-            "from Python, SEFRClassifier.fit takes sparse matrices of any width"
+            f"{where}: {n_columns:,} columns, but at most {most:,} are read from {what}; "
+            f"{wider}from Python, SEFRClassifier.fit takes sparse matrices of any width"
         )
 
 

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .._rows.cells import Categories
 from .._rows.matrix import Columns, Sparse
-from .._system.types import Array, Fields, Settings
+from .._system.types import Array, Fields, Params
 from .reader import ENTRIES, NUMBER, TEXT, SourceError
 
 # A column of a libsvm file.
@@ -38,6 +38,10 @@ class ColumnRecipe:
     value, ``colour=red``. Where it is ``coded``, for a model with bins, it is one feature, whose values are
     numbers of categories: a number for any other value comes last.
 
+    ``left_out`` are columns that were not learned, and why. ``encoding`` and ``decimal`` say how the text of
+    other files is read if these do not show it; with ``skip_unlabelled``, their rows without a label are left
+    out.
+
     Examples
     --------
     >>> from sefr.files import ColumnRecipe
@@ -51,9 +55,13 @@ class ColumnRecipe:
     columns: tuple[str, ...]
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     coded: bool = False
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    encoding: str | None = None
+    decimal: str | None = None
+    skip_unlabelled: bool = False
 
     @classmethod
-    def from_member(cls, member: Settings) -> ColumnRecipe:
+    def from_member(cls, member: Params) -> ColumnRecipe:
         """Read what ``member`` wrote; raise ``SourceError`` if it does not hold together."""
         try:
             label, columns, categories = member["label"], member["columns"], member["categories"]
@@ -61,12 +69,17 @@ class ColumnRecipe:
             lists = [columns, *categories.values()]
             sound = all(isinstance(values, list) and all(type(v) is str for v in values) for values in lists)
             sound = sound and (label is None or type(label) is str) and set(categories) <= set(columns)
-            sound = sound and type(coded) is bool
+            left_out, skips = member.get("left_out", {}), member.get("skip_unlabelled", False)
+            encoding, decimal = member.get("encoding"), member.get("decimal")
+            sound = sound and type(coded) is bool and type(skips) is bool
+            sound = sound and all(type(name) is type(why) is str for name, why in left_out.items())
+            sound = sound and all(value is None or type(value) is str for value in (encoding, decimal))
         except (KeyError, TypeError, AttributeError):
             sound = False
         if not sound:
             raise SourceError("the model's table of columns does not hold together")
-        return cls(label, tuple(columns), {name: tuple(values) for name, values in categories.items()}, coded)
+        values = {name: tuple(own) for name, own in categories.items()}
+        return cls(label, tuple(columns), values, coded, left_out, encoding, decimal, skips)
 
     def member(self) -> Fields:
         """Return the recipe as JSON."""
@@ -75,6 +88,10 @@ class ColumnRecipe:
             "columns": list(self.columns),
             "categories": {name: list(values) for name, values in self.categories.items()},
             **({"coded": True} if self.coded else {}),
+            **({"left_out": dict(self.left_out)} if self.left_out else {}),
+            **({"encoding": self.encoding} if self.encoding else {}),
+            **({"decimal": self.decimal} if self.decimal else {}),
+            **({"skip_unlabelled": True} if self.skip_unlabelled else {}),
         }
 
     @property

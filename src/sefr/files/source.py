@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import io
 import os
@@ -31,10 +32,12 @@ class Source:
 
     ``once`` says that its bytes can be read a single time: it is a pipe, a socket or a device. What ``peek``
     has shown is not lost: ``open`` gives it again. ``spool`` makes a copy that can be read many times.
+    Text in another ``encoding`` than UTF-8 is read as UTF-8.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, encoding: str | None = None) -> None:
         self.path = path
+        self.encoding = encoding
         self.name = "standard input" if path == "-" else path
         self.once = path == "-" or not os.path.isfile(path)
         self._held: Stream | None = None
@@ -77,13 +80,14 @@ class Source:
         with os.fdopen(handle, "wb") as file, self.open() as stream:
             shutil.copyfileobj(io.BufferedReader(stream, CHUNK), file, CHUNK)
         self.path = copy
+        self.encoding = None  # the copy is UTF-8
         self.once = self._taken = False
 
     def _new_stream(self) -> Stream:
         if self.once and self._taken:
             raise SourceError(f"{self.name} can be read only once here")
         self._taken = True
-        return Stream(self.path, self.name)
+        return Stream(self.path, self.name, self.encoding)
 
 
 class _Counted(io.RawIOBase):
@@ -110,10 +114,11 @@ class _Counted(io.RawIOBase):
 class Stream(io.RawIOBase):
     """The content of a file; gzip, zstd and bz2 decompressed.
 
-    ``head(n)`` shows the next bytes without taking them away. With ``text``, a NUL byte is an error.
+    ``head(n)`` shows the next bytes without taking them away. With ``text``, a NUL byte is an error. Text in
+    another ``encoding`` comes as UTF-8.
     """
 
-    def __init__(self, path: str, name: str | None = None) -> None:
+    def __init__(self, path: str, name: str | None = None, encoding: str | None = None) -> None:
         self.name = name or path
         raw = _opened(path)
         self._counted = _Counted(raw)
@@ -126,6 +131,8 @@ class Stream(io.RawIOBase):
         compression = next((name for magic, name in COMPRESSIONS.items() if start.startswith(magic)), None)
         if compression:
             self._inner = pa.CompressedInputStream(buffered, compression)
+        if encoding is not None:
+            self._inner = _Recoded(self._inner, encoding)
         self._head = b""
         self._at = 0
         self.text = False
@@ -182,12 +189,42 @@ class Stream(io.RawIOBase):
     def _take(self, length: int) -> bytes:
         try:
             return bytes(self._inner.read(length))
+        except UnicodeDecodeError as error:
+            raise SourceError(
+                f"{self.name}: the text is not {error.encoding} (byte 0x{error.object[error.start]:02x})"
+            ) from None
         except OSError as error:
             if error.errno is None:  # Arrow's: the compressed data is damaged or cut
                 raise SourceError(
                     f"{self.name}: {_lower(first_line(error))}: the file is damaged or incomplete"
                 ) from None
             raise SourceError(f"{self.name}: {_lower(error.strerror or str(error))}") from None
+
+
+class _Recoded:
+    """Text in some encoding, as UTF-8 without a byte order mark."""
+
+    def __init__(self, inner: Foreign, encoding: str) -> None:
+        self._inner = inner
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._pending = b""
+        self._is_first = True
+
+    def read(self, length: int) -> bytes:
+        """Return up to ``length`` bytes; none at the end."""
+        while not self._pending:
+            data = bytes(self._inner.read(CHUNK))
+            text = self._decoder.decode(data, final=not data)
+            if self._is_first and text:
+                text, self._is_first = text.removeprefix("\ufeff"), False
+            self._pending = text.encode()
+            if not data:
+                break
+        taken, self._pending = self._pending[:length], self._pending[length:]
+        return taken
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 class NulByteError(SourceError):
