@@ -26,6 +26,7 @@ from sefr.device.export import TEMPLATES
 from sefr.device.export import library as library_folder
 from sefr.device.names import OWNED, RESERVED
 from sefr.device.windows import FEATURES, windows
+from sefr.signals import kernels
 
 ROOT = Path(__file__).parents[1]
 # The page writes no code with literals, and none of models with bins.
@@ -80,11 +81,24 @@ class Compiler:
         return "\n".join(self.lines)
 
     def block(self, body: list[nodes.Node], known: set[str]) -> None:
-        """Write statements that know some names of their own."""
-        self.names.append(known)
+        """Write statements that know some names of their own; what branches set is known after them."""
+        set_here = {
+            found.target.name
+            for node in body
+            for found in _assigned(node)
+            if isinstance(found.target, nodes.Name)
+        }
+        if set_here - known:
+            self.lines.append(f"let {', '.join(sorted(set_here - known))};")
+        self.names.append(known | set_here)
         for node in body:
             self.statement(node)
         self.names.pop()
+
+    def branch(self, body: list[nodes.Node]) -> None:
+        """Write the statements of a branch, which has no names of its own."""
+        for node in body:
+            self.statement(node)
 
     def statement(self, node: nodes.Node) -> None:
         """Write one statement."""
@@ -98,13 +112,13 @@ class Compiler:
                 self.lines.append(f"o += {text};")
         elif isinstance(node, nodes.If):
             self.lines.append(f"if (t({self.value(node.test)})) {{")
-            self.block(node.body, set())
+            self.branch(node.body)
             for other in node.elif_:
                 self.lines.append(f"}} else if (t({self.value(other.test)})) {{")
-                self.block(other.body, set())
+                self.branch(other.body)
             if node.else_:
                 self.lines.append("} else {")
-                self.block(node.else_, set())
+                self.branch(node.else_)
             self.lines.append("}")
         elif isinstance(node, nodes.For):
             target = node.target
@@ -114,8 +128,7 @@ class Compiler:
             self.block(node.body, {*items, "loop"})
             self.lines.append("});")
         elif isinstance(node, nodes.Assign):
-            self.lines.append(f"const {node.target.name} = {self.value(node.node)};")
-            self.names[-1].add(node.target.name)
+            self.lines.append(f"{node.target.name} = {self.value(node.node)};")
         elif isinstance(node, nodes.Import) and node.with_context:
             self.lines.append(f"c.{node.target} = templates[{self.value(node.template)}](c).macros;")
         else:
@@ -151,11 +164,23 @@ class Compiler:
             return f"({' + '.join(f's({self.value(part)})' for part in node.nodes)})"
         if isinstance(node, nodes.Mod) and isinstance(node.left, nodes.Const):
             return f"{self.value(node.left)}.replace('%d', {self.value(node.right)})"
-        if isinstance(node, nodes.Add | nodes.Sub | nodes.Mod):
+        if isinstance(node, nodes.Add | nodes.Sub | nodes.Mul | nodes.Mod):
             return f"({self.value(node.left)} {node.operator} {self.value(node.right)})"
+        if isinstance(node, nodes.FloorDiv):
+            return f"Math.floor({self.value(node.left)} / {self.value(node.right)})"
         if isinstance(node, nodes.Filter) and node.name in FILTERS and not node.args:
             return FILTERS[node.name].format(self.value(node.node))
         raise NotImplementedError(f"{type(node).__name__} in a template of the exporter: {node}")
+
+
+def _assigned(node: nodes.Node) -> list[nodes.Assign]:
+    """Return the assignments of a statement and of its branches, which are of the block that it stands in."""
+    if isinstance(node, nodes.Assign):
+        return [node]
+    if not isinstance(node, nodes.If):
+        return []
+    inner = [*node.body, *(part for other in node.elif_ for part in other.body), *node.else_]
+    return [found for part in inner for found in _assigned(part)]
 
 
 def templates() -> str:
@@ -227,6 +252,19 @@ def _window(gesture: str, chance: random.Random) -> list[int]:
     return [int(value) for value in windows(np.array(signal), 64)[0]]
 
 
+def signals() -> dict[str, Any]:
+    """Return what the features of a signal are called, and the thresholds of their counts."""
+    return {
+        "taps": kernels.TAPS,
+        "shapes": [kernels.shape_of(taps) for taps in kernels.TAPS],
+        "laplace": kernels.LAPLACE,
+        "golden": kernels.GOLDEN,
+        "eighths": kernels.EIGHTHS,
+        "whole": kernels.WHOLE,
+        "perSegment": kernels.PER_SEGMENT,
+    }
+
+
 def main() -> None:
     """Print everything."""
     version = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text())
@@ -243,6 +281,7 @@ def main() -> None:
         "owned": list(OWNED),
         "colours": {name: value for name, value in vars(colours).items() if name.isupper()},
         "templates": templates(),
+        "signals": signals(),
         "library": library(),
         "examples": {"digits.csv": digits(), "flowers.csv": flowers(), "gestures.csv": gestures()},
     }

@@ -7,6 +7,7 @@
 #include "common/threads.h"
 #include "refine/gradient.h"
 #include "refine/gradient_cells.h"
+#include "signals/signals.h"
 #include "solve/solve.h"
 #include "twin.h"
 
@@ -94,7 +95,7 @@ static int prepare(struct coder *coder, const struct cut *cut) {
 /* sorted: m lines of n rising values, NaN last; edges: room for m x (most - 1); starts: m + 1. */
 EXPORT(find_edges)
 void studio_find_edges(const double *sorted, ptrdiff_t m, ptrdiff_t n, ptrdiff_t most, double *edges, int64_t *starts) {
-    sefr_find_edges(sorted, m, n, most, edges, starts);
+    sefr_find_edges(sorted, m, n, most, false, edges, starts);
 }
 
 EXPORT(count_cells)
@@ -150,6 +151,19 @@ int studio_gradient_cells(ptrdiff_t n, const uint8_t *cells, const struct cut *c
     int outcome = prepare(&coder, cut);
     if (outcome == FINITE) outcome = (int)sefr_shelve(cells, n, &coder, pass->model.n_scores, &shelf);
     return outcome == FINITE ? (int)sefr_gradient_cells(&shelf, &coder, &by, &pass->model, &pass->out, 1) : outcome;
+}
+
+/* Recorded values in steps of a resolution, as samples of 16 bits; halves go to even numbers, as in Python. */
+EXPORT(samples_of) void studio_samples_of(ptrdiff_t n, const double *values, double step, int16_t *samples) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const double steps = __builtin_rint(values[i] / step);
+        samples[i] = (int16_t)(steps < INT16_MIN ? INT16_MIN : steps > INT16_MAX ? INT16_MAX : steps);
+    }
+}
+
+EXPORT(signal_features)
+int studio_signal_features(const struct signal_plan *plan, const int16_t *windows, ptrdiff_t n, uint8_t *features) {
+    return sefr_signal_features(plan, windows, n, features, 1);
 }
 
 /* The device library with 32-bit sums: weights of 8 or 16 bits from sums of bytes. */

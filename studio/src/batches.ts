@@ -70,9 +70,17 @@ export function refuseBadCell({ table, recipe }: Reading, batch: Batch, ignoreMi
   }
 }
 
-/** Return the fold of every row, -1 without a label: rows of each class go to the folds in turn. */
+/** Return the fold of every row, -1 without a label: rows, or recordings, of each class go to the folds in turn. */
 export function foldsOf({ table, recipe }: Reading): Int8Array {
   const { codes, texts } = table.column(recipe.label);
   const next = new Int32Array(texts.length);
+  const { recordings } = table;
+  if (recordings) {
+    const folds = new Map<number, number>();
+    return Int8Array.from(recordings, (recording, row) => {
+      if (!folds.has(recording)) folds.set(recording, next[codes![row]]++ % FOLDS);
+      return folds.get(recording)!;
+    });
+  }
   return Int8Array.from(codes!.subarray(0, table.rows), (code) => (code < 0 ? -1 : next[code]++ % FOLDS));
 }

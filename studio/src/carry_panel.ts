@@ -43,8 +43,8 @@ export function showCarry(panel: HTMLElement, studio: Studio, model: Model): voi
         return saved(made.name, encoder.encode(made.text), "text/x-c");
       }),
       card("save-sketch", "Arduino sketch", "A folder with the library, zipped: open it in the Arduino IDE.", () => {
-        const files = sketch(model.inIntegers(weightBits()), model.stem, studio.source, learns.checked, model.settings.balanced);
-        return saved(`${Object.keys(files)[0].split("/")[0]}.zip`, zip(files), "application/zip");
+        const files = sketch(model.inIntegers(weightBits()), model.stem, studio.source, learns.checked, { ...model.settings, plan: model.trained.plan });
+        return saved(`${[...files.keys()][0].split("/")[0]}.zip`, zip(files), "application/zip");
       }, [h("label", { class: "tick", for: "sketch-learns" }, learns, "goes on learning on the board")]),
       h("div", { class: "away" }, h("h3", {}, "Link"), h("p", { class: "faint" }, "The settings of this page, never the data."),
         h("button", { type: "button", id: "copy-link", onclick: () => {

@@ -2,9 +2,12 @@
 
 import { examples } from "virtual:assets";
 import { counted, h, put, rounded, styled, visible } from "./dom";
-import type { ColumnView } from "./messages";
+import { DrawnGestures } from "./drawn_gestures";
+import { filesOf, foldersOf } from "./folders";
+import type { ColumnView, Given } from "./messages";
 import type { Role } from "./recipe";
-import type { Event, Studio } from "./studio";
+import { showRecordings, signalFields } from "./signal_panel";
+import { type Event, SIGNAL, type Studio } from "./studio";
 
 const EXAMPLES: Record<string, [string, string]> = {
   "digits.csv": ["Digits", "1,797 handwritten digits of 8 by 8 pixels"],
@@ -18,6 +21,7 @@ const BINS: [number | null, string][] = [[null, "none: straight lines"], [8, "8"
 export class DataPanel {
   private readonly status = h("div", { class: "status" });
   private readonly details = h("div", { class: "details" });
+  private readonly windows = h("div", { class: "windows" });
   private allColumns = false;
 
   constructor(panel: HTMLElement, private readonly studio: Studio) {
@@ -26,17 +30,22 @@ export class DataPanel {
       if (chosen) studio.open(chosen.name, chosen);
       file.value = "";
     } });
+    const folder = h("input", { type: "file", id: "folder", webkitdirectory: true, multiple: true, onchange: () => {
+      openAll(studio, filesOf(folder.files));
+      folder.value = "";
+    } });
     const zone = h("div", { class: "drop" },
       h("label", { for: "file", class: "button primary" }, "Choose a CSV file"), file,
-      h("p", {}, "or drop it here. It stays on this machine."));
+      h("p", {}, "or drop it here. It stays on this machine."),
+      h("p", {}, "Recordings of a sensor: ", h("label", { for: "folder", class: "link" }, "choose a folder"), folder, " with a folder per label."));
     const over = (event: DragEvent): void => {
       event.preventDefault();
       zone.classList.toggle("over", event.type === "dragover");
     };
     for (const name of ["dragover", "dragleave", "drop"] as const) document.addEventListener(name, over);
     document.addEventListener("drop", (event) => {
-      const dropped = event.dataTransfer?.files[0];
-      if (dropped) studio.open(dropped.name, dropped);
+      const held = event.dataTransfer;
+      if (held) void foldersOf(held).then((found) => openAll(studio, found));
     });
     const text = h("textarea", { id: "paste", rows: 5, spellcheck: "false", placeholder: "height,width,kind\n5.1,3.5,a\n6.2,2.9,b" });
     const paste = h("details", { class: "paste" }, h("summary", {}, "Paste a table instead"),
@@ -51,7 +60,7 @@ export class DataPanel {
       h("div", { class: "hero" },
         h("h1", { id: "data-title" }, "A classifier from your table"),
         h("p", { class: "lead" }, "Drop a table. See in a moment what can be told from it, why, and how it runs on an Arduino. Then carry the sketch away.")),
-      h("div", { class: "sources" }, h("div", {}, zone, paste),
+      h("div", { class: "sources" }, h("div", {}, zone, paste, new DrawnGestures(studio).element),
         h("div", { class: "examples", role: "group", "aria-label": "Examples" }, h("p", { class: "kicker" }, "Or try one of these"), choices)),
       this.status, this.details);
   }
@@ -74,6 +83,7 @@ export class DataPanel {
       this.status.scrollIntoView({ block: "start" });
     }
     if (event === "opened" || event === "training") this.showColumns();
+    if (event === "trained" || event === "refused") showRecordings(this.windows, studio);
   }
 
   private showColumns(): void {
@@ -89,9 +99,23 @@ export class DataPanel {
     };
     const features = table.columns.filter((column) => column.name !== settings.label);
     const shown = this.allColumns ? features : features.slice(0, SHOWN_COLUMNS);
+    const meaning = h("select", { id: "rows-are", onchange: () => studio.set({ signal: meaning.value === "samples" ? SIGNAL : null }) },
+      h("option", { value: "records" }, "records"), h("option", { value: "samples", selected: settings.signal !== null }, "samples of a signal"));
+    const told = h("div", { class: "field" }, h("label", { for: "label" }, "What should be told"), label);
+    const rowsAre = h("div", { class: "field" }, h("label", { for: "rows-are" }, "Rows are"), meaning);
+    if (settings.signal) {
+      put(this.details,
+        h("div", { class: "settings" },
+          table.recordings === null && [told, rowsAre],
+          dial("passes", "Passes", PASSES, settings.passes, (passes) => studio.set({ passes: passes ?? 1 })),
+          signalFields(studio, settings.signal)),
+        this.windows);
+      if (focused) document.getElementById(focused)?.focus();
+      return;
+    }
     put(this.details,
       h("div", { class: "settings" },
-        h("div", { class: "field" }, h("label", { for: "label" }, "What should be told"), label),
+        told, rowsAre,
         dial("passes", "Passes", PASSES, settings.passes, (passes) => studio.set({ passes: passes ?? 1 })),
         dial("bins", "Bins", BINS, settings.bins, (bins) => studio.set({ bins })),
         tick("balanced", "Every class counts the same (class_weight)", settings.balanced, (balanced) => studio.set({ balanced })),
@@ -111,10 +135,10 @@ export class DataPanel {
   private columnRow(column: ColumnView, i: number): HTMLElement {
     const { studio } = this;
     const { roles } = studio.settings!;
-    const role = roles[column.name] ?? (column.kind === "number" ? "number" : "out");
+    const role = roles.get(column.name) ?? (column.kind === "number" ? "number" : "out");
     const choices: [Role, string][] = [["number", "as a number"], ["categories", "as categories"], ["out", "leave out"]];
     const select = h("select", { id: `role-${i}`, "aria-label": `Use of ${visible(column.name)}`, onchange: () => {
-      studio.set({ roles: { ...roles, [column.name]: select.value as Role } });
+      studio.set({ roles: new Map(roles).set(column.name, select.value as Role) });
     } }, choices.map(([value, text]) => h("option", { value, selected: value === role }, text)));
     const kind = column.kind === "number" ? (column.boolean ? "true or false" : "numbers") : column.kind === "text" ? "text" : "dates";
     const distinct = column.distinct === null ? "many values" : counted(column.distinct, "value");
@@ -125,6 +149,14 @@ export class DataPanel {
       h("td", { class: "number" }, column.missing ? column.missing.toLocaleString("en-US") : "–"),
       h("td", {}, select, column.note && role !== "number" && h("span", { class: "faint note", title: visible(column.note, 600) }, "no numbers")));
   }
+}
+
+/** Open one file as a table, or several as recordings with the labels of their folders. */
+function openAll(studio: Studio, files: readonly Given[]): void {
+  if (!files.length) return;
+  const [first] = files;
+  if (files.length === 1 && first.label === null) studio.open(first.name, first.data);
+  else studio.openRecordings("recordings", files.map((file) => ({ ...file, label: file.label ?? "" })));
 }
 
 /** A choice among numbers; one that a link asks for is added. */

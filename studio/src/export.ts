@@ -4,8 +4,9 @@ import { render } from "virtual:templates";
 import { crc32 } from "./crc32";
 import { labelText } from "./labels";
 import { cText, distinct, identifier, type Taken, word } from "./names";
-import { dumps, Float, type Json } from "./python_text";
-import { NotForBoards, type Quantised } from "./quantise";
+import { dumps, Float, general, type Json } from "./python_text";
+import { NotForBoards, type Quantised, toEven } from "./quantise";
+import type { SignalPlan, SignalSettings } from "./signal_plan";
 import { packState } from "./state";
 
 export interface Source {
@@ -16,6 +17,7 @@ export interface Source {
 }
 
 const ON_A_LINE = 20;
+const LONGEST_SIGNAL = 255;
 const SHOWN = 64;
 const UNO_EEPROM = 1024;
 const MAX_RECORDS_16 = 256;
@@ -27,10 +29,40 @@ export function header(q: Quantised, stem: string, source: Source): { name: stri
   return { name: `${name}.h`, text: render("c.h.j2", context(q, name, source.version)) };
 }
 
+export interface SketchSettings {
+  balanced: boolean;
+  /** How the sketch samples, if records are windows of a signal. */
+  signal: SignalSettings | null;
+  plan: SignalPlan | null;
+}
+
+/** Return what the template needs to make the features of a signal, or say why a board cannot. */
+function signalContext(q: Quantised, plan: SignalPlan, { hop, rate }: SignalSettings): Record<string, unknown> {
+  if (q.input !== "uint8") throw new NotForBoards(`a signal goes with the target 'arduino' and bytes, not 'arduino' and ${q.input}`);
+  if (plan.length > LONGEST_SIGNAL || plan.axes > 254) {
+    throw new NotForBoards(
+      `boards take windows of up to ${LONGEST_SIGNAL} samples, 254 axes and 255 thresholds, not ` +
+        `${plan.length}, ${plan.axes} and ${plan.thresholds}: train on shorter windows`,
+    );
+  }
+  return {
+    plan,
+    dilations: plan.dilations.join(", "),
+    ranges: plan.ranges.map(([low, high]) => `{${low}, ${high}}`).join(", "),
+    hop,
+    rate: general(rate, 6),
+    microseconds: toEven(1e6 / rate),
+    most_clipped: Math.floor((plan.axes * plan.length) / 8),
+    ram: 4 * plan.axes * plan.length + 2 * plan.kernels * plan.thresholds + q.names.length + 31,
+    steps: plan.names.map((axis, i) => `${cText(axis)}: ${general(plan.resolution[i], 6)}`),
+  };
+}
+
 /** Return the files of an Arduino sketch, by their paths. */
-export function sketch(q: Quantised, stem: string, source: Source, learn: boolean, balanced: boolean): Record<string, Uint8Array> {
+export function sketch(q: Quantised, stem: string, source: Source, learn: boolean, { balanced, signal, plan }: SketchSettings): Map<string, Uint8Array> {
   const name = identifier(stem, source.taken);
   let all: Record<string, unknown> = { ...context(q, name, source.version), learn };
+  if (signal && plan) all.signal = signalContext(q, plan, signal);
   let base: Uint8Array | null = null;
   let id = 0;
   if (learn) {
@@ -58,15 +90,32 @@ export function sketch(q: Quantised, stem: string, source: Source, learn: boolea
     all = { ...all, state: Array.from(base), state_note: made.note, model_id: id };
   }
   const encoder = new TextEncoder();
-  const files: Record<string, Uint8Array> = {};
-  const put = (path: string, text: string): void => void (files[`${name}/${path}`] = encoder.encode(text));
+  const files = new Map<string, Uint8Array>();
+  const put = (path: string, text: string): void => void files.set(`${name}/${path}`, encoder.encode(text));
   put(`${name}.h`, render(learn ? "learning.h.j2" : "fixed.h.j2", all));
   put(`${name}.ino`, render("sensors.ino.j2", all));
   for (const [path, text] of Object.entries(source.library)) put(`src/sefr/${path}`, text);
-  put("src/sefr/sefr_config.h", `/* The settings of this sketch; see sefr.h. */\n#define SEFR_WEIGHT_BITS ${q.weightBits}\n#define SEFR_SUM_BITS 16\n`);
-  if (base) files[`${name}/base.state`] = base;
+  put("src/sefr/sefr_config.h", configuration(q, learn));
+  if (base) files.set(`${name}/base.state`, base);
   put("model.json", `${dumps(aboutModel(q, name, learn, id), { ascii: true, indent: 1 })}\n`);
   return files;
+}
+
+/** Return the settings of the library: what the sketch does not call is left out. */
+function configuration(q: Quantised, learn: boolean): string {
+  const switches = [
+    "SEFR_NO_LEAN", "SEFR_NO_SPARSE", "SEFR_NO_CORRECT",
+    ...(learn ? ["SEFR_NO_STEPS"] : []),
+    ...(q.classes.length === 2 ? ["SEFR_TWO_CLASSES"] : []),
+    ...(q.ranges && learn ? [] : ["SEFR_NO_RANGES"]),
+    "SEFR_NO_UNKNOWN",
+    ...(learn ? [] : ["SEFR_NO_BALANCED", "SEFR_NO_STATE"]),
+  ];
+  return (
+    `/* The settings of this sketch; see sefr.h. */\n#define SEFR_WEIGHT_BITS ${q.weightBits}\n#define SEFR_SUM_BITS 16\n` +
+    "/* What the sketch does not call is left out; take a line away to use it. */\n" +
+    switches.map((name) => `#define ${name}\n`).join("")
+  );
 }
 
 function aboutModel(q: Quantised, name: string, learn: boolean, id: number): Json {
@@ -109,9 +158,13 @@ function context(q: Quantised, name: string, version: string): Record<string, un
     index_type: m * rows < 1 << 16 ? "uint16_t" : "uint32_t",
     score_type: wide ? "int64_t" : "int32_t",
     product_type: wide ? "int32_t" : "int16_t",
+    // 32767 products of 127 * 255, or 256 of 32767 * 255, are below 2**31
+    sum_type: m <= (wide ? 256 : 32767) ? "int32_t" : "int64_t",
     weight_load: wide ? "16" : "U8",
     biases: q.bias.map((value) => literal(value, wide)),
     window: null,
+    signal: null,
+    limits: null,
     margin: 0,
     kept: `int${q.weightBits} weights`,
     lines,
@@ -165,9 +218,14 @@ export function baseState(q: Quantised): { bytes: Uint8Array; id: number; note: 
   const side = (values: ArrayLike<number>): Json[] => Array.from(values, (x) => (integers ? x : new Float(x)));
   const floats = (values: number[]): Json[] => values.map((x) => new Float(x));
   const rows = kept.map((_, k) => floats(whole.slice(k * m, (k + 1) * m)));
-  const meaning: Json = [
-    m, q.input, [side(q.low), side(q.high)], q.names as readonly Json[], q.classes.map(labelText), floats(kept), rows,
-  ];
-  const id = crc32(new TextEncoder().encode(dumps(meaning, { ascii: true })));
-  return { bytes: packState({ counts: kept, sums: whole, ranges: q.ranges, id }, 16), id, note };
+  // bytes are taken as they are: their ranges are learned, and no part of what they mean
+  const scaling = q.input === "uint8" ? [] : [side(q.low), side(q.high)];
+  const id = checksum([m, q.input, scaling, q.names as readonly Json[], q.classes.map(labelText)]);
+  const base = checksum([floats(kept), rows]);
+  return { bytes: packState({ counts: kept, sums: whole, ranges: q.ranges, id, base }, 16), id, note };
+}
+
+/** Return a number of 32 bits for facts, never 0, which stands for none. */
+function checksum(facts: Json): number {
+  return crc32(new TextEncoder().encode(dumps(facts, { ascii: true }))) || 1;
 }

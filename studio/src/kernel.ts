@@ -22,6 +22,8 @@ interface Exports {
   cell_scores(n: number, data: number, bytes: number, cut: number, table: number, intercept: number, k: number, out: number): number;
   gradient(n: number, m: number, data: number, bytes: number, centre: number, scale: number, pass: number): number;
   gradient_cells(n: number, cells: number, cut: number, pass: number): number;
+  samples_of(n: number, values: number, step: number, samples: number): void;
+  signal_features(plan: number, windows: number, n: number, features: number): number;
 }
 
 const FINITE = 0;
@@ -63,6 +65,19 @@ export interface Standardisation {
 export interface WeightedRows {
   codes: Int32Array;
   classWeights: Floats;
+}
+
+/** How a window of a signal becomes bytes; see native/signals/signals.h. */
+export interface SignalShape {
+  length: number;
+  axes: number;
+  dilations: readonly number[];
+  kernels: number;
+  thresholds: number;
+  /** A threshold per count, in eighths of the spread. */
+  levels: Int8Array;
+  segments: number;
+  ranges: readonly (readonly [number, number])[];
 }
 
 /** What one pass adds up: (groups x m), (groups), (folds x m). */
@@ -246,6 +261,31 @@ export class Kernel {
         ? Array.from(new Int32Array(buffer, bias, rows), BigInt)
         : Array.from(new BigInt64Array(buffer, bias, rows));
       return { weights: found, bias: biases };
+    });
+  }
+
+  /** Return recorded values in steps of a resolution, within 16 bits. */
+  samplesOf(values: Floats, step: number): Int16Array {
+    return this.call((call) => {
+      const [from, to] = [call.floats(values), call.room(2 * values.length)];
+      this.exports.samples_of(values.length, from, step, to);
+      return new Int16Array(this.exports.memory.buffer, to, values.length).slice();
+    });
+  }
+
+  /** Return the features (n x width) of windows (n x axes x length) of samples. */
+  signalFeatures(shape: SignalShape, windows: Int16Array, width: number): Uint8Array {
+    const n = windows.length / (shape.axes * shape.length);
+    return this.call((call) => {
+      const side = (i: 0 | 1): number => call.words(Int32Array.from(shape.ranges, (range) => range[i]));
+      const dilations = call.words(Int32Array.from(shape.dilations));
+      const levels = call.bytes(new Uint8Array(shape.levels.buffer));
+      const plan = call.words(Uint32Array.from([
+        shape.length, shape.axes, dilations, shape.dilations.length, shape.kernels, shape.thresholds, levels, shape.segments, side(0), side(1),
+      ]));
+      const [from, to] = [call.bytes(new Uint8Array(windows.buffer, windows.byteOffset, windows.byteLength)), call.room(n * width)];
+      if (!this.exports.signal_features(plan, from, n, to)) throw new RangeError("no memory");
+      return new Uint8Array(this.exports.memory.buffer, to, n * width).slice();
     });
   }
 

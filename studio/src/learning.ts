@@ -8,15 +8,16 @@ import type { Kernel } from "./kernel";
 import { checkLabels, finalLabels, byLabel, type Label } from "./labels";
 import { fitScaling, type TemperatureScaling } from "./probabilities";
 import { byCodePoints, repr } from "./python_text";
-import { featureNames, type Recipe, recipeOf, type Role } from "./recipe";
+import { featureNames, type Recipe, recipeOf, type Roles } from "./recipe";
 import { refine, type Refined } from "./refine";
 import { answerOf, classWeights, type Planes, scalingOf, scoresOf, solve } from "./solve";
 import { join, NotFinite, over, relabelled, summarise, type Summary } from "./summary";
+import type { SignalPlan, SignalSettings } from "./signal_plan";
 import { SourceError, type Table } from "./table";
 
 export interface Settings {
   label: string;
-  roles: Record<string, Role>;
+  roles: Roles;
   /** Every class counts the same, however rare it is. */
   balanced: boolean;
   /** A missing value votes for no class; else it is an error. */
@@ -27,6 +28,8 @@ export interface Settings {
   passes: number;
   /** Each feature is cut into at most so many bins; null: not at all. */
   bins: number | null;
+  /** Rows are samples of a signal, which is cut into windows; null: rows are records. */
+  signal: SignalSettings | null;
 }
 
 export interface Mistake {
@@ -67,6 +70,8 @@ export interface Trained extends Fitted {
   /** Why there is no evaluation. */
   note: string | null;
   milliseconds: { train: number; evaluate: number };
+  /** How windows became features, if rows are windows of a signal. */
+  plan: SignalPlan | null;
 }
 
 const FOLD_BYTES = 128 << 20;
@@ -81,7 +86,7 @@ interface Task extends Reading {
   names: string[];
 }
 
-export function train(kernel: Kernel, table: Table, settings: Settings): Trained {
+export function train(kernel: Kernel, table: Table, settings: Settings, plan: SignalPlan | null = null): Trained {
   const recipe = recipeOf(table, settings.label, settings.roles);
   const names = featureNames(recipe);
   checkLabels(table, table.column(recipe.label), names.length, settings.skipUnlabelled);
@@ -93,7 +98,8 @@ export function train(kernel: Kernel, table: Table, settings: Settings): Trained
   const counted = count(task);
   const { total } = counted;
   const rows = total.counts.head.reduce((a, b) => a + b, 0);
-  const labels = finalLabels(table, table.column(recipe.label), total.classes, rows);
+  const found = finalLabels(table, table.column(recipe.label), total.classes, rows);
+  const labels = plan ? [...total.classes] : found; // of recordings, labels are names of folders
   const fitted = fit(task, counted, new Map(total.classes.map((text, k) => [text, labels[k]])), true);
   const places = total.classes.map((text, k): [string, number] => [text, fitted.summary.classes.indexOf(labels[k])]);
   const trained = performance.now();
@@ -110,7 +116,7 @@ export function train(kernel: Kernel, table: Table, settings: Settings): Trained
   }
   const milliseconds = { train: trained - started, evaluate: performance.now() - calibrated };
   const ranges = fitted.summary.coder ? rangesOf(task) : { low: fitted.summary.low, high: fitted.summary.high };
-  return { recipe, names, ...fitted, calibration, ranges, places, evaluation, note, milliseconds };
+  return { recipe, names, ...fitted, calibration, ranges, places, evaluation, note, milliseconds, plan };
 }
 
 /** The Summary of rows, by the texts of their labels, and a sample of them. */
@@ -219,6 +225,14 @@ function rowsIn(batch: Batch, folds: Int8Array, fold: number): Int32Array {
 }
 
 function refuseRare({ table, recipe }: Task, total: Summary): void {
+  const { recordings } = table;
+  if (recordings) {
+    const { codes, texts } = table.column(recipe.label);
+    const of = texts.map((_, code) => new Set(recordings.filter((_, row) => codes![row] === code)).size);
+    const lone = of.findIndex((n) => n < 2);
+    if (lone >= 0) throw new SourceError(`class ${repr(texts[lone])} has one recording only: too few to leave one out`);
+    return;
+  }
   const rare = total.counts.head.indexOf(Math.min(...total.counts.head));
   if (total.counts.head[rare] >= 2) return;
   const column = table.column(recipe.label);

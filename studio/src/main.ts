@@ -6,6 +6,7 @@ import { showCarry } from "./carry_panel";
 import { DataPanel } from "./data_panel";
 import { byId, counted, percent } from "./dom";
 import type { Model } from "./model";
+import { showTrial } from "./signal_panel";
 import { Studio, unpacked } from "./studio";
 import { accuracyOf, showTrain } from "./train_panel";
 import { showUnderstand } from "./understand_panel";
@@ -18,6 +19,10 @@ async function begin(): Promise<void> {
   byId("about").textContent = `SEFR Studio ${about.version}. Everything is computed here, by the C of the sefr package compiled to WebAssembly; the page makes no network request.`;
   studio.listen((event) => {
     if (event === "opening" || event === "opened" || event === "training" || event === "refused" || event === "trained") data.show(event);
+    if (event === "tried") {
+      showTrial(studio);
+      return;
+    }
     for (const id of LATER) byId(id).hidden = !studio.model && !(id === "train" && event === "training");
     document.querySelectorAll<HTMLElement>("#steps li").forEach((step, i) => (step.hidden = i > 0 && byId(LATER[i - 1]).hidden));
     document.body.classList.toggle("busy", event === "opening" || event === "training");
@@ -25,7 +30,8 @@ async function begin(): Promise<void> {
     if (!model) return;
     if (event === "trained") {
       const { evaluation } = model.trained;
-      studio.say(`Trained on ${counted(studio.table!.rows, "row")}${evaluation ? `, accuracy ${percent(accuracyOf(evaluation.confusion))}` : ""}`);
+      const rows = studio.recordings ? counted(studio.recordings.windows, "window") : counted(studio.table!.rows, "row");
+      studio.say(`Trained on ${rows}${evaluation ? `, accuracy ${percent(accuracyOf(evaluation.confusion))}` : ""}`);
     }
     if (event === "changed") for (const show of panels(studio, model).slice(1)) show();
     else if (event === "trained") inTurn(panels(studio, model), () => studio.model === model);
@@ -37,7 +43,7 @@ async function begin(): Promise<void> {
   const given = document.getElementById("given");
   const example = `${words.get("example")}.csv`;
   if (given) studio.open(given.dataset.name ?? "data.csv", new Blob([await unpacked(given.textContent!.trim())]));
-  else if (example in examples) await studio.openExample(example);
+  else if (Object.hasOwn(examples, example)) await studio.openExample(example);
   document.documentElement.dataset.ready = "yes";
 }
 

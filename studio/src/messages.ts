@@ -1,6 +1,7 @@
 /** What the page and its worker say to each other. */
 
 import type { Settings, Trained } from "./learning";
+import type { RecordingsView } from "./recordings";
 import type { Kind } from "./table";
 
 /** A column, as the page shows it. */
@@ -25,6 +26,15 @@ export interface TableView {
   rows: number;
   columns: ColumnView[];
   milliseconds: number;
+  /** The column with the labels of several files: rows are samples then. */
+  recordings: string | null;
+}
+
+/** A file to read; with a label, it is one recording of several. */
+export interface Given {
+  name: string;
+  label: string | null;
+  data: Blob;
 }
 
 /** Rows that the page keeps, evenly spread over the table. */
@@ -39,11 +49,13 @@ export interface Sample {
 
 export type Request =
   | { kind: "begin"; kernel: Uint8Array<ArrayBuffer> }
-  | { kind: "open"; id: number; name: string; data: Blob }
+  | { kind: "open"; id: number; files: readonly Given[] }
+  | { kind: "try"; id: number; file: Given }
   | { kind: "train"; id: number; settings: Settings };
 
 export type Reply =
   | { kind: "progress"; id: number; part: number }
   | { kind: "opened"; id: number; table: TableView }
-  | { kind: "trained"; id: number; trained: Trained; sample: Sample }
-  | { kind: "refused"; id: number; message: string; about: "data" | "training" };
+  | { kind: "trained"; id: number; trained: Trained; sample: Sample; recordings: RecordingsView | null }
+  | { kind: "tried"; id: number; name: string; values: Float64Array[] }
+  | { kind: "refused"; id: number; message: string; about: "data" | "training" | "trial" };

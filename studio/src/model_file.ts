@@ -9,6 +9,7 @@ import { dumps, Float, type Json, reprFloat } from "./python_text";
 import { featureNames, type Recipe } from "./recipe";
 import type { Refined } from "./refine";
 import { sha256 } from "./sha256";
+import { signalMember, type SignalPlan, type SignalSettings } from "./signal_plan";
 import type { Summary } from "./summary";
 
 /** What the package that the page was built with puts into a file: its version and the settings it knows. */
@@ -25,13 +26,13 @@ const EXACT = 2 ** 53;
 /** What a file holds of a model. */
 export interface Content {
   summary: Summary<Label>;
-  trained: { recipe: Recipe; refined: Refined | null };
+  trained: { recipe: Recipe; refined: Refined | null; plan: SignalPlan | null };
   calibration: TemperatureScaling | null;
-  settings: { balanced: boolean; ignoreMissing: boolean; passes: number; bins: number | null };
+  settings: { balanced: boolean; ignoreMissing: boolean; passes: number; bins: number | null; signal: SignalSettings | null };
 }
 
 export function modelFile(about: About, { summary, trained, calibration, settings: chosen }: Content): Uint8Array<ArrayBuffer> {
-  const { recipe, refined } = trained;
+  const { recipe, refined, plan } = trained;
   const settings = {
     ...about.settings,
     bins: chosen.bins,
@@ -40,7 +41,9 @@ export function modelFile(about: About, { summary, trained, calibration, setting
     passes: chosen.passes,
   };
   const line = (value: Json): string => dumps(value, { ascii: false });
-  const columns = { label: recipe.label, columns: recipe.columns, categories: recipe.categories };
+  const { signal } = chosen;
+  const columns: Record<string, Json> = { label: signal ? null : recipe.label, columns: recipe.columns, categories: recipe.categories };
+  if (signal && plan) columns.signal = signalMember(plan, signal);
   const members: [string, string][] = [
     ["made_by", line(`sefr ${about.version}`)],
     ["settings", line(settings)],
@@ -49,6 +52,7 @@ export function modelFile(about: About, { summary, trained, calibration, setting
     ["bins", line(summary.coder && { ...about.coder, ...plainCoder(summary.coder) })],
     ["summary", summaryText(summary)],
     ["refined", refined ? refinedText(refined, summary.sums.head.length / summary.classes.length) : "null"],
+    ["auto", "null"],
     ["calibration", calibration ? calibrationText(calibration) : "null"],
     ["columns", line(columns)],
     ["batches", "[]"],

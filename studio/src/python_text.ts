@@ -56,7 +56,7 @@ export class Float {
   constructor(readonly value: number) {}
 }
 
-export type Json = null | boolean | number | bigint | string | Float | readonly Json[] | { readonly [name: string]: Json };
+export type Json = null | boolean | number | bigint | string | Float | readonly Json[] | ReadonlyMap<string, Json> | { readonly [name: string]: Json };
 
 export interface Layout {
   ascii: boolean;
@@ -72,7 +72,7 @@ export function dumps(value: Json, layout: Layout, depth = 0): string {
   if (typeof value === "string") return dumpString(value, layout.ascii);
   const parts = Array.isArray(value)
     ? value.map((part: Json) => dumps(part, layout, depth + 1))
-    : Object.entries(value).map(([name, part]) => `${dumpString(name, layout.ascii)}: ${dumps(part, layout, depth + 1)}`);
+    : [...(value instanceof Map ? (value as ReadonlyMap<string, Json>) : Object.entries(value))].map(([name, part]) => `${dumpString(name, layout.ascii)}: ${dumps(part, layout, depth + 1)}`);
   const [open, close] = Array.isArray(value) ? "[]" : "{}";
   if (!parts.length || layout.indent === undefined) return `${open}${parts.join(", ")}${close}`;
   const margin = " ".repeat(layout.indent * (depth + 1));

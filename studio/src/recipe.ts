@@ -7,21 +7,24 @@ import { SourceError, type Table, type TableColumn } from "./table";
 /** What the reader wants a column for; a column that is not named is a number, or left out if it is none. */
 export type Role = "number" | "categories" | "out";
 
+/** By the names of columns. A map, since a column may be called "constructor" or "__proto__". */
+export type Roles = ReadonlyMap<string, Role>;
+
 export interface Recipe {
   label: string;
   columns: string[];
-  categories: Record<string, string[]>;
+  categories: ReadonlyMap<string, string[]>;
 }
 
 const MOST_CATEGORIES = 1000;
 const MOST_LISTED = 50;
 
-export function recipeOf(table: Table, label: string, roles: Readonly<Record<string, Role>>): Recipe {
+export function recipeOf(table: Table, label: string, roles: Roles): Recipe {
   table.column(label);
   const chosen = table.columns.filter((column) => column.name !== label && roleOf(column, roles) !== "out");
   if (!chosen.length) throw new SourceError(`${table.name}: no column is left for the features`);
   refuseText(table, chosen.filter((column) => roleOf(column, roles) === "number" && column.kind !== "number"));
-  const categories: Record<string, string[]> = {};
+  const categories = new Map<string, string[]>();
   for (const column of chosen) {
     if (roleOf(column, roles) !== "categories") continue;
     if (!column.codes || column.texts.length > MOST_CATEGORIES) {
@@ -30,19 +33,19 @@ export function recipeOf(table: Table, label: string, roles: Readonly<Record<str
           "too many for categories; leave it out with --drop",
       );
     }
-    categories[column.name] = [...column.texts].sort(byCodePoints);
+    categories.set(column.name, [...column.texts].sort(byCodePoints));
   }
-  refuseFault(table, [...chosen.filter((column) => !(column.name in categories))]);
+  refuseFault(table, [...chosen.filter((column) => !categories.has(column.name))]);
   return { label, columns: chosen.map((column) => column.name), categories };
 }
 
-export function roleOf(column: TableColumn, roles: Readonly<Record<string, Role>>): Role {
-  return roles[column.name] ?? (column.kind === "number" ? "number" : "out");
+export function roleOf(column: TableColumn, roles: Roles): Role {
+  return roles.get(column.name) ?? (column.kind === "number" ? "number" : "out");
 }
 
 export function featureNames(recipe: Recipe): string[] {
   return recipe.columns.flatMap((name) => {
-    const values = recipe.categories[name];
+    const values = recipe.categories.get(name);
     return values ? values.map((value) => `${name}=${value}`) : [name];
   });
 }
@@ -57,10 +60,10 @@ export function batchRows(columns: number): number {
 export function featuresOf(table: Table, recipe: Recipe, rows: Rows): Column[] {
   return recipe.columns.flatMap((name) => {
     const column = table.column(name);
-    const values = recipe.categories[name];
+    const values = recipe.categories.get(name);
     if (values) return oneHot(column, values, rows);
     const numbers = taken(column.numbers!, rows);
-    return [column.boolean && !numbers.some(Number.isNaN) ? Uint8Array.from(numbers) : numbers];
+    return [column.bytes || (column.boolean && !numbers.some(Number.isNaN)) ? Uint8Array.from(numbers) : numbers];
   });
 }
 

@@ -64,7 +64,7 @@ export function refine<L>(
   if (!summary.coder && total(counts) >= ROWS_PER_WEIGHT * space.width) {
     kept = relax(kept, (tried) => leaveOneOut(tried.objective, tried.search.best.point, classes, rows.sampled), curve, passes);
   }
-  const best = kept.search.best.point;
+  const best = summary.coder ? kept.search.best.point : withCarriedIntercepts(kept.search.best.point, objective.weights);
   const found = space.hyperplanes(best.slice(0, objective.weights), best.slice(objective.weights));
   const heldOut = keep ? leaveOneOut(kept.objective, best, classes, rows.sampled) : null;
   return { planes: planesOf(found, scaling, summary.coder, true), lossCurve: curve, heldOut };
@@ -106,6 +106,16 @@ function plus(a: Gradient, b: Gradient): Gradient {
     coef: a.coef.map((value, i) => value + b.coef[i]),
     intercept: a.intercept.map((value, k) => value + b.intercept[k]),
   };
+}
+
+/** Return a point whose intercepts the weights can carry: a score is a sum over the features, see hyperplanes.py. */
+function withCarriedIntercepts(point: Floats, n: number): Floats {
+  const rows = point.length - n;
+  const m = n / rows;
+  const alone = Array.from({ length: rows }, (_, k) => point.subarray(k * m, (k + 1) * m).every((weight) => weight === 0));
+  if (!alone.includes(true)) return point;
+  const common = rows > 1 ? highest(point.subarray(n).filter((_, k) => alone[k])) : 0;
+  return point.map((value, i) => (i < n ? value : alone[i - n] ? 0 : value - common));
 }
 
 /** Return the best mixture of SEFR, the class means over the variances, and the base rates. */

@@ -2,7 +2,7 @@
 
 import type { Floats, Gradient, LinearModel, Standardisation } from "./kernel";
 import { lossOf, type Sample, type Space } from "./lbfgs";
-import { dot, total } from "./linear";
+import { dot, highest, total } from "./linear";
 import type { Planes, Scaling } from "./solve";
 
 /** So few values are kept standardised in float64. */
@@ -76,7 +76,8 @@ class StandardSpace implements Space {
   hyperplanes(weights: Floats, intercepts: Floats): { weights: Floats; bias: Floats; midpoints: Floats } {
     const m = this.width;
     const scaled = weights.map((weight, i) => (this.spread[i % m] > 0 ? (weight * this.unit) / this.spread[i % m] : 0));
-    const power = weights.map((weight) => weight * weight);
+    const largest = Float64Array.from(intercepts, (_, k) => Math.max(highest(weights.slice(k * m, (k + 1) * m).map(Math.abs)), 1e-300));
+    const power = weights.map((weight, i) => (weight / largest[Math.floor(i / m)]) ** 2);
     const midpoints = new Float64Array(weights.length);
     const bias = intercepts.map((intercept, k) => {
       const all = total(power.subarray(k * m, (k + 1) * m));

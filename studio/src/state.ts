@@ -9,6 +9,8 @@ import type { Summary } from "./summary";
 const MAGIC = 0x52464553; // "SEFR"
 const VERSION = 2;
 const HEAD = 20;
+const WITH_RANGES = 1;
+const WITH_BASE = 32;
 
 export class StateError extends Error {}
 
@@ -17,15 +19,16 @@ export interface State {
   sums: number[];
   ranges: Uint8Array | null;
   id: number;
+  base: number; // what the board started from; 0: from nothing
 }
 
 export function packState(state: State, sumBits: 16 | 32): Uint8Array {
-  const { counts, sums, ranges, id } = state;
-  const size = HEAD + 4 * counts.length + (sums.length * sumBits) / 8 + (ranges?.length ?? 0);
+  const { counts, sums, ranges, id, base } = state;
+  const size = HEAD + 4 * counts.length + (sums.length * sumBits) / 8 + (ranges?.length ?? 0) + (base ? 4 : 0);
   const bytes = new Uint8Array(size + 4);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, MAGIC, true);
-  bytes.set([VERSION, sumBits, counts.length, ranges ? 1 : 0], 4);
+  bytes.set([VERSION, sumBits, counts.length, (ranges ? WITH_RANGES : 0) | (base ? WITH_BASE : 0)], 4);
   view.setUint32(8, sums.length / counts.length, true);
   view.setUint32(16, id, true);
   let at = HEAD;
@@ -36,6 +39,7 @@ export function packState(state: State, sumBits: 16 | 32): Uint8Array {
     at += sumBits / 8;
   }
   if (ranges) bytes.set(ranges, at);
+  if (base) view.setUint32(size - 4, base, true);
   view.setUint32(size, crc32(bytes.subarray(0, size)), true);
   return bytes;
 }
@@ -47,8 +51,9 @@ export function unpackState(bytes: Uint8Array): State {
   const m = view.getUint32(8, true);
   if (view.getUint32(0, true) !== MAGIC) throw new StateError(`no state in ${bytes.length} bytes`);
   if (version !== VERSION) throw new StateError(`the state has version ${version}, this reads ${VERSION}`);
-  if ((bits !== 16 && bits !== 32) || classes < 2 || m < 1 || flags > 1) throw new StateError("the state is damaged: its head makes no sense");
-  const size = HEAD + 4 * classes + (classes * m * bits) / 8 + (flags ? 2 * m : 0);
+  if ((bits !== 16 && bits !== 32) || classes < 2 || m < 1 || flags & ~(WITH_RANGES | WITH_BASE)) throw new StateError("the state is damaged: its head makes no sense");
+  const end = HEAD + 4 * classes + (classes * m * bits) / 8 + (flags & WITH_RANGES ? 2 * m : 0);
+  const size = end + (flags & WITH_BASE ? 4 : 0);
   if (bytes.length < size + 4) throw new StateError(`the state is cut off: ${size + 4} bytes expected, ${bytes.length} there`);
   if (crc32(bytes.subarray(0, size)) !== view.getUint32(size, true)) throw new StateError("the state is damaged: its checksum does not match");
   const counts = Array.from({ length: classes }, (_, k) => view.getUint32(HEAD + 4 * k, true));
@@ -56,7 +61,8 @@ export function unpackState(bytes: Uint8Array): State {
   const sums = Array.from({ length: classes * m }, (_, i) =>
     bits === 16 ? view.getUint16(start + 2 * i, true) : view.getUint32(start + 4 * i, true));
   if (sums.some((sum, i) => sum > 255 * counts[Math.floor(i / m)])) throw new StateError("the state is damaged: a sum exceeds 255 per record");
-  return { counts, sums, ranges: flags ? bytes.slice(size - 2 * m, size) : null, id: view.getUint32(16, true) };
+  const ranges = flags & WITH_RANGES ? bytes.slice(end - 2 * m, end) : null;
+  return { counts, sums, ranges, id: view.getUint32(16, true), base: flags & WITH_BASE ? view.getUint32(end, true) : 0 };
 }
 
 /** Return what a board learned beyond what it started from. */
@@ -64,6 +70,9 @@ export function stateWithout(state: State, base: State): State {
   const hex = (id: number): string => id.toString(16).padStart(8, "0");
   if (state.id !== base.id || state.sums.length !== base.sums.length) {
     throw new StateError(`the state belongs to model ${hex(state.id)}, the base is of ${hex(base.id)}: the board started from something else`);
+  }
+  if (state.base !== base.base) {
+    throw new StateError(`the board started from base ${hex(state.base)}, not from ${hex(base.base)}: take base.state of the sketch that it first ran`);
   }
   const m = state.sums.length / state.counts.length;
   const counts = state.counts.map((count, k) => count - base.counts[k]);

@@ -7,13 +7,19 @@ import { byId } from "./dom";
 import type { Source } from "./export";
 import { Kernel } from "./kernel";
 import type { Settings } from "./learning";
-import type { Reply, Request, TableView } from "./messages";
+import type { Given, Reply, Request, TableView } from "./messages";
 import { Model } from "./model";
+import type { Role } from "./recipe";
+import type { RecordingsView } from "./recordings";
+import type { SignalSettings } from "./signal_plan";
 import type { Image } from "./simulated_uno";
 
 export const MOST_PASSES = 1000;
 
-export type Event = "opening" | "opened" | "training" | "trained" | "changed" | "refused";
+export type Event = "opening" | "opened" | "training" | "trained" | "changed" | "refused" | "tried";
+
+/** What is taken for granted of a signal until the reader says otherwise. */
+export const SIGNAL: SignalSettings = { rate: 50, length: 64, hop: 32, range: null };
 
 const LIKELY = /^(?:class|label|target|y|species|outcome|digit|category|result|diagnosis|type)$/i;
 
@@ -22,10 +28,15 @@ export class Studio {
   model: Model | null = null;
   settings: Settings | null = null;
   /** What is wrong, in the words of the command. */
-  refusal: { message: string; about: "data" | "training" } | null = null;
+  refusal: { message: string; about: "data" | "training" | "trial" } | null = null;
+  /** What was cut into windows, if rows are samples of a signal. */
+  recordings: RecordingsView | null = null;
+  /** A recording that is tried, axis by axis, or why it cannot be. */
+  trial: { name: string; values: Float64Array[] | null; refusal: string } | null = null;
   progress = 0;
   example: string | null = null;
   fileName = "";
+  private firstSignal = SIGNAL;
   private wanted: URLSearchParams | null = null;
   private latest = 0;
   private readonly listeners: ((event: Event) => void)[] = [];
@@ -53,11 +64,26 @@ export class Studio {
 
   /** Read a file, or text that was pasted. */
   open(name: string, data: Blob, example: string | null = null): void {
-    this.table = this.model = this.settings = this.refusal = null;
+    this.read(name, [{ name, label: null, data }], example);
+  }
+
+  /** Read recordings, each with its label. */
+  openRecordings(name: string, files: readonly Given[], signal: SignalSettings = SIGNAL): void {
+    this.firstSignal = signal;
+    this.read(name, files, null);
+  }
+
+  /** Read a recording without a label, to be answered window by window. */
+  tryRecording(name: string, data: Blob): void {
+    this.ask({ kind: "try", id: this.latest, file: { name, label: null, data } });
+  }
+
+  private read(name: string, files: readonly Given[], example: string | null): void {
+    this.table = this.model = this.settings = this.refusal = this.recordings = this.trial = null;
     this.progress = 0;
     this.example = example;
     this.fileName = name;
-    this.ask({ kind: "open", id: ++this.latest, name, data });
+    this.ask({ kind: "open", id: ++this.latest, files });
     this.tell("opening");
   }
 
@@ -83,12 +109,18 @@ export class Studio {
     if (settings) {
       if (this.example) words.set("example", this.example);
       words.set("label", settings.label);
-      for (const [name, role] of Object.entries(settings.roles)) words.append(role, name);
+      for (const [name, role] of settings.roles) words.append(role, name);
       if (settings.passes > 1) words.set("passes", String(settings.passes));
       if (settings.bins !== null) words.set("bins", String(settings.bins));
       if (settings.balanced) words.set("class_weight", "balanced");
       if (settings.ignoreMissing) words.set("missing", "ignore");
       if (settings.skipUnlabelled) words.set("skip_unlabelled", "1");
+      const { signal } = settings;
+      if (signal) {
+        words.set("rate", String(signal.rate));
+        words.set("window", `${signal.length}:${signal.hop}`);
+        if (signal.range) words.set("range", signal.range.join(":"));
+      }
     }
     return `${location.href.split("#")[0]}#${words}`;
   }
@@ -117,11 +149,20 @@ export class Studio {
       this.settings = this.firstSettings(reply.table);
       this.tell("opened");
       this.train();
+    } else if (reply.kind === "tried") {
+      this.trial = { name: reply.name, values: reply.values, refusal: "" };
+      this.tell("tried");
     } else if (reply.kind === "trained") {
+      this.recordings = reply.recordings;
+      this.trial = null;
       this.model = new Model(this.kernel, reply.trained, reply.sample, this.settings!, this.fileName);
       this.tell("trained");
+    } else if (reply.about === "trial") {
+      this.trial = { name: "", values: null, refusal: reply.message };
+      this.say(reply.message);
+      this.tell("tried");
     } else {
-      this.model = null;
+      this.model = this.recordings = null;
       this.refusal = { message: reply.message, about: reply.about };
       this.say(reply.message);
       this.tell("refused");
@@ -135,21 +176,31 @@ export class Studio {
     const text = table.columns.filter((column) => column.kind === "text" && (column.distinct ?? 1e9) <= table.rows / 2).at(-1);
     const { wanted } = this;
     const asked = wanted?.get("label");
-    const roles: Settings["roles"] = {};
+    const roles = new Map<string, Role>();
     for (const role of ["number", "categories", "out"] as const) {
-      for (const name of wanted?.getAll(role) ?? []) if (names.includes(name)) roles[name] = role;
+      for (const name of wanted?.getAll(role) ?? []) if (names.includes(name)) roles.set(name, role);
     }
     this.wanted = null;
     return {
-      label: asked && names.includes(asked) ? asked : (named ?? text ?? table.columns.at(-1)!).name,
+      label: table.recordings ?? (asked && names.includes(asked) ? asked : (named ?? text ?? table.columns.at(-1)!).name),
       roles,
       balanced: wanted?.get("class_weight") === "balanced",
       ignoreMissing: wanted?.get("missing") === "ignore",
       skipUnlabelled: wanted?.get("skip_unlabelled") === "1",
       passes: wholeNumber(wanted?.get("passes"), 1, MOST_PASSES) ?? 1,
       bins: wholeNumber(wanted?.get("bins"), 2, MOST_BINS),
+      signal: signalOf(wanted) ?? (table.recordings === null ? null : this.firstSignal),
     };
   }
+}
+
+/** Return what a link says of a signal, null if nothing that holds together. */
+function signalOf(words: URLSearchParams | null): SignalSettings | null {
+  const rate = Number(words?.get("rate"));
+  const [length, hop] = (words?.get("window") ?? "").split(":").map(Number);
+  const range = words?.get("range")?.split(":").map(Number) ?? null;
+  if (!(rate > 0) || !(length > 1) || !(hop > 0)) return null;
+  return { rate, length, hop, range: range?.length === 2 && range.every(Number.isFinite) ? [range[0], range[1]] : null };
 }
 
 /** Return a whole number of a link, null for anything else. */

@@ -26,6 +26,8 @@ export class TableColumn {
   kind: Kind = "number";
   /** Values that are true or false, read as bytes. */
   boolean = false;
+  /** Whole numbers from 0 to 255, none missing. */
+  bytes = false;
   numbers: Float64Array | null = null;
   /** Each row's position among the texts, -1 where there is none; null where there are too many different ones. */
   codes: Int32Array | null = new Int32Array(1024);
@@ -113,6 +115,8 @@ export class TableColumn {
 
 export class Table {
   rows = 0;
+  /** Which recording each row belongs to, if rows are windows: folds keep those of one together. */
+  recordings: Int32Array | null = null;
   /** The line where rows begin, for each row after which the count changes. */
   private readonly lines: { row: number; line: number }[] = [];
 

@@ -31,7 +31,8 @@ export function showTrain(panel: HTMLElement, model: Model): void {
   const rows = model.summary.counts.head.reduce((a, b) => a + b, 0);
   const title = h("h2", { id: "train-title" }, "Trained");
   const made = model.trained.refined?.lossCurve.length ?? 1;
-  const how = `${counted(rows, "row")}, ${counted(model.names.length, "feature")}, ${counted(model.labels.length, "class")}, ${made === 1 ? "one pass" : `${made} passes`} in ${milliseconds.train.toFixed(1)} ms`;
+  const signal = model.trained.plan !== null;
+  const how = `${counted(rows, signal ? "window" : "row")}, ${counted(model.names.length, "feature")}, ${counted(model.labels.length, "class")}, ${made === 1 ? "one pass" : `${made} passes`} in ${milliseconds.train.toFixed(1)} ms`;
   if (!evaluation) {
     put(panel, title, h("p", { class: "lead" }, how), h("p", { class: "refusal" }, visible(note ?? "", 600)));
     return;
@@ -42,9 +43,9 @@ export function showTrain(panel: HTMLElement, model: Model): void {
   const f1 = report.reduce((sum, one) => sum + one.f1, 0) / report.length;
   const commonest = Math.max(...report.map((one) => one.rows)) / rows;
   put(panel, title,
-    h("p", { class: "lead" }, `${how}; ten folds tested in ${milliseconds.evaluate.toFixed(0)} ms.`),
+    h("p", { class: "lead" }, `${how}; ${signal ? "recordings that were left out" : "ten folds"} tested in ${milliseconds.evaluate.toFixed(0)} ms.`),
     h("div", { class: "figures" },
-      figure("Accuracy", percent(accuracy), "of rows that the model had not seen", "accuracy"),
+      figure("Accuracy", percent(accuracy), signal ? "of windows of recordings that were left out" : "of rows that the model had not seen", "accuracy"),
       figure("Macro F1", f1.toFixed(3), "all classes alike", "f1"),
       figure("Base rate", percent(commonest), "by saying the commonest class always", "base")),
     h("div", { class: "two" },

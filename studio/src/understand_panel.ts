@@ -6,6 +6,7 @@ import { counted, h, put, rounded, styled, visible } from "./dom";
 import type { Mistake } from "./learning";
 import type { Model } from "./model";
 import { drawn, drawnWeights } from "./picture";
+import { trySignal } from "./signal_panel";
 import type { Studio } from "./studio";
 import { WhatIf } from "./what_if";
 
@@ -18,6 +19,13 @@ const MOST_CURVES = 9;
 const chosen = { k: 0, effects: true };
 
 export function showUnderstand(panel: HTMLElement, studio: Studio, model: Model): void {
+  if (model.trained.plan) {
+    put(panel,
+      h("h2", { id: "understand-title" }, "Why it answers so"),
+      h("p", { class: "lead" }, "Each window is answered by itself, from how often which shape occurs in it, and from its level and spread."),
+      trySignal(studio, model), looks(model));
+    return;
+  }
   const whatIf = new WhatIf(model);
   const parts = [
     h("h2", { id: "understand-title" }, "Why it answers so"),
@@ -32,16 +40,16 @@ export function showUnderstand(panel: HTMLElement, studio: Studio, model: Model)
 
 function looks(model: Model): HTMLElement {
   chosen.k = Math.min(chosen.k, model.labels.length - 1);
-  const bars = h("div", { class: "effects", id: "looks" });
+  const bars = h("div", { class: model.trained.plan ? "effects wide" : "effects", id: "looks" });
   const pictures = h("div", { class: "pictures" });
   const curves = h("div", { class: "curves", id: "curves" });
   const { picture } = model;
   const of = (k: number): Float64Array => (chosen.effects ? model.effects(k) : model.featureScores(k));
   const show = (): void => {
-    const values = of(chosen.k);
+    const [names, values] = model.trained.plan ? byKind(model.names, of(chosen.k)) : [model.names, of(chosen.k)];
     const order = Array.from(values.keys()).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, MOST_BARS);
     const most = chosen.effects || model.planes.table || model.trained.refined ? Math.abs(values[order[0]]) : 1;
-    put(bars, order.map((j) => effect(model.names[j], values[j], most)));
+    put(bars, order.map((j) => effect(names[j], values[j], most)));
     if (model.planes.table) showCurves(curves, model, chosen.k);
     put(pictures, picture && model.labels.slice(0, MOST_PICTURES).map((label, k) =>
       h("figure", {}, drawnWeights(picture, of(k), `What speaks for ${visible(label)}`), h("figcaption", {}, visible(label, 12)))));
@@ -65,6 +73,16 @@ function looks(model: Model): HTMLElement {
     model.planes.table && h("p", { class: "faint" }, "From the lowest value to the highest, bin by bin; below, how many rows lie in each."), model.planes.table && curves);
 }
 
+/** Return the sums over features of one shape and width, or one statistic of all parts of a window. */
+function byKind(names: readonly string[], values: Float64Array): [string[], Float64Array] {
+  const sums = new Map<string, number>();
+  names.forEach((name, j) => {
+    const kind = name.replace(/(?:, high at .*| of part .*)$/, "");
+    sums.set(kind, (sums.get(kind) ?? 0) + values[j]);
+  });
+  return [[...sums.keys()], Float64Array.from(sums.values())];
+}
+
 /** The curves of the features that move the score most. */
 function showCurves(to: HTMLElement, model: Model, k: number): void {
   const effects = model.effects(k);
@@ -76,7 +94,7 @@ function showCurves(to: HTMLElement, model: Model, k: number): void {
 /** A bar to the right where a number is positive, to the left where it is negative. */
 export function effect(name: string, value: number, most: number): HTMLElement {
   const bar = styled(h("div", { class: `bar ${value >= 0 ? "for" : "against"}` }), { "--part": Math.min(1, Math.abs(value) / (most || 1)) });
-  return h("div", { class: "effect" }, h("span", { class: "feature" }, visible(name, 28)), h("div", { class: "axis" }, bar), h("span", { class: "number" }, signed(value)));
+  return h("div", { class: "effect" }, h("span", { class: "feature", title: visible(name, 200) }, visible(name, 40)), h("div", { class: "axis" }, bar), h("span", { class: "number" }, signed(value)));
 }
 
 export function signed(value: number): string {

@@ -16,6 +16,20 @@ declare module "virtual:assets" {
   export const imageSize: { flash: number; ram: number };
 }
 
+declare module "virtual:signals" {
+  /** Of src/sefr/signals/kernels.py. */
+  export const signals: {
+    taps: readonly (readonly [number, number, number])[];
+    /** A word for what each kernel answers to. */
+    shapes: readonly string[];
+    laplace: readonly number[];
+    golden: number;
+    eighths: number;
+    whole: readonly string[];
+    perSegment: readonly string[];
+  };
+}
+
 declare module "virtual:worker" {
   /** The source of the worker. */
   export default source;

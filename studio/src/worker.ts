@@ -3,8 +3,9 @@
 import { CsvReader } from "./csv";
 import { Kernel } from "./kernel";
 import { train, type Trained } from "./learning";
-import type { ColumnView, Reply, Request, Sample, TableView } from "./messages";
+import type { ColumnView, Given, Reply, Request, Sample, TableView } from "./messages";
 import { featuresOf, recipeOf } from "./recipe";
+import { axesOf, joined, type Samples, tableOfWindows } from "./recordings";
 import { Unscalable } from "./solve";
 import { SourceError, type Table, type TableColumn } from "./table";
 
@@ -16,6 +17,8 @@ const SAMPLE_CELLS = 1 << 18;
 
 let kernel: Promise<Kernel>;
 let table: Table | null = null;
+/** Several files, each a recording; null: one file. */
+let several: Samples | null = null;
 
 const say = (reply: Reply, transfer: Transferable[] = []): void => self.postMessage(reply, { transfer });
 
@@ -26,33 +29,58 @@ self.onmessage = async ({ data }: MessageEvent<Request>) => {
   }
   try {
     if (data.kind === "open") {
-      table = null;
-      say({ kind: "opened", id: data.id, table: await open(data.id, data.name, data.data) });
+      table = several = null;
+      say({ kind: "opened", id: data.id, table: await open(data.id, data.files) });
       return;
     }
     if (!table) return;
-    const trained = train(await kernel, table, data.settings);
-    say({ kind: "trained", id: data.id, trained, sample: sampleOf(table, trained) });
+    if (data.kind === "try") {
+      const one = await read(data.file, () => undefined);
+      say({ kind: "tried", id: data.id, name: data.file.name, values: axesOf(one, several ?? { table, label: "", files: [] }) });
+      return;
+    }
+    const { settings } = data;
+    if (!settings.signal) {
+      const trained = train(await kernel, table, settings);
+      say({ kind: "trained", id: data.id, trained, sample: sampleOf(table, trained), recordings: null });
+      return;
+    }
+    const made = tableOfWindows(await kernel, several ?? { table, label: settings.label, files: [] }, settings.signal);
+    const label = made.table.columns.at(-1)!.name;
+    const trained = train(await kernel, made.table, { ...settings, label, roles: new Map(), skipUnlabelled: false, ignoreMissing: false }, made.plan);
+    say({ kind: "trained", id: data.id, trained, sample: sampleOf(made.table, trained), recordings: made.view });
   } catch (error) {
     const tooLarge = error instanceof RangeError;
     if (!tooLarge && !(error instanceof SourceError) && !(error instanceof Unscalable)) throw error;
-    const about = data.kind === "open" ? "data" : "training";
+    const about = data.kind === "open" ? "data" : data.kind === "try" ? "trial" : "training";
     const message = tooLarge ? "the data are too large for the memory of this page" : (error as Error).message;
     say({ kind: "refused", id: data.id, message, about });
   }
 };
 
-async function open(id: number, name: string, data: Blob): Promise<TableView> {
+async function open(id: number, files: readonly Given[]): Promise<TableView> {
   const started = performance.now();
+  const size = files.reduce((sum, { data }) => sum + data.size, 0);
+  const tables: Table[] = [];
+  let done = 0;
+  for (const file of files) {
+    tables.push(await read(file, (bytes) => say({ kind: "progress", id, part: Math.min(1, (done + bytes) / size) })));
+    done += file.data.size;
+  }
+  if (files[0].label !== null) several = joined(tables, files.map(({ label }) => label!));
+  table = several?.table ?? tables[0];
+  const opened = table;
+  const columns = opened.columns.map((column) => viewOf(opened, column));
+  return { name: opened.name, rows: opened.rows, columns, milliseconds: performance.now() - started, recordings: several?.label ?? null };
+}
+
+async function read({ name, data }: Given, tick: (bytes: number) => void): Promise<Table> {
   const reader = new CsvReader(name);
   for (let at = 0; at < data.size; at += PIECE) {
     reader.push(new Uint8Array(await data.slice(at, at + PIECE).arrayBuffer()));
-    say({ kind: "progress", id, part: Math.min(1, (at + PIECE) / data.size) });
+    tick(at + PIECE);
   }
-  table = reader.end();
-  const opened = table;
-  const columns = opened.columns.map((column) => viewOf(opened, column));
-  return { name, rows: opened.rows, columns, milliseconds: performance.now() - started };
+  return reader.end();
 }
 
 function viewOf(from: Table, column: TableColumn): ColumnView {
@@ -87,7 +115,7 @@ function viewOf(from: Table, column: TableColumn): ColumnView {
 function noteOf(from: Table, column: TableColumn): string | null {
   if (column.kind === "number") return null;
   try {
-    const roles = Object.fromEntries(from.columns.map(({ name }) => [name, name === column.name ? "number" : "out"] as const));
+    const roles = new Map(from.columns.map(({ name }) => [name, name === column.name ? "number" : "out"] as const));
     recipeOf(from, from.columns.find((other) => other !== column)?.name ?? column.name, roles);
   } catch (error) {
     if (error instanceof SourceError) return error.message;

@@ -2,12 +2,12 @@
 
 import { crc32 } from "./crc32";
 
-export function zip(files: Readonly<Record<string, Uint8Array>>): Uint8Array<ArrayBuffer> {
+export function zip(files: ReadonlyMap<string, Uint8Array>): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
   const parts: Uint8Array[] = [];
   const entries: Uint8Array[] = [];
   let offset = 0;
-  for (const [path, content] of Object.entries(files)) {
+  for (const [path, content] of files) {
     const name = encoder.encode(path);
     const crc = crc32(content);
     // version 2.0, names in UTF-8, stored, 1 January 1980

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from steps import PAGE
 
+pytestmark = pytest.mark.needs("node")
+
 STUDIO = PAGE.parents[3] / "studio"
 COMPILER = "5.4.0"  # of the AVR image: another version makes another one, as good
 MOST_BYTES = 600_000

@@ -185,3 +185,31 @@ def test_the_settings_in_a_file_are_those_of_the_package(page, tmp_path):
     page.wait_for_selector("body:not(.busy)")
     settings = json.loads(saved(page, "save-model")[1])["settings"]
     assert settings == SEFRClassifier(class_weight="balanced").get_params()
+
+
+# What every object of JavaScript has, and names that such an object would put in another order.
+NUMBERS = ("constructor", "toString", "hasOwnProperty", "10", "2")
+TEXTS = ("__proto__", "valueOf", "7")
+
+
+def test_columns_called_as_what_objects_have_are_columns_like_others(page, tmp_path):
+    rng = np.random.default_rng(5)
+    rows = [",".join([*NUMBERS, *TEXTS, "kind"])]
+    for i in range(60):
+        numbers = (rng.normal(size=len(NUMBERS)) + i % 2).round(3)
+        texts = rng.choice(["toString", "__proto__", "constructor"], len(TEXTS))
+        rows.append(",".join([*map(str, numbers), *texts, ("prototype", "__proto__")[i % 2]]))
+    path = tmp_path / "objects.csv"
+    path.write_text("\n".join(rows) + "\n")
+    assert give(page, path) is None
+    for name in TEXTS:
+        page.evaluate("() => { document.querySelector('#carry').replaceChildren(); }")
+        page.select_option(f"select[aria-label='Use of {name}']", "categories")
+        page.wait_for_selector("#save-model")
+    clf, confusion = trained(path, "kind", categories=TEXTS)
+    assert_same_model(page, clf, confusion, tmp_path)
+    _name, content = saved(page, "save-sketch")
+    assert all(name.startswith("objects/") for name in unzipped(content))
+    page.click("#copy-link")
+    wanted = page.evaluate("() => new URLSearchParams(location.hash.slice(1)).getAll('categories')")
+    assert wanted == list(TEXTS)

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 from arduino_core import build_sketch, needs_core
 from device_program import needs_tools
+from simulated_uno import plugged_in
 from steps import EXAMPLES, PAGE, choose, give, longest_task, saved, turn, unzipped
 
 from sefr import SEFRClassifier, load
 from sefr.device import read_state
 from sefr.device.serial_board import SerialBoard, Sketch
-from sefr.device.uno import plugged_in
 from sefr.files import open_dataset
 from sefr.files.learning import learn
 
