@@ -89,7 +89,7 @@ def test_features_that_tell_nothing_are_said(rng):
     X, y = np.zeros((90, 2)), np.repeat([0, 1], [80, 10])
     table = compare(X, y, cv=5)
     assert table.recommended.name == "base rate"
-    assert "do not tell the classes apart" in table.recommendation
+    assert "do not separate the classes" in table.recommendation
 
 
 def test_it_shows_itself_as_a_table_and_draws_itself():

@@ -71,14 +71,16 @@ def test_the_report_says_where_some_rows_are_sets_of_features(rng):
     y = (X[:, 0] > 0) == (X[:, 1] > 0)
     plain = report(SEFRClassifier(bins=8).fit(X, y), title="t")
     assert "All features<" in plain
-    assert "sets of features" not in plain
+    assert "interaction" not in plain.split("<dl")[0]
     page = report(SEFRClassifier(bins=8, interactions=10, passes=5).fit(X, y), title="t")
-    assert 'data-searchable="features and sets of features"' in page
-    assert "All features and sets of features<" in page
-    assert "one per set of features that are looked at together" in page
+    assert 'data-searchable="features and interactions"' in page
+    assert "All features and interactions<" in page
+    assert "and one per interaction of features" in page
 
 
-@pytest.mark.parametrize(("passes", "words"), [(1, "as in the SEFR paper"), (10, "was refined in")])
+@pytest.mark.parametrize(
+    ("passes", "words"), [(1, "depends on its own feature alone"), (10, "fitted together, in 10 passes")]
+)
 def test_the_report_says_what_the_scores_mean(passes, words):
     X, y = load_digits(return_X_y=True)
     assert words in report(SEFRClassifier(passes=passes).fit(X, y), title="t")

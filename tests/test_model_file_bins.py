@@ -106,6 +106,16 @@ LIES = {
     "a row in two cells of a fern": lambda c: c["summary"]["sums"][0].__setitem__(-1, 90),
     "setting of 0 interactions": lambda c: c["settings"].update(interactions=0),
     "setting of text": lambda c: c["settings"].update(bins="many"),
+    "n_jobs of 0": lambda c: c["settings"].update(n_jobs=0),
+    "n_jobs true": lambda c: c["settings"].update(n_jobs=True),
+    "n_jobs beyond an int": lambda c: c["settings"].update(n_jobs=10**30),
+    "a scale that falls": lambda c: c["settings"].update(scale=[1, 0]),
+    "a scale of three": lambda c: c["settings"].update(scale=[0, 1, 2]),
+    "a scale of other features": lambda c: c["settings"].update(scale=[[0.0] * 3, [1.0] * 3]),
+    "an empty scale": lambda c: c["settings"].update(scale=[]),
+    "a scale that is a number": lambda c: c["settings"].update(scale=7),
+    "a scale that is true": lambda c: c["settings"].update(scale=True),
+    "a scale that is an object": lambda c: c["settings"].update(scale={}),
     "setting of one bin": lambda c: c["settings"].update(bins=1),
 }
 

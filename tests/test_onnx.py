@@ -20,6 +20,13 @@ def run(clf, X):
     return session.run(["label", "scores"], {"X": np.asarray(X, dtype=np.float64)})
 
 
+def probabilities(clf, X):
+    session = onnxruntime.InferenceSession(to_onnx(clf), providers=["CPUExecutionProvider"])
+    if "probabilities" not in [output.name for output in session.get_outputs()]:
+        return None
+    return session.run(["probabilities"], {"X": np.asarray(X, dtype=np.float64)})[0]
+
+
 def assert_same(clf, X):
     labels, scores = run(clf, X)
     mine = clf.decision_function(X)
@@ -29,6 +36,15 @@ def assert_same(clf, X):
     assert (finite == np.isfinite(scores)).all()
     np.testing.assert_allclose(scores[finite], mine[finite], rtol=1e-12, atol=1e-12)
     assert labels.tolist() == clf.predict(X).tolist()
+    if finite.all():
+        np.testing.assert_allclose(probabilities(clf, X), clf.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+def test_probabilities_are_left_out_if_there_are_none(rng):
+    y = rng.integers(0, 3, 60)
+    X = rng.normal(size=(60, 3)) + y[:, None]
+    assert probabilities(SEFRClassifier.from_summary(SEFRClassifier().fit(X, y).summary_), X) is None
+    assert probabilities(SEFRClassifier().partial_fit(X, y, classes=[0, 1, 2, 3]), X) is None
 
 
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer, load_digits])

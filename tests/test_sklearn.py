@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sefr import SEFRClassifier
+from sefr import SEFRClassifier, SEFRRegressor
 
 # 3e-7 apart, where the check allows 1e-7
 IN_FLOAT32 = "further passes over cells of several classes work on a row in float32"
@@ -22,29 +22,38 @@ IN_FLOAT32 = "further passes over cells of several classes work on a row in floa
 @parametrize_with_checks(
     [
         SEFRClassifier(),
-        SEFRClassifier(missing="ignore"),
-        SEFRClassifier(scale=(-1e6, 1e6)),
-        SEFRClassifier(n_jobs=2),
-        SEFRClassifier(passes=3),
-        SEFRClassifier(bins=32),
-        SEFRClassifier(bins=32, missing="ignore"),
-        SEFRClassifier(bins=32, passes=5),
-        SEFRClassifier(bins=32, interactions=20),
         SEFRClassifier(passes=3, missing="ignore", scale=(-1e6, 1e6)),
+        SEFRClassifier(bins=32, interactions=20),
+        SEFRClassifier(bins=32, passes=5, n_jobs=2),
+        SEFRClassifier(moments=2),
+        SEFRClassifier(moments=2, bins=8, missing="ignore"),
+        SEFRClassifier(auto=True),
     ],
     # class_weight moves the threshold of eq. 9 between the class means, never beyond them, so no weight
     # makes one class the answer nearly everywhere
     expected_failed_checks=lambda estimator: (
         {"check_class_weight_classifiers": "eq. 9 bounds the threshold"}
-        if estimator.passes == 1
+        if estimator.passes == 1 and estimator.moments == 1 and not estimator.auto
         else {f"check_sample_weight_equivalence_on_{kind}_data": IN_FLOAT32 for kind in ("dense", "sparse")}
-        if estimator.bins is not None
+        if (estimator.bins is not None and estimator.passes > 1) or estimator.auto
         else {}
     ),
 )
 def test_scikit_learns_checks(estimator, check):
     if sklearn.__version__.startswith("1.6.") and check.func.__name__ == "check_decision_proba_consistency":
         pytest.skip("it rounds scores to ten decimals, which are all that those of a wide scale have")
+    check(estimator)
+
+
+@parametrize_with_checks(
+    [
+        SEFRRegressor(),
+        SEFRRegressor(missing="ignore", scale=(-1e6, 1e6)),
+        SEFRRegressor(bins=32, n_jobs=2),
+        SEFRRegressor(bins=8, interactions=3),
+    ]
+)
+def test_scikit_learns_checks_of_a_regressor(estimator, check):
     check(estimator)
 
 

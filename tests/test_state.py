@@ -23,6 +23,8 @@ PARAMS = {
     "n_jobs",
     "passes",
     "verbose",
+    "moments",
+    "auto",
 }
 
 

@@ -8,8 +8,7 @@ from ._system.interpreter import refuse_subinterpreters
 
 refuse_subinterpreters()
 
-from ._summary.readers import READERS  # noqa: E402 - nothing may load NumPy before
-from ._system.namesake import namesake  # noqa: E402
+from ._system.namesake import namesake  # noqa: E402 - nothing may load NumPy before
 
 if _typing.TYPE_CHECKING:
     from ._summary.summary import Summary
@@ -17,6 +16,7 @@ if _typing.TYPE_CHECKING:
     from .comparison import compare
     from .displays import ContributionsDisplay, CurvesDisplay, ScoresDisplay
     from .model_file import load, save
+    from .regressor import SEFRRegressor
     from .validation import cross_validate
 
     __version__: str
@@ -24,6 +24,7 @@ __all__ = [
     "ContributionsDisplay",
     "CurvesDisplay",
     "SEFRClassifier",
+    "SEFRRegressor",
     "ScoresDisplay",
     "Summary",
     "__version__",
@@ -39,6 +40,7 @@ _ROOMS = {
     "ContributionsDisplay": "displays",
     "CurvesDisplay": "displays",
     "SEFRClassifier": "classifier",
+    "SEFRRegressor": "regressor",
     "ScoresDisplay": "displays",
     "Summary": "_summary.summary",
     "compare": "comparison",
@@ -65,34 +67,6 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def _summary_of_frame(*args: _typing.Any, **kwargs: _typing.Any) -> "Summary":
-    from .engines.frames import summary_of_frame
-
-    return summary_of_frame(*args, **kwargs)
-
-
-def _summary_of_query(*args: _typing.Any, **kwargs: _typing.Any) -> "Summary":
-    from .engines.sql import summary_of_result
-
-    return summary_of_result(*args, **kwargs)
-
-
-def _fit_in_passes(*args: _typing.Any, **kwargs: _typing.Any) -> "SEFRClassifier":
-    from .engines.passes import fit_frame
-
-    return fit_frame(*args, **kwargs)
-
-
-def _expression(*args: _typing.Any, **kwargs: _typing.Any) -> _typing.Any:
-    from .engines.expressions import expression
-
-    return expression(*args, **kwargs)
-
-
-# Rooms import downwards only; here, at the top of the house, the lower ones are told who reads for them.
-READERS.update(frame=_summary_of_frame, query=_summary_of_query, passes=_fit_in_passes)
-READERS.update(expression=_expression)
-
 if (advice := namesake()) is not None:
     warnings.warn(advice, RuntimeWarning, stacklevel=2)
-del advice, namesake, refuse_subinterpreters, warnings, READERS
+del advice, namesake, refuse_subinterpreters, warnings

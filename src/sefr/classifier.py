@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
-from numbers import Real
-from typing import Any, Self, cast
+from functools import update_wrapper
+from types import MethodType
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from ._answers.answers import Answers
-from ._answers.fitted import NOTHING, Fitted
-from ._answers.probabilities import Calibration
-from ._answers.settings import check_settings
-from ._rows.batches import Gatherer, restartable, unpack_batch
-from ._rows.cells import Coder, Cut
-from ._rows.inputs import arrow_table, coder_of_batches, feature_names_in, read_rows, refuse_one_class
-from ._rows.labelled import CodedRows, Labelled, sample_of
+from ._answers.auto import learn_auto
+from ._answers.class_answers import ClassAnswers
+from ._answers.fitted import Fitted
+from ._answers.learn import learn, with_rows
+from ._rows.inputs import refuse_one_class
 from ._rows.labels import encode, find_labels
-from ._summary.readers import READERS
+from ._summary.source import RowSource
 from ._summary.summary import Summary
-from ._system.progress import Progress
-from ._system.threads import thread_count
-from ._system.types import Array, Bins, ClassWeight, Interactions, Names, Rows, Scale, Weights
-from ._weights.class_weight import class_weights
-from ._weights.refine.lbfgs import Limits
-from ._weights.refine.refine import Earlier, Refined, TrainingRows, refine
-from ._weights.solve import scaling_of, solve
+from ._system.turns import in_turn
+from ._system.types import Bins, ClassWeight, Interactions, Rows, Scale, Weights
+from .base import Learner
+from .settings import AnySettings, Settings
 
 
-class SEFRClassifier(Answers):
+def _is_auto(clf: SEFRClassifier) -> bool:
+    return bool(clf.auto) or ("_fitted" in clf.__dict__ and clf._fitted.auto is not None)
+
+
+def _cannot(verb: str) -> str:
+    return (
+        f"a model of auto=True cannot {verb}: its parts were weighed on rows that are no longer at hand. Fit "
+        "again with all rows, or use SEFRClassifier.from_summary(summary_), which can"
+    )
+
+
+class _Unless:
+    """``partial_fit``, not there with auto=True: as scikit-learn's ``available_if``, but it says why."""
+
+    def __init__(self, verb: Callable[..., Any]) -> None:
+        self.verb = verb
+        update_wrapper(self, verb)  # type: ignore[arg-type]
+
+    def __get__(self, clf: SEFRClassifier | None, owner: type) -> Any:
+        if clf is None:
+            return self.verb
+        if _is_auto(clf):
+            raise AttributeError(_cannot("learn further rows"))
+        return MethodType(self.verb, clf)
+
+
+class SEFRClassifier(ClassAnswers, Learner):
     """The SEFR classifier: linear, explainable, trained in one pass.
 
     Training adds up the features of each class (a :class:`Summary`) and derives the weights from the sums, so
@@ -62,13 +84,23 @@ class SEFRClassifier(Answers):
         grown on the rows first learned, as long as they tell something about rows that are held out; a list
         is ``interactions_`` of another model, which goes with its edges.
     n_jobs : int, default=None
-        Threads for training and prediction; None is one, -1 all. Results are the same to the bit.
+        Number of threads. None means 1, -1 means all cores. Results are the same to the bit.
     passes : int, default=1
         How often training may read the rows: more passes, more accuracy, more time. 1 is the paper. Each
         further pass weighs the rows by how wrong the model still is about them; about 10 reach the accuracy
-        of a linear SVM, 100 more where features correlate. Training stops when a pass no longer helps.
+        of a linear SVM, use about 100 if features are correlated. Training stops when a pass no longer helps.
     verbose : int, default=0
         1 shows the passes as they are made.
+    moments : {1, 2}, default=1
+        What the one pass adds up. 1, the paper: the sums of the features in each class. 2: also the products
+        of any two features (with ``bins``, of any two cells), from which a linear discriminant with a ridge
+        penalty is solved. That is about as accurate as ten passes, with bins and interactions far more so,
+        and ``merge``, ``forget``, ``decay`` and ``cross_validate`` stay exact, since sums add. Memory and
+        time grow with the square of the number of features or cells.
+    auto : bool, default=False
+        Nothing else to choose: a sum of a line, of 32 bins and of interactions, weighed by how well each does
+        on held-out rows and then fitted to all rows. ``auto_`` says what was chosen. All rows are held in
+        memory, columns of text have categories, and the model cannot learn further rows, merge or forget.
 
     Attributes
     ----------
@@ -80,13 +112,17 @@ class SEFRClassifier(Answers):
     coef_, intercept_ : ndarray of shape (1, m) and (1,), or (K, m) and (K,) for more than two classes
         Weights for the features as they come, scaling folded in. The higher score is the class.
     feature_scores_ : ndarray of shape (1, m) or (K, m)
-        The paper's weights, in [-1, 1], for scaled features: +1 speaks for the class, -1 against it. After
-        further passes, the weights of scaled features in units of the largest.
+        The paper's weights, in [-1, 1], for scaled features: +1 favours the class, -1 counts against it.
+        After further passes, the weights of scaled features in units of the largest.
+    feature_importances_ : ndarray of shape (m,)
+        The share of each feature in moving the scores: at least 0, together 1. For every model.
+    auto_ : AutoChoice
+        With ``auto=True``: ``weights`` of the parts, ``log_loss`` of each on held-out rows, ``n_ferns``.
     n_passes_ : int
-        How often the rows were read.
+        How often the rows were read; with ``auto=True``, by the last fit of its last part.
     loss_curve_ : list of float
-        The mean training loss after each pass; the first is that of the base rates alone, which is all that
-        one pass can tell. From the second on it never rises.
+        The mean training loss after each pass; entry 0 is the loss of predicting the base rates. From the
+        second on it never rises.
     summary_ : Summary
         All that was learned; the weights follow from it.
     n_features_in_ : int
@@ -102,6 +138,9 @@ class SEFRClassifier(Answers):
     lowest score; signs are turned here so that the highest wins, as everywhere in scikit-learn. A class
     named in ``classes`` that was not seen yet scores -inf.
 
+    Threads may share a model: an answer is that of one moment, before or after what another thread learns,
+    and verbs that learn take turns, so that none is lost.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -113,6 +152,9 @@ class SEFRClassifier(Answers):
     >>> clf.partial_fit(X[1::2], y[1::2]).summary_
     <Summary: 150 rows, 4 features, 3 classes>
     """
+
+    _settings = Settings
+    predicts_numbers = False
 
     def __init__(
         self,
@@ -126,6 +168,8 @@ class SEFRClassifier(Answers):
         n_jobs: int | None = None,
         passes: int = 1,
         verbose: int = 0,
+        moments: int = 1,
+        auto: bool = False,
     ) -> None:
         self.scale = scale
         self.epsilon = epsilon
@@ -136,7 +180,10 @@ class SEFRClassifier(Answers):
         self.n_jobs = n_jobs
         self.passes = passes
         self.verbose = verbose
+        self.moments = moments
+        self.auto = auto
 
+    @in_turn
     def fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
         """Learn from rows; what was learned before is forgotten.
 
@@ -154,77 +201,9 @@ class SEFRClassifier(Answers):
         self : SEFRClassifier
             The trained model.
         """
-        X = X if (plain := type(X) is np.ndarray) else arrow_table(X)
-        summary, rows = self._summarise(X, y, sample_weight)
-        if len(summary.classes) < 2:
-            refuse_one_class(summary.classes, "y", "; partial_fit with classes=[...] can start from one")
-        names = None if summary.feature_names is None else np.array(summary.feature_names, dtype=object)
-        if names is None and not plain:
-            names = feature_names_in(X)
-        self._fitted = self._learned(summary, rows, names)
-        return self
+        return super().fit(X, y, sample_weight)
 
-    def fit_batches(self, batches: Any) -> Self:
-        """Learn from rows that do not fit in memory; what was learned before is forgotten.
-
-        Parameters
-        ----------
-        batches : callable or collection
-            Yields ``(X, y)`` or ``(X, y, sample_weight)``. It is started anew for every pass, with ``bins``
-            once more before, and must bring the same rows in the same order: a function that opens a file.
-
-        Returns
-        -------
-        self : SEFRClassifier
-            The trained model. After one pass it equals ``fit`` on all rows; after more it differs by the
-            sample of rows that chooses the steps.
-        """
-        self.check_params()
-        start, gatherer = restartable(batches), Gatherer()
-        unpacked = (unpack_batch(batch, number) for number, batch in enumerate(start()))
-        total, names, coder = None, None, coder_of_batches(unpacked, self._cut)
-        for number, batch in enumerate(start()):
-            summary, rows = self._summarise(*(parts := unpack_batch(batch, number)), coder)
-            names = feature_names_in(parts[0]) if total is None else names
-            total = summary if total is None else total + summary
-            gatherer.add(rows)
-        if total is None:
-            raise ValueError("there are no batches to learn from")
-        refuse_one_class(total.classes, "all batches together")
-
-        def labelled_batches() -> Iterator[Labelled]:
-            for number, batch in enumerate(start()):
-                yield self._read(*unpack_batch(batch, number), coder)[0]
-
-        return self.fit_from(total, labelled_batches, gatherer.sample(total.classes), names)
-
-    def fit_from(
-        self,
-        summary: Summary,
-        batches: Callable[[], Iterable[Labelled]],
-        sample: CodedRows,
-        names: Array | None = None,
-    ) -> Self:
-        """Learn from a Summary, which is the first pass, and make the others over batches of its rows.
-
-        What was learned before is forgotten. For readers of rows: files and engines.
-
-        Parameters
-        ----------
-        summary, batches, sample, names
-            The Summary of all rows; a callable that yields them, labelled, anew for every pass; some of them,
-            coded by the classes of the Summary; and the features' names, where the rows have any.
-        """
-        self.check_params()
-        classes = summary.classes
-        fitted = self._solved(summary, names)
-        if self.passes > 1:
-            refined = self._refine(fitted, lambda: (part.over(classes) for part in batches()), sample)
-            fitted = replace(fitted, refined=refined)
-        rows = Labelled(sample.matrix, classes, sample.codes, sample.weights)
-        self._fitted = fitted.calibrated_with(rows, NOTHING)
-        return self
-
+    @in_turn
     def fit_frame(
         self, frame: Any, label: str = "y", features: Sequence[str] | None = None, weight: str | None = None
     ) -> Self:
@@ -242,21 +221,19 @@ class SEFRClassifier(Answers):
         self : SEFRClassifier
             The trained model, unchanged if an error was raised.
         """
-        self.check_params()
-        if self.passes > 1 or self.bins is not None:  # the engine makes the passes, and calls fit_from
-            return cast(Self, READERS["passes"](self, frame, label, features, weight))
-        summary = Summary.of_frame(frame, label, features, weight, missing=self.missing)
-        refuse_one_class(summary.classes, f"column {label!r}")
-        names = summary.feature_names
-        self._fitted = self._solved(summary, None if names is None else np.array(names, dtype=object))
-        return self
+        from .engines.sources import rows_of_frame
 
+        settings = Settings.of(self)
+        with rows_of_frame(frame, label, features, weight, settings) as source:
+            return self.fit_from(source)
+
+    @_Unless
+    @in_turn
     def partial_fit(self, X: Rows, y: ArrayLike, classes: Any = None, sample_weight: Weights = None) -> Self:
         """Learn from further rows: equal to having fitted all rows at once.
 
-        With ``passes > 1`` the refined weights so far are the start for the new rows, of which alone the
-        further passes are made, and hold on as strongly as the rows behind them would. That is near a fit of
-        all rows, not equal to it.
+        With ``passes > 1`` the further passes read only the new rows; the earlier weights act as a Gaussian
+        prior as strong as the rows behind them. That is near a fit of all rows, not equal to it.
 
         Parameters
         ----------
@@ -272,27 +249,30 @@ class SEFRClassifier(Answers):
             The model, unchanged if an error was raised.
         """
         before = self._fitted if self.__sklearn_is_fitted__() else None
-        summary, rows = self._summarise(X := arrow_table(X), y, sample_weight, before)
+        settings = Settings.of(self)
+        rows = self._rows(X, y, sample_weight, settings.cut, before)
+        summary = rows.summarise(settings)
         closed = before is not None and before.closed
         if classes is not None:
             known = encode(classes)[0]
-            if closed and not np.array_equal(known, self.classes_):
-                earlier = list(self.classes_)
+            if before is not None and closed and not np.array_equal(known, before.summary.classes):
+                earlier = list(before.summary.classes)
                 raise ValueError(f"classes={list(known)} differ from those of an earlier call: {earlier}")
             summary = summary.within(known)
-        elif closed:
-            summary = summary.within(self.classes_)
+        elif before is not None and closed:
+            summary = summary.within(before.summary.classes)
         total = summary if before is None else before.summary + summary
         if classes is not None:
             total = total.within(known)
         if len(total.classes) < 2:
             only = f"the first rows have one class only, {total.classes[0]!r}"
             raise ValueError(f"{only}; name all labels with classes=[...]")
-        names = feature_names_in(X) if before is None else before.names
-        fitted = self._learned(total, rows, names, before)
+        solved = Fitted.solve(total, settings, rows.names, before)
+        fitted = with_rows(solved, rows, before, rows.n_rows)
         self._fitted = replace(fitted, closed=closed or classes is not None)
         return self
 
+    @in_turn
     def merge(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
         """Add what another model or Summary has learned, or rows: equal to having fitted the rows of both.
 
@@ -313,17 +293,20 @@ class SEFRClassifier(Answers):
         if y is not None:
             check_is_fitted(self)
             self._refuse_without_rows("merge")
-            return self.partial_fit(other, y, sample_weight=sample_weight)
+            self.partial_fit(other, y, sample_weight=sample_weight)
+            return self
+        other = copy(other) if isinstance(other, SEFRClassifier) else other  # as it is now
         fitted, summary = self._both("merge", other)
         if fitted.closed:
-            summary = summary.within(self.classes_)
+            summary = summary.within(fitted.summary.classes)
         total = fitted.summary + summary
         calibration = fitted.calibration_over(total.classes)
         if isinstance(other, SEFRClassifier):
             calibration = calibration.joined(other.fitted_.calibration_over(total.classes))
-        self._fitted = self._solved(total, fitted.names, fitted, calibration)
+        self._fitted = self.solved(total, Settings.of(self), fitted).with_calibration(calibration)
         return self
 
+    @in_turn
     def forget(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
         """Take rows back, or all rows of another model or Summary: equal to never having seen them.
 
@@ -342,22 +325,24 @@ class SEFRClassifier(Answers):
         self : SEFRClassifier
             The model, unchanged if an error was raised.
         """
+        other = copy(other) if isinstance(other, SEFRClassifier) else other
         fitted, summary = self._both("forget", other, y, sample_weight)
         unknown = find_labels(fitted.summary.classes, summary.classes) < 0
         if unknown.any():
             raise ValueError(f"cannot forget rows of class {summary.classes[unknown][0]}: none was learned")
-        self._fitted = self._solved(fitted.summary - summary, fitted.names, fitted, fitted.calibration)
+        left = self.solved(fitted.summary - summary, Settings.of(self), fitted)
+        self._fitted = left.with_calibration(fitted.calibration)
         return self
 
+    @in_turn
     def decay(self, factor: float) -> Self:
         """Make all rows learned so far count ``factor`` times, 0 < factor <= 1, beside those to come.
 
         Answers and probabilities do not change until the model learns more.
         """
-        fitted = self.fitted_
-        if not isinstance(factor, Real) or not 0 < factor <= 1:
-            raise ValueError(f"decay takes a factor above 0 and up to 1, not {factor!r}")
-        self._fitted = replace(fitted, summary=fitted.summary * float(factor))
+        self._refuse_auto("decay")
+        less = self._decayed(factor)
+        self._fitted = replace(less, refined=self._fitted.refined, calibration=self._fitted.calibration)
         return self
 
     @classmethod
@@ -373,128 +358,41 @@ class SEFRClassifier(Answers):
         """
         if not isinstance(summary, Summary):
             raise TypeError(f"from_summary takes a Summary, not {type(summary).__name__}")
+        if summary.products is not None and summary.products.n_targets:
+            raise ValueError("this Summary is of numbers: SEFRRegressor.from_summary takes it")
         refuse_one_class(summary.classes, "this Summary")
         self = cls(**params)
-        self.check_params()
+        settings = Settings.of(self)
+        if settings.auto:
+            raise ValueError("auto=True: a Summary has no rows to weigh parts on; leave out auto, or use fit")
         if self.passes > 1:
             raise ValueError(
                 f"passes={self.passes}: a Summary has no rows to make further passes over; "
                 "use passes=1, or fit"
             )
         names = summary.feature_names
-        self._fitted = self._solved(summary, None if names is None else np.array(names, dtype=object))
+        self._fitted = Fitted.solve(
+            summary, settings, None if names is None else np.array(names, dtype=object)
+        )
         return self
+
+    def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:
+        return learn_auto(source, settings) if settings.auto else learn(source, settings)
 
     @classmethod
-    def from_fitted(cls, fitted: Fitted, **params: Any) -> Self:
-        """Build a trained model from all that another one knows.
+    def solved(cls, summary: Summary, settings: AnySettings, before: Fitted | None = None) -> Fitted:
+        """Return what follows from a Summary under some settings; ``before`` is what the model knew."""
+        refuse_one_class(summary.classes, "this Summary")
+        return Fitted.solve(summary, settings, before=before)
 
-        Parameters
-        ----------
-        fitted : Fitted
-            The ``fitted_`` of a model.
-        **params
-            As for the constructor; the weights stay those of ``fitted``.
-        """
-        self = cls(**params)
-        self.check_params()
-        self._fitted = fitted
-        return self
-
-    def check_params(self) -> None:
-        """Raise an error that names the first setting that has no meaning."""
-        check_settings(vars(self))
-
-    def _summarise(
-        self, X: Rows, y: ArrayLike, sample_weight: Weights, by: Fitted | Coder | None = None
-    ) -> tuple[Summary, Labelled]:
-        """Return the Summary of rows, and the rows; of the features, and cut, as what was learned."""
-        self.check_params()
-        rows, names = self._read(X, y, sample_weight, by.summary.coder if isinstance(by, Fitted) else by)
-        if isinstance(by, Fitted):
-            self._check_features(X, rows.matrix)
-        n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
-        return Summary.of_rows(rows, names, missing=self.missing, n_threads=n_threads), rows
-
-    def _read(
-        self, X: Rows, y: ArrayLike, sample_weight: Weights, coder: Coder | None = None
-    ) -> tuple[Labelled, Names]:
-        """Return labelled rows and their features' names; cut by ``coder``, or as the settings say."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return read_rows(X, y, sample_weight, coder or self._cut)
-
-    @property
-    def _cut(self) -> Cut | None:
-        return None if self.bins is None else Cut(self.bins, self.scale, self.missing, self.interactions)
-
-    def _both(
-        self, verb: str, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None
-    ) -> tuple[Fitted, Summary]:
-        """Return what this model knows, and the Summary of the model, the Summary or the rows given."""
-        fitted = self.fitted_
-        self._refuse_without_rows(verb)
-        if isinstance(other, SEFRClassifier):
-            other._refuse_without_rows(f"be {'forgotten' if verb == 'forget' else 'merged'}")
-            return fitted, other.fitted_.summary
-        if isinstance(other, Summary):
-            return fitted, other
-        if y is None:
-            kind = type(other).__name__
-            raise TypeError(
-                f"{verb} takes another SEFRClassifier, a Summary, or rows with their labels, not {kind}"
-            )
-        return fitted, self._summarise(arrow_table(other), y, sample_weight, fitted)[0]
+    def _refuse_auto(self, verb: str) -> None:
+        if _is_auto(self):
+            raise ValueError(_cannot(verb))
 
     def _refuse_without_rows(self, verb: str) -> None:
+        self._refuse_auto(verb)
         if self.fitted_.refined is not None or self.passes > 1:
             raise ValueError(
                 f"a model of passes={self.passes} cannot {verb}: its weights were refined on rows that are "
                 "no longer at hand. Fit again, or use SEFRClassifier.from_summary(summary_) with passes=1"
             )
-
-    def _solved(
-        self,
-        summary: Summary,
-        names: Array | None,
-        before: Fitted | None = None,
-        known: Calibration = NOTHING,
-    ) -> Fitted:
-        """Return what follows from a Summary under the settings of this model."""
-        weights = None if self.class_weight is None else class_weights(self.class_weight, summary)
-        scaling = scaling_of(summary, self.scale)
-        new = Fitted(summary, scaling, float(self.epsilon), weights, None, known, names=names)
-        if before is None:
-            return new
-        return replace(new, closed=before.closed, columns=before.columns, batches=before.batches)
-
-    def _learned(
-        self, summary: Summary, rows: Labelled, names: Array | None, before: Fitted | None = None
-    ) -> Fitted:
-        """Return what is known after rows of the Summary were learned; ``before`` knows the others."""
-        fitted = self._solved(summary, names, before)
-        if self.passes > 1:
-            table = rows.over(summary.classes)
-            sample = sample_of(table, len(summary.classes))
-            fitted = replace(fitted, refined=self._refine(fitted, lambda: [table], sample, before))
-        earlier = NOTHING if before is None else before.calibration_over(summary.classes)
-        return fitted.calibrated_with(rows, earlier)
-
-    def _refine(
-        self,
-        fitted: Fitted,
-        tables: Callable[[], Iterable[CodedRows]],
-        sample: CodedRows,
-        before: Fitted | None = None,
-    ) -> Refined | None:
-        """Make further passes over rows that the Summary contains; ``before`` knows the others."""
-        earlier = None
-        if before is not None and before.refined is not None:
-            earlier = Earlier(before.refined, before.summary.classes, before.summary.n_rows)
-        return refine(
-            fitted.summary,
-            solve(fitted.weighted, fitted.scaling, fitted.epsilon),
-            TrainingRows(tables, sample, thread_count(self.n_jobs), fitted.class_weight),
-            Limits(int(self.passes), Progress(int(self.passes)) if self.verbose else None),
-            earlier,
-        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING
 
 import narwhals as nw
@@ -19,7 +20,7 @@ from ._rows.arrow import arrow_table
 from ._rows.labels import encode
 from ._rows.one_hot import one_hot
 from ._system.text import picture_text
-from ._system.types import Array, Foreign, Indices, Rows, Settings
+from ._system.types import Array, Foreign, Indices, Params, Rows
 from .classifier import SEFRClassifier
 from .model_file import dump
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 # What is compared where nothing else is asked for, the cheapest first. A setting that this version of the
 # classifier does not know is left out. None is the base rate: always the most frequent class.
-SETTINGS: Mapping[str, Settings | None] = {
+SETTINGS: Mapping[str, Params | None] = {
     "base rate": None,
     "one pass": {"passes": 1},
     "balanced": {"passes": 1, "class_weight": "balanced"},
@@ -59,7 +60,7 @@ class Row:
     """
 
     name: str
-    params: Settings
+    params: Params
     macro_f1: float
     accuracy: float
     log_loss: float | None
@@ -106,7 +107,7 @@ class Comparison(Sequence[Row]):
         if chosen.name == "base rate":
             return (
                 "No setting does better than always answering the most frequent class: "
-                "these features do not tell the classes apart."
+                "these features do not separate the classes."
             )
         if not others:
             return f"Use {chosen.name}: macro F1 {chosen.macro_f1:.3f}."
@@ -143,8 +144,36 @@ class Comparison(Sequence[Row]):
         ]
         return "\n".join([*table, f"{self.n_rows:,} rows, {self.n_folds} folds. {self.recommendation}"])
 
+    def best_estimator(self) -> SEFRClassifier:
+        """Return a classifier with the recommended settings, not trained yet.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sefr import compare
+        >>> X, y = load_iris(return_X_y=True)
+        >>> compare(X, y, settings={"one pass": {}, "ten passes": {"passes": 10}}).best_estimator().fit(X, y)
+        SEFRClassifier(passes=10)
+        """
+        return SEFRClassifier(**({} if self.recommended.name == "base rate" else self.recommended.params))
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook, the recommended setting in bold."""
+        lines = []
+        for row in self.rows:
+            loss = "" if row.log_loss is None else f"{row.log_loss:.4f}"
+            cells = [f"{row.macro_f1:.4f}", f"{row.accuracy:.4f}", loss, f"{1000 * row.fit_seconds:.1f} ms"]
+            cells.append(f"{row.model_bytes:,} B" if row.model_bytes else "")
+            bold = ' style="font-weight: bold"' if row is self.recommended else ""
+            numbers = "".join(f'<td style="text-align: right">{cell}</td>' for cell in cells)
+            lines.append(f'<tr{bold}><th style="text-align: left">{escape(row.name)}</th>{numbers}</tr>')
+        titles = ("setting", "macro F1", "accuracy", "log loss", "to train", "model")
+        head = "".join(f"<th>{title}</th>" for title in titles)
+        words = f"{self.n_rows:,} rows, {self.n_folds} folds. {escape(self.recommendation)}"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table><p>{words}</p>"
+
     def plot(self, ax: Axes | None = None) -> Foreign:
-        """Draw macro F1 as a bar per setting, with the time to train beside it.
+        """Draw macro F1 as a point per setting, with the time to train beside it.
 
         Parameters
         ----------
@@ -165,15 +194,19 @@ class Comparison(Sequence[Row]):
             _figure, ax = plt.subplots(figsize=size, layout="constrained")
         places = range(len(self.rows))
         colours = ["0.7" if row.name == "base rate" else FOR for row in self.rows]
-        ax.barh(places, [row.macro_f1 for row in self.rows], height=0.62, color=colours)
+        reached = [row.macro_f1 for row in self.rows]
+        low = max(0.0, min(reached) - 0.05)
+        ax.hlines(places, low, reached, color="0.85", linewidth=1.2, zorder=1)
+        ax.scatter(reached, places, color=colours, s=40, zorder=2)
         for at, row in enumerate(self.rows):
-            text = f" {row.macro_f1:.3f}"
+            text = f"   {row.macro_f1:.3f}"
             if row.name != "base rate":
                 text += f", {1000 * row.fit_seconds:.3g} ms"
             ax.text(row.macro_f1, at, text, va="center", fontsize=9)
         ax.set_yticks(places, [picture_text(row.name) for row in self.rows], fontsize=9)
         ax.invert_yaxis()
-        ax.set(xlim=(0, 1.35), xticks=[0, 0.25, 0.5, 0.75, 1], xlabel="macro F1; time to train beside it")
+        span = max(reached) - low
+        ax.set(xlim=(low, max(reached) + 0.4 * span), xlabel="macro F1, and the time to train")
         ax.tick_params(axis="y", length=0)
         ax.spines[["top", "right", "left"]].set_visible(False)
         return ax
@@ -188,7 +221,7 @@ def compare(
     y: ArrayLike,
     *,
     cv: Foreign = 10,
-    settings: Mapping[str, Settings | None] | None = None,
+    settings: Mapping[str, Params | None] | None = None,
     **params: Foreign,
 ) -> Comparison:
     """Cross-validate several settings on the same folds and recommend one.
@@ -266,7 +299,7 @@ def dealt_folds(codes: Array, n_folds: int) -> NDArray[np.int64]:
 
 
 def _row(
-    name: str, model: Foreign, params: Settings, X: Rows, y: Array, splits: list[tuple[Indices, Indices]]
+    name: str, model: Foreign, params: Params, X: Rows, y: Array, splits: list[tuple[Indices, Indices]]
 ) -> Row:
     """Cross-validate one setting; the time and the size are those of a model of all rows."""
     classes = np.unique(y)

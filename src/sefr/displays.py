@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
@@ -12,15 +14,19 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from ._answers.curves import Curve
+from ._answers.effects import effects_of
+from ._rows.cells import Categories
+from ._rows.inputs import matrix_of
 from ._system.colours import AGAINST, FOR, NEUTRAL
 from ._system.text import picture_text
 from ._system.types import Array, Fields, Floats, Foreign, Rows
+from .base import Learner
 from .classifier import SEFRClassifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_NAME = 28  # characters of a name beside a bar
+MOST_NAME = 36  # characters of a name beside a bar
 
 
 def colour_map() -> Foreign:
@@ -54,7 +60,7 @@ def signed_square(values: Foreign) -> Foreign:
     return np.sign(values) * np.square(values)
 
 
-def names_of(clf: SEFRClassifier, feature_names: Sequence[str] | None = None) -> list[str]:
+def names_of(clf: Learner, feature_names: Sequence[str] | None = None) -> list[str]:
     """Return names for the features: those given, those learned, or x0, x1, ...; and for sets of them."""
     sets, names = clf.feature_sets_, clf.summary_.feature_names if feature_names is None else feature_names
     names = [f"x{j}" for j in range(clf.n_features_in_)] if names is None else [str(name) for name in names]
@@ -65,9 +71,12 @@ def names_of(clf: SEFRClassifier, feature_names: Sequence[str] | None = None) ->
     return [" × ".join(names[j] for j in own) for own in sets]
 
 
-def subjects(clf: SEFRClassifier) -> list[object]:
-    """Return the labels that a positive score speaks for: the second of two, else all."""
-    labels: list[object] = clf.classes_.tolist()
+def subjects(clf: Learner) -> list[object]:
+    """Return the labels that a positive score speaks for: the second of two, else all; of numbers outputs."""
+    if clf.predicts_numbers:
+        n_outputs = len(clf.fitted_.constant)
+        return ["prediction"] if n_outputs == 1 else [f"output {r}" for r in range(n_outputs)]
+    labels: list[object] = clf.summary_.classes.tolist()
     return labels[1:] if len(labels) == 2 else labels
 
 
@@ -76,7 +85,7 @@ def effects(clf: SEFRClassifier) -> Floats:
 
     The size is how much the feature moves the score from the mean row of the other classes to the mean row of
     this one: its weight times the distance of the two means. The sign is that of the weight: above 0, high
-    values speak for the class. A feature that is hardly ever there has a small effect, whatever its score.
+    values favour the class. A feature that is hardly ever there has a small effect, whatever its score.
 
     Examples
     --------
@@ -86,38 +95,18 @@ def effects(clf: SEFRClassifier) -> Floats:
     array([-0.16,  0.06, -0.46, -0.49])
     """
     check_is_fitted(clf)
-    summary = clf.summary_
-    if summary.coder is not None:
-        return _effects_of_bins(clf)
-    sums = summary.sums if summary.tails is None else summary.sums + summary.tails
-    counts = (
-        np.broadcast_to(summary.counts[:, None], sums.shape) if summary.present is None else summary.present
-    )
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        own = sums / counts
-        others = (sums.sum(axis=0) - sums) / (counts.sum(axis=0) - counts)
-        distance = np.abs(own - others)
-        found = clf.coef_ * (distance[1:] if len(clf.classes_) == 2 else distance)
-    return np.asarray(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0), dtype=np.float64)
-
-
-def _effects_of_bins(clf: SEFRClassifier) -> Floats:
-    """Return the mean part of each feature in the rows of each class less that in the others."""
-    summary, table = clf.summary_, clf.fitted_.table
-    if summary.coder is None or table is None:
-        raise ValueError("this model has no bins")
-    sums, counts = summary.sums, summary.counts[:, None]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        distance = sums / counts - (sums.sum(axis=0) - sums) / (counts.sum() - counts)
-    moved = np.nan_to_num((distance[1:] if len(sums) == 2 else distance) * table)
-    return summary.coder.by_set(np.add.reduceat(moved, summary.coder.offsets[:-1], axis=1))
+    if clf.predicts_numbers:
+        raise TypeError("effects are those of a classifier: a regressor has coef_ or curves_")
+    return effects_of(copy(clf).fitted_)  # as it is now: another thread may go on learning
 
 
 def strengths(clf: SEFRClassifier) -> Floats:
     """Return the weight of each scaled feature (R, m); with bins, the entry of its strongest bin."""
-    coder, table = clf.summary_.coder, clf.fitted_.table
-    if coder is None or table is None:
+    clf = copy(clf)  # as it is now: another thread may go on learning
+    cells = clf.fitted_.model.binned
+    if cells is None:
         return clf.feature_scores_
+    coder, table = cells.coder, cells.entries
     seen, sets = clf.summary_.sums.sum(axis=0) > 0, coder.set_of[coder.column_of]
     found = [table[:, seen & (sets == number)] for number in range(len(coder.feature_sets))]
     return np.array([own[np.arange(len(own)), np.abs(own).argmax(axis=1)] for own in found]).T
@@ -127,6 +116,7 @@ def strongest_features(
     clf: SEFRClassifier, count: int, feature_names: Sequence[str] | None = None
 ) -> list[Fields]:
     """Return, per class, its features of the greatest effect: name, effect, score, share of the greatest."""
+    clf = copy(clf)  # as it is now: another thread may go on learning
     names, found = names_of(clf, feature_names), effects(clf)
     lines = []
     for label, own, scores in zip(subjects(clf), found, strengths(clf), strict=True):
@@ -211,6 +201,7 @@ class ScoresDisplay:
             Where to draw, one Axes per class; a new figure if None.
         """
         check_is_fitted(estimator)
+        estimator = copy(estimator)  # as it is now: another thread may go on learning
         if kind not in ("effects", "scores"):
             raise ValueError(f"kind must be 'effects' or 'scores', not {kind!r}")
         shown = effects(estimator) if kind == "effects" else strengths(estimator)
@@ -259,15 +250,17 @@ class ScoresDisplay:
 class CurvesDisplay:
     """The effect of each feature over its range, where a model has bins: one panel per feature.
 
-    A line per class (one for two classes) is what a value adds to the score; grey bars are how many training
-    rows support each bin. Build it with :meth:`from_estimator`.
+    A line per class (one for two classes), or per output, is what a value adds to the score; grey bars are
+    how many training rows support each bin. Build it with :meth:`from_estimator`.
 
     Parameters
     ----------
     curves : list of Curve
         What is shown.
     labels : list
-        The label that each line speaks for.
+        The label that each line stands for.
+    n_features : int, default=None
+        How many features the model has; if more than are shown, the figure says so.
 
     Attributes
     ----------
@@ -285,13 +278,14 @@ class CurvesDisplay:
 
     curves: Sequence[Curve]
     labels: Sequence[object]
+    n_features: int | None = None
     figure_: Foreign = field(default=None, repr=False)
     axes_: Foreign = field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: SEFRClassifier,
+        estimator: Learner,
         *,
         feature_names: Sequence[str] | None = None,
         count: int = 9,
@@ -301,7 +295,7 @@ class CurvesDisplay:
 
         Parameters
         ----------
-        estimator : SEFRClassifier
+        estimator : SEFRClassifier or SEFRRegressor
             A trained model.
         feature_names : list of str, default=None
             Names to show instead of those learned.
@@ -311,18 +305,26 @@ class CurvesDisplay:
             Where to draw, one Axes per feature; a new figure if None.
         """
         check_is_fitted(estimator)
+        estimator = copy(estimator)  # as it is now: another thread may go on learning
         names = names_of(estimator, feature_names)
         named = [replace(curve, name=name) for curve, name in zip(estimator.curves_, names, strict=True)]
         order = np.argsort([-curve.importance for curve in named], kind="stable")[:count]
-        return cls([named[j] for j in order], subjects(estimator)).plot(axes=axes)
+        return cls([named[j] for j in order], subjects(estimator), len(named)).plot(axes=axes)
 
     def plot(self, *, axes: Foreign = None) -> Self:
         """Draw; see :meth:`from_estimator`."""
         self.figure_, self.axes_ = _axes(axes, len(self.curves), (3.2, 2.4))
         for axis, curve in zip(self.axes_, self.curves, strict=True):
             _draw_curve(axis, curve, [picture_text(label) for label in self.labels])
+        ends = [axis.get_ylim() for axis in self.axes_]
+        for axis in self.axes_:  # one scale, so that the panels can be compared
+            axis.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
+        self.axes_[0].set_ylabel("added to the score", fontsize=8)
         if len(self.labels) > 1:
             self.axes_[0].legend(frameon=False, fontsize=7)
+        if axes is None and self.n_features is not None and len(self.curves) < self.n_features:
+            shown = f"{len(self.curves)} of {self.n_features} features, those of the greatest effect first"
+            self.figure_.suptitle(shown, fontsize=9, color="0.4")
         return self
 
 
@@ -388,7 +390,7 @@ class ContributionsDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: SEFRClassifier,
+        estimator: Learner,
         X: Rows,
         *,
         row: int = 0,
@@ -401,38 +403,73 @@ class ContributionsDisplay:
 
         Parameters
         ----------
-        estimator : SEFRClassifier
+        estimator : SEFRClassifier or SEFRRegressor
             A trained model.
         X : array or dataframe of shape (n, m)
             Records.
         row : int, default=0
             Which of them.
         label : object, default=None
-            For or against which class; the predicted one if None. With two classes always the second.
+            For or against which class; the predicted one if None. With two classes always the second. Of a
+            regressor the number of an output, 0 if None.
         feature_names, count
             As for :class:`ScoresDisplay`.
         ax : Axes, default=None
             Where to draw; a new figure if None.
         """
         check_is_fitted(estimator)
+        estimator = copy(estimator)  # as it is now: another thread may go on learning
         one = _safe_indexing(X, [row])
-        parts = np.atleast_2d(estimator.contributions(one)[0])
-        labels = subjects(estimator)
-        if label is None:
-            label = estimator.predict(one)[0]
-        at = 0 if len(labels) == 1 else labels.index(label)
-        score = float(np.ravel(estimator.decision_function(one))[at])
-        display = cls(parts[at], score, labels[at], names_of(estimator, feature_names))
+        if estimator.predicts_numbers:
+            at = 0 if label is None else operator.index(label)  # type: ignore[arg-type]
+            parts = np.atleast_2d(estimator.contributions(one)[0])[at]
+            base = float(estimator.fitted_.constant[at])
+            subject: object = f"{subjects(estimator)[at]} less the mean, {base:g}"
+            score = float(parts.sum())
+        else:
+            at, subject, parts = explained(estimator, one, label)
+            score = float(np.ravel(estimator.decision_function(one))[at])
+        names, values = names_of(estimator, feature_names), values_in_words(estimator, one)[0]
+        named = [f"{name} = {value}" for name, value in zip(names, values, strict=False)]
+        display = cls(parts, score, subject, [*named, *names[len(named) :]])
         return display.plot(count=count, ax=ax)
 
     def plot(self, *, count: int = 10, ax: Axes | None = None) -> Self:
         """Draw; see :meth:`from_estimator`."""
         names, values = gathered(self.contributions, self.feature_names, count)
         self.figure_, (self.ax_,) = _axes(None if ax is None else [ax], 1, (5.5, 1.2 + 0.26 * len(names)))
-        draw_bars(self.ax_, names, values)
-        self.ax_.set_title(f"score for {picture_text(self.label)}: {self.score:+.3f}", fontsize=10)
-        self.ax_.set_xlabel("contribution", fontsize=8)
+        draw_contributions(self.ax_, names, values)
+        self.ax_.set_title(score_title(self.label, self.score), fontsize=10)
         return self
+
+
+def values_in_words(clf: SEFRClassifier, X: Rows) -> list[list[str]]:
+    """Return the value of every feature in words, row by row."""
+    categories = {} if clf.summary_.coder is None else clf.summary_.coder.categories
+    rows = [row for _place, block in matrix_of(X, categories).blocks() for row in block.tolist()]
+    return [[_in_words(value, categories.get(j)) for j, value in enumerate(row)] for row in rows]
+
+
+def _in_words(value: float, categories: Categories | None) -> str:
+    if np.isnan(value):
+        return "missing"
+    return f"{value:g}" if categories is None else categories.describe(int(value))
+
+
+def explained(estimator: SEFRClassifier, one: Rows, label: object = None) -> tuple[int, object, Floats]:
+    """Return number, label and parts of the score of one record that speaks of a label, or of its answer."""
+    labels = subjects(estimator)
+    if label is None:
+        label = estimator.predict(one)[0]
+    if label not in estimator.classes_.tolist():
+        raise ValueError(f"label must be one of {estimator.classes_.tolist()}, not {label!r}")
+    at = 0 if len(labels) == 1 else labels.index(label)
+    return at, labels[at], np.atleast_2d(estimator.contributions(one)[0])[at]
+
+
+def score_title(label: object, score: float) -> str:
+    """Return what a picture of contributions says above them."""
+    return f"score for {picture_text(label)}: {score:+.3f}"
 
 
 def strongest(values: Floats, count: int) -> NDArray[np.intp]:
@@ -448,7 +485,7 @@ def gathered(parts: Floats, names: Sequence[str], count: int) -> tuple[list[str]
     if not rest:
         return chosen, parts[order]
     others = np.delete(parts, order).sum()
-    return [*chosen, f"{rest} others"], np.append(parts[order], others)
+    return [*chosen, f"{rest} others" if rest > 1 else "1 other"], np.append(parts[order], others)
 
 
 def check_image(image: tuple[int, int], n_features: int) -> None:
@@ -467,6 +504,12 @@ def draw_bars(axis: Axes, names: Sequence[str], values: Floats) -> None:
     axis.tick_params(axis="x", labelsize=8)
     axis.tick_params(axis="y", length=0)
     axis.spines[["top", "right", "left"]].set_visible(False)
+
+
+def draw_contributions(axis: Axes, names: Sequence[str], values: Floats) -> None:
+    """Draw what features add to a score."""
+    draw_bars(axis, names, values)
+    axis.set_xlabel("contribution", fontsize=8)
 
 
 def _norm(widest: float) -> Foreign:

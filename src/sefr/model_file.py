@@ -12,16 +12,21 @@ import hmac
 import json
 import os
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ._answers.fitted import Fitted
+from ._answers.fitted_numbers import FittedNumbers
 from ._answers.probabilities import Calibration, TemperatureScaling
-from ._rows.cells.plain import coder_of, parts_of, plain_coder, plain_interactions, plain_parts
+from ._rows.cells.plain import coder_of, plain_coder
+from ._rows.labelled import NUMBERS
 from ._rows.labels import text_array
+from ._summary.bytes_format import packed_products, unpacked_products
 from ._summary.private import noise_of, with_noise
 from ._summary.summary import Summary
 from ._system.atomic_file import atomic_file
@@ -37,16 +42,18 @@ from ._system.members import (
     object_of,
     refuse_constant,
 )
-from ._system.types import Array, Fields, Floats, Settings
-from ._weights.class_weight import class_weights
+from ._system.types import Array, Fields, Floats, Params
+from ._weights.auto import Auto, AutoChoice, lines_of
 from ._weights.hyperplanes import Scaling, planes_of
 from ._weights.refine.refine import Refined
-from ._weights.solve import scaling_of
+from .base import Learner
 from .classifier import SEFRClassifier
+from .regressor import SEFRRegressor
+from .settings import AnySettings, NumberSettings, Settings, kinds
 
 # 1 had one sharpness per class where 2 has a calibration, and named the columns "table"; 3 has bins, 4 their
-# interactions.
-SCHEMA = 4
+# interactions, 5 products of features, numbers for labels, and what auto=True chose.
+SCHEMA = 5
 FORMAT = "sefr model"
 # The first and last bytes of a file of any schema: how a reader tells a model, its schema and its checksum.
 OPENING = f'{{\n  "format": {json.dumps(FORMAT)},\n  "schema": '.encode()
@@ -56,22 +63,27 @@ DIGITS = 64
 
 MEMBERS = (
     *("format", "schema", "made_by", "settings", "classes", "features", "bins", "summary"),
-    *("refined", "calibration", "columns", "batches", "checksum"),
+    *("refined", "auto", "calibration", "columns", "batches", "checksum"),
 )
 SUMMARY_MEMBERS = ("counts", "low", "high", "sums", "tails", "present", "count_tails", "present_tails")
 CALIBRATION_MEMBERS = ("inverse_temperature", "offsets", "precision")
+AUTO_MEMBERS = ("weights", "log_loss", "n_ferns", "n_held_out", "lines")
+LINE_MEMBERS = ("weights", "midpoints", "low", "span", "values")
+PARTS = ("line", "bins", "ferns", "sum")
 REFINED_MEMBERS = ("weights", "bias", "midpoints", "low", "span", "loss_curve")
 LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))])
 LABEL_TYPES |= {"float16", "float32", "float64"}
 MOST_NAME = 200  # characters of the name of a batch
 
+Model = TypeVar("Model", bound=Learner)
 
-def save(clf: SEFRClassifier, path: str | os.PathLike[str]) -> None:
+
+def save(clf: Learner, path: str | os.PathLike[str]) -> None:
     """Write a trained model to a file, atomically.
 
     Parameters
     ----------
-    clf : SEFRClassifier
+    clf : SEFRClassifier or SEFRRegressor
         A trained model.
     path : path
         The file, by custom ``*.sefr``. An old one is replaced when the new one is whole.
@@ -91,7 +103,7 @@ def save(clf: SEFRClassifier, path: str | os.PathLike[str]) -> None:
         file.write(content)
 
 
-def load(path: str | os.PathLike[str]) -> SEFRClassifier:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read a model from a file.
 
     Parameters
@@ -101,7 +113,7 @@ def load(path: str | os.PathLike[str]) -> SEFRClassifier:
 
     Returns
     -------
-    clf : SEFRClassifier
+    clf : SEFRClassifier or SEFRRegressor
         Equal to the one saved: the same Summary, settings, weights and answers, to the bit.
 
     Raises
@@ -130,25 +142,24 @@ def load(path: str | os.PathLike[str]) -> SEFRClassifier:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def columns_of(clf: SEFRClassifier) -> Settings | None:
+def columns_of(clf: Learner) -> Params | None:
     """Return what a model remembers of the columns of files, as the command stored it."""
     return clf.fitted_.columns
 
 
-def with_columns(clf: SEFRClassifier, columns: Settings) -> SEFRClassifier:
+def with_columns(clf: Model, columns: Params) -> Model:
     """Return the same model that also remembers the columns of files."""
-    return SEFRClassifier.from_fitted(replace(clf.fitted_, columns=columns), **clf.get_params(deep=False))
+    return clf.with_fitted(replace(clf.fitted_, columns=columns))
 
 
-def batches_of(clf: SEFRClassifier) -> tuple[str, ...]:
+def batches_of(clf: Learner) -> tuple[str, ...]:
     """Return the names of the batches of rows that must not be learned again (``sefr update --once``)."""
     return clf.fitted_.batches
 
 
-def with_batches(clf: SEFRClassifier, batches: Sequence[str]) -> SEFRClassifier:
+def with_batches(clf: Model, batches: Sequence[str]) -> Model:
     """Return the same model that also remembers these names; text of up to 200 characters, each once."""
-    known = replace(clf.fitted_, batches=_checked_batches(batches))
-    return SEFRClassifier.from_fitted(known, **clf.get_params(deep=False))
+    return clf.with_fitted(replace(clf.fitted_, batches=_checked_batches(batches)))
 
 
 def _checked_batches(batches: Sequence[str]) -> tuple[str, ...]:
@@ -158,16 +169,19 @@ def _checked_batches(batches: Sequence[str]) -> tuple[str, ...]:
     return tuple(batches)
 
 
-def dump(clf: SEFRClassifier) -> bytes:
+def dump(clf: Learner) -> bytes:
     """Return a trained model as the content of a ``.sefr`` file."""
-    if not isinstance(clf, SEFRClassifier):
-        raise TypeError(f"only a SEFRClassifier can be saved as .sefr, not {type(clf).__name__}")
+    if not isinstance(clf, Learner):
+        raise TypeError(
+            f"only a SEFRClassifier or SEFRRegressor can be saved as .sefr, not {type(clf).__name__}"
+        )
     if not clf.__sklearn_is_fitted__():
         raise ValueError("only a trained model can be saved: call fit first")
-    fitted, summary = clf.fitted_, clf.summary_
+    fitted = clf.fitted_
+    summary = fitted.summary
     members = {
         "made_by": line_text(f"sefr {version('sefr-learn')}"),
-        "settings": line_text(_settings(clf)),
+        "settings": line_text(_settings(clf).to_json()),
         "classes": line_text(_labels(summary.classes) | {"closed": fitted.closed}),
         "features": line_text(
             summary.n_features if summary.feature_names is None else list(summary.feature_names)
@@ -175,6 +189,7 @@ def dump(clf: SEFRClassifier) -> bytes:
         "bins": line_text(None if summary.coder is None else plain_coder(summary.coder)),
         "summary": _summary_text(summary),
         "refined": "null" if fitted.refined is None else _object_text(_refined_parts(fitted.refined)),
+        "auto": "null" if fitted.auto is None else _auto_text(fitted.auto),
         "calibration": _calibration_text(fitted.probability_scaling),
         "columns": line_text(None if fitted.columns is None else dict(fitted.columns)),
         "batches": line_text(list(fitted.batches)),
@@ -184,7 +199,7 @@ def dump(clf: SEFRClassifier) -> bytes:
     return body + hashlib.sha256(body).hexdigest().encode() + CLOSING
 
 
-def parse(content: bytes) -> SEFRClassifier:
+def parse(content: bytes) -> Any:
     """Return the model from the content of a ``.sefr`` file."""
     schema = _check_seal(content)
     try:
@@ -198,38 +213,54 @@ def parse(content: bytes) -> SEFRClassifier:
         raise ModelFileError(f"the model does not hold together: {error}") from None
 
 
-def _model(found: Fields, n_bytes: int) -> SEFRClassifier:
+def _model(found: Fields, n_bytes: int) -> Learner:
     summary = _summary(found, n_bytes)
-    params = _params(found["settings"], summary.n_features)
-    clf = SEFRClassifier(**params)
-    clf.check_params()
+    of_numbers = summary.products is not None and summary.products.n_targets > 0
+    estimator: type[Learner] = SEFRRegressor if of_numbers else SEFRClassifier
+    own = NumberSettings if of_numbers else Settings
+    members = members_of(found["settings"], tuple(name for name, _, _ in kinds(own)), "settings")
+    settings = own.from_json(members, summary.n_features)
     closed, names = found["classes"]["closed"], summary.feature_names
     if not isinstance(closed, bool):
         raise ModelFileError("classes: closed must be true or false")
     columns, batches = found["columns"], found["batches"]
     if not isinstance(batches, list):
         raise ModelFileError("batches must be a list")
-    fitted = Fitted(
-        summary,
-        scaling_of(summary, clf.scale),
-        float(clf.epsilon),
-        class_weights(clf.class_weight, summary),
-        refined=_refined(found["refined"], (summary.n_scores, summary.sums.shape[1])),
-        calibration=Calibration(prior=_scaling(found["calibration"], len(summary.classes))),
+    solve = FittedNumbers.solve if of_numbers else Fitted.solve
+    fitted = replace(
+        solve(summary, settings, None if names is None else np.array(names, dtype=object)),
         closed=closed,
         columns=None if columns is None else object_of(columns, "columns"),
-        names=None if names is None else np.array(names, dtype=object),
         batches=_checked_batches(batches),
     )
+    if of_numbers:
+        _refuse_parts_of_classes(found)
+    else:
+        calibration = _scaling(found["calibration"], len(summary.classes))
+        fitted = replace(
+            fitted,
+            refined=_refined(found["refined"], (summary.n_scores, summary.sums.shape[1])),
+            auto=_auto(found["auto"], summary) if settings.auto else None,
+            calibration=Calibration(None, calibration, summary.counts),
+        )
     _ = fitted.planes.intercept, fitted.table  # the weights are found here, in quiet
-    return SEFRClassifier.from_fitted(fitted, **params)
+    return estimator.from_fitted(fitted)
+
+
+def _refuse_parts_of_classes(found: Fields) -> None:
+    """Raise an error for a model of numbers that has what only models of labels have."""
+    for name in ("refined", "auto", "calibration"):
+        if found[name] is not None:
+            raise ModelFileError(f"a model of numbers has no {name}")
+    if found["classes"]["labels"] != NUMBERS.tolist() or found["classes"]["closed"]:
+        raise ModelFileError("a model of numbers has no classes")
 
 
 def _as_now(content: object, schema: int) -> Fields:
     """Return the members of a file of an earlier schema as those of today."""
-    members: Fields = {"bins": None, **object_of(content, "the model")}
-    if isinstance(members.get("settings"), dict):
-        members["settings"] = {"bins": None, "interactions": None, **members["settings"]}
+    members: Fields = {"bins": None, "auto": None, **object_of(content, "the model")}
+    if isinstance(members.get("settings"), dict):  # a setting that is newer than the file has its default
+        members["settings"] = {name: default for name, default, _ in kinds()} | members["settings"]
     if isinstance(members["bins"], dict):
         members["bins"] = {"interactions": None, **members["bins"]}
     if schema >= 2:
@@ -272,50 +303,11 @@ def _check_seal(content: bytes) -> int:
     return number
 
 
-def _settings(clf: SEFRClassifier) -> Fields:
-    settings = dict(clf.get_params(deep=False))
-    scale = settings["scale"]
-    if scale is not None and not isinstance(scale, str):
-        settings["scale"] = [
-            side if isinstance(side, int) else np.asarray(side, float).tolist() for side in scale
-        ]
-    if isinstance(settings["class_weight"], Mapping):
-        settings["class_weight"] = [
-            [label.item() if isinstance(label, np.generic) else label, float(weight)]
-            for label, weight in settings["class_weight"].items()
-        ]
-    bins = settings["bins"]
-    if bins is not None:
-        settings["bins"] = int(bins) if isinstance(bins, int | np.integer) else plain_parts(bins)
-    interactions = settings["interactions"]
-    if interactions is not None:
-        whole = isinstance(interactions, int | np.integer)
-        settings["interactions"] = int(interactions) if whole else plain_interactions(interactions)
-    settings["epsilon"] = float(settings["epsilon"])
-    settings["passes"], settings["verbose"] = int(settings["passes"]), int(settings["verbose"])
-    if settings["n_jobs"] is not None:
-        settings["n_jobs"] = int(settings["n_jobs"])
-    return settings
-
-
-def _params(member: object, n_features: int) -> Fields:
-    """Return the settings as parameters of the constructor, which checks the rest."""
-    settings = object_of(member, "settings")
-    if isinstance(settings.get("scale"), list):
-        for side in settings["scale"]:
-            numbers_of(
-                side if isinstance(side, list) else [side],
-                "scale",
-                (n_features if isinstance(side, list) else 1,),
-            )
-        settings["scale"] = tuple(settings["scale"])
-    if isinstance(settings.get("bins"), list):
-        settings["bins"] = parts_of(settings["bins"])
-    if isinstance(settings.get("class_weight"), list):
-        settings["class_weight"] = dict(settings["class_weight"])
-    if type(settings.get("epsilon")) not in (int, float):
-        raise ModelFileError("settings: epsilon must be a number")
-    return settings
+def _settings(clf: Learner) -> AnySettings:
+    """Return what the model was solved with; what it does not depend on is as it is set now."""
+    settings = clf.fitted_.settings
+    now = {name: getattr(clf, name) for name, _, kind in kinds(type(settings)) if not kind.trained}
+    return settings.changed(now)
 
 
 def _labels(classes: Array) -> Fields:
@@ -365,8 +357,12 @@ def _object_text(parts: Mapping[str, Floats | None]) -> str:
 
 def _summary_text(summary: Summary) -> str:
     text = _object_text({name: _summary_part(summary, name) for name in SUMMARY_MEMBERS})
-    noise = noise_of(summary)
-    return text if noise is None else f'{text[:-4]},\n    "noise": {line_text(noise)}\n  }}'
+    noise, products = noise_of(summary), summary.products
+    more = {} if noise is None else {"noise": line_text(noise)}
+    if products is not None:
+        more["products"] = line_text(b64encode(packed_products(products)).decode())
+    members = "".join(f',\n    "{name}": {value}' for name, value in more.items())
+    return f"{text[:-4]}{members}\n  }}" if more else text
 
 
 def _refined_parts(refined: Refined) -> dict[str, Floats]:
@@ -401,6 +397,66 @@ def _refined(member: object, shape: tuple[int, int]) -> Refined | None:
     return Refined(planes, midpoints, tuple(numbers_of(curve, "loss_curve", (len(curve),)).tolist()))
 
 
+def _auto_text(auto: Auto) -> str:
+    """Return what was chosen, and the lines beside the cells."""
+    choice, lines = auto.choice, auto.lines
+    text = line_text(
+        {
+            "weights": dict(choice.weights),
+            "log_loss": dict(choice.log_loss),
+            "n_ferns": choice.n_ferns,
+            "n_held_out": choice.n_held_out,
+        }
+    )
+    own = "null"
+    if lines is not None:
+        own = _object_text(
+            {
+                "weights": lines.weights,
+                "midpoints": auto.midpoints,
+                "low": lines.scaling.low,
+                "span": lines.scaling.span,
+                "values": auto.values,
+            }
+        )
+    return f'{text[:-1]}, "lines": {own}}}'
+
+
+def _auto(member: object, summary: Summary) -> Auto:
+    coder = summary.coder
+    if coder is None:
+        raise ModelFileError("auto: the model has no bins")
+    parts = members_of(member, AUTO_MEMBERS, "auto")
+    choice = AutoChoice(
+        _numbers_by_part(parts["weights"], "weights"),
+        _numbers_by_part(parts["log_loss"], "log_loss"),
+        *(_whole(parts[name], name) for name in ("n_ferns", "n_held_out")),
+    )
+    if parts["lines"] is None:
+        return Auto(choice, None, np.zeros((summary.n_scores, coder.n_features)), np.zeros(0))
+    lines = members_of(parts["lines"], LINE_MEMBERS, "auto: lines")
+    shape = (summary.n_scores, coder.n_features)
+    weights, midpoints = (numbers_of(lines[name], name, shape) for name in ("weights", "midpoints"))
+    low, span = (numbers_of(lines[name], name, shape[1:]) for name in ("low", "span"))
+    if (span < 0).any():
+        raise ModelFileError("auto: span must not be negative")
+    values = numbers_of(lines["values"], "values", (int(coder.offsets[coder.n_features]),))
+    return Auto(choice, lines_of(Scaling(low, span), weights, midpoints), midpoints, values)
+
+
+def _numbers_by_part(member: object, name: str) -> dict[str, float]:
+    own = object_of(member, f"auto: {name}")
+    if not set(own) <= set(PARTS) or not all(type(value) in (int, float) for value in own.values()):
+        raise ModelFileError(f"auto: {name} must have a number per part")
+    return {part: float(value) for part, value in own.items()}
+
+
+def _whole(member: object, name: str) -> int:
+    if type(member) is not int or member < 0:
+        raise ModelFileError(f"auto: {name} must be a whole number from 0 up")
+    return member
+
+
 def _calibration_text(scaling: TemperatureScaling | None) -> str:
     if scaling is None:
         return "null"
@@ -421,9 +477,9 @@ def _scaling(member: object, n_classes: int) -> TemperatureScaling | None:
     return TemperatureScaling(float(inverse), offsets, precision)
 
 
-def _summary(members: Settings, n_bytes: int) -> Summary:
+def _summary(members: Params, n_bytes: int) -> Summary:
     parts = dict(object_of(members["summary"], "the summary"))
-    noise = parts.pop("noise", None)
+    noise, products = parts.pop("noise", None), parts.pop("products", None)
     parts = members_of(parts, SUMMARY_MEMBERS, "the summary")
     classes = _classes(members["classes"], n_bytes)
     features = members["features"]
@@ -441,6 +497,10 @@ def _summary(members: Settings, n_bytes: int) -> Summary:
         name: None if part is None else numbers_of(part, name, shapes.get(name, shape), unseen.get(name))
         for name, part in parts.items()
     }
+    if products is not None:
+        if type(products) is not str:
+            raise ModelFileError("the summary: products must be text")
+        arrays["products"] = unpacked_products(b64decode(products, validate=True), shape[1])
     summary = Summary.from_parts(classes=classes, feature_names=names, coder=coder, **arrays)
     return with_noise(summary, noise)
 

@@ -3,62 +3,58 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from importlib.metadata import version
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ._answers.fitted import Fitted
+from ._answers.additive import CellTable
+from ._answers.probabilities import TemperatureScaling
 from ._rows.cells.coder import MOST_CELLS
 from ._rows.cells.ferns import Ferns
-from ._system.types import Array, Foreign
-from .classifier import SEFRClassifier
+from ._system.types import Array, Floats, Foreign
+from ._weights.hyperplanes import Hyperplanes
+from .base import Learner
+from .regressor import SEFRRegressor
 
 OPSET = 17
 
 
-def to_onnx(clf: SEFRClassifier) -> bytes:
+def to_onnx(clf: Learner) -> bytes:
     """Return a trained model as the content of an ``.onnx`` file.
 
     The graph takes ``X``, float64 of shape (n, m), and returns ``label``, shape (n,), and ``scores``, shape
     (n,) for two classes (above 0 is the second) and (n, K) for more (the highest wins), as
-    ``decision_function`` does. NaN is left out where the model was made with ``missing="ignore"``. The names
-    of the features and the labels are in the metadata; with bins, so are the categories, by the number of the
-    feature: X has the number of a value among these, and their count for any other.
+    ``decision_function`` does; and ``probabilities``, shape (n, K), as ``predict_proba`` does, if the model
+    has them and has seen every class. NaN is left out if the model was made with ``missing="ignore"``. The
+    names of the features and the labels are in the metadata; with bins, so are the categories, by the number
+    of the feature: X has the number of a value among these, and their count for any other. Of a regressor the
+    graph returns ``prediction``, shape (n,), or (n, K) for K outputs.
 
     Parameters
     ----------
-    clf : SEFRClassifier
+    clf : SEFRClassifier or SEFRRegressor
         A trained model.
     """
     from onnx import TensorProto, checker, helper  # an extra: only who exports needs it
 
     check_is_fitted(clf)
-    kind, labels = _labels(clf.classes_, TensorProto)
+    clf = copy(clf)  # as it is now: another thread may go on learning
     graph = _Graph(helper, TensorProto.INT64)
     scores = _scores(graph, clf)
-    two = len(clf.classes_) == 2
-    shape = ["n"] if two else ["n", len(clf.classes_)]
-    if two:
-        graph.node("Greater", [scores, graph.constant("zero", np.zeros(1))], "above")
-        graph.node("Cast", ["above"], "place", to=TensorProto.INT64)
-        graph.node("Squeeze", ["place", graph.constant("axis", np.array([1]))], "at")
-        graph.node("Squeeze", [scores, "axis"], "scores")
+    props: dict[str, str] = {}
+    if isinstance(clf, SEFRRegressor):
+        outputs = [_prediction(graph, scores, clf, TensorProto.DOUBLE)]
     else:
-        graph.node("ArgMax", [scores], "at", axis=1, keepdims=0)
-        graph.node("Identity", [scores], "scores")
-    graph.initializers.append(helper.make_tensor("classes", kind, [len(labels)], labels))
-    graph.node("Gather", ["classes", "at"], "label", axis=0)
+        outputs, props = _label_and_scores(graph, scores, clf, TensorProto)
     model = helper.make_model(
         helper.make_graph(
             graph.nodes,
             "sefr",
             [helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["n", clf.n_features_in_])],
-            [
-                helper.make_tensor_value_info("label", kind, ["n"]),
-                helper.make_tensor_value_info("scores", TensorProto.DOUBLE, shape),
-            ],
+            outputs,
             graph.initializers,
         ),
         producer_name="sefr",
@@ -66,16 +62,65 @@ def to_onnx(clf: SEFRClassifier) -> bytes:
         ir_version=8,
         opset_imports=[helper.make_opsetid("", OPSET)],
     )
-    names = clf.summary_.feature_names
-    shown = [
-        label.decode("latin-1") if isinstance(label, bytes) else label for label in clf.classes_.tolist()
-    ]
-    props = {"classes": json.dumps(shown), "feature_names": json.dumps(names)}
+    props["feature_names"] = json.dumps(clf.summary_.feature_names)
     if clf.summary_.coder is not None and clf.summary_.coder.categories:
         props["categories"] = json.dumps({j: list(own) for j, own in clf.summary_.coder.categories.items()})
     helper.set_model_props(model, props)
     checker.check_model(model)
     return bytes(model.SerializeToString())
+
+
+def _prediction(graph: _Graph, scores: str, reg: SEFRRegressor, double: int) -> object:
+    """Name the predictions, and return what they are."""
+    n_outputs = reg.fitted_.n_outputs
+    if n_outputs == 1:
+        graph.node("Squeeze", [scores, graph.constant("axis", np.array([1]))], "prediction")
+        return graph.helper.make_tensor_value_info("prediction", double, ["n"])
+    graph.node("Identity", [scores], "prediction")
+    return graph.helper.make_tensor_value_info("prediction", double, ["n", n_outputs])
+
+
+def _label_and_scores(
+    graph: _Graph, scores: str, clf: Learner, types: Foreign
+) -> tuple[list[object], dict[str, str]]:
+    """Add what a classifier answers; return what its outputs are, and its labels for the metadata."""
+    helper, classes, fitted = graph.helper, clf.summary_.classes, clf.fitted_
+    kind, labels = _labels(classes, types)
+    two = len(classes) == 2
+    shape = ["n"] if two else ["n", len(classes)]
+    if two:
+        graph.node("Greater", [scores, graph.constant("zero", np.zeros(1))], "above")
+        graph.node("Cast", ["above"], "place", to=types.INT64)
+        graph.node("Squeeze", ["place", graph.constant("axis", np.array([1]))], "at")
+        graph.node("Squeeze", [scores, "axis"], "scores")
+    else:
+        graph.node("ArgMax", [scores], "at", axis=1, keepdims=0)
+        graph.node("Identity", [scores], "scores")
+    graph.initializers.append(helper.make_tensor("classes", kind, [len(labels)], labels))
+    graph.node("Gather", ["classes", "at"], "label", axis=0)
+    outputs = [
+        helper.make_tensor_value_info("label", kind, ["n"]),
+        helper.make_tensor_value_info("scores", types.DOUBLE, shape),
+    ]
+    scaling = fitted.probability_scaling
+    if scaling is not None and np.isfinite(fitted.model.constant).all():
+        _probabilities(graph, scores, scaling)
+        outputs.append(helper.make_tensor_value_info("probabilities", types.DOUBLE, ["n", len(classes)]))
+    shown = [label.decode("latin-1") if isinstance(label, bytes) else label for label in classes.tolist()]
+    return outputs, {"classes": json.dumps(shown)}
+
+
+def _probabilities(graph: _Graph, scores: str, scaling: TemperatureScaling) -> None:
+    """Add the softmax of scores over the temperature, plus an offset per class."""
+    n_classes = len(scaling.offsets)
+    if n_classes == 2:  # the score is the difference of theirs
+        halves = np.array([[-scaling.inverse / 2, scaling.inverse / 2]])
+        graph.node("MatMul", [scores, graph.constant("halves", halves)], "tempered")
+    else:
+        inverse = np.full(n_classes, scaling.inverse)
+        graph.node("Mul", [scores, graph.constant("inverse", inverse)], "tempered")
+    graph.node("Add", ["tempered", graph.constant("offsets", scaling.offsets)], "logits")
+    graph.node("Softmax", ["logits"], "probabilities", axis=1)
 
 
 class _Graph:
@@ -98,38 +143,51 @@ class _Graph:
         return name
 
 
-def _scores(graph: _Graph, clf: SEFRClassifier) -> str:
+def _scores(graph: _Graph, clf: Learner) -> str:
+    """Add the scores of the lines, of the cells, or of both."""
+    model = clf.fitted_.model
+    if model.cells is None:
+        return _scores_of_lines(graph, clf, clf.fitted_.planes, "raw")
+    scores = _scores_of_cells(
+        graph, model.cells, model.constant, "raw" if model.lines is None else "of_cells"
+    )
+    if model.lines is None:
+        return scores
+    lines = _scores_of_lines(graph, clf, model.lines, "of_lines")
+    return graph.node("Add", [scores, lines], "raw")
+
+
+def _scores_of_lines(graph: _Graph, clf: Learner, planes: Hyperplanes, output: str) -> str:
     """Add (X - low) @ coef + bias: without the lowest value, so that a large offset does not cancel.
 
     No node scales by a single number: onnxruntime would fuse it with the product, and in float32.
     """
-    if clf.summary_.coder is not None:
-        return _scores_of_cells(graph, clf.fitted_)
-    planes = clf.fitted_.planes
+    model = clf.fitted_.model
     graph.node("Sub", ["X", graph.constant("low", planes.scaling.low)], "moved")
     if clf.missing != "ignore":
         graph.node("MatMul", ["moved", graph.constant("coef", planes.coef.T)], "weighed")
-        return graph.node("Add", ["weighed", graph.constant("bias", planes.bias)], "raw")
-    weights, midpoints = planes.weights, clf.fitted_.midpoints
-    graph.node("IsNaN", ["X"], "missing")
-    graph.node("Where", ["missing", graph.constant("nothing", np.zeros(1)), "moved"], "known")
-    graph.node("Where", ["missing", "nothing", graph.constant("one", np.ones(1))], "present")
-    graph.node("MatMul", ["known", graph.constant("coef", planes.coef.T)], "weighed")
+        return graph.node("Add", ["weighed", graph.constant("bias", planes.bias)], output)
+    weights, midpoints = planes.weights, model.midpoints()
+    if model.cells is None:  # else they are there already
+        graph.node("IsNaN", ["X"], "missing")
+        graph.constant("nothing", np.zeros(1))
+    graph.node("Where", ["missing", "nothing", "moved"], "moved_known")
+    graph.node("Where", ["missing", "nothing", graph.constant("unit", np.ones(1))], "present")
+    graph.node("MatMul", ["moved_known", graph.constant("coef", planes.coef.T)], "weighed")
     graph.node("MatMul", ["present", graph.constant("middle", (weights * midpoints).T)], "threshold")
     graph.node("Sub", ["weighed", "threshold"], "balance")
-    unseen = np.where(np.isfinite(planes.bias), 0.0, planes.bias)
-    return graph.node("Add", ["balance", graph.constant("unseen", unseen)], "raw")
+    if model.cells is not None:
+        return "balance"
+    return graph.node("Add", ["balance", graph.constant("unseen", model.constant)], output)
 
 
-def _scores_of_cells(graph: _Graph, fitted: Fitted) -> str:
+def _scores_of_cells(graph: _Graph, cells_of: CellTable, unseen: Floats, output: str) -> str:
     """Add the sum over features and ferns of the table's entry of the cell that a row lies in.
 
     The cell is the number of edges at or below the value. What is not a number makes the scores so, unless it
     has a cell.
     """
-    coder, table = fitted.summary.coder, fitted.table
-    if coder is None or table is None:
-        raise ValueError("this model has no bins")
+    coder, table = cells_of.coder, cells_of.entries
     lengths = np.diff(coder.starts)
     edges = np.full((coder.n_features, max(1, int(lengths.max(initial=0)))), np.inf)
     edges[np.arange(edges.shape[1]) < lengths[:, None]] = coder.edges
@@ -152,8 +210,8 @@ def _scores_of_cells(graph: _Graph, fitted: Fitted) -> str:
     graph.node("ReduceSum", ["entries", graph.constant("features", np.array([1]))], "sums", keepdims=0)
     graph.node("Sub", [values, values], "none")  # or NaN
     graph.node("ReduceSum", ["none", "features"], "odd", keepdims=1)
-    graph.node("Add", ["sums", graph.constant("unseen", fitted.unseen_bias)], "summed")
-    return graph.node("Add", ["summed", "odd"], "raw")
+    graph.node("Add", ["sums", graph.constant("unseen", unseen)], "summed")
+    return graph.node("Add", ["summed", "odd"], output)
 
 
 def _cells_of_ferns(graph: _Graph, ferns: Ferns, unordered: NDArray[np.bool_], cells: str) -> str:

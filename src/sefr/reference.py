@@ -1,7 +1,9 @@
-"""The paper, in two passes over the data, one line an equation: the oracle for every other path.
+"""The paper, in two passes over the data, one line per equation: the oracle for every other path.
 
 Never optimise this file. It says what SEFR is; everything else says how to get there faster and must agree.
 Scores keep the paper's sign: in the multiclass case classifier k has class k as negative, so the lowest wins.
+
+Beside it, as plain: ``discriminant`` and ``ridge_regression``, what second moments are solved for.
 """
 
 from __future__ import annotations
@@ -12,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Reference", "fit"]
+__all__ = ["LinearReference", "Reference", "discriminant", "fit", "ridge_regression"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A trained model: one hyperplane for two classes, one a class for more.
+    """A trained model: one hyperplane for two classes, one per class for more.
 
     Examples
     --------
@@ -99,3 +101,139 @@ def fit(X: Any, y: Any, scale: Any = "minmax", epsilon: float = 1e-7) -> Referen
     else:
         planes = [hyperplane(D, codes != k, epsilon) for k in range(len(classes))]
     return Reference(classes, low, span, np.array([w for w, _ in planes]), np.array([b for _, b in planes]))
+
+
+@dataclass(frozen=True)
+class LinearReference:
+    """A linear model of second moments: a score, or a number, per row of ``weights`` (K, m).
+
+    ``ridge`` (K,) is the penalty per row that each was solved with. ``classes`` is None for numbers.
+
+    Examples
+    --------
+    >>> from sefr.reference import ridge_regression
+    >>> model = ridge_regression([[1.0], [2.0], [3.0], [4.0]], [[2.0], [4.1], [5.9], [8.0]])
+    >>> model.scores([[5.0]]).round().tolist()
+    [[10.0]]
+    """
+
+    weights: Floats
+    centre: Floats
+    bias: Floats
+    ridge: Floats
+    classes: NDArray[Any] | None = None
+
+    def scores(self, X: Any) -> Floats:
+        """Return w·(x - centre) + b for every record and every class or target: the highest score wins."""
+        return (np.asarray(X, dtype=np.float64) - self.centre) @ self.weights.T + self.bias
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every record, or its numbers."""
+        e = self.scores(X)
+        return e if self.classes is None else np.asarray(self.classes[np.argmax(e, axis=1)])
+
+
+# The ridges, per row of the data, among which the likeliest is taken: four per decade.
+RIDGES = 10.0 ** (np.arange(29) / 4 - 5)
+
+
+def centred(X: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return x - mean and the mean, in two parts: as float64 has it, and what that leaves of it."""
+    mean = weights @ X / weights.sum()
+    moved = X - mean
+    rest = weights @ moved / weights.sum()
+    return moved - rest, mean, rest
+
+
+def standardised(X: Floats, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return (x - mean) / sd, the means in two parts, and the sds, with sd^2 = sum_i v_i (x_i - mean)^2 / N.
+
+    v_i are the weights of rows, which add up to N. A constant column has sd 0, and stays 0.
+    """
+    moved, mean, rest = centred(X, weights)
+    sd = np.sqrt(weights @ moved**2 / weights.sum())
+    sd[np.ptp(X[weights > 0], axis=0) == 0] = 0
+    return np.divide(moved, sd, out=np.zeros_like(moved), where=sd > 0), mean, rest, sd
+
+
+def restricted_likelihood(Z: Floats, Y: Floats, weights: Floats, ridge: float) -> Floats:
+    """Return -2 log of the restricted likelihood of each target (K,), but for a constant.
+
+    Targets Y (n, K) of mean 0 are Z b + noise, with b ~ N(0, s^2 / (N ridge)) and noise ~ N(0, s^2). With V
+    the diagonal matrix of the weights of rows, N their sum, C = Z'VZ and R = Z'VY:
+        left = Y'VY - R'(C + N ridge I)^-1 R,
+        -2 log likelihood = (N - 1) log(left / (N - 1)) + log det(I + C / (N ridge)).
+    """
+    n = weights.sum()
+    C, R, power = Z.T @ (weights[:, None] * Z), Z.T @ (weights[:, None] * Y), weights @ Y**2
+    left = power - (R * np.linalg.solve(C + n * ridge * np.eye(len(C)), R)).sum(axis=0)
+    left = np.maximum(left, 1e-12 * power)
+    determinant = np.linalg.slogdet(np.eye(len(C)) + C / (n * ridge))[1]
+    return np.asarray((n - 1) * np.log(left / (n - 1)) + determinant)
+
+
+def discriminant(
+    X: Any, y: Any, sample_weight: Any = None, ridge: float | None = None, power: float = 0.5
+) -> LinearReference:
+    """Train a linear discriminant: classes with one covariance, and a ridge on standardised features.
+
+    With z = (x - mean) / sd, the class means mu_k of z, the rows N_k of each class, N of all, and
+    W = sum_i (z_i - mu_k(i)) (z_i - mu_k(i))' / N, the weights for z are w_k = (W + ridge I)^-1 mu_k, and the
+    score of a class is w_k·z - w_k·mu_k / 2 + power log(N_k / N).
+
+    The ridge is the one of ``RIDGES`` with the highest restricted likelihood of all classes together, each a
+    target of 0 and 1.
+
+    Examples
+    --------
+    >>> from sefr.reference import discriminant
+    >>> model = discriminant([[1, 8], [3, 6], [2, 7], [4, 7]], ["dry", "wet", "dry", "wet"])
+    >>> model.predict([[3, 6], [1, 8]]).tolist()
+    ['wet', 'dry']
+    """
+    X = np.asarray(X, dtype=np.float64)
+    weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    Z, mean, rest, sd = standardised(X, weights)
+    Y = (codes[:, None] == np.arange(len(classes))).astype(np.float64)
+    if ridge is None:
+        T = centred(Y, weights)[0]
+        ridge = min(RIDGES, key=lambda each: restricted_likelihood(Z, T, weights, each).sum())
+    counts = weights @ Y
+    mu = Y.T @ (weights[:, None] * Z) / counts[:, None]
+    moved = Z - mu[codes]
+    W = moved.T @ (weights[:, None] * moved) / counts.sum()
+    w = np.linalg.solve(W + ridge * np.eye(len(W)), mu.T).T
+    bias = -(w * mu).sum(axis=1) / 2 + power * np.log(counts / counts.sum())
+    w = np.divide(w, sd, out=np.zeros_like(w), where=sd > 0)
+    return LinearReference(w, mean, bias - w @ rest, np.full(len(classes), ridge), classes)
+
+
+def ridge_regression(
+    X: Any, y: Any, sample_weight: Any = None, ridge: float | None = None
+) -> LinearReference:
+    """Train a ridge regression of one target (n,) or several (n, K) on standardised features.
+
+    With z = (x - mean) / sd and C = sum_i z_i z_i', w = (C + N ridge I)^-1 sum_i z_i (y_i - mean of y), and a
+    prediction is mean of y + w·z. The ridge of each target is the one of ``RIDGES`` with the highest
+    restricted likelihood.
+
+    Examples
+    --------
+    >>> from sefr.reference import ridge_regression
+    >>> ridge_regression([[1], [2], [3], [4]], [2, 4, 6, 8]).predict([[5]]).round(3).tolist()
+    [[10.0]]
+    """
+    X, Y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    Z, mean, rest, sd = standardised(X, weights)
+    T, level, more = centred(Y.reshape(len(Y), -1), weights)
+    ridges = np.full(T.shape[1], ridge)
+    if ridge is None:
+        ridges = RIDGES[np.argmin([restricted_likelihood(Z, T, weights, each) for each in RIDGES], axis=0)]
+    C, R, n = Z.T @ (weights[:, None] * Z), Z.T @ (weights[:, None] * T), weights.sum()
+    w = np.array(
+        [np.linalg.solve(C + n * own * np.eye(len(C)), r) for own, r in zip(ridges, R.T, strict=True)]
+    )
+    w = np.divide(w, sd, out=np.zeros_like(w), where=sd > 0)
+    return LinearReference(w, mean, level + (more - w @ rest), ridges)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._answers.curves import Curve
 from ._answers.page import environment, template
-from ._rows.cells import Categories
-from ._rows.inputs import matrix_of
 from ._system.colours import AGAINST, AGAINST_DARK, FOR, FOR_DARK, NEUTRAL, NEUTRAL_DARK, channels
 from ._system.types import Array, Fields, Rows
 from .classifier import SEFRClassifier
@@ -25,11 +25,13 @@ from .displays import (
     strongest,
     strongest_features,
     subjects,
+    values_in_words,
 )
 
 MOST_FEATURES = 2_000
 MOST_RECORDS = 200
 MOST_CURVES = 240
+MOST_AXIS_WORDS = 5
 CARD_FEATURES, WIDE_CARD_FEATURES = 8, 16
 THEMES = {"light": (AGAINST, NEUTRAL, FOR), "dark": (AGAINST_DARK, NEUTRAL_DARK, FOR_DARK)}
 
@@ -39,7 +41,7 @@ def report(
     *,
     title: str,
     image: tuple[int, int] | None = None,
-    records: Sequence[object] = (),
+    records: Sequence[Fields] = (),
     feature_names: Sequence[str] | None = None,
 ) -> str:
     """Return a self-contained HTML page: what each feature does for every class, and records explained.
@@ -57,6 +59,7 @@ def report(
     feature_names : list of str, default=None
         Names to show instead of those learned.
     """
+    clf = copy(clf)  # as it is now: another thread may go on learning
     if image is not None:
         check_image(image, len(clf.feature_sets_))
     names = names_of(clf, feature_names)
@@ -84,12 +87,15 @@ def report(
             title=title,
             clf=clf,
             summary=clf.summary_,
+            settings=clf.fitted_.settings.shown() | {"passes": f"{clf.n_passes_}"} | _chosen(clf),
             labels=clf.classes_.tolist(),
             cards=_cards(clf, image, found, names),
             subjects=subjects(clf),
             features=features,
+            label=(clf.fitted_.columns or {}).get("label"),
+            answered=_answered(records),
             sets=sets,
-            nouns="features and sets of features" if sets else "features",
+            nouns="features and interactions" if sets else "features",
             n_hidden=len(names) - len(shown),
             records=records,
             themes=THEMES,
@@ -99,8 +105,26 @@ def report(
     )
 
 
-def _drawn_curves(clf: SEFRClassifier, shown: Array) -> dict[tuple[int, int], list[Fields]]:
-    """Return the bars of the curves of a model with bins, by feature and score; of the first features."""
+def _answered(records: Sequence[Fields]) -> Fields | None:
+    """Return how many of the records whose label is known are answered correctly; None if none is known."""
+    known = [record for record in records if record["truth"] is not None]
+    if not known:
+        return None
+    right = sum(record["truth"] == record["answer"] for record in known)
+    return {"right": right, "known": len(known), "percent": 100 * right / len(known)}
+
+
+def _chosen(clf: SEFRClassifier) -> dict[str, str]:
+    """Return what ``auto=True`` chose, for people to read."""
+    auto = clf.fitted_.auto
+    if auto is None:
+        return {}
+    parts = [f"{weight:.2f} {part}" for part, weight in auto.choice.weights.items()]
+    return {"weights of parts": ", ".join(parts), "ferns": str(auto.choice.n_ferns)}
+
+
+def _drawn_curves(clf: SEFRClassifier, shown: Array) -> dict[tuple[int, int], Fields]:
+    """Return the curves of a model with bins by feature and score: bars, and the ends of the axis."""
     if clf.summary_.coder is None:
         return {}
     curves = clf.curves_
@@ -111,7 +135,7 @@ def _drawn_curves(clf: SEFRClassifier, shown: Array) -> dict[tuple[int, int], li
         highest = max(1e-300, float(np.abs(curve.effects).max()))
         most = max(1.0, float(curve.rows.max()))
         for r, own in enumerate(curve.effects.tolist()):
-            drawn[j, r] = [
+            bars = [
                 {
                     "at": 100 * b / len(own),
                     "width": 100 / len(own),
@@ -122,7 +146,16 @@ def _drawn_curves(clf: SEFRClassifier, shown: Array) -> dict[tuple[int, int], li
                 }
                 for b, (effect, rows) in enumerate(zip(own, curve.rows.tolist(), strict=True))
             ]
+            drawn[j, r] = {"bars": bars, "axis": _axis_words(curve)}
     return drawn
+
+
+def _axis_words(curve: Curve) -> list[str]:
+    """Return what stands below a curve: every category if these are few, else the first and the last bin."""
+    count = len(curve.effects[0])
+    if curve.categories is not None and count <= MOST_AXIS_WORDS:
+        return [curve.describe_bin(b) for b in range(count)]
+    return [curve.describe_bin(0), curve.describe_bin(count - 1)]
 
 
 def explained(
@@ -138,9 +171,10 @@ def explained(
 
     ``places`` says where each record is from; ``truths`` its true label, if known.
     """
+    clf = copy(clf)  # as it is now: another thread may go on learning
     names = names_of(clf, feature_names)
     parts, answers = clf.contributions(X), clf.predict(X)
-    labels, texts = subjects(clf), _texts(clf, X)
+    labels, texts = subjects(clf), values_in_words(clf, X)
     records = []
     for i, answer in enumerate(answers.tolist()):
         at = 0 if len(labels) == 1 else labels.index(answer)
@@ -162,19 +196,6 @@ def explained(
             }
         )
     return records
-
-
-def _texts(clf: SEFRClassifier, X: Rows) -> list[list[str]]:
-    """Return the value of every feature in words, row by row."""
-    categories = {} if clf.summary_.coder is None else clf.summary_.coder.categories
-    rows = [row for _place, block in matrix_of(X, categories).blocks() for row in block.tolist()]
-    return [[_text(value, categories.get(j)) for j, value in enumerate(row)] for row in rows]
-
-
-def _text(value: float, categories: Categories | None) -> str:
-    if np.isnan(value):
-        return "missing"
-    return f"{value:g}" if categories is None else categories.describe(int(value))
 
 
 def _cards(

@@ -13,24 +13,26 @@ from itertools import chain
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.metrics import check_scoring
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring, r2_score
 from sklearn.model_selection import check_cv
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from ._answers.fitted import Fitted
 from ._rows.cells import Cut
 from ._rows.inputs import read_rows
 from ._rows.labelled import Labelled
 from ._rows.matrix import Selected
 from ._summary.folds import summaries_of_rests
+from ._summary.products import packed_size
+from ._summary.source import MemoryRows
 from ._summary.summary import Summary
 from ._system.threads import thread_count
-from ._system.types import Fields, Foreign, Indices, Rows, Settings
-from ._weights.class_weight import class_weights
-from ._weights.solve import scaling_of
+from ._system.types import Fields, Foreign, Indices, Params, Rows
+from .base import Learner
 from .classifier import SEFRClassifier
+from .regressor import SEFRRegressor
 
 # Sums of all folds that are kept at once; more folds than fit (leave-one-out) take one pass for each such
 # batch.
@@ -47,7 +49,7 @@ def cross_validate(
     cv: Foreign = None,
     n_jobs: int | None = None,
     verbose: int = 0,
-    params: Settings | None = None,
+    params: Params | None = None,
     return_train_score: bool = False,
     return_estimator: bool = False,
     return_indices: bool = False,
@@ -56,9 +58,10 @@ def cross_validate(
     """Evaluate by cross-validation: ``sklearn.model_selection.cross_validate``, from one pass over the data.
 
     Takes the same arguments and returns the same dictionary. One pass is enough when the estimator is a
-    :class:`SEFRClassifier` of ``passes=1`` and the test folds do not overlap while each training fold is all
-    the rest (``KFold``, ``StratifiedKFold``, ``GroupKFold``, ``LeaveOneOut``, ``PredefinedSplit`` and the
-    like). Otherwise, and for any other estimator, scikit-learn does it the ordinary way.
+    :class:`SEFRClassifier` of ``passes=1`` or a :class:`SEFRRegressor`, and the test folds do not overlap
+    while each training fold is all the rest (``KFold``, ``StratifiedKFold``, ``GroupKFold``, ``LeaveOneOut``,
+    ``PredefinedSplit`` and the like). Otherwise, and for any other estimator, scikit-learn does it the
+    ordinary way.
 
     Parameters
     ----------
@@ -91,7 +94,7 @@ def cross_validate(
     }
     if verbose or not _one_pass_can_do(estimator, y, params):
         return dict(sklearn_cross_validate(estimator, X, y, cv=cv, **asked))
-    splits = _Splits(check_cv(cv, y, classifier=True), X, y, groups)
+    splits = _Splits(check_cv(cv, y, classifier=is_classifier(estimator)), X, y, groups)
     if y is not None and splits.fold_of is not None:
         try:
             return _results(_Folds(estimator, X, y, params, splits, n_jobs), asked)
@@ -100,10 +103,11 @@ def cross_validate(
     return dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
 
 
-def _one_pass_can_do(estimator: Foreign, y: ArrayLike | None, params: Settings | None) -> bool:
+def _one_pass_can_do(estimator: Foreign, y: ArrayLike | None, params: Params | None) -> bool:
     return (
-        type(estimator) is SEFRClassifier
-        and estimator.passes == 1
+        type(estimator) in (SEFRClassifier, SEFRRegressor)
+        and getattr(estimator, "passes", 1) == 1
+        and not getattr(estimator, "auto", False)
         and ((cut := Cut.of_settings(estimator.get_params(deep=False))) is None or cut.fixed)
         and y is not None
         and not get_config()["enable_metadata_routing"]
@@ -159,23 +163,25 @@ class _Folds:
 
     def __init__(
         self,
-        estimator: SEFRClassifier,
+        estimator: Learner,
         X: Rows,
         y: ArrayLike,
-        params: Settings | None,
+        params: Params | None,
         splits: _Splits,
         n_jobs: int | None,
     ) -> None:
-        estimator.check_params()
+        self.settings = estimator.settings()
         started = time.perf_counter()
         self.estimator = estimator
         self.X, self.y = X, np.asarray(y)
         self.splits = splits
-        cut = Cut.of_settings(estimator.get_params(deep=False))
-        self.rows, self.names = read_rows(X, y, (params or {}).get("sample_weight"), cut)
+        weights, numbers = (params or {}).get("sample_weight"), estimator.predicts_numbers
+        self.rows, self.names = read_rows(X, y, weights, self.settings.cut, numbers=numbers)
         self.n_threads = thread_count(n_jobs if n_jobs is not None else estimator.n_jobs)
-        cells = 8 * len(self.rows.classes) * self.rows.matrix.shape[1]
-        self.batch = int(max(1, min(len(splits.tests), FOLD_BYTES // cells)))
+        n_columns = self.rows.matrix.shape[1]
+        size = len(self.rows.classes) * n_columns
+        size += packed_size(n_columns + 1) if self.settings.moments == 2 else 0
+        self.batch = int(max(1, min(len(splits.tests), FOLD_BYTES // (8 * size))))
         self.first = -1
         self.rests: list[Summary] = []
         self._read(0)
@@ -201,49 +207,49 @@ class _Folds:
             n_folds + 1,
             self.names,
             missing=self.estimator.missing,
+            moments=self.settings.moments,
             n_threads=self.n_threads,
         )
         self.rests = summaries_of_rests(folds, others)
         self.first = first
 
-    def model(self, fold: int, *, probabilities: bool) -> SEFRClassifier:
+    def model(self, fold: int) -> Learner:
         """Return the model of all rows outside a fold."""
-        summary = self.rest_of(fold)
-        clf = SEFRClassifier.from_summary(summary, **self.estimator.get_params(deep=False))
-        if not probabilities:
-            return clf
+        model = type(self.estimator).from_summary(self.rest_of(fold), **self.estimator.get_params(deep=False))
+        if self.estimator.predicts_numbers:
+            return model
         train = self.splits.rest(self.splits.tests[fold])
-        matrix, classes, codes, weights = self.rows
+        matrix, classes, codes, weights, _ = self.rows
         rows = Labelled(
             Selected(matrix, train), classes, codes[train], None if weights is None else weights[train]
         )
-        known = clf.fitted_
-        calibrated = known.calibrated_with(rows, known.calibration)
-        return SEFRClassifier.from_fitted(calibrated, **clf.get_params(deep=False))
+        known = model.fitted_
+        return model.with_fitted(known.calibrated_with(MemoryRows(rows), known.calibration))
 
-    def accuracy(self, fold: int) -> float:
-        """Return the accuracy on a fold of the model of the others."""
-        summary, test, clf = self.rest_of(fold), self.splits.tests[fold], self.estimator
-        if len(summary.classes) < 2:
-            raise ValueError("one class only")
-        weights = None if clf.class_weight is None else class_weights(clf.class_weight, summary)
-        known = Fitted(summary, scaling_of(summary, clf.scale), float(clf.epsilon), weights)
-        scores = known.scores(Selected(self.rows.matrix, test), clf.missing, self.n_threads)
-        return float(np.mean(known.answers(scores) == self.y[test]))
+    def score(self, fold: int) -> float:
+        """Return the accuracy, or R2, on a fold of the model of the others."""
+        summary, test = self.rest_of(fold), self.splits.tests[fold]
+        known = self.estimator.solved(summary, self.settings)
+        scores = known.scores(Selected(self.rows.matrix, test), self.estimator.missing, self.n_threads)
+        answers, truth = known.answers(scores), self.y[test]
+        if self.estimator.predicts_numbers:
+            return float(r2_score(truth, answers))
+        return float(np.mean(answers == truth))
 
 
-def _results(folds: _Folds, asked: Settings) -> Fields:
+def _results(folds: _Folds, asked: Params) -> Fields:
     """Return what scikit-learn's ``cross_validate`` returns."""
     tests = folds.splits.tests
     scoring, returns = asked["scoring"], [name for name in asked if name.startswith("return_")]
-    plain = scoring in (None, "accuracy") and not any(asked[name] for name in returns)
+    usual = "r2" if folds.estimator.predicts_numbers else "accuracy"
+    plain = scoring in (None, usual) and not any(asked[name] for name in returns)
     results: dict[str, list[object]] = {"fit_time": [], "score_time": []}
     for fold, test in enumerate(tests):
         begun = time.perf_counter()
         if plain:
-            scores, learned = {"test_score": folds.accuracy(fold)}, begun
+            scores, learned = {"test_score": folds.score(fold)}, begun
         else:
-            clf = folds.model(fold, probabilities=True)
+            clf = folds.model(fold)
             learned = time.perf_counter()
             scorer = check_scoring(clf, scoring=scoring)
             scores = _scored(scorer, clf, folds, test, "test")
@@ -263,9 +269,7 @@ def _results(folds: _Folds, asked: Settings) -> Fields:
     return found
 
 
-def _scored(
-    scorer: Foreign, clf: SEFRClassifier, folds: _Folds, rows: Indices, name: str
-) -> dict[str, float]:
+def _scored(scorer: Foreign, clf: Learner, folds: _Folds, rows: Indices, name: str) -> dict[str, float]:
     value = scorer(clf, _safe_indexing(folds.X, rows), _safe_indexing(folds.y, rows))
     values = value if isinstance(value, dict) else {"score": value}
     return {f"{name}_{key}": number for key, number in values.items()}

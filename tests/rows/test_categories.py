@@ -6,10 +6,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sefr import SEFRClassifier
+from sefr import SEFRClassifier, Summary
 from sefr._rows.cells import Categories
 from sefr._rows.cells.categories import categories_of
 from sefr._rows.inputs import matrix_of
+from sefr.model_file import dump, parse
 
 COLOURS = ["red", "green", "blue"]
 
@@ -74,6 +75,20 @@ def test_a_missing_category_has_a_bin_or_is_an_error():
         SEFRClassifier(bins=8).fit(X, y)
     clf = SEFRClassifier(bins=8, missing="ignore").fit(X, y)
     assert clf.curves_[0].missing_rows == 1
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "string[pyarrow]", "category"])
+def test_every_missing_value_of_pandas_is_missing(dtype):
+    X = pd.DataFrame({"c": pd.Categorical(["a", "b", "c"] * 20), "x": np.linspace(0, 1, 60)})
+    clf = SEFRClassifier(bins=8, missing="ignore").fit(X, [0, 1, 0] * 20)
+    rows = [
+        pd.DataFrame({"c": pd.Series(["a", gone, "z"], dtype=dtype), "x": [0.1, 0.2, 0.3]})
+        for gone in (None, np.nan, pd.NA, pd.NaT)
+    ]
+    expected = clf.decision_function(rows[0])
+    assert len(set(expected)) == 3
+    for frame in rows[1:]:
+        np.testing.assert_array_equal(clf.decision_function(frame), expected)
 
 
 def test_what_is_not_a_category_is_an_error_that_says_so():
@@ -143,3 +158,45 @@ def test_a_pandas_without_its_iterator_of_arrays_is_read_column_by_column(monkey
     again = SEFRClassifier(bins=8, missing="ignore").fit(X, y)
     assert again.summary_ == clf.summary_
     assert np.array_equal(again.decision_function(X), clf.decision_function(X))
+
+
+KINDS = {
+    "a number and text": [1, "x"],
+    "a number and its digits": [1, "1"],
+    "a zero at the end": ["a\0", "a"],
+    "bytes with a zero at the end": [b"a\0", b"a"],
+    "numbers of two types": [1, 2.5],
+    "a truth value and text": [True, "True"],
+    "infinities": [np.inf, -np.inf, "inf"],
+    "infinity alone": [np.inf, 1.0],
+    "a whole number beyond 64 bits": [2**70, 1],
+    "whole numbers that no type of numpy holds together": [2**63, -1],
+    "half a surrogate pair": ["\ud800", "x"],
+    "numbers": [3, 1],
+    "text": ["ä", "b"],
+}
+
+
+@pytest.mark.parametrize("values", KINDS.values(), ids=KINDS)
+def test_categories_come_back_as_they_are_from_bytes_and_files(values):
+    codes = np.arange(60) % len(values)
+    X = pd.DataFrame({"c": pd.Categorical.from_codes(codes, categories=pd.Index(values, dtype=object))})
+    clf = SEFRClassifier(bins=4).fit(X, codes % 2)
+    again = [Summary.from_bytes(clf.summary_.to_bytes())]
+    if type(values[0]) is bytes:
+        with pytest.raises(TypeError, match="a category of type bytes cannot be saved"):
+            dump(clf)
+    else:
+        again.append(parse(dump(clf)).summary_)
+    for same in again:
+        assert [(type(v), v) for v in same.coder.categories[0]] == [(type(v), v) for v in values]
+        assert same == clf.summary_
+        scores = SEFRClassifier.from_summary(same).decision_function(X)
+        assert scores.tobytes() == clf.decision_function(X).tobytes()
+
+
+def test_categories_that_have_no_place_in_bytes():
+    X = pd.DataFrame({"c": pd.Categorical([pd.Timestamp(0), pd.Timestamp(1)] * 20)})
+    summary = SEFRClassifier(bins=4).fit(X, [0, 1] * 20).summary_
+    with pytest.raises(ValueError, match="categories of text and numbers: a category of type Timestamp"):
+        summary.to_bytes()

@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from sefr import SEFRClassifier, Summary
+from sefr.model_file import dump, parse
 
 
 @pytest.fixture
@@ -96,6 +97,100 @@ def test_weights_that_float64_cannot_count_with(rows):
     X, y = rows
     with pytest.raises(ValueError, match="row 4 is 1e-300"):
         SEFRClassifier().fit(X, y, sample_weight=np.r_[np.ones(4), 1e-300, np.ones(55)])
+
+
+@pytest.mark.parametrize("params", [{}, {"passes": 5}, {"bins": 8}, {"bins": 8, "passes": 5}])
+@pytest.mark.parametrize("weight", [1e-200, 1e14, 1e17, 1e31, 1e280])
+@pytest.mark.filterwarnings("error")
+def test_weights_of_any_size_can_be_saved_loaded_and_calibrated(rows, params, weight):
+    """Many were a LinAlgError (1e14), more than 2**100 could not be loaded, nor could 1e-200 with passes."""
+    X, y = rows
+    clf = SEFRClassifier(**params).fit(X, y, sample_weight=np.full(60, weight))
+    again = parse(dump(clf))
+    assert again.predict_proba(X).tobytes() == clf.predict_proba(X).tobytes()
+    np.testing.assert_allclose(clf.contributions(X).sum(axis=-1), clf.decision_function(X), atol=1e-9)
+    clf.calibrate(X, y, np.full(60, weight))
+    assert np.isfinite(clf.predict_proba(X)).all()
+
+
+def test_more_weight_than_a_summary_holds_is_refused(rows):
+    X, y = rows
+    many = Summary.of(X, y, np.full(60, 1e280))
+    for attempt in (
+        lambda: SEFRClassifier().fit(X, y, sample_weight=np.full(60, 1e300)),
+        lambda: many * 1e20,
+        lambda: sum([many * 3e8] * 2),
+    ):
+        with pytest.raises(ValueError, match=r"more than 1e\+290: divide all weights"):
+            attempt()
+    large = Summary.of(np.full((2, 1), 1e308), [0, 1])
+    with pytest.raises(ValueError, match="the sums of column 0 would be larger than float64 can hold"):
+        large + large
+
+
+@pytest.mark.parametrize("params", [{}, {"bins": 8}])
+@pytest.mark.parametrize("weight", [1e14, 1e17, 1e280])
+def test_new_rows_that_are_nothing_beside_the_old_ones(rows, params, weight):
+    """Beside 1e17 they were a ZeroDivisionError."""
+    X, y = rows
+    for passes in (1, 5):
+        clf = SEFRClassifier(passes=passes, **params).fit(X, y, sample_weight=np.full(60, weight))
+        before = clf.decision_function(X)
+        clf.partial_fit(X[:1], y[:1])
+        np.testing.assert_allclose(
+            clf.decision_function(X), before, rtol=1e-2, atol=1e-2 * np.abs(before).max()
+        )
+
+
+@pytest.mark.parametrize("params", [{}, {"passes": 5}, {"bins": 8}])
+def test_class_weights_that_float64_cannot_hold(rows, params):
+    X, y = rows
+    one, other = np.unique(y).tolist()[:2]
+    with pytest.raises(ValueError, match=f"class_weight: class {other} has 1e.308: float64 cannot hold"):
+        SEFRClassifier(class_weight={other: 1e308}, **params).fit(X, y)
+    with pytest.raises(ValueError, match=f"class_weight: class {one} has 1e-300: below 1e-290"):
+        SEFRClassifier(class_weight={one: 1e-300}, **params).fit(X, y)
+
+
+@pytest.mark.parametrize("weight", [1e-200, 1e200])
+def test_class_weights_of_any_size_are_weights(rows, weight):
+    """They move the threshold to the mean of the class that weighs less, and leave the weights alone."""
+    X, y = rows
+    some = y < 2
+    clf = SEFRClassifier(class_weight={1: weight}).fit(X[some], y[some])
+    np.testing.assert_allclose(clf.coef_, SEFRClassifier().fit(X[some], y[some]).coef_, rtol=1e-12)
+    mean = X[some & (y == (0 if weight > 1 else 1))].mean(axis=0)
+    np.testing.assert_allclose(clf.decision_function([mean]), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("params", [{}, {"passes": 5}, {"class_weight": "balanced"}])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("value", [1.7e308, -1.7e308, 1e300, 1e289])
+@pytest.mark.filterwarnings("error")
+def test_one_enormous_value_is_a_value(rng, params, n_classes, value):
+    """Its feature had a weight of 0: rows times range left float64."""
+    X, y = np.abs(rng.normal(size=(100, 3))) * np.sign(value), rng.integers(0, n_classes, 100)
+    X[5, 1] = value
+    smaller = X * [1, 2.0**-100, 1]
+    found, expected = (SEFRClassifier(**params).fit(rows, y) for rows in (X, smaller))
+    np.testing.assert_allclose(found.feature_scores_, expected.feature_scores_, rtol=1e-9)
+    np.testing.assert_allclose(found.decision_function(X), expected.decision_function(smaller), atol=1e-9)
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(smaller), atol=1e-9)
+    assert parse(dump(found)).decision_function(X).tobytes() == found.decision_function(X).tobytes()
+
+
+@pytest.mark.parametrize("kind", [list, lambda labels: np.array(labels, dtype=object)])
+def test_whole_numbers_beside_a_float_are_not_rounded(kind):
+    clf = SEFRClassifier().fit([[1.0], [2.0], [3.0]], kind([2**53, 2**53 + 1, 1.0]))
+    assert clf.classes_.tolist() == [1, 2**53, 2**53 + 1]
+    again = parse(dump(clf))
+    assert again.predict([[1.0], [2.0], [3.0]]).tolist() == clf.predict([[1.0], [2.0], [3.0]]).tolist()
+    assert Summary.from_bytes(clf.summary_.to_bytes()) == clf.summary_
+
+
+def test_numbers_that_no_type_holds_are_no_labels():
+    with pytest.raises(ValueError, match="no number type in common"):
+        SEFRClassifier().fit([[1.0], [2.0], [3.0]], [2**53 + 1, 2**63 + 1, -1.0])
 
 
 def exact_scores(X, y, weights):

@@ -325,3 +325,10 @@ def _resident():
 
 def _peak_resident():
     return _status("VmHWM")
+
+
+def test_one_row_of_a_frame_gets_the_words_for_a_list_of_values():
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 1.0, 0.0]})
+    clf = SEFRClassifier().fit(X, [0, 1, 1])
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
+        clf.predict(X.iloc[0])

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 FLOWER = ROOT / "build" / "flower"  # make flower-tools puts it there
 

@@ -79,6 +79,44 @@ def test_float_sums_survive_a_long_history_of_adding_and_taking_away(rng):
     np.testing.assert_allclose(total.sums - kept.sums + tail, 0, atol=1e-9)
 
 
+@pytest.mark.parametrize("bins", [None, [[0.5, 1.5]]])
+def test_whole_counts_are_never_taken_for_rounding(bins):
+    """3 of 6e9 rows were less than 1e-9 of them, and vanished with them."""
+    many = Summary.of([[0.0], [1.0], [2.0], [1.0], [1.0], [1.0]], [0, 0, 0, 1, 1, 1], bins=bins) * 1e9
+    few = Summary.of([[0.0], [1.0], [2.0]], [0, 0, 1], bins=bins)
+    assert ((many + few) - many).counts.tolist() == [2, 1]
+    assert (many + few) - many == few
+    gaps = Summary.of([[np.nan, 1.0], [1.0, 1.0]], [0, 1], missing="ignore")
+    of_gaps = gaps * 3e9
+    assert ((of_gaps + gaps) - of_gaps).present.tolist() == [[0, 1], [1, 1]]
+
+
+def test_what_rounding_leaves_of_weights_is_nothing(rng):
+    X, y, weights = rng.normal(size=(40, 2)), np.repeat([0, 1], 20), np.full(40, 0.1)
+    left = Summary.of(X, y, weights)
+    for i in range(40):
+        left = left - Summary.of(X[i : i + 1], y[i : i + 1], weights[i : i + 1])
+    assert left.counts.tolist() == [0, 0]
+    assert not left.sums.any()
+
+
+def test_rows_that_were_never_learned_are_not_taken_away():
+    """What was left could be saved and not be loaded: a sum that no values in the range have."""
+    learned = Summary.of([[1.0], [3.0], [5.0]], ["a", "a", "a"])
+    with pytest.raises(
+        ValueError, match="not learned: of class a, column 0, 1 values from 1 to 5 would have"
+    ):
+        learned - Summary.of([[5.0], [5.0]], ["a", "a"])
+
+
+def test_what_is_left_of_many_rounded_rows_can_be_read_back():
+    parts = {"classes": ["a"], "low": [0.0], "high": [1.0]}
+    many = Summary.from_parts(**parts, counts=[1e12 + 1], sums=[[5e11 * (1 + 1e-8)]])
+    left = many - Summary.from_parts(**parts, counts=[1e12], sums=[[5e11]])
+    assert left.counts.tolist() == left.sums[0].tolist() == [1]  # 5,000 by rounding alone
+    assert Summary.from_bytes(left.to_bytes()) == left
+
+
 def test_integers_are_exact_to_2_to_the_53(rng):
     X = rng.integers(2**51, 2**52, (2, 3))
     s = Summary.of(X, [0, 0]) + Summary.of([[1, 1, 1]], [1])

@@ -3,13 +3,14 @@
 import zlib
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_digits
 
-from sefr import Summary
+from sefr import SEFRClassifier, Summary
 
 LABELS = [
     np.array([0, 1, 2], dtype=np.int8),
@@ -113,7 +114,7 @@ def test_a_lie_with_a_right_checksum_is_refused_and_allocates_nothing():
         "unknown kind": [head + b"\x01\x01\x00\x63\x00", head + b"\x01\x01\x00\x00\x01\x0b\x01"],
         "go on after": [summary_of(np.array([0, 1]), 1).to_bytes()[:-4] + b"\0"],
         "UTF-8": [head + b"\x01\x01\x00\x0b\x01\xff"],
-        "version 2": [b"SEFRsum\x02" + b"\0" * 20],
+        "version 3": [b"SEFRsum\x03" + b"\0" * 20],
         "do not start": [b"\x80\x04pickle.................", b"SEFR"],
     }
     for words, bodies in lies.items():
@@ -130,3 +131,43 @@ def test_labels_that_cannot_travel():
     days = np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")
     with pytest.raises(ValueError, match="no place"):
         summary_of(days).to_bytes()
+
+
+# Two columns of categories, of text and of numbers, as they were written before several kinds could be mixed.
+EARLIER = (
+    "5345465273756d01020324090000000000000000010000000000000000020202060000003f0000c03f0000003f0000c03f00004040"
+    "0000e0400200020b04626c75650372656401020901000000000000000300000000000000000804000404000404000203030202000202"
+    "000101020174016e017a4e822378"
+)
+
+
+def test_bytes_of_an_earlier_version_are_read_and_written_the_same():
+    found = Summary.from_bytes(bytes.fromhex(EARLIER))
+    assert dict(found.coder.categories) == {0: ("blue", "red"), 1: (1, 3)}
+    assert found.counts.tolist() == [8, 4]
+    assert found.to_bytes().hex() == EARLIER
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b'["a", 1, 2]', "categories that do not go with its edges"),
+        (b'["a", [1]]', "neither text nor a number"),
+        (b'["a", NaN]', "damaged JSON: categories"),
+        (b'["a", {"float": "nan"}]', "neither text nor a number"),
+        (b'{"a": 1}', "must be a list"),
+        (b"[" * 100_000, "damaged JSON: categories"),
+    ],
+)
+def test_forged_categories_are_refused(text, message):
+    X = pd.DataFrame({"c": pd.Categorical.from_codes([0, 1] * 9, pd.Index([1, "x"], dtype=object))})
+    good = SEFRClassifier(bins=4).fit(X, [0, 1, 1] * 6).summary_.to_bytes()[:-4]
+    assert good.count(b'\x08[1, "x"]') == 1
+    length = bytearray()
+    n = len(text)
+    while n > 127:
+        length.append(n & 127 | 128)
+        n >>= 7
+    length.append(n)
+    with pytest.raises(ValueError, match=message):
+        Summary.from_bytes(sealed(good.replace(b'\x08[1, "x"]', bytes(length) + text)))

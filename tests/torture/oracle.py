@@ -13,6 +13,8 @@ from math import inf
 
 # A row's values (None: missing), its label, and how often it counts.
 Row = tuple[tuple[Fraction | None, ...], Hashable, Fraction]
+# Weights and midpoints of scaled features, and what is added: 0, or infinity for a class without rows.
+Plane = tuple[list[Fraction], list[Fraction], float]
 
 
 @dataclass
@@ -29,6 +31,38 @@ class Sums:
     most: Fraction = Fraction(0)
 
 
+@dataclass(frozen=True)
+class Cells:
+    """Bins and ferns: which cells of 0 and 1 a row has; a missing value lies in the last bin of its feature.
+
+    ``edges`` are those of each feature, ``ferns`` lists of comparisons (feature, bin): at or above it?
+    """
+
+    edges: list[list[float]]
+    ferns: list[list[tuple[int, int]]]
+    missing: bool
+
+    @property
+    def number(self) -> int:
+        """How many cells there are."""
+        own = sum(len(edges) + 1 + self.missing for edges in self.edges)
+        return own + sum(2 ** len(fern) for fern in self.ferns)
+
+    def coded(self, values: tuple[Fraction | None, ...]) -> tuple[Fraction, ...]:
+        """Return a row's cells."""
+        bins = [
+            len(edges) + 1 if value is None else sum(Fraction(edge) <= value for edge in edges)
+            for value, edges in zip(values, self.edges, strict=True)
+        ]
+        found: list[Fraction] = []
+        for number, edges in zip(bins, self.edges, strict=True):
+            found += [Fraction(b == number) for b in range(len(edges) + 1 + self.missing)]
+        for fern in self.ferns:
+            at = sum((bins[j] >= number) << place for place, (j, number) in enumerate(reversed(fern)))
+            found += [Fraction(cell == at) for cell in range(2 ** len(fern))]
+        return tuple(found)
+
+
 @dataclass
 class Oracle:
     """All that was learned of rows with so many features; ``scale`` and ``epsilon`` as the classifier has."""
@@ -36,9 +70,13 @@ class Oracle:
     n_features: int
     scale: str | tuple[float, float] | None
     epsilon: Fraction
+    class_weight: str | dict[Hashable, float] | None = None
+    cells: Cells | None = None
     classes: dict[Hashable, Sums] = field(default_factory=dict)
     low: list[Fraction | None] = field(default_factory=list)
     high: list[Fraction | None] = field(default_factory=list)
+    # of pairs of features that both have a value: how often, and the sums of either and of their products
+    pairs: dict[tuple[int, int], list[Fraction]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.low = self.low or [None] * self.n_features
@@ -53,7 +91,9 @@ class Oracle:
             sums = self.classes.setdefault(label, nothing)
             sums.count += weight * factor
             sums.most = max(sums.most, sums.count)
-            for j, value in enumerate(values):
+            coded = self.coded(values)
+            self._pair(coded, weight * factor)
+            for j, value in enumerate(coded):
                 if value is None:
                     continue
                 sums.present[j] += weight * factor
@@ -62,8 +102,28 @@ class Oracle:
                 self.low[j] = value if low is None else min(low, value)
                 self.high[j] = value if high is None else max(high, value)
 
+    def coded(self, values: tuple[Fraction | None, ...]) -> tuple[Fraction | None, ...]:
+        """Return the features that are added up: the values, or 0 and 1 per cell."""
+        return values if self.cells is None else self.cells.coded(values)
+
+    def _pair(self, values: tuple[Fraction | None, ...], weight: Fraction) -> None:
+        for i, a in enumerate(values):
+            for j, b in enumerate(values[i:], i):
+                if a is not None and b is not None:
+                    sums = self.pairs.setdefault((i, j), [Fraction(0)] * 4)
+                    self.pairs[i, j] = [
+                        before + weight * more for before, more in zip(sums, (1, a, b, a * b), strict=True)
+                    ]
+
+    def product(self, i: int, j: int, origin: tuple[Fraction, Fraction]) -> Fraction:
+        """Return the sum of the products of two features about an origin, a missing value being at it."""
+        count, first, second, both = self.pairs.get((i, j), [Fraction(0)] * 4)
+        a, b = origin
+        return both - a * second - b * first + a * b * count
+
     def decay(self, factor: Fraction) -> None:
         """Make all rows count less."""
+        self.pairs = {pair: [number * factor for number in sums] for pair, sums in self.pairs.items()}
         for sums in self.classes.values():
             sums.count *= factor
             sums.most *= factor
@@ -97,7 +157,7 @@ class Oracle:
         low, high = (Fraction(side) for side in self.scale)
         return low, high - low
 
-    def planes(self) -> list[tuple[list[Fraction], list[Fraction], float]]:
+    def planes(self) -> list[Plane]:
         """Return, per hyperplane, weights w and midpoints t of scaled features, and what is added: 0 or inf.
 
         A score is the sum of w (x' - t); high speaks for the class, which is the second of two.
@@ -120,9 +180,25 @@ class Oracle:
             for label in labels
         ]
 
+    def _weighed(self, label: Hashable) -> Sums:
+        """Return the sums of a class, as often as the class weight says."""
+        sums = self.classes[label]
+        if self.class_weight is None or not sums.count:
+            return sums
+        if self.class_weight == "balanced":
+            total = sum((other.count for other in self.classes.values()), Fraction(0))
+            weight = total / self.seen() / sums.count
+        else:
+            weight = Fraction(self.class_weight.get(label, 1.0))  # type: ignore[union-attr]
+        return Sums(
+            sums.count * weight,
+            [part * weight for part in sums.present],
+            [part * weight for part in sums.total],
+        )
+
     def _plane(self, label: Hashable, others: list[Hashable]) -> tuple[list[Fraction], list[Fraction]]:
-        own = [self.classes[label]]
-        rest = [self.classes[other] for other in others]
+        own = [self._weighed(label)]
+        rest = [self._weighed(other) for other in others]
         n_own, n_rest = own[0].count, sum((sums.count for sums in rest), Fraction(0))
         weights, midpoints = [], []
         for j in range(self.n_features):
@@ -145,10 +221,13 @@ class Oracle:
         total = sum((sums.total[j] for sums in classes), Fraction(0))
         return (total / present - low) / span if span else Fraction(0)
 
-    def scores(self, values: tuple[Fraction | None, ...]) -> list[float | Fraction]:
+    def scores(
+        self, values: tuple[Fraction | None, ...], planes: list[Plane] | None = None
+    ) -> list[float | Fraction]:
         """Return the scores of one row; a missing value and a constant feature say nothing."""
         scores: list[float | Fraction] = []
-        for weights, midpoints, never in self.planes():
+        values = self.coded(values)
+        for weights, midpoints, never in self.planes() if planes is None else planes:
             score = Fraction(0)
             for j, value in enumerate(values):
                 low, span = self.scaling(j)

@@ -14,6 +14,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {
     "storm": (ROOT / "tests/torture/storm.c", ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]),
+    "limits": (
+        ROOT / "tests/native/coder_limits.c",
+        [
+            "-fsanitize=address,undefined,float-divide-by-zero",
+            "-fno-sanitize-recover=all",
+        ],
+    ),
     "races": (ROOT / "tests/native/exercise.c", ["-fsanitize=thread"]),
 }
 ROUNDS = 20

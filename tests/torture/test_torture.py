@@ -16,6 +16,8 @@ from torture.targets import TARGETS, c_tokens, seeds
 
 from sefr import SEFRClassifier
 
+pytestmark = pytest.mark.slow
+
 SEED = int(os.environ.get("SEFR_TORTURE_SEED", str(int(time.time()) % 1_000_000)))
 NAMED = ("model file", "Summary bytes", "board state", "SQL identifiers", "exporter names", "screen text")
 
@@ -46,6 +48,16 @@ def test_probabilities_of_a_class_that_was_taken_back():
     clf = SEFRClassifier().fit(X, y).forget(X[::3], y[::3])
     found = clf.predict_proba(X)
     np.testing.assert_allclose(found, [[0, 0.5, 0.5]] * 9, atol=1e-12)
+
+
+@pytest.mark.parametrize("left", [0, 1])
+@pytest.mark.parametrize("params", [{}, {"bins": 2}], ids=["linear", "bins"])
+def test_probabilities_of_the_only_class_that_is_left(params, left):
+    """Scores that tell nothing, times infinity: found by the sequences."""
+    X, y = np.zeros((8, 2)), np.arange(8) % 2
+    clf = SEFRClassifier(scale=(-1, 1), **params).fit(X, y).forget(X[y != left], y[y != left])
+    np.testing.assert_array_equal(clf.predict_proba(X), np.eye(2)[[left] * 8])
+    assert (clf.predict(X) == left).all()
 
 
 @pytest.mark.slow

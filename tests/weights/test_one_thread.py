@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # In a process of its own: threads that other tests have left behind would be counted too.
 PROGRAM = """
 import sys, time

@@ -112,6 +112,7 @@ def test_one_row_per_class(rng, k):
     assert_equals_reference(rng.random((k, 4)), np.arange(k))
 
 
+@pytest.mark.filterwarnings("ignore:y has 1000 different numbers")
 def test_a_thousand_classes(rng):
     assert_equals_reference(rng.random((3000, 20)), rng.permutation(np.arange(3000) % 1000))
 

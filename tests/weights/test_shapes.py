@@ -11,6 +11,8 @@ from scipy import sparse
 from sefr import SEFRClassifier
 from sefr._rows.matrix import Columns, Dense, LinearModel, Sparse, Standardisation, WeightedRows
 
+pytestmark = pytest.mark.slow
+
 PASSES = [1, 2, 10]
 
 

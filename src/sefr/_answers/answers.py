@@ -1,39 +1,39 @@
-"""Answers: what a trained model says about rows, and why. It learns nothing but how sure it may be."""
+"""Answers: what a trained model says about rows, and why; the same for labels and for numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from copy import copy
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._rows.arrow import arrow_table
 from .._rows.cells import Categories, code_matrix
 from .._rows.cells.coder import copies_of_parts
 from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
-from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
 from .._summary.drift import USUAL, Drift, Thresholds, drift
-from .._summary.readers import READERS
 from .._summary.summary import Summary
 from .._system.threads import thread_count
 from .._system.types import Array, Bins, Floats, Foreign, Rows, Scale
-from .._weights.held_out import HeldOut
-from .._weights.refine.refine import base_loss
+from .contributions import contributions_frame
 from .curves import Curve, curves_of
+from .effects import importances_of
 from .fitted import Fitted
-from .probabilities import Calibration, fit_scaling
 
 
-class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What a model answers from what it knows, ``_fitted``; see ``SEFRClassifier``."""
+class Answers(BaseEstimator):  # type: ignore[misc]
+    """What a model answers from what it knows, ``_fitted``; see ``SEFRClassifier`` and ``SEFRRegressor``.
+
+    An answer reads ``_fitted`` once: another thread may put the next one in its place at any time.
+    """
 
     scale: Scale
     missing: str
     bins: Bins
+    auto: bool
     n_jobs: int | None
     _fitted: Fitted
 
@@ -44,7 +44,6 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "ignore"
-        tags.input_tags.positive_only = self.scale is None and self.bins is None
         return tags
 
     @property
@@ -60,11 +59,6 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._known.summary
 
     @property
-    def classes_(self) -> Array:
-        """The labels, sorted."""
-        return self._known.summary.classes
-
-    @property
     def n_features_in_(self) -> int:
         """Number of features."""
         return self._known.summary.n_features
@@ -72,9 +66,10 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def feature_names_in_(self) -> Array:
         """Names of the features, where the rows had any."""
-        if self._known.names is None:
+        names = self._known.names
+        if names is None:
             raise AttributeError(f"{type(self).__name__} has no attribute 'feature_names_in_'")
-        return self._known.names
+        return names
 
     @property
     def _known(self) -> Fitted:
@@ -82,84 +77,6 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if "_fitted" not in self.__dict__:
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         return self._fitted
-
-    def decision_function(self, X: Rows) -> Floats:
-        """Return the scores: (n,) for two classes, above 0 being ``classes_[1]``; else (n, K), highest wins.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or dataframe of shape (n, m)
-            The rows.
-        """
-        scores = self._scores(X)
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Rows) -> Array:
-        """Return the label of every row.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or dataframe of shape (n, m)
-            The rows.
-        """
-        scores = self._scores(X)
-        return self._fitted.answers(scores)
-
-    def predict_proba(self, X: Rows) -> Floats:
-        """Return the probability of every class, (n, K), in the order of ``classes_``.
-
-        They are fitted to scores of up to a thousand training rows, corrected as if the model had not seen
-        them, so that the mean probability of a class is near its share of the rows. Where that is not where
-        the paper's threshold lies (rare classes, ``class_weight``), the likeliest class may differ from the
-        answer of ``predict``.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or dataframe of shape (n, m)
-            The rows.
-        """
-        scores = self._scores(X)
-        scaling = self._fitted.probability_scaling
-        if scaling is None:
-            raise ValueError(
-                "probabilities need rows to be fitted to, and this model comes from a Summary, which holds "
-                "none: call calibrate(X, y) first"
-            )
-        return scaling.probabilities(scores)
-
-    def predict_log_proba(self, X: Rows) -> Floats:
-        """Return the logarithm of ``predict_proba``.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or dataframe of shape (n, m)
-            The rows.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def calibrate(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the probabilities to rows that the model has not learned from; its answers stay as they are.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for ``fit``; the labels must be among ``classes_``.
-
-        Returns
-        -------
-        self : SEFRClassifier
-            The model.
-        """
-        scores, fitted = self._scores(X), self._fitted
-        rows = labelled(self._matrix(X), y, sample_weight)
-        unknown = find_labels(fitted.summary.classes, rows.classes) < 0
-        if unknown.any():
-            raise ValueError(f"cannot calibrate with class {rows.classes[unknown][0]!r}: it was not learned")
-        _, codes, weights = rows.over(fitted.summary.classes)
-        sample = HeldOut(scores, codes, np.ones(len(codes)) if weights is None else weights)
-        self._fitted = fitted.with_calibration(Calibration(prior=fit_scaling(sample)))
-        return self
 
     def drift(self, X: Rows, thresholds: Thresholds = USUAL) -> Drift:
         """Compare rows without labels with those that were learned; ``drift(X).warn()`` warns of a change.
@@ -180,8 +97,8 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         drift : Drift
             True in an ``if`` where a change exceeds its threshold; ``findings`` are sentences.
         """
-        fitted, matrix = self.fitted_, self._matrix(X)
-        coder = fitted.summary.coder
+        fitted = self.fitted_
+        matrix, coder = self._matrix(X, fitted), fitted.summary.coder
         matrix = matrix if coder is None else code_matrix(matrix, coder)
         rows = labelled(matrix, np.zeros(matrix.shape[0], dtype=np.int8))
         found = Summary.of_rows(rows, fitted.summary.feature_names, missing=self.missing)
@@ -206,48 +123,37 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         expression
             Over the columns of the features.
         """
-        return READERS["expression"](self, engine, kind, features=features)
+        from ..engines.expressions import expression
 
-    def contributions(self, X: Rows) -> Floats:
+        return expression(self, engine, kind, features=features)
+
+    def contributions(self, X: Rows, *, as_frame: bool = False) -> Foreign:
         """Split every score over the features, exactly: the parts of a row add up to its score.
 
-        A part above 0 speaks for the class (for ``classes_[1]`` with two), below 0 against it; a missing
-        value is 0. A feature at its midpoint, where it speaks for neither side, is 0 too. With
+        A part above 0 favours the class (``classes_[1]`` with two), a part below 0 counts against it; a
+        missing value is 0, and so is a feature at its midpoint, which favours neither side. With
         ``interactions`` there is a part per set of features, ``feature_sets_``: the features one by one, then
-        the sets that ferns look at.
+        those that interact.
 
         Parameters
         ----------
         X : array, sparse matrix or dataframe of shape (n, m)
             The rows.
+        as_frame : bool, default=False
+            Return a pandas frame whose columns are named after the features. With more than two classes the
+            columns are pairs of class and feature.
 
         Returns
         -------
         parts : ndarray of shape (n, m) for two classes, else (n, K, m); m sets with ``interactions``
         """
         fitted = self.fitted_
-        matrix = self._matrix(X)
+        matrix = self._matrix(X, fitted)
         complain_of_bad_cell(matrix, fitted.names, missing=self.missing)
-        if fitted.table is not None:
-            return self._parts_of_cells(matrix, fitted)
-        weights, midpoints = fitted.planes.weights, fitted.midpoints
-        parts = np.empty((matrix.shape[0], *weights.shape))
-        for rows, block in matrix.blocks():
-            x = fitted.planes.scaling.apply(block)
-            np.multiply(x[:, None, :] - midpoints, weights, out=parts[rows])
-        if self.missing == "ignore":
-            np.nan_to_num(parts, copy=False, nan=0.0)
-        return parts[:, 0, :] if len(weights) == 1 else parts
-
-    def _parts_of_cells(self, matrix: Matrix, fitted: Fitted) -> Floats:
-        coder, table = fitted.summary.coder, fitted.table
-        assert coder is not None  # noqa: S101  the caller has looked
-        assert table is not None  # noqa: S101
-        parts = np.empty((matrix.shape[0], len(table), len(coder.feature_sets)))
-        for rows, block in matrix.blocks():
-            by_column = table[:, coder.offsets[:-1] + coder.code(block)].transpose(1, 0, 2)
-            parts[rows] = coder.by_set(by_column)
-        return parts[:, 0, :] if len(table) == 1 else parts
+        parts = fitted.model.contributions(matrix)
+        if as_frame:
+            return contributions_frame(fitted, parts, getattr(X, "index", None))
+        return parts[:, 0, :] if parts.shape[1] == 1 else parts
 
     @property
     def edges_(self) -> list[Floats | Categories]:
@@ -268,79 +174,58 @@ class Answers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def feature_sets_(self) -> list[tuple[int, ...]]:
         """What scores are sums over: each feature, and each set of features that ferns look at together."""
-        summary = self._known.summary
-        if summary.coder is None:
-            return [(j,) for j in range(summary.n_features)]
-        return list(summary.coder.feature_sets)
+        return list(self._known.model.feature_sets)
 
     @property
     def curves_(self) -> list[Curve]:
         """The effect of each feature over its bins, and how many rows support each."""
         fitted = self._known
-        if fitted.table is None:
+        if fitted.model.cells is None:
             raise AttributeError("this model has no curves: it was made with bins=None; see coef_")
         return curves_of(fitted)
 
     @property
     def coef_(self) -> Floats:
         """The weights for the features as they come: (1, m) for two classes, else (K, m)."""
-        self._refuse_bins("coef_")
-        return self._known.planes.coef
+        return self._without_bins("coef_").planes.coef
 
-    def _refuse_bins(self, name: str) -> None:
-        if self._known.table is not None:
+    def _without_bins(self, name: str) -> Fitted:
+        """Return what the model knows, if its features are not cut."""
+        fitted = self._known
+        if fitted.model.cells is not None:
             raise AttributeError(
                 f"a model with bins has no {name}: its features have curves, not one weight each; see curves_"
             )
+        return fitted
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The share of each feature in moving the scores, (m,): at least 0, together 1; see ``curves_``."""
+        return importances_of(self._known)
 
     @property
     def intercept_(self) -> Floats:
         """What goes with ``coef_``, (1,) or (K,)."""
-        self._refuse_bins("intercept_")
-        return self._known.planes.intercept
+        return self._without_bins("intercept_").planes.intercept
 
-    @property
-    def feature_scores_(self) -> Floats:
-        """The weights of scaled features, in [-1, 1]: the paper's, or refined ones by the largest."""
-        fitted = self._known
-        self._refuse_bins("feature_scores_")
-        weights = fitted.planes.weights
-        if fitted.refined is None:
-            return weights
-        return weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
-
-    @property
-    def n_passes_(self) -> int:
-        """How often the rows were read."""
-        refined = self._known.refined
-        return 1 if refined is None else refined.n_passes
-
-    @property
-    def loss_curve_(self) -> list[float]:
-        """The mean training loss after each pass, the first that of the base rates."""
-        refined = self._known.refined
-        if refined is not None:
-            return list(refined.loss_curve)
-        return [base_loss(self._fitted.summary.counts, self._fitted.class_weight)]
-
-    def _matrix(self, X: Rows) -> Matrix:
+    def _matrix(self, X: Rows, fitted: Fitted) -> Matrix:
         """Return X for the kernels; other features than those learned are an error."""
-        X, coder = arrow_table(X), self._fitted.summary.coder
+        X, coder = arrow_table(X), fitted.summary.coder
         matrix = matrix_of(X) if coder is None else matrix_of(X, coder.categories)
-        self._check_features(X, matrix)
+        self._check_features(X, matrix, fitted)
         return matrix
 
-    def _check_features(self, X: Rows, matrix: Matrix) -> None:
-        fitted = self._fitted
+    def _check_features(self, X: Rows, matrix: Matrix, fitted: Fitted) -> None:
         if type(X) is not np.ndarray or fitted.names is not None:
-            validate_data(self, X, reset=False, skip_check_array=True)
+            same = copy(self)  # scikit-learn asks it for more than one attribute
+            same._fitted = fitted
+            validate_data(same, X, reset=False, skip_check_array=True)
         if matrix.n_features != fitted.summary.n_features:
             raise ValueError(
                 f"X has {matrix.n_features} features, but {type(self).__name__} is expecting "
                 f"{fitted.summary.n_features} features as input."
             )
 
-    def _scores(self, X: Rows) -> Floats:
-        fitted = self.fitted_
+    def _scores(self, X: Rows, fitted: Fitted) -> Floats:
         n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
-        return fitted.scores(self._matrix(X), self.missing, n_threads)
+        return fitted.scores(self._matrix(X, fitted), self.missing, n_threads)

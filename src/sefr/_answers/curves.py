@@ -20,7 +20,8 @@ class Curve(Value):
     ``effects`` (R, bins) is what a value of each bin adds to each score, ``rows`` (bins,) how many training
     rows lie in the bin, by weight. Bins are cut at ``edges``, one fewer than there are bins; a feature with
     ``categories`` has a bin for each, and a last one for any other value. What a missing value adds, and how
-    many there were, is ``missing_effects`` (R,) and ``missing_rows``, None where it has no cell.
+    many there were, is ``missing_effects`` (R,) and ``missing_rows``, None where it has no cell. With
+    ``auto=True`` a line beside the bins may add more within a bin: ``effects`` has its mean there.
     """
 
     name: str
@@ -62,9 +63,10 @@ class Curve(Value):
 
 def curves_of(fitted: Fitted) -> list[Curve]:
     """Return the curve of every feature of a model with bins, without what ferns add."""
-    coder, table, summary = fitted.summary.coder, fitted.table, fitted.summary
-    if coder is None or table is None:
+    cells, summary = fitted.model.binned, fitted.summary
+    if cells is None:
         raise ValueError("this model has no curves: it was made with bins=None")
+    coder, table = cells.coder, cells.entries
     rows = summary.sums.sum(axis=0)
     names = summary.feature_names
     found = []

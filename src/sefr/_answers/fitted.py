@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isfinite
 
 import numpy as np
 
-from .._rows.cells import code_matrix
-from .._rows.inputs import complain_of_bad_cell
-from .._rows.labelled import Labelled
 from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
+from .._summary.source import RowSource
 from .._summary.summary import Summary
-from .._system.types import Array, Floats, Settings
+from .._system.types import Array, Floats, Params
 from .._system.value import Value
-from .._weights.held_out import held_out_scores
-from .._weights.hyperplanes import Hyperplanes, Scaling, leave_out_missing
+from .._weights.auto import Auto
+from .._weights.class_weight import class_weights
+from .._weights.discriminant import Discriminant, discriminant_of
+from .._weights.held_out import held_out_by_discriminant, held_out_scores
+from .._weights.hyperplanes import Hyperplanes, Scaling, constant_of
 from .._weights.refine.refine import Refined
-from .._weights.solve import solve, weights_and_midpoints
+from .._weights.solve import scaling_of, solve, weights_and_midpoints
+from ..settings import AnySettings
+from .additive import AdditiveModel, CellTable
 from .probabilities import Calibration, TemperatureScaling
 
 NOTHING = Calibration()
@@ -27,85 +29,119 @@ NOTHING = Calibration()
 
 @dataclass(frozen=True)
 class Fitted(Value):
-    """A Summary and what follows from it.
+    """A Summary and what follows from it under some settings; made by ``Fitted.solve`` and nowhere else.
 
-    ``scaling`` and ``epsilon`` are what the weights are solved with, ``class_weight`` (K,) what each class's
-    rows count beside the Summary (None: as they are), ``refined`` what further passes found, ``closed``
-    whether another class is an error, ``columns`` how the columns of a file become the features, and
-    ``names`` the features' names where the rows had any. ``batches`` are the names of batches that were
-    learned once and must not be learned again.
+    ``scaling`` is how features are brought to [0, 1], ``class_weight`` (K,) how much the rows of each class
+    count beside the Summary (None: as they are), ``refined`` what further passes found, ``closed`` whether
+    another class is an error, ``columns`` how the columns of a file become the features, and ``names`` the
+    features' names if the rows had any. ``batches`` are the names of batches that were learned once and must
+    not be learned again. ``auto`` is what ``auto=True`` chose, and the lines beside the cells.
     """
 
     summary: Summary
+    settings: AnySettings
     scaling: Scaling
-    epsilon: float
     class_weight: Floats | None = None
     refined: Refined | None = None
     calibration: Calibration = NOTHING
     closed: bool = False
-    columns: Settings | None = None
+    columns: Params | None = None
     names: Array | None = None
     batches: tuple[str, ...] = ()
+    auto: Auto | None = None
+
+    @classmethod
+    def solve(
+        cls, summary: Summary, settings: AnySettings, names: Array | None = None, before: Fitted | None = None
+    ) -> Fitted:
+        """Return what follows from a Summary under some settings; ``before`` is what the model knew."""
+        if settings.moments > summary.moments:
+            raise ValueError(
+                "moments=2 needs the products of features, and this Summary has first moments only: use "
+                "moments=1, or summarise the rows with moments=2"
+            )
+        new = cls(
+            summary,
+            settings,
+            scaling_of(summary, settings.scale),
+            None if settings.class_weight is None else class_weights(settings.class_weight, summary),
+            names=names,
+        )
+        if before is None:
+            return new
+        return replace(
+            new, closed=before.closed, columns=before.columns, names=before.names, batches=before.batches
+        )
+
+    @property
+    def epsilon(self) -> float:
+        """What keeps eq. 5 from dividing by zero."""
+        return float(self.settings.epsilon)
 
     @cached_property
     def weighted(self) -> Summary:
         """The Summary with the class weights multiplied in."""
         return self.summary if self.class_weight is None else self.summary.reweighted(self.class_weight)
 
+    @property
+    def is_paper(self) -> bool:
+        """Whether the weights are those of the paper: no further passes, no second moments."""
+        return self.refined is None and self.auto is None and self.settings.moments == 1
+
+    @cached_property
+    def discriminant(self) -> Discriminant | None:
+        """With second moments, what is solved from them when it is first asked for; else None."""
+        if self.settings.moments == 1:
+            return None
+        return discriminant_of(self.summary, self.scaling, self.class_weight)
+
     @cached_property
     def planes(self) -> Hyperplanes:
         """The hyperplanes, solved when they are first asked for."""
         if self.refined is not None:
             return self.refined.planes
+        if self.discriminant is not None:
+            return self.discriminant.planes
         return solve(self.weighted, self.scaling, self.epsilon)
 
     @cached_property
-    def table(self) -> Floats | None:
-        """What each cell adds to each score (R, cells), where features are cut into bins; else None.
-
-        The sum of w (x' - t) over the cells of a feature is w of the cell that it is in, less w·t: its entry.
-        A score is the sum of one entry per feature.
-        """
-        coder = self.summary.coder
+    def model(self) -> AdditiveModel:
+        """What answers: a sum of terms, solved when it is first asked for."""
+        planes, coder = self.planes, self.summary.coder
+        low = self.summary.low
         if coder is None:
-            return None
-        weights = self.planes.weights
-        shares = np.add.reduceat(weights * self.midpoints, coder.offsets[:-1], axis=1)
-        return np.asarray(weights - shares[:, coder.column_of])
+            return AdditiveModel(planes, lambda: self.midpoints, None, low, self.constant)
+        # The sum of w (x' - t) over the cells of a feature is w of the cell that it is in, less w·t.
+        shares = np.add.reduceat(planes.weights * self.midpoints, coder.offsets[:-1], axis=1)
+        entries = np.asarray(planes.weights - shares[:, coder.column_of])
+        auto = self.auto
+        if auto is None or auto.lines is None:
+            return AdditiveModel(None, lambda: self.midpoints, CellTable(coder, entries), low, self.constant)
+        cells = CellTable(coder, entries, auto.values)
+        return AdditiveModel(auto.lines, lambda: auto.midpoints, cells, low, self.constant)
 
     @cached_property
-    def unseen_bias(self) -> Floats:
-        """What goes with ``table``: 0, and -inf for a class that was never seen."""
-        return np.where(np.isfinite(self.planes.bias), 0.0, self.planes.bias)
+    def constant(self) -> Floats:
+        """What no feature says (R,): see ``AdditiveModel``."""
+        return constant_of(self.planes)
+
+    @property
+    def table(self) -> Floats | None:
+        """What each cell adds to each score (R, cells), if features are cut into bins; else None."""
+        return None if self.model.cells is None else self.model.cells.entries
 
     @cached_property
     def midpoints(self) -> Floats:
         """Where each scaled feature speaks for no class: a score is the sum of w (x' - t), t (R, m)."""
         if self.refined is not None:
             return self.refined.midpoints
+        if self.discriminant is not None:
+            return self.discriminant.midpoints
         return weights_and_midpoints(self.weighted, self.scaling, self.epsilon)[1]
 
     def scores(self, matrix: Matrix, missing: str, n_threads: int = 1) -> Floats:
         """Return the scores (n, R); a value that cannot be scored is an error that names its place."""
-        if self.table is not None:
-            return self._scores_of_cells(matrix, n_threads)
-        planes = self.planes
-        scores = planes.raw_scores(matrix, n_threads)
-        seen = 0 if isfinite(planes.bias[0]) else int(np.argmax(np.isfinite(planes.bias)))
-        if not isfinite(scores[:, seen].sum()):
-            complain_of_bad_cell(matrix, self.names, missing=missing)
-            leave_out_missing(planes, self.midpoints, matrix, scores, np.isnan(scores[:, seen]))
-        return scores
-
-    def _scores_of_cells(self, matrix: Matrix, n_threads: int) -> Floats:
-        coder, table, bias = self.summary.coder, self.table, self.unseen_bias
-        assert coder is not None  # noqa: S101  the caller has looked
-        assert table is not None  # noqa: S101
-        scores = code_matrix(matrix, coder).scores(table, bias, n_threads=n_threads)
-        seen = int(np.argmax(np.isfinite(bias)))
-        if not isfinite(scores[:, seen].sum()):
-            complain_of_bad_cell(matrix, self.names, missing="ignore" if coder.missing else "error")
-        return scores
+        return self.model.scores(matrix, self.names, missing, n_threads)
 
     def answers(self, scores: Floats) -> Array:
         """Return the labels that scores (n, R) stand for: the highest, or the sign where there is one."""
@@ -124,10 +160,12 @@ class Fitted(Value):
         new.__dict__.pop("probability_scaling", None)
         return new
 
-    def calibrated_with(self, rows: Labelled, before: Calibration) -> Fitted:
+    def calibrated_with(self, source: RowSource, before: Calibration = NOTHING) -> Fitted:
         """Return the same that also knows the scores of a few of the rows that were learned."""
-        if self.refined is None:
-            new = held_out_scores(rows, self)
+        if self.discriminant is not None:
+            new = held_out_by_discriminant(source.scored(self.summary.classes), self.discriminant, self)
+        elif self.refined is None:
+            new = held_out_scores(source.scored(self.summary.classes), self)
         elif self.refined.held_out is None:
             return self.with_calibration(before)
         else:

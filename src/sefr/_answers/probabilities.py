@@ -9,7 +9,7 @@ answer of ``predict``; where honesty needs an offset, honesty wins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ TEMPERATURE_PRECISION = 4.0
 # Scores must speak so many times as clearly as the criterion asks before the base rates are given up.
 SURE_OF_SCORES = 3.0
 NEWTON_STEPS = 50
+# More rows than this are as sure: beside their curvature the priors would be lost to rounding.
+MOST_EVIDENCE = 2.0**30
 # Scores further behind the best than this many mean gaps are all the same.
 FARTHEST_GAPS = 1e3
 
@@ -40,10 +42,11 @@ class TemperatureScaling:
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probability of every class (n, K) from scores (n, R)."""
-        with np.errstate(invalid="ignore"):  # -inf times 0
-            logits = per_class(scores) * self.inverse + self.offsets
+        by_class = per_class(scores)
+        with np.errstate(invalid="ignore"):  # infinity times 0
+            logits = by_class * self.inverse + self.offsets
         # a class that was never seen, or the only one that was
-        logits[np.isnan(logits)] = -np.inf
+        logits = np.where(np.isinf(by_class), by_class, logits)
         if np.isposinf(logits).any():
             logits = np.where(np.isposinf(logits), 0.0, -np.inf) * np.isposinf(logits).any(1, keepdims=True)
         logits -= logits.max(axis=1, keepdims=True)
@@ -71,11 +74,13 @@ class TemperatureScaling:
 class Calibration:
     """What probabilities are fitted to: scores of rows just learned, and what earlier rows have told.
 
-    ``prior`` comes from ``calibrate`` or from a model file; the scores of ``sample`` move it.
+    ``prior`` comes from ``calibrate`` or from a model file; the scores of ``sample`` move it. ``counts`` (K,)
+    are the rows of each class that the prior of a file was found with.
     """
 
     sample: HeldOut | None = None
     prior: TemperatureScaling | None = None
+    counts: Floats | None = field(default=None, compare=False)
 
     def scaling(self, counts: Floats) -> TemperatureScaling | None:
         """Return what turns scores into probabilities where the classes have so many rows; None if unknown.
@@ -86,12 +91,16 @@ class Calibration:
         if sample is None or not np.isin(np.flatnonzero(counts > 0), sample.codes).all():
             if self.prior is None or self.prior.inverse > 0:
                 return self.prior
-            return TemperatureScaling(0.0, _log_shares(counts), self.prior.precision)
+            # the base rates follow the counts, by a difference of exactly 0 if these are as they were
+            shares = _log_shares(counts)
+            if self.counts is not None:
+                shares = self.prior.offsets + (shares - _log_shares(self.counts))
+            return TemperatureScaling(0.0, shares, self.prior.precision)
         return fit_scaling(sample.unseen, self.prior, counts)
 
     def with_sample(self, sample: HeldOut) -> Calibration:
         """Return the calibration after further rows were learned."""
-        return Calibration(sample.joined(self.sample), self.prior)
+        return replace(self, sample=sample.joined(self.sample))
 
     def over(self, at: NDArray[np.intp], n_classes: int) -> Calibration:
         """Return the same for more classes, the old ones at ``at``: scores tell nothing of the new ones."""
@@ -164,6 +173,7 @@ class _Likelihood:
         scores, codes = per_class(sample.scores), sample.codes
         n_rows, n_classes = scores.shape
         evidence = sample.weights if sample.evidence is None else sample.evidence
+        evidence = evidence * (MOST_EVIDENCE / max(float(evidence.sum()), MOST_EVIDENCE))
         weights = sample.weights
         if counts is not None:
             own = np.bincount(codes, weights, minlength=n_classes)

@@ -25,6 +25,8 @@ def arrow_table(X: Foreign) -> Foreign:
         dataset = sys.modules.get("pyarrow.dataset")
         if dataset is not None and isinstance(X, dataset.Dataset | dataset.Scanner):
             return X.to_table()
+    if nw.dependencies.is_into_series(X):  # one column, or one row of a frame: scikit-learn has words for it
+        return nw.from_native(X, series_only=True).to_numpy()
     if hasattr(X, "__arrow_c_stream__") and not nw.dependencies.is_into_dataframe(X) and not _is_lazy(X):
         import pyarrow
 

@@ -71,7 +71,9 @@ class Gatherer:
         starts = None
         if not self.step:
             left = most - sum(len(kept.weights) for kept in self._kept)
-            starts = run_starts(rows.matrix, rows.codes, live, max(0, left))
+            # rows that are equal but for a number are several
+            codes = rows.codes if rows.targets is None else np.arange(len(rows.codes), dtype=np.int32)
+            starts = run_starts(rows.matrix, codes, live, max(0, left))
         weights = weights[live]
         if starts is not None:
             weights, live = np.add.reduceat(weights, starts), live[starts]
@@ -93,6 +95,12 @@ class Gatherer:
         self, classes: Array, renamed: Callable[[Labelled], Labelled] = lambda rows: rows
     ) -> CodedRows:
         """Return what was kept, coded by ``classes``; weights only if it is all rows."""
+        return self.sample_with_targets(classes, renamed)[0]
+
+    def sample_with_targets(
+        self, classes: Array, renamed: Callable[[Labelled], Labelled] = lambda rows: rows
+    ) -> tuple[CodedRows, Floats | None]:
+        """Return what was kept, and the numbers that are its targets, if it has any."""
         kept = [k for k in self._kept if len(k.weights)]
         tables = [renamed(k.batch).over(classes) for k in kept]
         codes = np.concatenate([table.codes for table in tables])
@@ -100,7 +108,10 @@ class Gatherer:
         often = _ticks(ends, weights, self.step) if self.step else np.ones(len(codes), dtype=np.int64)
         places = np.repeat(np.arange(len(codes)), np.where(codes >= 0, often, 0))
         weight = None if self.step else weights[places]
-        return CodedRows(self._gathered([table.matrix for table in tables], places), codes[places], weight)
+        numbers = [k.batch.targets for k in kept if k.batch.targets is not None]
+        targets = np.concatenate(numbers)[places] if numbers else None
+        matrix = self._gathered([table.matrix for table in tables], places)
+        return CodedRows(matrix, codes[places], weight), targets
 
     def _gathered(self, parts: list[Matrix], places: NDArray[np.int64]) -> Matrix:
         """Return rows of several matrices, one below the other; in cells if they are."""
@@ -147,4 +158,4 @@ def _ticks(ends: Floats, weights: Floats, step: float) -> NDArray[np.int64]:
 
 
 def _some(rows: Labelled, at: NDArray[np.intp]) -> Labelled:
-    return Labelled(rows.matrix.take(at), rows.classes, rows.codes[at], None)
+    return rows.take(at)._replace(weights=None)

@@ -1,4 +1,4 @@
-"""What the user passed, as the kernels read it, and the words for what is wrong with it."""
+"""Convert X, y and sample_weight for the kernels; raise errors that name row and column."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from .arrow import arrow_table as arrow_table
 from .cells import Categories, Coder, Cut, code_matrix, learn_coder
 from .cells.batches import learn_coder_of_batches
 from .cells.categories import categories_of, categories_of_stored, category_codes
-from .labelled import Labelled
+from .labelled import NUMBERS, Labelled
 from .labels import encode
 from .matrix import KERNEL_TYPES, Columns, Dense, Matrix, Raw, Sparse, Stacked
+from .numbers import read_numbers
 from .pandas_frame import (
     is_categorical_array,
     is_pandas_frame,
@@ -87,12 +88,12 @@ def describe_feature(feature: int, names: Sequence[str] | Array | None) -> str:
 
 
 def checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats | None:
-    """Return the weights as float64, one a row; say what is wrong with them."""
+    """Return the weights as float64, one per row; say what is wrong with them."""
     if sample_weight is None:
         return None
     if np.isscalar(sample_weight):
         sample_weight = np.full(n_rows, sample_weight)
-    weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    weights = np.require(sample_weight, np.float64, ["C", "A"])  # what came over a wire may lie anywhere
     if weights.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array")
     if len(weights) != n_rows:
@@ -137,49 +138,64 @@ def feature_names_in(X: Rows) -> Array | None:
     return getattr(asked, "feature_names_in_", None)
 
 
-def labelled(matrix: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Labelled:
-    """Return rows with their labels and weights; say what is wrong with these."""
-    classes, codes = encode(y)
+def labelled(
+    matrix: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None, *, numbers: bool = False
+) -> Labelled:
+    """Return rows with their labels, or ``numbers``, and weights; say what is wrong with these."""
+    targets = None
+    if numbers:
+        targets = read_numbers(y)
+        classes, codes = NUMBERS, np.zeros(len(targets), dtype=np.int32)
+    else:
+        classes, codes = encode(y)
     if len(codes) != matrix.shape[0]:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {[matrix.shape[0], len(codes)]}"
         )
-    return Labelled(matrix, classes, codes, checked_weights(sample_weight, len(codes)))
+    return Labelled(matrix, classes, codes, checked_weights(sample_weight, len(codes)), targets)
 
 
 def read_rows(
-    X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None, cut: Cut | Coder | None = None
+    X: Rows,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    cut: Cut | Coder | None = None,
+    *,
+    numbers: bool = False,
 ) -> tuple[Labelled, tuple[str, ...] | None]:
     """Return what was passed as rows with their labels, and the features' names where they have any.
 
-    With ``cut``, features are cut into cells, as these settings or this coder say.
+    With ``cut``, features are cut into cells, as these settings or this coder say. With ``numbers``, y are
+    numbers to be predicted.
     """
     X = X if type(X) is np.ndarray else arrow_table(X)
     if cut is None:
-        return labelled(matrix_of(X), y, sample_weight), feature_names_of(X)
+        return labelled(matrix_of(X), y, sample_weight, numbers=numbers), feature_names_of(X)
     if isinstance(cut, Coder):
-        rows = labelled(matrix_of(X, cut.categories), y, sample_weight)
+        rows = labelled(matrix_of(X, cut.categories), y, sample_weight, numbers=numbers)
         return rows._replace(matrix=code_matrix(rows.matrix, cut)), feature_names_of(X)
     if is_pandas_frame(X) and cut.given is None:
-        categories = categories_of_stored(X, columns := stored_columns(X))
+        categories = categories_of_stored(X, columns := stored_columns(X), text=cut.auto)
         matrix = _pandas(X, categories, columns, own=True)
     else:
-        categories = categories_of(X) if cut.given is None else cut.given
+        categories = categories_of(X, text=cut.auto) if cut.given is None else cut.given
         matrix = matrix_of(X, categories)
-    rows = labelled(matrix, y, sample_weight)
+    rows = labelled(matrix, y, sample_weight, numbers=numbers)
     coder = learn_coder(rows, cut, categories)
     return rows._replace(matrix=code_matrix(rows.matrix, coder)), feature_names_of(X)
 
 
-def coder_of_batches(batches: Iterable[tuple[Foreign, Foreign, Foreign]], cut: Cut | None) -> Coder | None:
+def coder_of_batches(
+    batches: Iterable[tuple[Foreign, Foreign, Foreign]], cut: Cut | None, *, numbers: bool = False
+) -> Coder | None:
     """Return where the features of batches (X, y, sample_weight) are cut; None if they are not to be."""
     if cut is None:
         return None
 
     def read() -> Iterator[tuple[Labelled, dict[int, Categories]]]:
         for X, y, sample_weight in batches:
-            categories = categories_of(X)
-            yield labelled(matrix_of(X, categories), y, sample_weight), categories
+            categories = categories_of(X, text=cut.auto)
+            yield labelled(matrix_of(X, categories), y, sample_weight, numbers=numbers), categories
 
     return learn_coder_of_batches(read(), cut)
 

@@ -12,13 +12,16 @@ from .._system.types import Array, Codes, Floats, Indices
 from .labels import find_labels
 from .matrix import Matrix
 
-# Rows that choose the steps. One in a thousand steps the wrong way is caught by the pass that follows it.
+# Rows that choose the steps. A step chosen wrongly on the sample is corrected by the next full pass.
 SAMPLE_ROWS = 1024
 FEWEST_ROWS = 256
 SAMPLE_SCORES = 1 << 13
 SAMPLE_CELLS = 1 << 23
 # Rows are compared in parts of so many values.
 COMPARED_CELLS = 1 << 20
+# The one class of rows whose targets are numbers.
+NUMBERS = np.zeros(1, dtype=np.int8)
+NUMBERS.flags.writeable = False
 
 
 class CodedRows(NamedTuple):
@@ -30,19 +33,29 @@ class CodedRows(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """Rows as they come: coded by the classes of their own labels."""
+    """Rows as they come: coded by the classes of their own labels.
+
+    Rows of numbers have ``targets`` (n, k), and all one code: see ``NUMBERS``.
+    """
 
     matrix: Matrix
     classes: Array
     codes: Codes
     weights: Floats | None
+    targets: Floats | None = None
 
     def over(self, classes: Array) -> CodedRows:
         """Return the rows coded by other classes; rows of a class that is not among them are left out."""
         if classes is self.classes or np.array_equal(classes, self.classes):
             return CodedRows(self.matrix, self.codes, self.weights)
         place = find_labels(classes, self.classes).astype(np.int32)
+        place = np.append(place, np.int32(-1))  # for a code of -1, a row that is left out already
         return CodedRows(self.matrix, place[self.codes], self.weights)
+
+    def take(self, rows: Indices) -> Labelled:
+        """Return a copy of some rows."""
+        weights, targets = (None if part is None else part[rows] for part in (self.weights, self.targets))
+        return Labelled(self.matrix.take(rows), self.classes, self.codes[rows], weights, targets)
 
 
 def sample_size(n_classes: int, n_features: int) -> int:
@@ -54,7 +67,7 @@ def sample_size(n_classes: int, n_features: int) -> int:
 def sample_of(table: CodedRows, n_classes: int) -> CodedRows:
     """Return up to ``sample_size`` rows, evenly spread by weight, so that a row twice is a row of weight 2.
 
-    Those of a sample that is not all rows have no weights.
+    Weights are None unless the sample holds every row.
     """
     weights = np.ones(len(table.codes)) if table.weights is None else table.weights
     live = np.flatnonzero((table.codes >= 0) & (weights > 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +14,14 @@ from sklearn.utils.multiclass import type_of_target
 from .. import _native
 from .._system.types import Array, Codes
 
+# Every whole number below it is a float64.
+EXACT = 2.0**53
+
 
 def encode(y: ArrayLike) -> tuple[Array, Codes]:
     """Return the sorted distinct labels and, for every row, the position of its label among them.
 
-    Raises ``ValueError`` for labels that are missing, continuous, or not one a row.
+    Raises ``ValueError`` for labels that are missing, continuous, or not one per row.
 
     Examples
     --------
@@ -49,6 +53,9 @@ def column(y: ArrayLike) -> Array:
     if type(y) is not np.ndarray and hasattr(y, "toarray"):
         raise TypeError("Sparse data was passed for y, but one label per row is needed; use y.toarray()")
     labels = np.asarray(y)
+    if isinstance(y, list | tuple) and labels.dtype.kind == "f" and (np.abs(labels) >= EXACT).any():
+        exact = np.array(y, dtype=object)  # whole numbers beside a float, whose type would round them
+        labels = labels if labels.tolist() == exact.tolist() else exact
     if not labels.dtype.isnative:
         labels = labels.astype(labels.dtype.newbyteorder("="))
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -87,13 +94,17 @@ def union_of_labels(a: Array, b: Array) -> Array:
     """
     if a.dtype == b.dtype or a.dtype.kind not in "iuf":
         return np.unique(np.concatenate([a, b]))
-    values = sorted({*a.tolist(), *b.tolist()})
-    for dtype in (np.result_type(a, b), np.dtype("i8"), np.dtype("u8")):
+    return _numbers(sorted({*a.tolist(), *b.tolist()}), np.result_type(a, b))
+
+
+def _numbers(values: list[Any], usual: np.dtype[Any]) -> Array:
+    """Return numbers as an array of the usual type, or of another if that one would round them."""
+    for dtype in (usual, np.dtype("i8"), np.dtype("u8")):
         with suppress(OverflowError):
             found = np.array(values, dtype=dtype)
             if found.tolist() == values:
                 return found
-    raise ValueError(f"labels from {values[0]!r} to {values[-1]!r} have no number type in common")
+    raise ValueError(f"labels from {min(values)!r} to {max(values)!r} have no number type in common")
 
 
 def find_labels(classes: Array, labels: Array) -> NDArray[np.intp]:
@@ -125,7 +136,7 @@ def _whole_numbers(labels: Array) -> tuple[Array, Array]:
         row = int(np.flatnonzero(fraction)[0])
         raise ValueError(
             f"Unknown label type: continuous. Row {row} of y is {labels[row]}, not a class; "
-            "SEFR is a classifier, so bin the target first or use a regressor."
+            "SEFRRegressor predicts numbers."
         )
     return np.unique(labels, return_inverse=True)
 
@@ -154,9 +165,12 @@ def _objects(labels: Array, codes: Codes) -> tuple[Array, Codes]:
         distinct = np.empty(len(seen), dtype=object)
         distinct[:] = seen
         return _in_order(distinct, codes)
-    if type_of_target(np.array(seen)) not in {"binary", "multiclass"}:
-        raise ValueError(f"Unknown label type: {type_of_target(np.array(seen))}: {seen[0]!r}")
-    return _in_order(np.array(seen), codes)
+    numbers = np.array(seen)
+    if numbers.dtype.kind in "iuf":
+        numbers = _numbers(seen, numbers.dtype)
+    if (kind := type_of_target(numbers)) not in {"binary", "multiclass"}:
+        raise ValueError(f"Unknown label type: {kind}: {seen[0]!r}")
+    return _in_order(numbers, codes)
 
 
 def _missing(value: object) -> bool:

@@ -39,6 +39,14 @@ def is_categorical_array(column: Foreign) -> bool:
     return isinstance(column, sys.modules["pandas"].Categorical)
 
 
+def is_text_array(column: Foreign) -> bool:
+    """Say whether an array of ``stored_columns`` holds text, and perhaps missing values, alone."""
+    pandas = sys.modules["pandas"]
+    if isinstance(column.dtype, pandas.StringDtype):
+        return True
+    return bool(column.dtype == object and pandas.api.types.infer_dtype(column, skipna=True) == "string")
+
+
 def is_sparse_type(kind: Foreign) -> bool:
     """Say whether the type of such an array is that of sparse columns."""
     return isinstance(kind, sys.modules["pandas"].SparseDtype)

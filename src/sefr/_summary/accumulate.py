@@ -13,10 +13,15 @@ from .._rows.labelled import Labelled
 from .._rows.matrix import Dense, Grouping, Matrix, Raw
 from .._system.types import Floats
 from .double_double import DoubleDouble
+from .multiply import products
+from .parts import check_limits
+from .products import Products
 
 # A feature is summed anew, measured from its lowest value, where that value exceeds the mean distance from
 # it by this factor: the plain sum then keeps fewer than 44 of 53 bits of what the weights are made from.
 DELICATE = 2.0**8
+# So many float32 have an exact sum if none is twice as large as another: they are multiples of 2**-25 of it.
+MOST_FLOATS = 1 << 28
 
 
 def accumulate(
@@ -29,11 +34,32 @@ def accumulate(
         raw = matrix.summarise(groups, missing=True, n_threads=n_threads)
     if not raw.finite:
         complain_of_sums(rows, raw, feature_names, missing)
+    if rows.weights is not None:
+        check_limits(raw.counts, raw.sums)
     low = raw.low[0] if n_folds == 1 else raw.low.min(axis=0)
-    exact = rows.weights is None and matrix.exact
+    exact = rows.weights is None and matrix.exact and (matrix.coder is not None or _stays_exact(matrix, raw))
     if exact or (raw.present is None and not _native.is_delicate(raw.sums, raw.counts, low)):
         return raw, DoubleDouble(raw.sums)
     return raw, _with_care(matrix, groups, raw, n_threads)
+
+
+def multiply(rows: Labelled, *, missing: str, n_threads: int) -> Products:
+    """Return the products of rows whose sums are known to be finite; codes below 0 leave rows out."""
+    matrix, weights = rows.matrix, rows.weights
+    if (rows.codes < 0).any():
+        weights = np.where(rows.codes < 0, 0.0, 1.0 if weights is None else weights)
+    found = products(matrix, weights, targets=rows.targets, n_threads=n_threads)
+    if found is None and missing == "ignore":
+        found = products(matrix, weights, targets=rows.targets, missing=True, n_threads=n_threads)
+    if found is None or not np.isfinite(found.packed.head).all():
+        raise ValueError("the products of two features would be larger than float64 can hold: use moments=1")
+    return found
+
+
+def _stays_exact(matrix: Matrix, raw: Raw) -> bool:
+    """Say whether so many integers, or float32 that lie far from zero, have sums that float64 holds."""
+    largest = max(-float(raw.low.min()), float(raw.high.max()))
+    return matrix.shape[0] <= MOST_FLOATS and matrix.shape[0] * largest <= 2.0**53
 
 
 def delicate(low: Floats, sums: Floats, cells: Floats) -> NDArray[np.bool_]:

@@ -2,20 +2,23 @@
 
 Little-endian throughout::
 
-    8   "SEFRsum" and the version, 1
+    8   "SEFRsum" and the version: 1, or 2 with products
     .   K, then m: counts of classes and features (LEB128)
     1   flags: 1 tails, 2 present, 4 feature names, 8 count tails, 16 present tails, 32 cells, 64 ferns, 128
         noise
     .   classes: a kind, then numbers of that kind, or K strings (LEB128 length, bytes)
     .   with cells: 1 where missing values have cells, else 0; the number of edges of each feature; the edges
         (a kind, then numbers); how many features have categories; for each its number, how many it has, and
-        these, as classes. Sums and tails then have a number per cell, and low and high are left out
+        these, as classes, or as one string, JSON, if they are of several kinds.
+        Sums and tails then have a number per cell, and low and high are left out
     .   with ferns, which come with cells: how many there are; for each the number of its comparisons, and
         feature and bin of each
     .   counts (K), sums (K·m), tails (K·m), present (K·m), low (m), high (m), count tails (K), present tails
         (K·m): each a kind, then the numbers; those without a flag are always there
     .   feature names: m strings
     .   noise: a string, JSON, of a private Summary: see ``sefr/_summary/private.py``
+    .   in version 2, products: 1 with tails, 2 with columns of what is missing, added up; how many targets;
+        the origin, the upper triangle row after row, and its tails: see ``sefr/_summary/products.py``
     4   CRC-32 of everything before it
 
 A kind is one byte, an index into ``KINDS``. Each array takes the smallest kind that holds every value
@@ -27,6 +30,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -37,14 +41,17 @@ from numpy.typing import NDArray
 from .._rows.cells import Categories, Coder
 from .._rows.cells.coder import given_coder
 from .._rows.cells.ferns import MOST_COMPARISONS, MOST_FERNS, Ferns, check_interactions, given_ferns
+from .._rows.cells.plain import plain_values, values_of
 from .._rows.labels import text_array
+from .._system.members import refuse_constant
 from .._system.types import Array, Fields
+from .products import Products, packed_size
 
 if TYPE_CHECKING:
     from .summary import Summary
 
 MAGIC = b"SEFRsum"
-VERSION = 1
+VERSION, WITH_PRODUCTS = 1, 2
 TAILS, PRESENT, NAMES, COUNT_TAILS, PRESENT_TAILS, CELLS, FERNS, NOISE = 1, 2, 4, 8, 16, 32, 64, 128
 
 # Positions are part of the format: append only.
@@ -64,6 +71,7 @@ KINDS = [
     "text objects",
     "bytes",
     "bytes objects",
+    "values",
 ]
 # From small to large; 8-byte integers hold nothing that a float64 of the same size does not.
 ARRAY_KINDS = KINDS[:8]
@@ -86,7 +94,7 @@ def packed(summary: Summary) -> bytes:
     )
     parts = [
         MAGIC,
-        bytes([VERSION]),
+        bytes([VERSION if summary.products is None else WITH_PRODUCTS]),
         _length(len(summary.classes)),
         _length(summary.n_features),
         bytes([flags]),
@@ -102,6 +110,7 @@ def packed(summary: Summary) -> bytes:
     parts += [_packed_array(array) for array in arrays if array is not None]
     parts += [_packed_string(name.encode()) for name in names or ()]
     parts += [] if noise is None else [_packed_string(json.dumps(noise, sort_keys=True).encode())]
+    parts += [] if summary.products is None else [packed_products(summary.products)]
     body = b"".join(parts)
     return body + zlib.crc32(body).to_bytes(4, "little")
 
@@ -111,9 +120,9 @@ def unpacked(data: bytes | bytearray | memoryview) -> Fields:
     data = bytes(data)
     if len(data) < len(MAGIC) + 5 or not data.startswith(MAGIC):
         raise ValueError("not a Summary: the bytes do not start as those of one do")
-    if data[len(MAGIC)] != VERSION:
+    if (version := data[len(MAGIC)]) not in (VERSION, WITH_PRODUCTS):
         raise ValueError(
-            f"this Summary has format version {data[len(MAGIC)]}; this sefr reads version {VERSION}"
+            f"this Summary has format version {version}; this sefr reads up to version {WITH_PRODUCTS}"
         )
     if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:], "little"):
         raise ValueError("the bytes of this Summary are damaged: the checksum does not agree")
@@ -137,9 +146,33 @@ def unpacked(data: bytes | bytearray | memoryview) -> Fields:
     parts["count_tails"] = reader.array((n_classes,)) if flags & COUNT_TAILS else None
     parts["present_tails"] = reader.array(cells) if flags & PRESENT_TAILS else None
     parts["feature_names"] = reader.texts(n_features) if flags & NAMES else None
-    parts["noise"] = reader.json() if flags & NOISE else None
+    parts["noise"] = reader.json("mark of noise") if flags & NOISE else None
+    parts["products"] = reader.products(cells[1]) if version == WITH_PRODUCTS else None
     reader.end()
     return parts
+
+
+def packed_products(products: Products) -> bytes:
+    """Return products as bytes: a part of those of a Summary."""
+    parts = products.to_plain()
+    tails = parts["tails"]
+    return b"".join(
+        [
+            bytes([(tails is not None) + 2 * parts["missing"]]),
+            _length(parts["n_targets"]),
+            _packed_array(parts["origin"]),
+            _packed_array(parts["packed"]),
+            b"" if tails is None else _packed_array(tails),
+        ]
+    )
+
+
+def unpacked_products(data: bytes, n_columns: int) -> Products:
+    """Return the products of so many columns; raise ``ValueError`` for anything but their bytes."""
+    reader = _Reader(data)
+    found = reader.products(n_columns)
+    reader.end()
+    return found
 
 
 def _length(n: int) -> bytes:
@@ -173,12 +206,36 @@ def _packed_coder(coder: Coder) -> list[bytes]:
     ]
     parts.append(_length(len(coder.categories)))
     for feature, values in coder.categories.items():
-        parts += [_length(feature), _length(len(values)), _packed_labels(np.array(values))]
+        parts += [_length(feature), _length(len(values)), _packed_categories(values)]
     if coder.ferns is not None:
         parts.append(_length(len(coder.ferns)))
         for part in coder.ferns.parts:
             parts += [_length(len(part)), *(_length(number) for pair in part for number in pair)]
     return parts
+
+
+def _packed_categories(values: Categories) -> bytes:
+    """Return categories as they are: text, bytes or numbers of one type like labels, all others as JSON."""
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    kinds = set(map(type, plain))
+    if kinds <= {str}:
+        with suppress(UnicodeEncodeError):  # half of a surrogate pair, which JSON can write
+            return _packed_strings("text", [value.encode() for value in plain])
+    if kinds == {bytes}:
+        return _packed_strings("bytes", plain)
+    if len(kinds) == 1 and kinds <= {int, float, bool}:
+        array = np.array(plain)
+        if array.tolist() == plain and set(map(type, array.tolist())) == kinds and array.dtype != object:
+            return _packed_labels(array)
+    try:
+        text = json.dumps(plain_values(plain))
+    except TypeError as error:
+        raise ValueError(f"the bytes of a Summary hold categories of text and numbers: {error}") from None
+    return _packed_strings("values", [text.encode()])
+
+
+def _packed_strings(kind: str, strings: list[bytes]) -> bytes:
+    return bytes([KINDS.index(kind)]) + b"".join(map(_packed_string, strings))
 
 
 def _packed_labels(classes: Array) -> bytes:
@@ -193,7 +250,7 @@ def _packed_labels(classes: Array) -> bytes:
         if kind in kinds and all(isinstance(value, wanted) for value in values):
             name = ("text" if wanted is str else "bytes") + (" objects" if kind == "O" else "")
             raw = [value.encode() if isinstance(value, str) else value for value in values]
-            return bytes([KINDS.index(name)]) + b"".join(map(_packed_string, raw))
+            return _packed_strings(name, raw)
     raise ValueError(
         f"labels such as {values[0]!r} have no place in the bytes of a Summary; use numbers or strings"
     )
@@ -235,7 +292,7 @@ class _Reader:
         return self.numbers(n, self.kind(ARRAY_KINDS)).astype(np.float64).reshape(shape)
 
     def labels(self, n: int) -> Array:
-        kind = self.kind(KINDS)
+        kind = self.kind(KINDS[:-1])
         if kind in {"text", "text objects"}:
             return self.text_labels(n, as_objects=kind == "text objects")
         if kind in {"bytes", "bytes objects"}:
@@ -259,8 +316,21 @@ class _Reader:
             feature, size = self.length(), self.length()
             if feature >= n_features or size != lengths[feature]:
                 raise ValueError("the bytes of this Summary have categories that do not go with its edges")
-            parts[feature] = Categories(self.labels(size).tolist())
+            parts[feature] = self.categories(size)
         return given_coder(parts, n_features, missing=bool(missing))
+
+    def categories(self, n: int) -> Categories:
+        kind = self.kind(KINDS)
+        if kind.startswith("text"):
+            return Categories(self.texts(n))
+        if kind.startswith("bytes"):
+            return Categories(self.strings(n))
+        if kind != "values":
+            return Categories(self.numbers(n, kind).tolist())
+        values = Categories(values_of(self.json("categories")))
+        if len(values) != n:
+            raise ValueError("the bytes of this Summary have categories that do not go with its edges")
+        return values
 
     def ferns(self, n_bins: NDArray[np.int64]) -> Ferns:
         parts = [
@@ -272,6 +342,21 @@ class _Reader:
         if ferns is None:
             raise ValueError("the bytes of this Summary have no ferns where they say so")
         return ferns
+
+    def products(self, n_columns: int) -> Products:
+        flags, n_targets = self.take(1)[0], self.length()
+        if flags > 3 or n_targets > len(self.data):
+            raise ValueError("the bytes of this Summary hold products of unknown form")
+        missing = bool(flags & 2)
+        size = packed_size(1 + n_columns * (2 if missing else 1) + n_targets)
+        parts = {
+            "origin": self.array((n_columns + n_targets,)),
+            "packed": self.array((size,)),
+            "tails": self.array((size,)) if flags & 1 else None,
+            "missing": missing,
+            "n_targets": n_targets,
+        }
+        return Products.from_plain(parts)
 
     def text_labels(self, n: int, *, as_objects: bool) -> Array:
         texts = self.texts(n)
@@ -286,11 +371,12 @@ class _Reader:
         except UnicodeDecodeError:
             raise ValueError("the bytes of this Summary hold a name that is not UTF-8") from None
 
-    def json(self) -> object:
+    def json(self, what: str) -> object:
+        text = self.take(self.length())
         try:
-            return json.loads(self.take(self.length()).decode())
+            return json.loads(text.decode(), parse_constant=refuse_constant)
         except (UnicodeDecodeError, ValueError, RecursionError):
-            raise ValueError("the bytes of this Summary hold a damaged mark of noise") from None
+            raise ValueError(f"the bytes of this Summary hold damaged JSON: {what}") from None
 
     def end(self) -> None:
         if self.at != len(self.data):

@@ -12,17 +12,30 @@ from typing import Any
 import numpy as np
 
 from .._rows.cells import Coder
-from .._system.types import Array, Floats, Settings
+from .._system.types import Array, Floats, Params
 
-# The rows that a Summary may stand for: far above any data, far below where float64 loses its way.
-MOST_ROWS = 2.0**100
+# The rows of a class that a Summary may stand for, by weight: far above any data, and what is made from so
+# many stays within float64.
+MOST_ROWS = 1e290
 # Sums may leave count * [low, high] by this part of count * max(|low|, |high|): rounding of long histories.
 ROUNDING = 1e-6
 PARTS = frozenset(["counts", "sums", "low", "high", "present", "tails", "count_tails", "present_tails"])
 
 
+def check_limits(counts: Floats, sums: Floats) -> None:
+    """Raise an error for more rows, or larger sums, than a Summary can hold."""
+    if (counts > MOST_ROWS).any():
+        raise ValueError(
+            f"the rows of a class would count {counts.max():g} times, more than {MOST_ROWS:g}: divide all "
+            "weights"
+        )
+    if not np.isfinite(sums).all():
+        j = int(np.argmin(np.isfinite(sums).all(axis=0)))
+        raise ValueError(f"the sums of column {j} would be larger than float64 can hold")
+
+
 def checked_parts(
-    classes: Any, feature_names: Sequence[str] | None, parts: Settings, coder: Coder | None = None
+    classes: Any, feature_names: Sequence[str] | None, parts: Params, coder: Coder | None = None
 ) -> tuple[Array, dict[str, Floats]]:
     """Return the labels and the parts as new arrays, without those that are None, or say what is wrong."""
     if unknown := set(parts) - PARTS:

@@ -3,13 +3,31 @@
 The promise is (epsilon, delta) differential privacy under adding or removing all rows of one person: whoever
 sees the release learns almost the same whether that person was among the rows or not. It holds where the
 ranges, the classes and the features were chosen without looking at the rows, no row counts more than once,
-and each person has at most ``rows_per_person`` of them. It says nothing of a second release of the same rows:
-their epsilons add up.
+each person has at most ``rows_per_person`` of them, and the Summary was added up from rows by this package,
+in any number of parts, without rows taken away. It says nothing of a second release of the same rows: their
+epsilons add up.
 
 A row adds 1 to one count and, measured from the middle of its range, at most half a range to each sum of its
 class. With bins it adds 1 to one cell of each feature instead. All of these are one vector of integers, and
 the discrete Gaussian mechanism of OpenDP adds noise to it once; nothing else is taken from the rows. What
 follows (no negative count, sums within count * range) is arithmetic on what was released and costs nothing.
+
+Rounding is part of what one person can change, in every class: without their rows the others are added up in
+other blocks, and measured from another lowest value. For a class of at most n rows, with u = 2**-53:
+
+- A Summary adds the values themselves or, if its lowest value lies further from zero than ``DELICATE`` mean
+  distances from it, these distances, each rounded once (``accumulate``). n numbers of at most A each, added
+  up in float64 in any order, are off by less than u n (n + 1) A (Higham, *Accuracy and Stability of Numerical
+  Algorithms*, section 4.2). A is the width of the range if all of it lies further from zero than
+  ``FAR_RANGES`` widths, since then only distances are added, else its largest value. Integers and float32 of
+  such a range are added up as they are only if their sums do not round.
+- Parts are joined, and the middle is taken away, in double-double: fewer than n + 1 times, each time off by
+  less than 2**-103 n M, with M the largest value of the range.
+- What is left, at most n / 2 ranges, is rounded to float64 and divided: off by less than n 2**-36 steps of
+  1 / ``STEPS`` of a range. It is then rounded to whole steps.
+
+``_rounding`` adds these up for ``most_rows`` rows. The Summary with the person and the one without are each
+off by no more than that and half a step, in every class and feature.
 """
 
 from __future__ import annotations
@@ -17,6 +35,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import isfinite, sqrt
 from typing import Any
 
@@ -26,16 +45,22 @@ from numpy.typing import NDArray
 from .._rows.cells import Categories, Coder
 from .._rows.cells.learn import equal_edges
 from .._system.value import Value
-from .double_double import DoubleDouble, Totals
+from .accumulate import DELICATE
+from .double_double import DoubleDouble, Totals, full, two_sum
 from .summary import Summary
 
 Floats = NDArray[np.float64]
 
-# Integer steps per range. A sum is rounded to one of them, and floats may have lost one more by then: less
-# than that where a class has at most MOST_ROWS rows (half a range times 2**-53 each).
+# Integer steps per range.
 STEPS = 1 << 16
-ROUNDING = 2
+# The rows of a class, at most, and unless another bound is known.
 MOST_ROWS = 1 << 36
+USUAL_ROWS = 1 << 20
+# Values that are added up as they are lie nearer to zero than this many widths of their range: DELICATE, and
+# 3 for the rounding of the mean that is compared with it, of at most MOST_ROWS rows.
+FAR_RANGES = DELICATE + 3
+# Beyond these, products of counts and ranges are not exact in double-double.
+SMALLEST_RANGE, LARGEST_VALUE = 1e-250, 1e250
 # The noise of a count beside that of a sum: a count enters every feature's mean.
 COUNT_SHARE = 0.5
 
@@ -69,7 +94,12 @@ class Release(Value):
 
 
 def release(
-    summary: Summary, epsilon: float, delta: float, ranges: Any, rows_per_person: int = 1
+    summary: Summary,
+    epsilon: float,
+    delta: float,
+    ranges: Any,
+    rows_per_person: int = 1,
+    most_rows: int = USUAL_ROWS,
 ) -> PrivateSummary:
     """Return a noisy copy of a Summary that may be published.
 
@@ -85,30 +115,27 @@ def release(
         refused: clip the rows first. With bins, its edges must be the equal widths of these ranges.
     rows_per_person : int, default=1
         The most rows that belong to one person.
+    most_rows : int, default=1048576
+        No class has more rows than this, which must be known without looking at them: sums of more rows round
+        more, and the noise covers that. With bins nothing rounds, and it is not asked.
     """
     low, high = _checked(summary, epsilon, delta, ranges, rows_per_person)
-    n_classes, n_features, span = len(summary.classes), summary.n_features, high - low
-    coder = summary.coder
+    coder, n_classes = summary.coder, len(summary.classes)
     if coder is None:
-        step = float(STEPS)
-        middle = summary.double_counts.head[:, None] * ((low + high) / 2)
-        exact = np.rint((summary.sums - middle) / span * STEPS)
-        reach = rows_per_person * STEPS / 2 + ROUNDING
-    else:  # a row lies in one cell of each feature
+        _check_rows(summary, most_rows)
+    else:
         _refuse_edges_of_rows(coder, low, high)
-        step, exact, reach = 1.0, np.rint(summary.sums), float(rows_per_person)
-    most = STEPS / 2 if coder is None else 1.0  # what a row adds to a feature
-    weight = max(1, round(COUNT_SHARE * most * sqrt(n_features)))
-    vector = np.concatenate([np.rint(summary.counts) * weight, exact.ravel()])
-    distance = sqrt((rows_per_person * weight) ** 2 + n_features * reach**2)
+    vector, weight, distance = _integers(summary, low, high, rows_per_person, most_rows)
     noisy, scale = _with_noise(vector, distance, epsilon, delta)
     counts = np.maximum(noisy[:n_classes] / weight, 1.0)
-    released = noisy[n_classes:].reshape(summary.sums.shape) / step
+    released = noisy[n_classes:].reshape(summary.sums.shape)
     if coder is None:
-        sums = np.clip(released, -counts[:, None] / 2, counts[:, None] / 2) * span
-        sums += counts[:, None] * ((low + high) / 2)
+        step = float(STEPS)
+        middle, half = _middle(low, high)
+        moved = np.clip(released / step, -counts[:, None] / 2, counts[:, None] / 2) * (2 * half)
+        sums = DoubleDouble(full(counts[:, None], moved.shape)) * middle + DoubleDouble(moved)
     else:
-        sums = _as_rows(released, counts, coder)
+        step, sums = 1.0, DoubleDouble(_as_rows(released, counts, coder))
     spent = Release(
         float(epsilon),
         float(delta),
@@ -121,7 +148,7 @@ def release(
     ends = (summary.low.copy(), summary.high.copy()) if coder is not None else (low.copy(), high.copy())
     plain = Summary.from_doubles(
         summary.classes.copy(),
-        Totals(DoubleDouble(counts), DoubleDouble(sums)),
+        Totals(DoubleDouble(counts), sums),
         ends,
         summary.feature_names,
         coder,
@@ -129,23 +156,79 @@ def release(
     return marked(plain, (spent,))
 
 
+def _integers(
+    summary: Summary, low: Floats, high: Floats, rows_per_person: int, most_rows: int
+) -> tuple[Floats, int, float]:
+    """Return counts and sums as integers, what a count is multiplied by, and how far one person moves them.
+
+    That is by the person's own rows, and by what rounding may change in every class.
+    """
+    n_features = summary.n_features
+    most = STEPS / 2 if summary.coder is None else 1.0  # what a row adds to a feature
+    weight = max(1, round(COUNT_SHARE * most * sqrt(n_features)))
+    if summary.coder is None:
+        middle, half = _middle(low, high)
+        moved = summary.double_sums - summary.double_counts.each(lambda part: part[:, None]) * middle
+        whole = moved.head if moved.tail is None else moved.head + moved.tail
+        exact = np.rint(whole / (2 * half) * STEPS)
+        rounded = 2 * _rounding(low, high, most_rows) * STEPS + 1
+        rounding = sqrt(len(summary.classes) * float(rounded @ rounded))
+    else:
+        exact, rounding = np.rint(summary.sums), 0.0
+    vector = np.concatenate([np.rint(summary.counts) * weight, exact.ravel()])
+    return vector, weight, rows_per_person * sqrt(weight**2 + n_features * most**2) + rounding
+
+
+def _middle(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return a float near the middle of each range, and what no value of it is further away than."""
+    middle = low + (high - low) / 2
+    sides = [two_sum(high, -middle), two_sum(middle, -low)]
+    return middle, np.maximum(*(np.where(lost > 0, np.nextafter(side, np.inf), side) for side, lost in sides))
+
+
+def _rounding(low: Floats, high: Floats, most_rows: int) -> Floats:
+    """Return what a sum of so many rows may be off by, in ranges (m,): see above.
+
+    2 % are for terms of u squared, and for the rounding of these lines.
+    """
+    width = high - low
+    size = np.maximum(np.abs(low), np.abs(high))
+    nearest = np.where((low > 0) | (high < 0), np.minimum(np.abs(low), np.abs(high)), 0.0)
+    added = np.where(nearest > FAR_RANGES * width, width, size)
+    parts = most_rows * (most_rows + 1.0) * 2.0**-53 * (added + size * 2.0**-50) / width
+    return np.asarray(1.02 * (parts + most_rows * 2.0**-36 / STEPS))
+
+
 def _with_noise(vector: Floats, distance: float, epsilon: float, delta: float) -> tuple[Floats, float]:
     """Return integers with noise, and its scale: one person moves them by at most ``distance``."""
+    scale = _scale(distance, epsilon, delta)
+    noisy = _mechanism(scale, delta)([int(value) for value in vector])
+    return np.array(noisy, dtype=np.float64), scale
+
+
+def _mechanism(scale: float, delta: float) -> Any:
     from opendp import prelude as dp
 
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
+    noise = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale))
+    return dp.c.make_fix_delta(noise, delta)
 
-    def mechanism(scale: float) -> Any:
-        noise = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale))
-        return dp.c.make_fix_delta(noise, delta)
+
+@lru_cache(maxsize=64)  # the search takes half a second
+def _scale(distance: float, epsilon: float, delta: float) -> float:
+    """Return the scale of the noise that keeps the promise where one person moves the integers so far."""
+    from opendp import prelude as dp
 
     # rho of zCDP, from both sides: rho + 2 sqrt(rho ln(1 / delta)) always suffices (Bun and Steinke, 2016).
     log = -np.log(delta)
     enough, not_enough = (sqrt(log + epsilon) - sqrt(log)) ** 2, 4 * epsilon + 10
     bounds = (distance / sqrt(2 * not_enough), 1.01 * distance / sqrt(2 * enough))
-    scale = dp.binary_search_param(mechanism, d_in=distance, d_out=(epsilon, delta), bounds=bounds)
-    return np.array(mechanism(scale)([int(value) for value in vector]), dtype=np.float64), float(scale)
+    return float(
+        dp.binary_search_param(
+            lambda scale: _mechanism(scale, delta), d_in=distance, d_out=(epsilon, delta), bounds=bounds
+        )
+    )
 
 
 def _refuse_edges_of_rows(coder: Coder, low: Floats, high: Floats) -> None:
@@ -205,6 +288,13 @@ def _checked(
         raise ValueError(f"a private Summary takes at most {MOST_ROWS:,} rows per class")
     if summary.coder is not None:
         return low, high  # the outer bins hold what lies outside
+    extreme = (high - low < SMALLEST_RANGE) | (np.maximum(np.abs(low), np.abs(high)) > LARGEST_VALUE)
+    if extreme.any():
+        j = int(np.argmax(extreme))
+        raise ValueError(
+            f"column {j} has the range from {low[j]:g} to {high[j]:g}: rounding is known for ranges wider "
+            f"than {SMALLEST_RANGE:g} of values up to {LARGEST_VALUE:g}"
+        )
     outside = (summary.low < low) | (summary.high > high)
     if outside.any():
         j = int(np.argmax(outside))
@@ -213,6 +303,17 @@ def _checked(
             f"{low[j]:g} to {high[j]:g}: clip the rows before they are summarised"
         )
     return low, high
+
+
+def _check_rows(summary: Summary, most_rows: int) -> None:
+    """Raise an error where a class has more rows than the noise covers the rounding of."""
+    if not isinstance(most_rows, int) or isinstance(most_rows, bool) or not 1 <= most_rows <= MOST_ROWS:
+        raise ValueError(f"most_rows must be a whole number from 1 to {MOST_ROWS:,}, not {most_rows!r}")
+    if (summary.counts > most_rows).any():
+        raise ValueError(
+            f"a class has more than most_rows={most_rows:,} rows, for which the noise covers rounding: pass "
+            "a larger bound that is known without looking at the rows"
+        )
 
 
 class PrivateSummary(Summary):
@@ -299,6 +400,15 @@ class PrivateSummary(Summary):
         derived = {"n_features", "n_scores"}
         names = (*Summary.__slots__, *self.__slots__)
         return {name: getattr(self, name) for name in names if name not in derived}
+
+
+def refuse_facts_of_rows(summary: Summary) -> None:
+    """Raise an error for a Summary that may be published: what exact rows tell is not stored beside it."""
+    if isinstance(summary, PrivateSummary) and not summary.mixed:
+        raise ValueError(
+            "this model may be published, since its Summary is private: probabilities fitted to exact rows "
+            "would tell of them; use its answers and scores"
+        )
 
 
 def marked(summary: Summary, releases: Sequence[Release], *, mixed: bool = False) -> PrivateSummary:

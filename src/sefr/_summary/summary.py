@@ -1,13 +1,14 @@
 """A Summary: all that training remembers of the rows it has seen.
 
-For each class the number of rows and the sum of every feature; for each feature its lowest and highest value.
-It is never larger than that, whatever the number of rows, and it holds no row.
+For each class the number of rows and the sum of every feature; for each feature its lowest and highest value;
+with second moments, for each pair of features the sum of their products. It is never larger than that,
+whatever the number of rows, and it holds no row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,19 +20,16 @@ from .._rows.labelled import Labelled
 from .._rows.labels import are_alike, find_labels
 from .._system.threads import thread_count
 from .._system.types import Array, Bins, Fields, Floats, Interactions, Rows
-from .accumulate import accumulate
-from .alignment import aligned, checked_cells
+from .accumulate import accumulate, multiply
+from .alignment import aligned, checked_cells, checked_sums, count_slack
 from .bytes_format import packed, unpacked
 from .double_double import DoubleDouble, Totals, full, spread
 from .drift import USUAL, Drift, Thresholds, drift
-from .parts import checked_parts
-from .readers import READERS
+from .parts import check_limits, checked_parts
+from .products import Products, check_products
 
 if TYPE_CHECKING:
     from .private import PrivateSummary
-
-# The part of a count that rounding may leave over when rows are taken away.
-COUNT_SLACK = 1e-9
 
 
 def score_count(n_classes: int) -> int:
@@ -66,6 +64,10 @@ class Summary:
     coder : Coder, or None
         With bins, where features are cut: rows are then counted per cell, which is a feature and a bin of
         it, ``sums`` has a column per cell, and ``low`` and ``high`` are 0 and 1.
+    products : Products, or None
+        With ``moments=2``, the sums of products of any two features.
+    moments : int
+        2 if there are products, else 1.
     tails, count_tails, present_tails : ndarray, or None
         What ``sums``, ``counts`` and ``present`` lost to rounding.
 
@@ -82,7 +84,7 @@ class Summary:
 
     __slots__ = (
         *("classes", "coder", "count_tails", "counts", "feature_names", "high", "low", "n_features"),
-        *("n_scores", "present", "present_tails", "sums", "tails"),
+        *("n_scores", "present", "present_tails", "products", "sums", "tails"),
     )
 
     classes: Array
@@ -96,6 +98,7 @@ class Summary:
     high: Floats
     feature_names: tuple[str, ...] | None
     coder: Coder | None
+    products: Products | None
     n_features: int
     n_scores: int
 
@@ -117,6 +120,7 @@ class Summary:
         missing: str = "error",
         bins: Bins = None,
         interactions: Interactions = None,
+        moments: int = 1,
         n_jobs: int | None = None,
     ) -> Summary:
         """Summarise rows in one pass.
@@ -133,11 +137,13 @@ class Summary:
             What NaN means.
         bins, interactions : None, int or list, default=None
             How features are cut into bins, as for ``SEFRClassifier`` with ``scale="minmax"``.
+        moments : {1, 2}
+            2 adds up the products of any two features, or cells, too.
         n_jobs : int, default=None
             Threads; None is one, -1 all. The result is the same to the bit.
         """
         rows, names = read_rows(X, y, sample_weight, Cut.of(bins, "minmax", missing, interactions))
-        return cls.of_rows(rows, names, missing=missing, n_threads=thread_count(n_jobs))
+        return cls.of_rows(rows, names, missing=missing, moments=moments, n_threads=thread_count(n_jobs))
 
     @classmethod
     def of_rows(
@@ -146,13 +152,15 @@ class Summary:
         feature_names: Sequence[str] | None = None,
         *,
         missing: str = "error",
+        moments: int = 1,
         n_threads: int = 1,
     ) -> Summary:
         """Summarise rows whose labels are coded: what ``of`` does once it knows what it was given."""
         raw, sums = accumulate(rows, 1, feature_names, missing=missing, n_threads=n_threads)
         present = None if raw.present is None else DoubleDouble(raw.present)
         totals, ends = Totals(DoubleDouble(raw.counts), sums, present), (raw.low[0], raw.high[0])
-        summary = cls.from_doubles(rows.classes, totals, ends, feature_names, rows.matrix.coder)
+        products = multiply(rows, missing=missing, n_threads=n_threads) if moments == 2 else None
+        summary = cls.from_doubles(rows.classes, totals, ends, feature_names, rows.matrix.coder, products)
         return summary if rows.weights is None else summary.without_empty_classes()
 
     @classmethod
@@ -163,11 +171,19 @@ class Summary:
         feature_names: Sequence[str] | None = None,
         *,
         missing: str = "error",
+        moments: int = 1,
         n_threads: int = 1,
     ) -> list[Summary]:
         """Summarise each fold in one pass; code f * K + k is class k of fold f, a negative one no fold."""
         raw, sums = accumulate(rows, n_folds, feature_names, missing=missing, n_threads=n_threads)
         n_classes = len(rows.classes)
+
+        def products(fold: int) -> Products | None:
+            if moments == 1:
+                return None
+            some = np.flatnonzero((rows.codes >= fold * n_classes) & (rows.codes < (fold + 1) * n_classes))
+            return multiply(rows.take(some), missing=missing, n_threads=n_threads)
+
         return [
             cls.from_doubles(
                 rows.classes,
@@ -179,6 +195,7 @@ class Summary:
                 (raw.low[fold], raw.high[fold]),
                 feature_names,
                 rows.matrix.coder,
+                products(fold),
             )
             for fold in range(n_folds)
             for some in [slice(fold * n_classes, (fold + 1) * n_classes)]
@@ -191,6 +208,7 @@ class Summary:
         classes: Any,
         feature_names: Sequence[str] | None = None,
         coder: Coder | None = None,
+        products: Products | None = None,
         **parts: Any,
     ) -> Summary:
         """Build a Summary from what it consists of, such as a board or a database sends.
@@ -203,6 +221,8 @@ class Summary:
             The names of the m features.
         coder : Coder, default=None
             Where the features are cut into bins; ``sums`` then has a column per cell.
+        products : Products, default=None
+            With second moments, the sums of products.
         **parts
             ``counts`` (K,); ``sums`` (K, m); ``low`` and ``high`` (m,), +inf and -inf for a feature never
             seen, and not for cells. Where needed: ``present`` (K, m), the count of values that were not
@@ -215,7 +235,9 @@ class Summary:
         if "present" in arrays:
             present = DoubleDouble(arrays["present"], arrays.get("present_tails"))
         ends = (arrays["low"], arrays["high"])
-        return cls.from_doubles(labels, Totals(counts, sums, present), ends, feature_names, coder)
+        if products is not None:
+            check_products(products, counts.head, sums.head.shape[1])
+        return cls.from_doubles(labels, Totals(counts, sums, present), ends, feature_names, coder, products)
 
     @classmethod
     def of_frame(
@@ -226,6 +248,7 @@ class Summary:
         weight: str | None = None,
         *,
         missing: str = "error",
+        moments: int = 1,
     ) -> Summary:
         """Summarise a data frame where it is: eager or lazy, on this machine, in a database or on a cluster.
 
@@ -240,14 +263,20 @@ class Summary:
             The columns of labels, of what to learn from (None is all others), and of weights (None: all 1).
         missing : {"error", "ignore"}
             What NaN and null mean.
+        moments : {1, 2}
+            As for ``of``.
         """
-        return cast(Summary, READERS["frame"](frame, label, features, weight, missing=missing))
+        from ..engines.frames import summary_of_frame
+
+        return summary_of_frame(frame, label, features, weight, missing=missing, moments=moments)
 
     @classmethod
-    def of_batches(cls, batches: Any, *, missing: str = "error", n_jobs: int | None = None) -> Summary:
+    def of_batches(
+        cls, batches: Any, *, missing: str = "error", moments: int = 1, n_jobs: int | None = None
+    ) -> Summary:
         """Summarise batches ``(X, y)`` or ``(X, y, sample_weight)``, each read once; the rest as ``of``."""
         parts = (unpack_batch(batch, number) for number, batch in enumerate(batches))
-        total = sum(cls.of(*part, missing=missing, n_jobs=n_jobs) for part in parts)
+        total = sum(cls.of(*part, missing=missing, moments=moments, n_jobs=n_jobs) for part in parts)
         if not isinstance(total, Summary):
             raise ValueError("there are no batches to summarise")
         return total
@@ -263,7 +292,9 @@ class Summary:
         missing : {"error", "ignore"}
             What NULL and NaN mean.
         """
-        return cast(Summary, READERS["query"](result, missing=missing))
+        from ..engines.sql import summary_of_result
+
+        return summary_of_result(result, missing=missing)
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Summary:
@@ -285,11 +316,18 @@ class Summary:
         """Return what has changed from these rows to those of ``other``, and whether it is drift."""
         return drift(*aligned(self, other, "compare"), thresholds)
 
-    def private(self, epsilon: float, delta: float, ranges: Any, rows_per_person: int = 1) -> PrivateSummary:
+    def private(
+        self,
+        epsilon: float,
+        delta: float,
+        ranges: Any,
+        rows_per_person: int = 1,
+        most_rows: int = 1 << 20,
+    ) -> PrivateSummary:
         """Return a noisy copy that may be published: see :func:`sefr._summary.private.release`."""
         from .private import release
 
-        return release(self, epsilon, delta, ranges, rows_per_person)
+        return release(self, epsilon, delta, ranges, rows_per_person, most_rows)
 
     @classmethod
     def from_doubles(
@@ -299,6 +337,7 @@ class Summary:
         ends: tuple[Floats, Floats],
         feature_names: Sequence[str] | None,
         coder: Coder | None = None,
+        products: Products | None = None,
     ) -> Summary:
         """Make a Summary of parts that are known to be right; their arrays become read-only."""
         (counts, sums, present), (low, high) = totals, ends
@@ -315,6 +354,7 @@ class Summary:
         put(self, "high", high)
         put(self, "feature_names", None if feature_names is None else tuple(feature_names))
         put(self, "coder", coder)
+        put(self, "products", products)
         put(self, "n_features", len(low) if coder is None else coder.n_features)
         put(self, "n_scores", score_count(len(classes)))
         for array in (classes, *counts, *sums, *(present or ()), low, high):
@@ -357,6 +397,17 @@ class Summary:
         """Number of rows, by weight."""
         return float(self.counts.sum())
 
+    @property
+    def moments(self) -> int:
+        """2 if the products of features are known, else 1."""
+        return 1 if self.products is None else 2
+
+    def first_moments(self) -> Summary:
+        """Return this Summary without the products of features."""
+        if self.products is None:
+            return self
+        return self.from_doubles(self.classes, self.totals, self.ends, self.feature_names, self.coder)
+
     def over(self, classes: Array) -> Summary:
         """Return this Summary with the classes given, a superset of its own."""
         if np.array_equal(classes, self.classes):
@@ -378,15 +429,17 @@ class Summary:
         return self._each(classes[order], lambda part: part[order])
 
     def reweighted(self, weights: Floats) -> Summary:
-        """Return this Summary with the rows of each class counting ``weights`` (K,) times."""
+        """Return the first moments of the rows, those of each class counting ``weights`` (K,) times.
+
+        Products are of all classes together, so that they cannot be weighted class by class.
+        """
         present = self.double_present
+        with np.errstate(over="ignore"):
+            counts, sums = self.double_counts * weights, self.double_sums * weights[:, None]
+        check_limits(counts.head, sums.head)
         return self.from_doubles(
             self.classes,
-            Totals(
-                self.double_counts * weights,
-                self.double_sums * weights[:, None],
-                None if present is None else present * weights[:, None],
-            ),
+            Totals(counts, sums, None if present is None else present * weights[:, None]),
             self.ends,
             self.feature_names,
             self.coder,
@@ -401,12 +454,16 @@ class Summary:
         present = None
         if a.present is not None or b.present is not None:
             present = (a.cells + b.cells).each(lambda part: full(part, a.sums.shape))
+        with np.errstate(over="ignore", invalid="ignore"):
+            counts, sums = a.double_counts + b.double_counts, a.double_sums + b.double_sums
+        check_limits(counts.head, sums.head)
         return self.from_doubles(
             a.classes,
-            Totals(a.double_counts + b.double_counts, a.double_sums + b.double_sums, present),
+            Totals(counts, sums, present),
             (np.minimum(a.low, b.low), np.maximum(a.high, b.high)),
             a.feature_names or b.feature_names,
             a.coder,
+            None if a.products is None or b.products is None else a.products + b.products,
         )
 
     __radd__ = __add__
@@ -416,7 +473,7 @@ class Summary:
             return NotImplemented
         a, b = aligned(self, other, "take away")
         counts = a.double_counts - b.double_counts
-        slack = COUNT_SLACK * a.counts
+        slack = count_slack(a.double_counts, b.double_counts, a.counts)
         if (short := counts.head < -slack).any():
             k = int(np.argmax(short))
             few = f"only {a.counts[k]:g} were learned"
@@ -425,18 +482,29 @@ class Summary:
         present = None
         gone = (counts.head == 0)[:, None]
         if a.present is not None or b.present is not None:
+            slack = count_slack(a.cells, b.cells, a.counts[:, None])
             present = (a.cells - b.cells).each(lambda part: full(part, a.sums.shape))
-            if (present.head < -slack[:, None]).any():
-                k, j = np.argwhere(present.head < -slack[:, None])[0]
+            if (present.head < -slack).any():
+                k, j = np.argwhere(present.head < -slack)[0]
                 what = f"{describe_feature(int(j), self.feature_names)}, class {a.classes[k]}"
                 raise ValueError(f"cannot take away more values of {what}, than were learned")
-            present = present.zero_where(present.head <= slack[:, None])
+            present = present.zero_where(present.head <= slack)
             gone = present.head == 0
         sums = (a.double_sums - b.double_sums).zero_where(np.broadcast_to(gone, a.sums.shape))
         if a.coder is not None:
-            sums = checked_cells(a, sums, slack[:, None])
+            sums = checked_cells(a, sums, count_slack(a.double_sums, b.double_sums, a.counts[:, None]))
+        else:
+            sums = checked_sums(a, sums, (present or counts.each(lambda part: part[:, None])).head)
+        products = None
+        if a.products is not None and b.products is not None:
+            products = (a.products - b.products).left(gone=not counts.head.any())
         return self.from_doubles(
-            a.classes, Totals(counts, sums, present), a.ends, a.feature_names or b.feature_names, a.coder
+            a.classes,
+            Totals(counts, sums, present),
+            a.ends,
+            a.feature_names or b.feature_names,
+            a.coder,
+            products,
         )
 
     def __mul__(self, factor: object) -> Summary:
@@ -445,7 +513,13 @@ class Summary:
         factor = float(factor)
         if not 0 <= factor < np.inf:
             raise ValueError(f"a Summary can be multiplied by a number from 0 up, not by {factor!r}")
-        return self.reweighted(np.full(len(self.classes), factor))
+        less = self.reweighted(np.full(len(self.classes), factor))
+        if self.products is None:
+            return less
+        products = self.products * factor
+        return self.from_doubles(
+            less.classes, less.totals, less.ends, less.feature_names, less.coder, products
+        )
 
     __rmul__ = __mul__
 
@@ -457,7 +531,7 @@ class Summary:
         if self.coder != other.coder:
             return False
         pairs = zip(self._compared(), other._compared(), strict=True)
-        return all(a is b or np.array_equal(a, b) for a, b in pairs)
+        return all(a is b or np.array_equal(a, b) for a, b in pairs) and self.products == other.products
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -469,20 +543,23 @@ class Summary:
         return (*(0.0 if part is None else part for part in parts), self.low, self.high, self.feature_names)
 
     def __repr__(self) -> str:
-        return f"<Summary: {self.n_rows:g} rows, {self.n_features} features, {len(self.classes)} classes>"
+        n_targets = 0 if self.products is None else self.products.n_targets
+        what = f"{n_targets} targets" if n_targets else f"{len(self.classes)} classes"
+        return f"<Summary: {self.n_rows:g} rows, {self.n_features} features, {what}>"
 
     def __getstate__(self) -> Fields:
         """Return plain parts, for pickle and for skops."""
-        derived = {"n_features", "n_scores"}
-        return {name: getattr(self, name) for name in self.__slots__ if name not in derived}
+        derived = {"n_features", "n_scores", "products"}
+        state = {name: getattr(self, name) for name in self.__slots__ if name not in derived}
+        return state | {"products": None if self.products is None else self.products.to_plain()}
 
     def __setstate__(self, state: Fields) -> None:
-        for name, value in state.items():
+        for name, value in ({"coder": None} | state).items():  # there were no bins once, and no products
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
-        if "coder" not in state:  # made before there were bins
-            object.__setattr__(self, "coder", None)
+        products = state.get("products")
+        object.__setattr__(self, "products", None if products is None else Products.from_plain(products))
         n_features = len(self.low) if self.coder is None else self.coder.n_features
         object.__setattr__(self, "n_features", n_features)
         object.__setattr__(self, "n_scores", score_count(len(self.classes)))
@@ -496,4 +573,5 @@ class Summary:
 
     def _each(self, classes: Array, change: Callable[[Floats], Floats]) -> Summary:
         """Return a Summary of other classes, from these parts, each changed along its first axis."""
-        return self.from_doubles(classes, self.totals.each(change), self.ends, self.feature_names, self.coder)
+        totals = self.totals.each(change)
+        return self.from_doubles(classes, totals, self.ends, self.feature_names, self.coder, self.products)

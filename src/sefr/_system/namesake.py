@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
+REINSTALL = "pip install --force-reinstall --no-deps . in the folder of sefr-learn's source (or its wheel)"
+
 
 def namesake() -> str | None:
     """Return what to do about an installed distribution ``sefr``, or None where there is none.
@@ -16,5 +18,5 @@ def namesake() -> str | None:
         return None
     return (
         f"another distribution, sefr {number}, is installed and has the same import name as sefr-learn: "
-        "pip uninstall sefr, then pip install --force-reinstall --no-deps sefr-learn"
+        f"pip uninstall sefr, then {REINSTALL}"
     )

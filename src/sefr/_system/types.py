@@ -21,7 +21,7 @@ Indices: TypeAlias = NDArray[np.int64]
 Fields: TypeAlias = dict[str, Any]
 Names: TypeAlias = tuple[str, ...] | None
 Weights: TypeAlias = ArrayLike | None
-Settings: TypeAlias = Mapping[str, Any]
+Params: TypeAlias = Mapping[str, Any]
 Scale: TypeAlias = str | tuple[ArrayLike, ArrayLike] | None
 ClassWeight: TypeAlias = str | Mapping[Any, float] | None
 # A number, or the edges or categories of every feature.

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._rows.inputs import SMALLEST_WEIGHT
+from .._summary.parts import MOST_ROWS
 from .._summary.summary import Summary
 from .._system.types import Floats
 
@@ -27,7 +29,7 @@ def class_weights(setting: Any, summary: Summary) -> Floats | None:
     if isinstance(setting, str) and setting == "balanced":
         seen = counts > 0
         even = counts.sum() / max(1, int(seen.sum()))
-        return np.asarray(np.divide(even, counts, out=np.ones_like(counts), where=seen))
+        return _checked(np.divide(even, counts, out=np.ones_like(counts), where=seen), summary)
     if not isinstance(setting, Mapping):
         raise ValueError(f"class_weight must be None, 'balanced' or a dict of weights, not {setting!r}")
     labels = summary.classes.tolist()
@@ -36,4 +38,23 @@ def class_weights(setting: Any, summary: Summary) -> Floats | None:
             raise ValueError(f"class_weight names the class {label!r}, which is not among the labels")
         if not isinstance(weight, Real) or not 0 < float(weight) < np.inf:
             raise ValueError(f"class_weight: class {label!r} has {weight!r}; weights are numbers above 0")
-    return np.array([float(setting.get(label, 1.0)) for label in labels])
+        if float(weight) < SMALLEST_WEIGHT:
+            raise ValueError(
+                f"class_weight: class {label!r} has {weight!r}: below {SMALLEST_WEIGHT:g} float64 has too "
+                "few digits left; multiply all weights"
+            )
+    return _checked(np.array([float(setting.get(label, 1.0)) for label in labels]), summary)
+
+
+def _checked(weights: Floats, summary: Summary) -> Floats:
+    """Return the weights; raise an error if the Summary cannot be multiplied by them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(summary.sums * weights[:, None]).all(axis=1)
+        held = finite & (summary.counts * weights <= MOST_ROWS)
+    if not held.all():
+        k = int(np.argmin(held))
+        raise ValueError(
+            f"class_weight: class {summary.classes.tolist()[k]!r} has {weights[k]:g}: float64 cannot hold "
+            "the counts and sums of its rows so many times; divide all weights"
+        )
+    return weights

@@ -19,17 +19,19 @@ from .._summary.double_double import Totals
 from .._summary.summary import Summary
 from .._system.types import Floats, Indices
 from .._system.value import Value
-from .hyperplanes import Hyperplanes, Scaling, leave_out_missing, per_class
+from .hyperplanes import Hyperplanes, Scaling, constant_of, leave_out_missing, per_class
 from .solve import means, solve
 
 MOST_ROWS = 1024
-# Indices whose scores are kept after one pass; the values that are read for it, and the multiplications: so
-# many, and a part of the values that the pass reads.
+# Limits of the sample that is scored after one pass: rows, multiplications (and a part of the values that the
+# pass reads), values read.
 SCORED_ROWS = 256
 FEWEST_SCORED = 64
 SCORED_PRODUCTS = 1 << 20
 SCORED_PART = 16
 FEW_CELLS, MOST_CELLS = 1 << 17, 1 << 18
+# The leverage of a row takes as many multiplications as the square of its columns.
+LEVERAGE_PRODUCTS = 1 << 28
 # Where a row is too wide, some of its features stand for all: better more rows of these than few whole ones.
 FEWEST_FEATURES = 256
 # A class with less than this part of its even share is rare: it is sampled by itself, so many rows of it.
@@ -127,8 +129,37 @@ def held_out_scores(rows: Labelled, model: Solution) -> HeldOut:
     else:
         scores = model.planes.raw_scores(matrix, rows=some)
     if summary.present is not None and np.isnan(gone := scores.sum(axis=1)).any():
-        leave_out_missing(model.planes, model.midpoints, matrix.take(some), scores, np.isnan(gone))
+        constant = constant_of(model.planes)
+        leave_out_missing(model.planes, model.midpoints, matrix.take(some), scores, np.isnan(gone), constant)
     return HeldOut(scores, coded.codes[some], weights, evidence, (summary, model.scaling))
+
+
+class Unseen(Protocol):
+    """What says how the scores of rows that it has learned would be if it had not."""
+
+    def unseen(self, scores: Floats, x: Floats, codes: NDArray[np.int32], weights: Floats) -> Floats: ...
+
+
+def held_out_by_discriminant(rows: Labelled, discriminant: Unseen, model: Solution) -> HeldOut:
+    """Return leave-one-out scores of a few of the rows behind a Summary of second moments."""
+    matrix, summary = rows.matrix, model.summary
+    total = matrix.shape[0] if rows.weights is None else float(rows.weights.sum())
+    most = int(np.clip(LEVERAGE_PRODUCTS // max(1, matrix.shape[1]) ** 2, SCORED_ROWS, MOST_ROWS))
+    coded = rows.over(summary.classes)
+    some, weights, evidence = _sample(coded, total, most, summary.counts)
+    x, codes = matrix.block(some), coded.codes[some]
+    # one of the rows that a heavy one stands for is left out
+    own = np.ones(len(some)) if rows.weights is None else np.minimum(rows.weights[some], 1.0)
+    if summary.coder is not None:
+        scores = matrix.scores(model.planes.weights, model.planes.bias, some)
+    else:
+        scores = model.planes.raw_scores(matrix, rows=some)
+        if np.isnan(gone := scores.sum(axis=1)).any():
+            constant = constant_of(model.planes)
+            leave_out_missing(
+                model.planes, model.midpoints, matrix.take(some), scores, np.isnan(gone), constant
+            )
+    return HeldOut(discriminant.unseen(scores, x, codes, own), codes, weights, evidence)
 
 
 def _sample(

@@ -18,11 +18,23 @@ from .._system.value import Value
 FAR = 2.0**8
 # Below this span the weight of a raw value could leave float64's range.
 NARROW = 1e-290
+# Above it, the weight of a raw value could lose digits for being too small.
+WIDE = 1e290
+
+
+def constant_of(planes: Hyperplanes) -> Floats:
+    """Return what no feature says of classes (R,): 0, and -inf for one that was never seen."""
+    return np.where(np.isfinite(planes.bias), 0.0, planes.bias)
 
 
 def per_class(scores: Floats, axis: int = 1) -> Floats:
     """Return scores (n, R) as one per class (n, K): the single score of two classes is their difference."""
     return np.concatenate([-scores, scores], axis=axis) / 2 if scores.shape[axis] == 1 else scores
+
+
+def per_score(by_class: Floats) -> Floats:
+    """Return values of classes (K, ...) as those of scores: for two classes the second less the first."""
+    return by_class[1:] - by_class[:1] if len(by_class) == 2 else by_class
 
 
 @dataclass(frozen=True)
@@ -89,16 +101,19 @@ class Hyperplanes(Value):
 
 
 def leave_out_missing(
-    planes: Hyperplanes, midpoints: Floats, matrix: Matrix, scores: Floats, rows: NDArray[np.bool_]
+    planes: Hyperplanes,
+    midpoints: Floats,
+    matrix: Matrix,
+    scores: Floats,
+    rows: NDArray[np.bool_],
+    constant: Floats,
 ) -> None:
     """Score the rows that have missing values from the features that they have, into ``scores``.
 
-    Each feature adds w (x' - t), with t its midpoint; a missing one adds nothing.
+    Each feature adds w (x' - t), with t its midpoint, to a ``constant`` (R,); a missing one adds nothing.
     """
     weights = planes.weights
     shares = weights * midpoints
-    constant = shares.sum(axis=1) + planes.bias  # -inf if never seen; else 0, but for rounding
-    constant[np.abs(constant) <= 1e-9 * np.abs(shares).sum(axis=1)] = 0.0
     for where, block in matrix.blocks():
         some = np.flatnonzero(rows[where])
         if len(some):
@@ -107,9 +122,22 @@ def leave_out_missing(
             scores[where.start + some] = np.where(here, x, 0) @ weights.T - here @ shares.T + constant
 
 
+def carried_intercepts(weights: Floats, intercepts: Floats) -> Floats:
+    """Return intercepts (R,) that the weights (R, m) can carry: 0 where a hyperplane has none.
+
+    A score is a sum over the features, so what no feature says is not said. What all classes have in common
+    changes no answer and no probability: that of a class without weights is taken from the others.
+    """
+    alone = ~weights.any(axis=1) & np.isfinite(intercepts)
+    if not alone.any():
+        return intercepts
+    common = intercepts[alone].max() if len(intercepts) > 1 else 0.0
+    return np.where(alone, 0.0, intercepts - common)
+
+
 def planes_of(scaling: Scaling, weights: Floats, bias: Floats) -> Hyperplanes:
     """Return hyperplanes from weights and biases for scaled features."""
     span = scaling.span
-    far = (np.maximum(np.abs(scaling.low), np.abs(scaling.low + span)) > FAR * span) & (span > 0)
-    far |= (span < NARROW) & (span > 0)
+    far = (np.maximum(np.abs(scaling.low), np.abs(scaling.low + span)) / FAR > span) & (span > 0)
+    far |= ((span < NARROW) | (span > WIDE)) & (span > 0)
     return Hyperplanes(scaling, weights, bias, np.flatnonzero(far) if far.any() else None)

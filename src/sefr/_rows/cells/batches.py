@@ -32,8 +32,8 @@ def learn_coder_of_batches(
     if not labels:
         return None
     classes = np.unique(np.concatenate(labels))
-    sample = gatherer.sample(classes)
-    return learn_coder(Labelled(sample.matrix, classes, sample.codes, sample.weights), cut, known)
+    sample, targets = gatherer.sample_with_targets(classes)
+    return learn_coder(Labelled(sample.matrix, classes, sample.codes, sample.weights, targets), cut, known)
 
 
 def _joined(before: Categories | None, more: Categories) -> Categories:

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from ..._system.types import Foreign, Rows
 from ..arrow import stored_dictionary
-from ..pandas_frame import is_categorical_array, is_pandas_frame, stored_columns, values_of_index
+from ..pandas_frame import (
+    is_categorical_array,
+    is_pandas_frame,
+    is_text_array,
+    stored_columns,
+    values_of_index,
+)
 
 # A cell per category, one for all others and one for missing values have numbers below 256.
 MOST_CATEGORIES = 254
@@ -41,8 +47,10 @@ def is_categorical(dtype: Foreign) -> bool:
     return dtype in (nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
 
 
-def categories_of(X: Rows, most: int | None = MOST_CATEGORIES) -> dict[int, Categories]:
-    """Return the categories of each column of a frame that has some, by its number.
+def categories_of(
+    X: Rows, most: int | None = MOST_CATEGORIES, *, text: bool = False
+) -> dict[int, Categories]:
+    """Return the categories of each column of a frame that has some, by its number; with ``text``, of text.
 
     Those that a pandas or Polars type declares, else those that occur, sorted. Of more than ``most``, if not
     None, the most frequent are kept; the others share the cell of unknown values.
@@ -50,19 +58,19 @@ def categories_of(X: Rows, most: int | None = MOST_CATEGORIES) -> dict[int, Cate
     if type(X) is np.ndarray:  # asking what X might be takes 30 us
         return {}
     if is_pandas_frame(X):
-        return categories_of_stored(X, stored_columns(X), most)
+        return categories_of_stored(X, stored_columns(X), most, text=text)
     if not nw.dependencies.is_into_dataframe(X):
         return {}
     frame = nw.from_native(X, eager_only=True)
     return {
         j: _categories(frame.get_column(name), most)
         for j, (name, dtype) in enumerate(frame.schema.items())
-        if is_categorical(dtype)
+        if is_categorical(dtype) or (text and dtype == nw.String)
     }
 
 
 def categories_of_stored(
-    X: Foreign, columns: list[Foreign], most: int | None = MOST_CATEGORIES
+    X: Foreign, columns: list[Foreign], most: int | None = MOST_CATEGORIES, *, text: bool = False
 ) -> dict[int, Categories]:
     """Return the same of a pandas frame whose arrays are at hand."""
     found = {}
@@ -73,6 +81,8 @@ def categories_of_stored(
                 found[j] = Categories(values_of_index(declared))
             else:
                 found[j] = _categories(nw.from_native(X.iloc[:, j], series_only=True), most)
+        elif text and is_text_array(column):
+            found[j] = _categories(nw.from_native(X.iloc[:, j], series_only=True), most)
     return found
 
 
@@ -95,7 +105,7 @@ def _often(series: Foreign) -> Counter[Foreign]:
     """Return how often each value occurs."""
     stored = stored_dictionary(series)
     if stored is None:
-        often = Counter(series.to_list())
+        often = Counter(series.drop_nulls().to_list())
     else:
         values, rows = stored
         often = Counter()
@@ -118,10 +128,13 @@ def category_codes(series: Foreign, categories: Categories) -> NDArray[np.float6
     """Return the number of each value among the categories, their count for an unknown one, NaN for none."""
     place: dict[Foreign, float] = {value: float(code) for code, value in enumerate(categories)}
     unknown, stored = float(len(categories)), stored_dictionary(series)
+    values = series.to_list() if stored is None else stored[0]
+    # pandas.NA is neither equal nor unequal to itself, so the series is asked; NaN is unequal.
+    gone = series.is_null().to_list() if stored is None else [value is None for value in values]
     codes = np.array(
         [
-            np.nan if value is None or value != value else place.get(value, unknown)
-            for value in (series.to_list() if stored is None else stored[0])
+            np.nan if none or value != value else place.get(value, unknown)
+            for value, none in zip(values, gone, strict=True)
         ],
         dtype=np.float64,
     )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import _native
+from ..._system.types import Floats
 from ..labelled import Labelled
 from .coder import Coder
 from .ferns import Ferns
@@ -16,25 +20,54 @@ DEPTH = 6
 TRIED = 4
 BOUNDS = 8
 SEED = 0
+# How often the effects of all features are found beside those of the others, and rows that a cell is taken to
+# have beside its own, about which it tells nothing.
+SWEEPS, SHY = 4, 4.0
+# The step of ferns for numbers.
+NUMBER_STEP = 0.1
 
 
-def grow_ferns(rows: Labelled, coder: Coder, count: int) -> Ferns | None:
+class Growing(NamedTuple):
+    """How ferns are grown: each on one of so many parts of the rows, in turn, and by how large a step.
+
+    What a fern tells about a row is taken off what is left to tell, but only this part of it.
+    """
+
+    subsets: int = 1
+    step: float = 0.3
+
+
+USUAL = Growing()
+
+
+def grow_ferns(
+    rows: Labelled, coder: Coder, count: int, held: NDArray[np.bool_] | None = None, how: Growing = USUAL
+) -> Ferns | None:
     """Return up to so many ferns for rows that are few enough to be looked at often.
+
+    ``held`` (n,) says which rows are held out; None: one in four, by its cells, if rows are not few.
 
     There are fewer where further ones would tell nothing about rows that they were not grown on, and at least
     one; None where nothing varies.
     """
-    cells = Cells(rows.matrix, coder).cells
+    cells = rows.matrix.cells if isinstance(rows.matrix, Cells) else Cells(rows.matrix, coder).cells
+    targets = None
+    if rows.targets is not None:
+        targets, how = left_over(cells, coder, rows.targets, rows.weights), how._replace(step=NUMBER_STEP)
     comparisons = np.empty((count, DEPTH, 2), dtype=np.int32)
     grown = _native.grow_ferns(
         cells,
         coder.coded_starts,
         coder.unordered.astype(np.uint8),
+        None if held is None else held.astype(np.uint8),
         rows.codes,
         rows.weights,
+        targets,
         len(rows.classes),
         TRIED,
         BOUNDS,
+        how.subsets,
+        how.step,
         SEED,
         comparisons,
     )
@@ -42,3 +75,25 @@ def grow_ferns(rows: Labelled, coder: Coder, count: int) -> Ferns | None:
         return None
     features, bounds = (comparisons[:grown, :, part].ravel() for part in (0, 1))
     return Ferns(features, bounds, np.arange(grown + 1, dtype=np.int64) * DEPTH)
+
+
+def left_over(cells: NDArray[np.uint8], coder: Coder, targets: Floats, weights: Floats | None) -> Floats:
+    """Return what the cells of features, each by itself, leave of targets (n, k), in units of their spread.
+
+    An effect per cell is found feature by feature, each for what the others leave over (backfitting).
+    """
+    weights = np.ones(len(targets)) if weights is None else weights
+    left = targets - np.average(targets, axis=0, weights=weights)
+    effects = [np.zeros((size, targets.shape[1])) for size in np.diff(coder.offsets[: coder.n_features + 1])]
+    for _ in range(SWEEPS):
+        for j, effect in enumerate(effects):
+            own = cells[:, j]
+            counts = np.bincount(own, weights, len(effect))
+            for t in range(targets.shape[1]):
+                found = np.bincount(own, weights * (left[:, t] + effect[own, t]), len(effect)) / (
+                    counts + SHY
+                )
+                left[:, t] += effect[own, t] - found[own]
+                effect[:, t] = found
+    spread = np.sqrt(np.average(left**2, axis=0, weights=weights))
+    return np.ascontiguousarray(left / np.where(spread > 0, spread, 1.0))

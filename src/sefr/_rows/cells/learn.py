@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _native
-from ..._system.types import Floats, Foreign, Indices, Settings
+from ..._system.types import Floats, Foreign, Indices, Params
 from ..labelled import Labelled
 from ..matrix import Matrix
 from ..ranges import known_ranges
@@ -33,12 +33,16 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 class Cut(NamedTuple):
-    """How features are to be cut: the settings of a model that say so."""
+    """How features are to be cut: the settings of a model that say so.
+
+    With ``auto``, columns of text have categories too, and frequent values a bin of their own.
+    """
 
     bins: Foreign
     scale: Foreign
     missing: str
     interactions: Foreign = None
+    auto: bool = False
 
     @classmethod
     def of(cls, bins: Foreign, scale: Foreign, missing: str, interactions: Foreign = None) -> Cut | None:
@@ -46,9 +50,9 @@ class Cut(NamedTuple):
         return None if bins is None else cls(bins, scale, missing, interactions)
 
     @classmethod
-    def of_settings(cls, settings: Settings) -> Cut | None:
+    def of_settings(cls, settings: Params) -> Cut | None:
         """Return those among the settings of a model that say how features are cut, or None."""
-        return cls.of(*(settings.get(name) for name in cls._fields))  # type: ignore[arg-type]
+        return cls.of(*(settings.get(name) for name in cls._fields[:4]))  # type: ignore[arg-type]
 
     @property
     def given(self) -> dict[int, Categories] | None:
@@ -73,7 +77,7 @@ def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) 
     if not isinstance(cut.interactions, int | np.integer):
         return replace(coder, ferns=given_ferns(cut.interactions, np.diff(coder.offsets)))
     at, weights = sample_of_values(rows, FERN_ROWS)
-    sample = Labelled(rows.matrix.take(at), rows.classes, rows.codes[at], weights)
+    sample = rows.take(at)._replace(weights=weights)
     return replace(coder, ferns=grow_ferns(sample, coder, int(cut.interactions)))
 
 
@@ -89,9 +93,10 @@ def _learn_edges(rows: Labelled, cut: Cut, categories: Mapping[int, Categories])
     if cut.scale is None or isinstance(cut.scale, str):
         at, weights = sample_of_values(rows)
         if not categories and weights is None and len(at) * matrix.shape[1] <= SORTED_CELLS:
-            return Coder(*_edges(_values(matrix, at, range(matrix.shape[1])), most), missing, {})
+            values = _values(matrix, at, range(matrix.shape[1]))
+            return Coder(*_edges(values, most, alone=cut.auto), missing, {})
         numbers = [j for j in range(matrix.shape[1]) if j not in categories]
-        edges = iter(quantile_edges(matrix, numbers, at, weights, most))
+        edges = iter(quantile_edges(matrix, numbers, at, weights, most, alone=cut.auto))
         parts = [categories[j] if j in categories else next(edges) for j in range(matrix.shape[1])]
     else:
         ranges = equal_edges(*known_ranges(cut.scale, matrix.shape[1]), most)
@@ -133,21 +138,28 @@ def _uneven(count: int) -> Floats:
 
 
 def quantile_edges(
-    matrix: Matrix, features: Sequence[int], at: Indices, weights: Floats | None, most: int
+    matrix: Matrix,
+    features: Sequence[int],
+    at: Indices,
+    weights: Floats | None,
+    most: int,
+    *,
+    alone: bool = False,
 ) -> list[Floats]:
     """Return edges that cut each of some features into at most ``most`` cells of about as many rows.
 
-    Each edge is a value that occurs. Where there are few values, every one but the lowest is an edge.
+    Each edge is a value that occurs. Where there are few values, every one but the lowest is an edge. With
+    ``alone``, a value that is as frequent as a cell has one of its own.
     """
     found: list[Floats] = []
     step = max(1, SORTED_CELLS // max(1, len(at)))
     for first in range(0, len(features), step):
         values = _values(matrix, at, features[first : first + step])
         if weights is None:
-            edges, starts = _edges(values, most)
+            edges, starts = _edges(values, most, alone=alone)
             found += [edges[start:end] for start, end in pairwise(starts.tolist())]
         else:
-            found += _weighted_edges(values, weights, most)
+            found += _weighted_edges(values, weights, most, alone=alone)
     return found
 
 
@@ -158,18 +170,18 @@ def _values(matrix: Matrix, at: Indices, features: Sequence[int]) -> Floats:
     )
 
 
-def _edges(values: Floats, most: int) -> tuple[Floats, NDArray[np.int64]]:
+def _edges(values: Floats, most: int, *, alone: bool = False) -> tuple[Floats, NDArray[np.int64]]:
     """Return the edges of values (m, n) that may be sorted, one after the other, and where each begin."""
     values.sort(axis=1)
     if not np.isfinite(values[:, :: max(1, values.shape[1] - 1)]).all():  # NaN lies at the end
         values[np.isinf(values)] = np.nan
         values.sort(axis=1)
     edges, starts = np.empty(len(values) * (most - 1)), np.empty(len(values) + 1, dtype=np.int64)
-    _native.find_edges(values, most, edges, starts)
+    _native.find_edges(values, most, alone, edges, starts)
     return edges[: starts[-1]].copy(), starts
 
 
-def _weighted_edges(values: Floats, weights: Floats, most: int) -> list[Floats]:
+def _weighted_edges(values: Floats, weights: Floats, most: int, *, alone: bool = False) -> list[Floats]:
     """Return the same for rows that count several times: with weights of 1, what ``_edges`` returns."""
     found = []
     values[np.isinf(values)] = np.nan
@@ -178,10 +190,32 @@ def _weighted_edges(values: Floats, weights: Floats, most: int) -> list[Floats]:
         order = order[: np.count_nonzero(~np.isnan(own))]
         rising, ends = own[order], np.cumsum(weights[order])
         edges = np.unique(rising)[1:]
-        if len(edges) >= most:
+        if len(edges) >= most and alone:
+            edges = _edges_beside(rising, weights[order], most)
+        elif len(edges) >= most:
             # the least value with k / most of the weight at or below it
             at = np.searchsorted(ends * most, np.arange(1, most) * ends[-1], side="left")
             edges = np.unique(rising[np.minimum(at, len(rising) - 1)])
             edges = edges[edges > rising[0]]
         found.append(edges)
     return found
+
+
+def _edges_beside(rising: Floats, weights: Floats, most: int) -> Floats:
+    """Return the edges of one feature where frequent values have a cell each: as ``find_edges`` does."""
+    distinct, starts = np.unique(rising, return_index=True)
+    counts = np.add.reduceat(weights, starts)
+    rest, bins, before = float(counts.sum()), most, -1
+    while bins != before:
+        before, share = bins, rest / bins
+        frequent = counts >= share
+        rest, bins = float(counts[~frequent].sum()), most - int(frequent.sum())
+    least, held, found = rest / max(1, 2 * bins - most), 0.0, list[float]()
+    for i, count in enumerate(counts.tolist()):
+        if len(found) == most - 1:
+            break
+        if i and (frequent[i] or frequent[i - 1] or held + count / 2 >= least):
+            found.append(float(distinct[i]))
+            held = 0.0
+        held += count
+    return np.array(found)

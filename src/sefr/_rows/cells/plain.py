@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isfinite
 
 import numpy as np
 
@@ -16,18 +17,40 @@ from .ferns import Comparison, check_interactions, given_ferns
 def plain_parts(parts: Sequence[Foreign]) -> list[Foreign]:
     """Return the edges of each feature as a list, or its categories as ``{"categories": [...]}``."""
     return [
-        {"categories": [_plain(value) for value in part]}
+        {"categories": plain_values(part)}
         if isinstance(part, Categories)
         else np.asarray(part, dtype=np.float64).tolist()
         for part in parts
     ]
 
 
+def plain_values(values: Sequence[Foreign]) -> list[Foreign]:
+    """Return categories as JSON holds them: infinity, which it does not know, as ``{"float": "inf"}``."""
+    return [_plain(value) for value in values]
+
+
 def _plain(value: Foreign) -> Foreign:
     value = value.item() if isinstance(value, np.generic) else value
+    value = str(value) if isinstance(value, str) else value
     if type(value) not in (str, int, float, bool):
         raise TypeError(f"a category of type {type(value).__name__} cannot be saved; use text or numbers")
-    return value
+    return {"float": str(value)} if type(value) is float and not isfinite(value) else value
+
+
+def values_of(plain: Foreign) -> list[Foreign]:
+    """Return what ``plain_values`` was made of; ``ValueError`` for anything else."""
+    if not isinstance(plain, list):
+        raise ValueError("categories must be a list")
+    return [_value(entry) for entry in plain]
+
+
+def _value(entry: Foreign) -> Foreign:
+    for infinity in (np.inf, -np.inf):
+        if entry == {"float": str(infinity)}:
+            return infinity
+    if type(entry) not in (str, int, float, bool):
+        raise ValueError("a category is neither text nor a number")
+    return entry
 
 
 def parts_of(plain: Foreign) -> list[Foreign]:
@@ -39,10 +62,10 @@ def parts_of(plain: Foreign) -> list[Foreign]:
 
 def _part(entry: Foreign, feature: int) -> Foreign:
     if isinstance(entry, dict):
-        values = entry.get("categories") if len(entry) == 1 else None
-        if not isinstance(values, list) or any(type(v) not in (str, int, float, bool) for v in values):
-            raise ValueError(f"bins: feature {feature} has no list of categories")
-        return Categories(values)
+        try:
+            return Categories(values_of(entry.get("categories") if len(entry) == 1 else None))
+        except ValueError:
+            raise ValueError(f"bins: feature {feature} has no list of categories") from None
     if not isinstance(entry, list) or not all(type(edge) in (int, float) for edge in entry):
         raise ValueError(f"bins: feature {feature} has no list of edges")
     return np.array(entry, dtype=np.float64)

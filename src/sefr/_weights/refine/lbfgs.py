@@ -7,11 +7,10 @@ enough to choose it; the pass over all rows then says what it was worth.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from math import sqrt
-from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,9 +18,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from ... import _native
-from ..._rows.labelled import CodedRows
-from ..._rows.matrix import Gradient, LinearModel, WeightedRows
-from ..._system.types import Floats
+from ..._rows.matrix import Gradient, LinearModel, Standardisation
+from ..._summary.source import RowSource, Sweep
+from ..._system.types import Array, Floats
 
 if TYPE_CHECKING:
     from .standardise import Space
@@ -120,12 +119,17 @@ class Penalty:
         return np.asarray(found)
 
 
-class RowSource(NamedTuple):
-    """The rows, anew for each pass, and the weight of a row of each class."""
+class SweptRows(NamedTuple):
+    """The rows that passes are made over, coded by ``classes``, and the weight of a row of each class."""
 
-    tables: Callable[[], Iterable[CodedRows]]
+    source: RowSource
+    classes: Array
     class_weights: Floats
     n_threads: int
+
+    def gradient(self, standard: Standardisation, model: LinearModel) -> Gradient:
+        """Make one pass."""
+        return self.source.gradient(Sweep(self.classes, self.class_weights, standard, model), self.n_threads)
 
 
 class Evaluated(NamedTuple):
@@ -137,17 +141,21 @@ class Evaluated(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How many passes are made at most, the first included, and who is told of each and the loss after it."""
+    """How many passes are made at most, the first included, and who is told of each and the loss after it.
+
+    ``held_out``: whether scores as if rows had been left out are asked for, too.
+    """
 
     passes: int
     watch: Callable[[int, float], None] | None = None
+    held_out: bool = True
 
 
 @dataclass(frozen=True)
 class Objective:
     """The penalised loss of all rows at a point: one pass over the rows each."""
 
-    rows: RowSource
+    rows: SweptRows
     sample: Sample | CellSample
     space: Space | StepSpace
     penalty: Penalty
@@ -165,13 +173,7 @@ class Objective:
         if self.sample.complete:
             found = self.sample.gradient(model)
         else:
-            class_weights, n_threads = self.rows.class_weights, self.rows.n_threads
-            standard = self.space.standard
-            parts = (
-                matrix.gradient(WeightedRows(codes, weights, class_weights), standard, model, n_threads)
-                for matrix, codes, weights in self.rows.tables()
-            )
-            found = reduce(add, parts)
+            found = self.rows.gradient(self.space.standard, model)
         value, gradient = self.penalty(point)
         gradient[: self.penalty.n_weights] += self.space.pull(found).ravel()
         gradient[self.penalty.n_weights :] += found.intercept

@@ -11,6 +11,8 @@ from .lbfgs import Objective
 
 # Rows whose products tell how many directions the rows share.
 GRAM_ROWS = 128
+# A row of more weight is in as many copies as one of this: squares of weights stay within float64.
+MOST_COPIES = 2.0**30
 
 
 def leave_one_out(objective: Objective, point: Floats, sampled: CodedRows) -> HeldOut:
@@ -25,6 +27,7 @@ def leave_one_out(objective: Objective, point: Floats, sampled: CodedRows) -> He
     gram = sample.products(rows)
     weights = np.ones(len(scores)) if sampled.weights is None else sampled.weights
     share, lengths = weights[rows[: len(gram)]], np.diag(gram)
+    share = share * (MOST_COPIES / max(float(share.max()), MOST_COPIES))
     # over pairs of different rows, where a row of weight 2 is two
     alike = max(0.0, float(share @ (gram * gram) @ share - share @ lengths**2))
     shared = alike / max(1e-300, float((share @ lengths) ** 2 - share @ lengths**2))

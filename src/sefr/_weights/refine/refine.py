@@ -7,7 +7,6 @@ of it. Features are standardised in passing, never in memory. The result is line
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -16,12 +15,13 @@ from numpy.typing import NDArray
 
 from ..._rows.labelled import CodedRows
 from ..._rows.matrix import blas_threads
+from ..._summary.source import RowSource
 from ..._summary.summary import Summary
 from ..._system.types import Array, Floats
 from ..held_out import HeldOut
-from ..hyperplanes import Hyperplanes, Scaling, per_class, planes_of
+from ..hyperplanes import Hyperplanes, Scaling, carried_intercepts, per_class, per_score, planes_of
 from ..solve import means
-from .lbfgs import Evaluated, Limits, Objective, Penalty, RowSource, Sample, Search, minimise, mixture
+from .lbfgs import Evaluated, Limits, Objective, Penalty, Sample, Search, SweptRows, minimise, mixture
 from .leave_one_out import leave_one_out
 from .relax import ROWS_PER_WEIGHT, relax
 from .standardise import ClassMeans, Space, standardise
@@ -33,8 +33,9 @@ PRIOR_VARIANCE = 10.0
 # is best there: with 0 rare classes are given up, with 1 they are overrated (docs/guide/passes.md).
 RARITY = 0.5
 # Mean of p (1 - p) when a model fits well: the curvature of the loss, by which earlier rows hold on to their
-# weights.
+# weights; and the score, log(p / (1 - p)), where p (1 - p) is so much.
 CURVATURE = 0.1
+USUAL_SCORE = float(2 * np.arctanh(np.sqrt(1 - 4 * CURVATURE)))
 
 
 @dataclass(frozen=True)
@@ -53,23 +54,36 @@ class Refined:
 
 
 class TrainingRows(NamedTuple):
-    """The rows: ``tables`` returns them, anew for each pass; ``sampled`` are some, see ``sample_of``.
+    """The rows that passes are made over; ``class_weight`` (K,) says how often those of each class count."""
 
-    ``class_weight`` (K,) says how often the rows of each class count; None: as they come.
-    """
-
-    tables: Callable[[], Iterable[CodedRows]]
-    sampled: CodedRows
+    source: RowSource
     n_threads: int = 1
     class_weight: Floats | None = None
 
 
-class Earlier(NamedTuple):
-    """Refined weights of ``n_rows`` rows that are not among the training rows, and their classes."""
+class Start(NamedTuple):
+    """Where passes start instead of at SEFR's weights, in the same scaling, and the variance of weights.
 
-    refined: Refined
+    ``variance`` is in units of what is usual: above 1 the ridge penalty is weaker.
+    """
+
+    refined: Refined | None = None
+    variance: float = 1.0
+
+
+class Earlier(NamedTuple):
+    """What is known of ``n_rows`` rows that are not among the ``n_new`` training rows, and their classes.
+
+    ``refined`` is None where no further pass was made over them: then the Summary alone knows them.
+    """
+
+    refined: Refined | None
     classes: Array
     n_rows: float
+    n_new: float
+
+
+USUAL = Start()
 
 
 def refine(
@@ -78,6 +92,7 @@ def refine(
     rows: TrainingRows,
     limits: Limits,
     earlier: Earlier | None = None,
+    start: Start = USUAL,
 ) -> Refined | None:
     """Return the weights after further passes, of which the Summary was the first.
 
@@ -94,38 +109,33 @@ def refine(
     limits : Limits
         How many passes, at least 2, and who is told of them.
     earlier : Earlier, default=None
-        Refined weights to start from, which hold on as strongly as the rows behind them would.
+        What is known of rows before: weights to start from, which hold on as strongly as the rows would.
+    start : Start, default=USUAL
+        Where to start. It has no say in where the minimum is, but for its penalty.
     """
     counts = summary.counts
     seen = np.flatnonzero(counts > 0)
-    if len(seen) < 2 or not len(rows.sampled.codes):
+    whole = len(seen) == len(counts)
+    among = summary if whole else summary.without_empty_classes()
+    if len(seen) < 2 or not len((sampled := rows.source.sample(among.classes)).codes):
         return None if earlier is None else earlier.refined
     with blas_threads(1):
-        if len(seen) == len(counts):
-            classes = _class_means(summary, rows.class_weight, sefr.scaling)
-            return _refine_seen(classes, sefr, rows, limits, _carried_over(earlier, summary, sefr.scaling))
-        place = np.full(len(counts), -1, dtype=np.int32)
-        place[seen] = np.arange(len(seen))
-        coded = TrainingRows(
-            lambda: (table._replace(codes=place[table.codes]) for table in rows.tables()),
-            rows.sampled._replace(codes=place[rows.sampled.codes]),
-            rows.n_threads,
-        )
+        if whole:
+            return _refine_seen(summary, sefr, (rows, sampled), limits, earlier, start)
+        if rows.class_weight is not None:
+            rows = rows._replace(class_weight=rows.class_weight[seen])
         planes = planes_of(sefr.scaling, per_score(sefr.weights[seen]), per_score(sefr.bias[seen]))
-        among = summary.without_empty_classes()
-        own = None if rows.class_weight is None else rows.class_weight[seen]
-        classes = _class_means(among, own, sefr.scaling)
-        found = _refine_seen(classes, planes, coded, limits, _carried_over(earlier, among, sefr.scaling))
+        found = _refine_seen(among, planes, (rows, sampled), limits, earlier, Start(None, start.variance))
         return _over_all_classes(found, seen, len(counts))
 
 
 def _class_means(summary: Summary, class_weight: Floats | None, scaling: Scaling) -> ClassMeans:
     counts = summary.counts
-    weights = _row_weights(counts, class_weight)
+    weights = row_weights(counts, class_weight)
     return ClassMeans(means(summary, scaling), counts, weights / (weights @ counts))
 
 
-def _row_weights(counts: Floats, class_weight: Floats | None) -> Floats:
+def row_weights(counts: Floats, class_weight: Floats | None) -> Floats:
     """Return what a row of each class weighs in the loss (K,): more in a rare class."""
     often = np.ones_like(counts) if class_weight is None else class_weight
     weighted = counts * often
@@ -133,43 +143,48 @@ def _row_weights(counts: Floats, class_weight: Floats | None) -> Floats:
 
 
 def _refine_seen(
-    classes: ClassMeans,
+    summary: Summary,
     sefr: Hyperplanes,
-    rows: TrainingRows,
+    training: tuple[TrainingRows, CodedRows],
     limits: Limits,
-    prior: tuple[Hyperplanes, float] | None,
+    earlier: Earlier | None,
+    start: Start = USUAL,
 ) -> Refined:
-    """Do what ``refine`` does where every class has rows, and earlier weights, if any, are of the same."""
-    counts, sampled = classes.counts, rows.sampled
-    n_before = 0.0 if prior is None else prior[1]
-    n_rows = float(counts.sum()) - n_before
+    """Do what ``refine`` does if every class has rows, of which some are a sample."""
+    rows, sampled = training
+    classes = _class_means(summary, rows.class_weight, sefr.scaling)
+    counts = classes.counts
+    n_rows = float(counts.sum()) if earlier is None else earlier.n_new
     space: Space | StepSpace
     sample: Sample | CellSample
     if sampled.matrix.coder is None:
-        space, sample = standardise(classes, sefr.scaling, sampled, n_before)
+        space, sample = standardise(classes, sefr.scaling, sampled, n_rows, further=earlier is not None)
     else:
         space, sample = step_space(classes, sampled.matrix.coder, sampled)
-    class_weights = classes.weights * (counts.sum() / n_rows if n_before else 1.0)
+    prior = None if earlier is None else _prior(earlier, summary.classes, sefr, classes, space)
+    class_weights = classes.weights * (1.0 if earlier is None else counts.sum() / n_rows)
     base_rates = class_weights * counts / (class_weights @ counts)
     bias = per_score(np.log(base_rates) - np.log(base_rates).mean())
     origin = np.concatenate([np.zeros(len(bias) * len(space.mean)), bias])
-    variance = PRIOR_VARIANCE * space.weight_variance
+    variance = PRIOR_VARIANCE * space.weight_variance * start.variance
     penalty = Penalty(1 / (variance * float(counts.sum())), len(origin) - len(bias))
-    if prior is not None:
-        precision = np.ones_like(origin)
-        precision[: penalty.n_weights] = np.tile(space.curvature, len(bias))
+    if earlier is not None and prior is not None:
+        # by the curvature of their loss, and by their share of the ridge penalty, which was around 0
+        precision = np.full_like(origin, CURVATURE)
+        precision[: penalty.n_weights] = np.tile(CURVATURE * space.curvature, len(bias)) + penalty.ridge
         penalty = replace(
-            penalty,
-            prior_mean=space.point(prior[0]),
-            prior_precision=CURVATURE * n_before / n_rows * precision,
+            penalty, prior_mean=space.point(prior), prior_precision=earlier.n_rows / n_rows * precision
         )
-    source = RowSource(rows.tables, class_weights, rows.n_threads)
-    objective = Objective(source, sample, space, penalty)
+    swept = SweptRows(rows.source, summary.classes, class_weights, rows.n_threads)
+    objective = Objective(swept, sample, space, penalty)
     at_origin = _at_base_rates(space, base_rates, origin)
     curve = [at_origin.loss]
     if penalty.prior_mean is None:
         search = Search(at_origin)
-        minimise(objective, search, _first_trial(sefr, space, objective, origin), curve, limits)
+        known = start.refined
+        first = None if known is None else space.point(known.planes)
+        trial = _first_trial(sefr, space, objective, origin) if first is None else first
+        minimise(objective, search, trial, curve, limits)
     else:
         search = Search(Evaluated(penalty.prior_mean, np.inf, at_origin.gradient))
         minimise(objective, search, penalty.prior_mean, curve, limits)
@@ -177,8 +192,11 @@ def _refine_seen(
     if isinstance(space, Space) and prior is None and n_rows >= ROWS_PER_WEIGHT * len(space.mean):
         objective, best = relax(objective, search, sampled, curve, limits)
     weights = best[: penalty.n_weights].reshape(len(bias), -1)
+    if sampled.matrix.coder is None:
+        intercepts = carried_intercepts(weights, best[penalty.n_weights :])
+        best = np.concatenate([best[: penalty.n_weights], intercepts])
     weights, biases, midpoints = space.hyperplanes(weights, best[penalty.n_weights :])
-    held_out = leave_one_out(objective, best, sampled)
+    held_out = leave_one_out(objective, best, sampled) if limits.held_out else None
     if sampled.matrix.coder is None:
         planes = planes_of(sefr.scaling, weights, biases)
     else:  # cells, 0 and 1, are never far from zero
@@ -215,14 +233,9 @@ def _at_base_rates(space: Space | StepSpace, base_rates: Floats, origin: Floats)
 def base_loss(counts: Floats, class_weight: Floats | None = None) -> float:
     """Return the loss of giving every row the base rates of classes of so many rows."""
     seen = counts > 0
-    base = counts[seen] * _row_weights(counts[seen], None if class_weight is None else class_weight[seen])
+    base = counts[seen] * row_weights(counts[seen], None if class_weight is None else class_weight[seen])
     base /= base.sum()
     return float(-(base @ np.log(base)))
-
-
-def per_score(by_class: Floats) -> Floats:
-    """Return values of classes (K, ...) as those of scores: for two classes the second less the first."""
-    return by_class[1:] - by_class[:1] if len(by_class) == 2 else by_class
 
 
 def _over_all_classes(refined: Refined, seen: NDArray[np.intp], n_classes: int) -> Refined:
@@ -236,22 +249,48 @@ def _over_all_classes(refined: Refined, seen: NDArray[np.intp], n_classes: int) 
     return Refined(planes_of(scaling, weights, bias), midpoints, refined.loss_curve, held_out)
 
 
-def _carried_over(
-    earlier: Earlier | None, summary: Summary, scaling: Scaling
-) -> tuple[Hyperplanes, float] | None:
-    """Return earlier hyperplanes for another scaling and other classes; those never seen have no weights."""
-    if earlier is None:
-        return None
-    classes = summary.classes
-    planes, old = earlier.refined.planes, earlier.refined.planes.scaling
+def _prior(
+    earlier: Earlier, labels: Array, sefr: Hyperplanes, classes: ClassMeans, space: Space | StepSpace
+) -> Hyperplanes:
+    """Return what is known before the training rows: earlier weights, where there are any, else SEFR's.
+
+    The Summary knows the rows of a class that no pass has seen, and the training rows need not have any.
+    """
+    if earlier.refined is None:
+        return _as_log_odds(sefr, classes, space)
+    weights, bias = _carried_over(earlier.refined, sefr.scaling)
+    if not (np.array_equal(earlier.classes, labels) and np.isfinite(bias).all()):
+        known = np.isfinite(bias := per_class(bias, 0)) & np.isin(earlier.classes, labels)
+        at, planes = np.searchsorted(labels, earlier.classes[known]), _as_log_odds(sefr, classes, space)
+        all_weights, all_bias = per_class(planes.weights, 0), per_class(planes.bias, 0)
+        all_weights[at], all_bias[at] = per_class(weights, 0)[known], bias[known]
+        weights, bias = per_score(all_weights), per_score(all_bias)
+    return planes_of(sefr.scaling, weights, bias)
+
+
+def _as_log_odds(sefr: Hyperplanes, classes: ClassMeans, space: Space | StepSpace) -> Hyperplanes:
+    """Return SEFR's hyperplanes in units of log odds.
+
+    A class lies as far from the others as independent features of the space would have it, and at most as
+    far as in a good fit.
+    """
+
+    def beyond_others(by_class: Floats) -> Floats:
+        counts = classes.counts[:, None]
+        return np.asarray(by_class - ((counts * by_class).sum(axis=0) - counts * by_class) / (total - counts))
+
+    total, n_classes = classes.counts.sum(), len(classes.counts)
+    weights, bias = per_class(sefr.weights, 0), per_class(sefr.bias, 0)
+    gap = (weights * beyond_others(np.nan_to_num(classes.means))).sum(axis=1)
+    odds = np.minimum((beyond_others(space.class_means) ** 2).sum(axis=1), 2 * USUAL_SCORE)
+    odds *= (n_classes - 1) / n_classes  # the scores of the others fall as its own rises
+    factor = np.divide(odds, gap, out=np.zeros_like(gap), where=gap > 1e-9 * np.abs(weights).sum(axis=1))
+    return planes_of(sefr.scaling, per_score(weights * factor[:, None]), per_score(bias * factor))
+
+
+def _carried_over(refined: Refined, scaling: Scaling) -> tuple[Floats, Floats]:
+    """Return the weights and biases of earlier hyperplanes for another scaling."""
+    planes, old = refined.planes, refined.planes.scaling
     ratio = np.divide(scaling.span, old.span, out=np.zeros_like(old.span), where=old.span > 0)
     shift = np.divide(scaling.low - old.low, old.span, out=np.zeros_like(old.span), where=old.span > 0)
-    weights, bias = planes.weights * ratio, planes.bias + planes.weights @ shift
-    if not (np.array_equal(earlier.classes, classes) and np.isfinite(bias).all()):
-        weights, bias = per_class(weights, 0), per_class(bias, 0)
-        known = np.isfinite(bias) & np.isin(earlier.classes, classes)
-        at = np.searchsorted(classes, earlier.classes[known])
-        all_weights, all_bias = np.zeros((len(classes), weights.shape[1])), np.zeros(len(classes))
-        all_weights[at], all_bias[at] = weights[known], bias[known]
-        weights, bias = per_score(all_weights), per_score(all_bias)
-    return planes_of(scaling, weights, bias), earlier.n_rows
+    return planes.weights * ratio, planes.bias + planes.weights @ shift

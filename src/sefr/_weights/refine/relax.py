@@ -13,10 +13,9 @@ from ..._system.types import Floats
 from .lbfgs import Limits, Objective, Search, minimise, sample_loss
 from .leave_one_out import leave_one_out
 
-# Rows per weight of a score, at least: fewer may be told apart without an error, and then no weight is too
-# large for the leave-one-out loss.
+# With fewer rows per weight the classes may be separable, and the leave-one-out loss then prefers no penalty.
 ROWS_PER_WEIGHT = 32
-# Passes that are left, at least; and as many as were made.
+# Try a weaker penalty only if at least this many passes, and as many as were used, remain.
 FEWEST_LEFT = 16
 # How much weaker the penalty is each time.
 WEAKER = 10.0
@@ -27,7 +26,7 @@ def relax(
 ) -> tuple[Objective, Floats]:
     """Return the objective with the penalty that is kept, and the best point under it.
 
-    What further passes add to ``curve`` where they are in vain is the loss before them.
+    If the weaker penalty is rejected, its passes repeat the last accepted loss in ``curve``.
     """
     if limits.passes - len(curve) < max(len(curve), FEWEST_LEFT):
         return objective, search.best.point

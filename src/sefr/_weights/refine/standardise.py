@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 Blocks = Iterable[tuple[slice, Floats]]
 
-# So few values are kept standardised in float64 and, where they are all rows, the passes made over these.
+# Samples of up to this many values are standardised in float64; if the sample is all rows, passes use it.
 FEW_CELLS = 1 << 17
-# A feature's variance is taken from its mean as far as fewer than this many rows of the sample inform on it.
+# Below this many informative rows a feature's variance is shrunk towards mean (1 - mean).
 SHY_ROWS = 8.0
+# And where few rows inform on any: values that are spread evenly over [a, b] have this part of the most that
+# their variance can be, (mean - a)(b - mean); without a range, variances are about the means, as of counts.
+EVEN, AS_COUNTS = 1 / 3, 1.0
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,18 @@ class Space:
         """
         spread = np.broadcast_to(self.spread, weights.shape)
         for_scaled = np.divide(weights * self.unit, spread, out=np.zeros(weights.shape), where=spread > 0)
-        power = weights**2
-        total = power.sum(axis=1, keepdims=True)
-        share = np.divide(power, total, out=np.zeros_like(power), where=total > 0)
-        share *= intercepts[:, None]
+        share = shared_out(weights, intercepts)
         shift = np.divide(share, for_scaled, out=np.zeros_like(share), where=for_scaled != 0)
         return for_scaled, intercepts - for_scaled @ self.mean, np.asarray(self.mean - shift)
+
+
+def shared_out(weights: Floats, intercepts: Floats) -> Floats:
+    """Return the part of each intercept (R,) that each feature takes, by the square of its weight (R, m)."""
+    largest = np.abs(weights).max(axis=1, keepdims=True)
+    power = np.ldexp(weights, -np.frexp(largest)[1]) ** 2  # a power of 2, so that no square is lost
+    total = power.sum(axis=1, keepdims=True)
+    share = np.divide(power, total, out=np.zeros_like(power), where=total > 0)
+    return np.asarray(share * intercepts[:, None])
 
 
 class ClassMeans(NamedTuple):
@@ -101,26 +110,30 @@ class ClassMeans(NamedTuple):
 
 
 def standardise(
-    classes: ClassMeans, scaling: Scaling, sampled: CodedRows, n_before: float
+    classes: ClassMeans, scaling: Scaling, sampled: CodedRows, n_rows: float, *, further: bool
 ) -> tuple[Space, Sample]:
     """Return the space of the scaled features, and the sampled rows in it.
 
-    ``n_before`` of the classes' rows are not among those that the sample is from.
+    The sample is from ``n_rows`` of the classes' rows; ``further`` says whether there were others before.
     """
     mean, matrix = classes.mean(), sampled.matrix
     weights = classes.weights[sampled.codes] * (1.0 if sampled.weights is None else sampled.weights)
     weights = weights / weights.sum()
-    n_rows = classes.counts.sum() - n_before
     complete = sampled.weights is not None and float(sampled.weights.sum()) >= 0.999 * n_rows
     few = matrix.shape[0] * matrix.shape[1] <= FEW_CELLS
     blocks = list(matrix.blocks()) if few and not matrix.sparse else None
     centre = scaling.low + scaling.span * mean
     if isinstance(matrix, Sparse):
-        variance = _sparse_variances(matrix, weights, centre, scaling.span)
+        moments = _sparse_moments(matrix, weights, centre, scaling.span)
     else:
-        variance = variances(blocks or matrix.blocks(), weights, centre, scaling.span)
-    if not complete or n_before:
-        variance = _with_doubt(variance, matrix.shape[0], scaling, mean)
+        moments = _moments(blocks or matrix.blocks(), weights, centre, scaling.span)
+    if further:  # around the mean of all rows: a batch may have one value of a feature, which has a weight
+        guess = EVEN if _is_scaled(scaling) else AS_COUNTS
+        variance = _with_doubt(_around(moments), matrix.shape[0], scaling, mean, guess)
+    elif complete:
+        variance = _variance(moments)
+    else:
+        variance = _with_doubt(_variance(moments), matrix.shape[0], scaling, mean)
     spread = np.sqrt(variance)
     spread[(scaling.span <= 0) | ~(spread > 0)] = 0
     raw_spread = spread * scaling.span
@@ -142,25 +155,32 @@ def standardise(
     return space, Sample(rows, shift, sampled.codes, weights, unit, complete=few and complete)
 
 
-def _with_doubt(variance: Floats, n_rows: int, scaling: Scaling, mean: Floats) -> Floats:
+def _with_doubt(
+    variance: Floats, n_rows: int, scaling: Scaling, mean: Floats, guess: float | None = None
+) -> Floats:
     """Return variances of x', from the sample where it has something to say and from the mean elsewhere.
 
-    A feature that is nearly always at one end of its range shows itself in few rows; its variance is near
-    mean (1 - mean), of which the features of the sample have a common part.
+    A feature that is nearly always at one end of its range is non-constant in few sampled rows; its variance
+    is estimated as a common fraction of mean (1 - mean), which is ``guess`` if the sample has no rows.
     """
-    # means of a mixture lie in [0, 1] unless scale=None took the values as they are
-    scaled = (scaling.span != 1).any() or (scaling.low != 0).any()
-    bound = np.maximum(mean * (1 - mean), 0) if scaled else np.abs(mean)
+    bound = np.maximum(mean * (1 - mean), 0) if _is_scaled(scaling) else np.abs(mean)
     informed = 4 * bound * n_rows
     trust = informed / (informed + SHY_ROWS)
     part = variance.sum() / max(float(bound.sum()), 1e-300)
+    if guess is not None:
+        part = (part * n_rows + guess * SHY_ROWS) / (n_rows + SHY_ROWS)
     return np.asarray(trust * variance + (1 - trust) * part * bound)
 
 
-def variances(blocks: Blocks, weights: Floats, near: Floats, span: Floats) -> Floats:
-    """Return the variance of every feature in units of its span, by weight, over what is not missing.
+def _is_scaled(scaling: Scaling) -> bool:
+    """Say whether means of a mixture lie in [0, 1]: not where scale=None took the values as they are."""
+    return bool((scaling.span != 1).any() or (scaling.low != 0).any())
 
-    ``near`` (m,) is about the mean.
+
+def _moments(blocks: Blocks, weights: Floats, near: Floats, span: Floats) -> Floats:
+    """Return sums of the weights, of the values and of their squares (3, m), over what is not missing.
+
+    Values are in units of their span, less ``near`` (m,), which is about the mean.
     """
     total = np.zeros((3, len(span)))
     unit = np.where(span > 0, span, 1.0)
@@ -177,10 +197,10 @@ def variances(blocks: Blocks, weights: Floats, near: Floats, span: Floats) -> Fl
         total[1] += share @ x
         x *= x
         total[2] += share @ x
-    return _variance(total)
+    return total
 
 
-def _sparse_variances(matrix: Sparse, weights: Floats, near: Floats, span: Floats) -> Floats:
+def _sparse_moments(matrix: Sparse, weights: Floats, near: Floats, span: Floats) -> Floats:
     """Return the same from what is stored, and from the weight of the zeros, which are not."""
     x, m = matrix.by_rows, matrix.shape[1]
     unit = np.where(span > 0, span, 1.0)
@@ -191,21 +211,24 @@ def _sparse_variances(matrix: Sparse, weights: Floats, near: Floats, span: Float
     here = np.isfinite(value)
     value, weight = np.where(here, value, 0.0), np.where(here, weight, 0.0)
     at_zero = np.where(zeros > 0, -near / unit, 0.0)
-    total = np.stack(
+    return np.stack(
         [
             np.bincount(x.indices, weight, m) + zeros,
             np.bincount(x.indices, weight * value, m) + zeros * at_zero,
             np.bincount(x.indices, weight * value * value, m) + zeros * at_zero**2,
         ]
     )
-    return _variance(total)
 
 
-def _variance(total: Floats) -> Floats:
-    """Return variances from sums of weights, of values and of their squares (3, m); rounding alone is 0."""
-    count = np.maximum(total[0], 1e-300)
-    squares = total[2] / count
-    variance = squares - (total[1] / count) ** 2
+def _around(moments: Floats) -> Floats:
+    """Return mean squares, around what was subtracted from the values."""
+    return np.asarray(moments[2] / np.maximum(moments[0], 1e-300))
+
+
+def _variance(moments: Floats) -> Floats:
+    """Return variances; rounding alone is 0."""
+    squares = _around(moments)
+    variance = squares - (moments[1] / np.maximum(moments[0], 1e-300)) ** 2
     return np.asarray(np.where(variance > 1e-13 * squares, variance, 0.0))
 
 

@@ -30,8 +30,8 @@ STEP_POWER = 0.5
 FERN_UNIT = 0.5
 # Where there are ferns, scores are expected to have this part of the variance: the labels chose the ferns.
 FERN_VARIANCE = 0.5
-# And rows have this length, instead of 1: weights then move further beside the intercepts, and the minimum is
-# nearer. As if left out, a row moves its score by the square of it as much: it had a say in the ferns too.
+# With ferns, rows are scaled to this length instead of 1: L-BFGS then converges in fewer passes, and the
+# leave-one-out leverage of a row grows by its square, since the row had a say in the ferns too.
 FERN_LENGTH = 2.0
 # Values of the rows whose products tell how many directions the rows share.
 GRAM_CELLS = 1 << 22
@@ -111,8 +111,12 @@ class StepSpace:
     def point(self, planes: Hyperplanes) -> Floats:
         """Return the point of a table."""
         table = planes.weights
-        first = table[:, self.coder.offsets[:-1]]
-        first = np.where(self.coder.unordered, 0.0, first)  # a category is no step beyond another
+        # a category is no step beyond another: where it was never seen, its column says what goes with none
+        unseen = np.minimum.reduceat(
+            np.where(self.scale > 0, len(self.scale), np.arange(len(self.scale))), self.coder.offsets[:-1]
+        )
+        at = np.where(self.coder.unordered, unseen, self.coder.offsets[:-1])
+        first = np.where(at < len(self.scale), table[:, np.minimum(at, len(self.scale) - 1)], 0.0)
         steps = self.steps.differences(table - first[:, self.coder.column_of])
         weights = np.divide(steps, self.scale, out=np.zeros_like(steps), where=self.scale > 0)
         bias = planes.bias + first.sum(axis=1) + (weights * self.scale) @ self.mean
@@ -140,13 +144,22 @@ class StepSpace:
         how much features move the score.
         """
         table = self.steps.table(weights * self.scale)
-        begins = self.coder.offsets[:-1]
-        mean = np.add.reduceat(table * self.shares, begins, axis=1)
-        power = np.add.reduceat((table - mean[:, self.coder.column_of]) ** 2 * self.shares, begins, axis=1)
-        total = power.sum(axis=1, keepdims=True)
-        share = np.divide(power, total, out=np.full(power.shape, 1 / len(begins)), where=total > 0)
-        centred = table + (share * intercepts[:, None] - mean)[:, self.coder.column_of]
+        centred = centred_table(table, self.shares, self.coder, intercepts)
         return centred, np.zeros(len(table)), np.zeros_like(table)
+
+
+def centred_table(table: Floats, shares: Floats, coder: Coder, intercepts: Floats) -> Floats:
+    """Return a table (R, C) in which each feature's mean over the rows is its share of the intercept (R,).
+
+    ``shares`` (C,) are the parts of the rows in each cell. The intercept is shared out by how much features
+    move the score.
+    """
+    begins = coder.offsets[:-1]
+    mean = np.add.reduceat(table * shares, begins, axis=1)
+    power = np.add.reduceat((table - mean[:, coder.column_of]) ** 2 * shares, begins, axis=1)
+    total = power.sum(axis=1, keepdims=True)
+    share = np.divide(power, total, out=np.full(power.shape, 1 / len(begins)), where=total > 0)
+    return np.asarray(table + (share * intercepts[:, None] - mean)[:, coder.column_of])
 
 
 @dataclass(frozen=True)
@@ -177,7 +190,7 @@ class CellSample:
             return np.asarray(vectors @ vectors.T)
         cells, square = coder.offsets[:-1] + self.matrix.cells[rows], space.scale**2
         # Steps that two rows have both gone: up to the lower of two bins, or the one cell that both are in.
-        # What each has gone is less its mean.
+        # Steps are centred: subtract each row's mean.
         off = space.steps.table((square * space.mean)[None])[0][cells].sum(axis=1)
         shared = _shared(space, cells[:, : coder.n_features], square)
         if coder.ferns is not None:

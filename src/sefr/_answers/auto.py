@@ -1,0 +1,399 @@
+"""Learning with auto=True: a line, bins and ferns, weighed on rows held out, fitted to all, and added up.
+
+One split serves all: the rows held out end the growing of ferns and weigh the parts. Edges, cells and ferns
+are found once, and the fits of all rows start at those of most of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._rows.cells import Cells, Coder
+from .._rows.cells.grow import Growing, grow_ferns
+from .._rows.cells.learn import sample_of_values
+from .._rows.inputs import refuse_one_class
+from .._rows.labelled import Labelled, spread_rows
+from .._rows.labels import find_labels
+from .._rows.matrix import Columns, Dense, Matrix, Sparse, blas_threads
+from .._summary.source import MemoryRows, RowSource
+from .._system.progress import Progress
+from .._system.threads import thread_count
+from .._system.types import Floats, Names
+from .._weights.auto import LEAST_LOGIT, Auto, AutoChoice, HeldOutParts, lines_of
+from .._weights.hyperplanes import Hyperplanes, Scaling, per_class, per_score
+from .._weights.refine.lbfgs import Limits
+from .._weights.refine.refine import (
+    USUAL,
+    Refined,
+    Start,
+    TrainingRows,
+    refine,
+    row_weights,
+)
+from .._weights.solve import solve
+from ..settings import AnySettings
+from .fitted import Fitted
+from .probabilities import Calibration, TemperatureScaling
+
+# With fewer rows every one is held out once, in one of so many parts; else one of these parts is.
+SMALL_ROWS, PARTS = 300, 4
+# Ferns, at most, and the rows that they are grown on.
+MOST_FERNS = 150
+FERN_ROWS = 1 << 13
+# Each is grown on a part of these rows, in turn: so many rows of one part, at most so many parts.
+SUBSET_ROWS, MOST_SUBSETS = 1024, 4
+# How much of what a fern tells about a row is taken off what is left to tell.
+STEP = 0.15
+# Passes of each part, and those that a fit of all rows makes from where a fit of most of them ended.
+PASSES = {"line": 40, "bins": 16, "ferns": 10}
+FURTHER_PASSES = {"line": 60, "bins": 8, "ferns": 8}
+# Rows held out that the parts are weighed on, at most.
+MOST_HELD = 1 << 12
+# From this weight of the ferns on, a penalty is tried that allows so many times the variance.
+TOO_SMALL, WEAKER = 1.3, 4.0
+# A sparse matrix of more values has no ferns: their cells are written out.
+MOST_SPREAD = 1 << 28
+
+
+def learn_auto(source: RowSource, settings: AnySettings) -> Fitted:
+    """Return what rows teach a model of ``auto=True``."""
+    rows = source.in_memory(settings)
+    given = rows.rows
+    live = given.codes >= 0 if given.weights is None else given.weights > 0
+    seen = given.classes[np.unique(given.codes[live])]
+    if len(seen) < 2:
+        refuse_one_class(seen, source.place)
+    if len(seen) < len(given.classes):  # of the others no row counts
+        matrix, codes, weights = given.over(seen)
+        rows = MemoryRows(Labelled(matrix, seen, codes, weights), rows.feature_names, rows.names)
+    with blas_threads(1):  # whose number must not change a bit of the answers
+        return _Learner(rows, settings).learn()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One of the models that are added up: its name and the rows as it sees them."""
+
+    name: str
+    matrix: Matrix
+    feature_names: Names
+
+
+class _Learner:
+    """The rows of a training with auto=True, and what is shared by its parts."""
+
+    def __init__(self, source: MemoryRows, settings: AnySettings) -> None:
+        self.source, self.settings = source, settings
+        self.rows: Labelled = source.rows
+        cells = self.rows.matrix
+        assert cells.coder is not None  # noqa: S101  settings.cut says so
+        self.coder: Coder = cells.coder
+        self.raw: Matrix = cells.matrix  # type: ignore[attr-defined]
+        self.numeric = [j for j in range(self.coder.n_features) if j not in self.coder.categories]
+        self.weights = np.ones(len(self.rows.codes)) if self.rows.weights is None else self.rows.weights
+        self.live = (self.rows.codes >= 0) & (self.weights > 0)
+
+    def learn(self) -> Fitted:
+        """Return the sum of the parts."""
+        folds = assign_folds(self.rows, self.live, PARTS)
+        small = float(self.weights.sum()) < SMALL_ROWS
+        simple = self._simple_parts()
+        parts, found, starts = (self._weigh_small if small else self._weigh)(simple, folds)
+        weights = found.best_weights
+        fits = {
+            part.name: self._fit(part, self.live.astype(np.float64), start)
+            for part, start, weight in zip(parts, starts, weights, strict=True)
+            if weight > 0 or part is parts[-1]
+        }
+        names = [part.name for part in parts]
+        losses = {}
+        if len(found.codes):
+            losses = dict(zip(names, found.losses(), strict=True)) | {"sum": found.loss(weights)}
+        last = parts[-1].matrix.coder
+        choice = AutoChoice(
+            dict(zip(names, weights.tolist(), strict=True)),
+            losses,
+            0 if last is None or last.ferns is None else len(last.ferns),
+            len(found.codes),
+        )
+        return self._sum(fits, choice)
+
+    def _weigh(self, simple: list[_Part], folds: Folds) -> tuple[list[_Part], HeldOutParts, list[Start]]:
+        """Fit parts to the rows that are not held out; return them, what they say of those, and their ends.
+
+        If the scores of ferns are far too small, their penalty is too strong: a weaker one is tried.
+        """
+        held = folds.held(0)
+        parts, left = [*simple, *self._ferns(simple[-1], held)], self.live - held
+        fits = self._fits(parts, left)
+        found = self._held_out(parts, fits, held)
+        starts = [Start(fit.refined) for fit in fits]
+        weights = found.best_weights
+        if weights[-1] < TOO_SMALL:
+            return parts, found, starts
+        again = self._fit(parts[-1], left, Start(fits[-1].refined, WEAKER))
+        other = self._held_out(parts, [*fits[:-1], again], held)
+        if other.loss(other.best_weights) < found.loss(weights):
+            return parts, other, [*starts[:-1], Start(again.refined, WEAKER)]
+        return parts, found, starts
+
+    def _weigh_small(
+        self, simple: list[_Part], folds: Folds
+    ) -> tuple[list[_Part], HeldOutParts, list[Start]]:
+        """Do the same with few rows: each is held out once."""
+        known = []
+        for fold in range(PARTS):
+            held = folds.held(fold)
+            left = self.live - held
+            codes = self.rows.codes[left > 0]
+            if held.any() and len(codes) and codes.min() < codes.max():
+                parts = [*simple, *self._ferns(simple[-1], held)]
+                fits = self._fits(parts, left)
+                known.append(self._held_out(parts, fits, held))
+        parts = [*simple, *self._ferns(simple[-1], None)]
+        return parts, _joined(known, len(parts), len(self.rows.classes)), [Start()] * len(parts)
+
+    def _simple_parts(self) -> list[_Part]:
+        """Return the parts without ferns: lines of features that are numbers, and bins."""
+        names, bins = self.source.feature_names, self.rows.matrix
+        if isinstance(bins, Cells):
+            _ = bins.cells  # coded once, for all
+        parts = [_Part("bins", bins, names)]
+        if self.numeric:
+            whole = len(self.numeric) == self.coder.n_features
+            raw = self.raw if whole else _some_features(self.raw, self.numeric)
+            parts.insert(0, _Part("line", raw, names if whole else None))
+        return parts
+
+    def _ferns(self, bins: _Part, held: Floats | None) -> list[_Part]:
+        """Return the part with ferns, grown on rows that are not held out; none where nothing varies."""
+        n_rows, n_features = self.raw.shape
+        if isinstance(self.raw, Sparse) and n_rows * n_features > MOST_SPREAD:
+            return []
+        at, weights = sample_of_values(self.rows._replace(matrix=self.raw), FERN_ROWS)
+        matrix = bins.matrix.take(at) if isinstance(bins.matrix, Cells) else self.raw.take(at)
+        sample = Labelled(matrix, self.rows.classes, self.rows.codes[at], weights)
+        weight = min(float(self.weights.sum()), FERN_ROWS)
+        subsets = int(np.clip(weight // SUBSET_ROWS, 1, MOST_SUBSETS))
+        how = Growing(subsets, STEP)
+        ferns = grow_ferns(sample, self.coder, MOST_FERNS, None if held is None else held[at] == 1, how)
+        if ferns is None:
+            return []
+        return [_Part("ferns", Cells(self.raw, replace(self.coder, ferns=ferns)), bins.feature_names)]
+
+    def _fits(self, parts: Sequence[_Part], shares: Floats) -> list[Fitted]:
+        """Return each part fitted to shares of the rows; the ferns start where the bins ended."""
+        fits: list[Fitted] = []
+        for part in parts:
+            start = Start()
+            if part.name == "ferns" and (bins := fits[-1].refined) is not None:
+                wider = np.zeros((len(bins.planes.weights), part.matrix.shape[1]))
+                wider[:, : bins.planes.weights.shape[1]] = bins.planes.weights
+                start = Start(replace(bins, planes=replace(bins.planes, weights=wider)))
+            fits.append(self._fit(part, shares, start, first=True))
+        return fits
+
+    def _fit(self, part: _Part, shares: Floats, start: Start = USUAL, *, first: bool = False) -> Fitted:
+        """Return a part fitted to shares of the rows, in few passes if it starts where another fit ended."""
+        settings, codes = self.settings, np.where(shares > 0, self.rows.codes, np.int32(-1))
+        weights = self.rows.weights
+        if ((shares > 0) & (shares < 1)).any():
+            weights = self.weights * shares
+        own = settings.changed(
+            {
+                "auto": False,
+                "passes": (PASSES if first or start.refined is None else FURTHER_PASSES)[part.name],
+                "scale": "minmax" if settings.scale is None else settings.scale,
+                "verbose": settings.verbose if part.name == "ferns" else 0,
+            }
+        )
+        source = MemoryRows(Labelled(part.matrix, self.rows.classes, codes, weights), part.feature_names)
+        fitted = Fitted.solve(source.summarise(own), own)
+        if start.refined is not None and len(start.refined.planes.weights) != fitted.summary.n_scores:
+            start = Start(None, start.variance)  # of fewer classes
+        if start.refined is not None and part.name == "line":  # in its units
+            fitted = replace(fitted, scaling=start.refined.planes.scaling)
+        watch = Progress(own.passes) if own.verbose else None
+        rows = TrainingRows(source, thread_count(own.n_jobs), fitted.class_weight)
+        sefr = solve(fitted.weighted, fitted.scaling, fitted.epsilon)
+        limits = Limits(own.passes, watch, held_out=False)
+        return replace(fitted, refined=refine(fitted.summary, sefr, rows, limits, start=start))
+
+    def _held_out(self, parts: Sequence[_Part], fits: Sequence[Fitted], held: Floats) -> HeldOutParts:
+        """Return what fits say of rows that they have not seen, of classes that they have."""
+        counts = fits[0].summary.counts
+        known = counts > 0
+        seen = find_labels(self.rows.classes, fits[0].summary.classes[known])
+        at = np.flatnonzero((held > 0) & np.isin(self.rows.codes, seen))
+        weights = self.weights[at] * held[at]
+        if len(at) > MOST_HELD:
+            some = spread_rows(len(at), weights, MOST_HELD)
+            at, weights = at[some], np.ones(MOST_HELD)
+        shares = np.log(counts[known] / counts.sum())
+        rarity = _log_row_weights(counts, fits[0].class_weight)[known]
+        base = np.full((len(at), len(self.rows.classes)), LEAST_LOGIT)
+        base[:, seen] = shares
+        logits = np.zeros((len(parts), *base.shape))
+        for own, part, fit in zip(logits, parts, fits, strict=True):
+            scores = per_class(fit.scores(part.matrix.take(at), self.settings.missing))[:, known]
+            own[:, seen] = scores - rarity - shares
+        return HeldOutParts(logits, base, self.rows.codes[at], weights)
+
+    def _sum(self, fits: dict[str, Fitted], choice: AutoChoice) -> Fitted:
+        """Return the parts as one model: their scores, each times what makes it a log probability."""
+        last = list(fits.values())[-1]
+        summary = last.summary
+        unseen, n_cells = last.model.constant, summary.sums.shape[1]
+        entries = np.zeros((len(unseen), n_cells))
+        for name, fit in fits.items():
+            if fit.table is not None:
+                entries[:, : fit.table.shape[1]] += choice.weights[name] * fit.table
+        rarity = _log_row_weights(summary.counts, last.class_weight)
+        shares = np.log(np.maximum(summary.counts / summary.counts.sum(), 1e-300))
+        constant = per_score(rarity + shares) * (1 - sum(choice.weights.values()))
+        assert summary.coder is not None  # noqa: S101  the last part has cells
+        constant = np.where(np.isfinite(unseen), constant, 0.0)
+        entries += _shared_out(constant, entries, summary.coder, summary.sums.sum(axis=0))
+        planes = Hyperplanes(last.scaling, entries, unseen, None)
+        curve = () if last.refined is None else last.refined.loss_curve
+        fitted = Fitted.solve(summary, self.settings, self.source.names)
+        scaling = TemperatureScaling(1.0, -rarity, np.append(float(choice.n_held_out), np.zeros(len(rarity))))
+        return replace(
+            fitted,
+            refined=Refined(planes, np.zeros_like(entries), curve),
+            calibration=Calibration(prior=scaling),
+            auto=self._auto(choice, fits.get("line"), summary.n_scores),
+        )
+
+    def _auto(self, choice: AutoChoice, line: Fitted | None, n_scores: int) -> Auto:
+        """Return what was chosen, with the lines times their weight."""
+        m = self.coder.n_features
+        if line is None:
+            return Auto(choice, None, np.zeros((n_scores, m)), np.zeros(0))
+        own = line.planes
+        weights, midpoints = np.zeros((2, len(own.weights), m))
+        low, span = np.zeros((2, m))
+        weights[:, self.numeric] = choice.weights["line"] * own.weights
+        midpoints[:, self.numeric] = line.midpoints
+        low[self.numeric], span[self.numeric] = own.scaling.low, own.scaling.span
+        lines = lines_of(Scaling(low, span), weights, midpoints)
+        return Auto(choice, lines, midpoints, self._values())
+
+    def _values(self) -> Floats:
+        """Return the mean value of some of the rows in each cell of a feature; an edge where none lies."""
+        coder = self.coder
+        at, _ = sample_of_values(self.rows._replace(matrix=self.raw))
+        found = np.zeros(coder.offsets[coder.n_features])
+        for j, (first, end) in enumerate(pairwise(coder.offsets[: coder.n_features + 1])):
+            edges = coder.edges[coder.starts[j] : coder.starts[j + 1]]
+            if len(edges):
+                found[first : end - coder.missing] = np.concatenate([edges[:1], edges])
+        sums, counts = np.zeros((2, len(found)))
+        for _, block in self.raw.take(at).blocks():
+            values = np.asarray(block, dtype=np.float64)
+            here = np.isfinite(values)
+            cells = (coder.offsets[: coder.n_features] + replace(coder, ferns=None).code(values))[here]
+            sums += np.bincount(cells, values[here], len(found))
+            counts += np.bincount(cells, minlength=len(found))
+        return np.divide(sums, counts, out=found, where=counts > 0)
+
+
+@dataclass(frozen=True)
+class Folds:
+    """The part that each row is in (n,), -1 for one that does not count; ``shared`` rows are in all parts."""
+
+    number: NDArray[np.int8]
+    shared: NDArray[np.bool_]
+
+    def held(self, fold: int) -> Floats:
+        """Return the share of each row that a part holds out: 0, 1, or that of one part."""
+        return np.where(self.shared, 1 / PARTS, (self.number == fold) * 1.0)
+
+
+def assign_folds(rows: Labelled, live: NDArray[np.bool_], parts: int) -> Folds:
+    """Return the parts that rows are in, of so many about equal ones in each class.
+
+    It depends on the cells of a row, not on where it stands, and equal rows of a class are in one part, or if
+    they are many shared out among all: so a row twice is a row of weight 2. A class of one or two rows has
+    none in part 0.
+    """
+    number, shared = np.full(len(rows.codes), -1, dtype=np.int8), np.zeros(len(rows.codes), dtype=bool)
+    at = np.flatnonzero(live)
+    hashes, codes = _hashes(rows.matrix)[at], rows.codes[at]
+    order = np.lexsort((hashes, codes))
+    hashes, codes = hashes[order], codes[order]
+    weights = np.ones(len(at)) if rows.weights is None else rows.weights[at][order]
+    begins = np.ones(len(at), dtype=bool)
+    begins[1:] = (hashes[1:] != hashes[:-1]) | (codes[1:] != codes[:-1])
+    run = np.cumsum(begins) - 1
+    runs = np.bincount(run, weights)
+    many = runs >= parts
+    of_run, left = codes[begins], np.where(many, 0.0, runs)
+    totals = np.bincount(of_run, left, len(rows.classes))
+    middle = np.cumsum(left) - left / 2 - (np.cumsum(totals) - totals)[of_run]
+    place = np.clip(parts * middle / np.maximum(totals[of_run], 1e-300), 0, parts - 1)
+    number[at[order]] = place.astype(np.int8)[run]
+    shared[at[order]] = many[run]
+    return Folds(number, shared)
+
+
+def _hashes(matrix: Matrix) -> NDArray[np.uint64]:
+    """Return a number per row that depends on its cells alone, and looks like a random one."""
+    if not isinstance(matrix, Cells):  # sparse rows: a product with numbers that are no multiples
+        raw = matrix.matrix.by_rows  # type: ignore[attr-defined]
+        mixed = raw @ np.sqrt(np.arange(raw.shape[1]) + 2.0)
+        return _mixed(np.asarray(mixed, dtype=np.float64).view(np.uint64))
+    found = np.zeros(matrix.shape[0], dtype=np.uint64)
+    for column in matrix.cells.T:
+        found = found * np.uint64(0x100000001B3) + column
+    return _mixed(found)
+
+
+def _mixed(found: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers whose bits all depend on all bits of the given ones (splitmix64)."""
+    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return found ^ (found >> np.uint64(31))
+
+
+def _some_features(matrix: Matrix, features: list[int]) -> Matrix:
+    """Return some columns of a matrix."""
+    if isinstance(matrix, Columns):
+        return Columns([matrix.columns[j] for j in features], matrix.shape[0])
+    return Dense(np.concatenate([block[:, features] for _, block in matrix.blocks()]))
+
+
+def _joined(known: list[HeldOutParts], n_parts: int, n_classes: int) -> HeldOutParts:
+    """Return what parts say of the rows of several folds."""
+    if not known:
+        none = np.zeros((0, n_classes))
+        return HeldOutParts(np.zeros((n_parts, *none.shape)), none, np.zeros(0, dtype=np.int32), np.zeros(0))
+    return HeldOutParts(
+        np.concatenate([each.logits for each in known], axis=1),
+        np.concatenate([each.base for each in known]),
+        np.concatenate([each.codes for each in known]),
+        np.concatenate([each.weights for each in known]),
+    )
+
+
+def _log_row_weights(counts: Floats, class_weight: Floats | None) -> Floats:
+    """Return the logarithm of what a row of each class weighs in the loss, 0 for a class without rows."""
+    found, seen = np.zeros(len(counts)), counts > 0
+    found[seen] = np.log(row_weights(counts[seen], None if class_weight is None else class_weight[seen]))
+    return found
+
+
+def _shared_out(constant: Floats, entries: Floats, coder: Coder, rows: Floats) -> Floats:
+    """Return what each cell adds so that a row gets a constant (R,): by how much columns move the score."""
+    begins, column_of = coder.offsets[:-1], coder.column_of
+    share = rows / np.maximum(np.add.reduceat(rows, begins), 1e-300)[column_of]
+    mean = np.add.reduceat(entries * share, begins, axis=1)
+    power = np.add.reduceat((entries - mean[:, column_of]) ** 2 * share, begins, axis=1)
+    total = power.sum(axis=1, keepdims=True)
+    part = np.divide(power, total, out=np.full(power.shape, 1 / len(begins)), where=total > 0)
+    return np.asarray((part * constant[:, None])[:, column_of])

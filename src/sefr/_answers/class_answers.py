@@ -1,0 +1,163 @@
+"""What a classifier answers: labels, scores and probabilities. It learns nothing but how sure it may be."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
+
+from .._rows.inputs import complain_of_bad_cell, labelled
+from .._rows.labels import find_labels
+from .._summary.private import refuse_facts_of_rows
+from .._system.threads import thread_count
+from .._system.turns import in_turn
+from .._system.types import Array, Floats, Foreign, Rows
+from .._weights.auto import AutoChoice
+from .._weights.held_out import HeldOut
+from .._weights.refine.refine import base_loss
+from .answers import Answers
+from .probabilities import Calibration, fit_scaling
+
+MOST_SCORES = 1 << 24  # 128 MB: labels of more are found in parts
+
+
+class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
+    """What a classifier answers; see ``SEFRClassifier``."""
+
+    def __sklearn_tags__(self) -> Foreign:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self.scale is None and self.bins is None and not self.auto
+        return tags
+
+    @property
+    def classes_(self) -> Array:
+        """The labels, sorted."""
+        return self._known.summary.classes
+
+    def decision_function(self, X: Rows) -> Floats:
+        """Return the scores: (n,) for two classes, above 0 being ``classes_[1]``; else (n, K), highest wins.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n, m)
+            The rows.
+        """
+        scores = self._scores(X, self.fitted_)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Rows) -> Array:
+        """Return the label of every row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n, m)
+            The rows.
+        """
+        fitted = self.fitted_
+        matrix = self._matrix(X, fitted)
+        n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
+        n_rows, step = matrix.shape[0], max(1, MOST_SCORES // fitted.summary.n_scores)
+        if n_rows <= step:
+            return fitted.answers(fitted.scores(matrix, self.missing, n_threads))
+        labels = np.empty(n_rows, dtype=fitted.summary.classes.dtype)
+        for rows in (np.arange(at, min(n_rows, at + step)) for at in range(0, n_rows, step)):
+            try:
+                scores = fitted.scores(matrix.take(rows), self.missing, n_threads)
+            except ValueError:
+                complain_of_bad_cell(matrix, fitted.names, missing=self.missing)  # with its row among all
+                raise
+            labels[rows] = fitted.answers(scores)
+        return labels
+
+    def predict_proba(self, X: Rows) -> Floats:
+        """Return the probability of every class, (n, K), in the order of ``classes_``.
+
+        They are fitted to scores of up to a thousand training rows, corrected as if the model had not seen
+        them, so that the mean probability of a class is near its share of the rows. Where that is not where
+        the paper's threshold lies (rare classes, ``class_weight``), the likeliest class may differ from the
+        answer of ``predict``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n, m)
+            The rows.
+        """
+        fitted = self.fitted_
+        scores, scaling = self._scores(X, fitted), fitted.probability_scaling
+        if scaling is None:
+            raise ValueError(
+                "probabilities need rows to be fitted to, and this model comes from a Summary, which holds "
+                "none: call calibrate(X, y) first"
+            )
+        return scaling.probabilities(scores)
+
+    def predict_log_proba(self, X: Rows) -> Floats:
+        """Return the logarithm of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n, m)
+            The rows.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @in_turn
+    def calibrate(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the probabilities to rows that the model has not learned from; its answers stay as they are.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for ``fit``; the labels must be among ``classes_``. A model of a private Summary is refused:
+            what is fitted to exact rows would tell of them.
+
+        Returns
+        -------
+        self : SEFRClassifier
+            The model.
+        """
+        fitted = self.fitted_
+        refuse_facts_of_rows(fitted.summary)
+        scores = self._scores(X, fitted)
+        rows = labelled(self._matrix(X, fitted), y, sample_weight)
+        unknown = find_labels(fitted.summary.classes, rows.classes) < 0
+        if unknown.any():
+            raise ValueError(f"cannot calibrate with class {rows.classes[unknown][0]!r}: it was not learned")
+        _, codes, weights = rows.over(fitted.summary.classes)
+        sample = HeldOut(scores, codes, np.ones(len(codes)) if weights is None else weights)
+        self._fitted = fitted.with_calibration(Calibration(prior=fit_scaling(sample)))
+        return self
+
+    @property
+    def feature_scores_(self) -> Floats:
+        """The weights of scaled features, in [-1, 1]: the paper's, or refined ones by the largest."""
+        fitted = self._without_bins("feature_scores_")
+        weights = fitted.planes.weights
+        if fitted.is_paper:
+            return weights
+        return weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
+
+    @property
+    def auto_(self) -> AutoChoice:
+        """What ``auto=True`` chose: the weight of each part, its log loss on held-out rows, and the ferns."""
+        auto = self._known.auto
+        if auto is None:
+            raise AttributeError("this model was made with auto=False: it chose nothing")
+        return auto.choice
+
+    @property
+    def n_passes_(self) -> int:
+        """How often the rows were read."""
+        refined = self._known.refined
+        return 1 if refined is None else refined.n_passes
+
+    @property
+    def loss_curve_(self) -> list[float]:
+        """The mean training loss after each pass, the first that of the base rates."""
+        fitted = self._known
+        if fitted.refined is not None:
+            return list(fitted.refined.loss_curve)
+        return [base_loss(fitted.summary.counts, fitted.class_weight)]

@@ -1,0 +1,78 @@
+"""FittedNumbers: what a trained regressor knows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from scipy import stats
+
+from .._rows.cells import code_matrix
+from .._rows.matrix import Matrix
+from .._summary.summary import Summary
+from .._system.types import Array, Floats
+from .._weights.hyperplanes import Hyperplanes
+from .._weights.regression import Regression, refuse_constant_targets, regression_of, targets_of
+from .._weights.solve import scaling_of
+from ..settings import AnySettings
+from .fitted import Fitted
+
+
+class FittedNumbers(Fitted):
+    """A Summary of numbers and what follows from it: the scores of a row are its predictions."""
+
+    @classmethod
+    def solve(
+        cls,
+        summary: Summary,
+        settings: AnySettings,
+        names: Array | None = None,
+        before: Fitted | None = None,
+        place: str = "this Summary",
+    ) -> FittedNumbers:
+        """Return what follows from a Summary; ``place`` says where its rows are, for errors."""
+        targets_of(summary)
+        new = cls(summary, settings, scaling_of(summary, settings.scale), names=names)
+        refuse_constant_targets(summary, place)
+        if before is None:
+            return new
+        return replace(new, columns=before.columns, names=before.names, batches=before.batches)
+
+    @property
+    def n_outputs(self) -> int:
+        """How many numbers are predicted for a row."""
+        return targets_of(self.summary).n_targets
+
+    @cached_property
+    def regression(self) -> Regression:
+        """What is solved from second moments, when it is first asked for."""
+        return regression_of(self.summary, self.scaling)
+
+    @cached_property
+    def planes(self) -> Hyperplanes:
+        """The hyperplanes, one per output."""
+        return self.regression.planes
+
+    @cached_property
+    def midpoints(self) -> Floats:
+        """The means of the scaled features (R, m), where their parts of a prediction are 0."""
+        return self.regression.midpoints
+
+    @cached_property
+    def constant(self) -> Floats:
+        """The means of y (R,), to which the parts of features are added."""
+        return self.regression.mean
+
+    def answers(self, scores: Floats) -> Array:
+        """Return the predictions: (n,) of one output, else (n, R)."""
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def deviations(self, matrix: Matrix) -> Floats:
+        """Return the standard deviation of a new y about each prediction (n, R)."""
+        coder = self.summary.coder
+        return np.sqrt(self.regression.variances(matrix if coder is None else code_matrix(matrix, coder)))
+
+    def quantile(self, share: float) -> float:
+        """Return how many deviations to either side have this share of new y: of Student's distribution."""
+        return float(stats.t.ppf(0.5 + share / 2, max(self.regression.solution.count - 1, 1.0)))

@@ -1,0 +1,114 @@
+"""What a regressor answers: numbers, how sure it is of them, and why."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Literal, cast, overload
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from .._system.threads import thread_count
+from .._system.types import Array, Floats, Foreign, Rows
+from .answers import Answers
+from .fitted_numbers import FittedNumbers
+
+
+class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
+    """What a regressor answers; see ``SEFRRegressor``."""
+
+    _fitted: FittedNumbers
+
+    @property
+    def fitted_(self) -> FittedNumbers:
+        """All that the model knows, as one value that never changes."""
+        return cast(FittedNumbers, super().fitted_)
+
+    @property
+    def _known(self) -> FittedNumbers:
+        return cast(FittedNumbers, super()._known)
+
+    def __sklearn_tags__(self) -> Foreign:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    @overload
+    def predict(self, X: Rows) -> Floats: ...
+
+    @overload
+    def predict(self, X: Rows, *, interval: float) -> tuple[Floats, Floats, Floats]: ...
+
+    @overload
+    def predict(self, X: Rows, *, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
+
+    def predict(self, X: Rows, *, interval: float | None = None, return_std: bool = False) -> Foreign:
+        """Return a number for every row, (n,), or (n, K) for several outputs.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n, m)
+            The rows.
+        interval : float, default=None
+            A share such as 0.9: return predictions, low and high as well, between which so many of new y are
+            to be expected.
+        return_std : bool, default=False
+            Return predictions and the standard deviation of a new y about each.
+
+        Notes
+        -----
+        Deviations come from the sums alone: what is left of y, and more for rows unlike those learned
+        (leverage). They take y to scatter about its prediction alike everywhere and normally; a few large
+        errors among many small ones make intervals wider than need be, not too narrow.
+        """
+        fitted = self.fitted_
+        if interval is not None and return_std:
+            raise ValueError("predict takes interval or return_std, not both")
+        if interval is not None and (not isinstance(interval, Real) or not 0 < interval < 1):
+            raise ValueError(f"interval must be a share between 0 and 1, such as 0.9, not {interval!r}")
+        matrix = self._matrix(X, fitted)
+        n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
+        mean = fitted.answers(fitted.scores(matrix, self.missing, n_threads))
+        if interval is None and not return_std:
+            return mean
+        deviation = fitted.answers(fitted.deviations(matrix))
+        if interval is None:
+            return mean, deviation
+        half = fitted.quantile(float(interval)) * deviation
+        return mean, mean - half, mean + half
+
+    @property
+    def base_(self) -> Foreign:
+        """What ``contributions`` are added to: the mean of y, a number, or (K,) for several outputs."""
+        return self._one_or_all(self._known.constant)
+
+    @property
+    def coef_(self) -> Floats:
+        """The weights of the features as they come: (m,), or (K, m) for several outputs."""
+        return np.asarray(self._one_or_all(self._without_bins("coef_").planes.coef))
+
+    @property
+    def intercept_(self) -> Foreign:
+        """What goes with ``coef_``: a number, or (K,) for several outputs."""
+        return self._one_or_all(self._without_bins("intercept_").planes.intercept)
+
+    @property
+    def coef_std_(self) -> Floats:
+        """The standard errors of ``coef_``."""
+        self._without_bins("coef_std_")
+        return np.asarray(self._one_or_all(self._known.regression.standard_errors()))
+
+    @property
+    def noise_(self) -> Foreign:
+        """The standard deviation of y about its predictions: a number, or (K,) for several outputs."""
+        return self._one_or_all(np.sqrt(self._known.regression.solution.noise))
+
+    @property
+    def ridge_(self) -> Foreign:
+        """The penalty that was found, per row: a number, or (K,) for several outputs."""
+        return self._one_or_all(self._known.regression.solution.ridge)
+
+    @staticmethod
+    def _one_or_all(values: Array) -> Foreign:
+        return values[0] if len(values) == 1 else values

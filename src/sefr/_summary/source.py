@@ -1,0 +1,258 @@
+"""RowSource: where the rows of a training are, and what training asks of them.
+
+Rows lie in memory, come in batches that are read again for every pass, or stay on a cluster. Training
+(``_answers/learn.py``) treats all of them alike.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._rows.batches import Gatherer, unpack_batch
+from .._rows.cells import Coder, Cut
+from .._rows.cells.batches import learn_coder_of_batches
+from .._rows.inputs import coder_of_batches, feature_names_in, read_rows
+from .._rows.labelled import CodedRows, Labelled, sample_of
+from .._rows.matrix import Gradient, LinearModel, Standardisation, WeightedRows
+from .._system.threads import thread_count
+from .._system.types import Array, Floats, Names, Rows
+from ..settings import AnySettings
+from .summary import Summary
+
+# What stands for auto=True if the rows are too many, or elsewhere.
+WITHOUT_AUTO = "bins=32, interactions=100, passes=20"
+# Values that are kept in memory of rows that come in batches: 2 GB of float64.
+MOST_VALUES = 1 << 28
+
+
+class EveryRow(Gatherer):
+    """Keeps every row; too many are an error."""
+
+    def __init__(self) -> None:
+        super().__init__(MOST_VALUES)
+        self.values = 0
+
+    def add(self, rows: Labelled) -> None:
+        """Keep a batch."""
+        self.values += len(rows.codes) * rows.matrix.n_features
+        if self.values > MOST_VALUES:
+            raise ValueError(
+                f"auto=True holds all rows in memory, and more than {MOST_VALUES:,} values are too many: "
+                f"leave out auto for {WITHOUT_AUTO}, which read the batches again for every pass"
+            )
+        super().add(rows)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What one further pass computes of every row: the loss at a model, and its derivatives.
+
+    Rows are coded by ``classes``, whose rows weigh ``class_weights`` (K,) each; other rows are left out.
+    """
+
+    classes: Array
+    class_weights: Floats
+    standard: Standardisation
+    model: LinearModel
+
+    def over(self, rows: CodedRows, n_threads: int = 1) -> Gradient:
+        """Return loss and derivatives of some rows, coded by the classes."""
+        weighted = WeightedRows(rows.codes, rows.weights, self.class_weights)
+        return rows.matrix.gradient(weighted, self.standard, self.model, n_threads)
+
+
+class RowSource(ABC):
+    """The rows of a training."""
+
+    names: Array | None = None  # the features' names, as scikit-learn sees them
+    place = "y"  # where the labels stand, for errors
+    hint = ""  # what to do about a single class
+
+    @abstractmethod
+    def summarise(self, settings: AnySettings) -> Summary:
+        """Read all rows and return their Summary; bins whose edges are learned take a reading before."""
+
+    @abstractmethod
+    def sample(self, classes: Array) -> CodedRows:
+        """Return some of the rows, evenly spread by weight, coded by ``classes``: see ``sample_of``."""
+
+    @abstractmethod
+    def gradient(self, sweep: Sweep, n_threads: int) -> Gradient:
+        """Make one pass: return what a sweep over all rows adds up to."""
+
+    def in_memory(self, settings: AnySettings) -> MemoryRows:
+        """Return all rows, cut into bins: what ``auto=True`` learns from."""
+        raise ValueError(
+            "auto=True looks at all rows at once, and these stay where they are: collect them and use fit, "
+            f"or leave out auto for {WITHOUT_AUTO}"
+        )
+
+    def scored(self, classes: Array) -> Labelled:
+        """Return the rows from which a few are scored, for probabilities to be fitted to."""
+        matrix, codes, weights = self.sample(classes)
+        return Labelled(matrix, classes, codes, weights)
+
+
+class MemoryRows(RowSource):
+    """Rows in memory."""
+
+    hint = "; partial_fit with classes=[...] can start from one"
+
+    def __init__(self, rows: Labelled, feature_names: Names = None, names: Array | None = None) -> None:
+        self.rows, self.feature_names, self.names = rows, feature_names, names
+        self._coded: tuple[Array, CodedRows] | None = None
+
+    @classmethod
+    def read(
+        cls,
+        X: Rows,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        cut: Cut | Coder | None,
+        *,
+        numbers: bool = False,
+    ) -> MemoryRows:
+        """Return what was passed, checked and cut into bins; with ``numbers``, y are numbers to predict."""
+        rows, feature_names = read_rows(X, y, sample_weight, cut, numbers=numbers)
+        if feature_names is not None:
+            return cls(rows, feature_names, np.array(feature_names, dtype=object))
+        return cls(rows, None, None if type(X) is np.ndarray else feature_names_in(X))
+
+    def summarise(self, settings: AnySettings) -> Summary:
+        """Return the Summary of the rows."""
+        n_threads = 1 if settings.n_jobs is None else thread_count(settings.n_jobs)
+        return Summary.of_rows(
+            self.rows,
+            self.feature_names,
+            missing=settings.missing,
+            moments=settings.moments,
+            n_threads=n_threads,
+        )
+
+    def in_memory(self, settings: AnySettings) -> MemoryRows:
+        """Return the rows as they are."""
+        return self
+
+    @property
+    def n_rows(self) -> float:
+        """The number of rows, by weight."""
+        weights = self.rows.weights
+        return float(len(self.rows.codes) if weights is None else weights.sum())
+
+    def sample(self, classes: Array) -> CodedRows:
+        """Return some of the rows."""
+        return sample_of(self._over(classes), len(classes))
+
+    def gradient(self, sweep: Sweep, n_threads: int) -> Gradient:
+        """Make one pass over the rows."""
+        return sweep.over(self._over(sweep.classes), n_threads)
+
+    def scored(self, classes: Array) -> Labelled:
+        """Return all rows: a few of them are taken where they are scored."""
+        return self.rows
+
+    def _over(self, classes: Array) -> CodedRows:
+        """Return the rows coded by ``classes``, the same ones for every pass."""
+        if self._coded is None or self._coded[0] is not classes:
+            self._coded = classes, self.rows.over(classes)
+        return self._coded[1]
+
+
+class Batch(NamedTuple):
+    """A batch of labelled rows, the names of its features, and its number among the batches."""
+
+    rows: Labelled
+    names: Names = None
+    number: int = 0
+
+
+class BatchRows(RowSource):
+    """Batches that are read again for every pass; in between, only a sample of the rows is kept."""
+
+    def __init__(self) -> None:
+        self.coder: Coder | None = None
+        self.gatherer = Gatherer()
+
+    @abstractmethod
+    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[Batch]:
+        """Yield all batches, cut into bins by ``coder``; ``classes`` are known after the first pass."""
+
+    def summarise(self, settings: AnySettings) -> Summary:
+        """Read the batches once, with bins once more before, and return their Summary."""
+        if settings.cut is not None:
+            self.coder = self.learn_coder(settings.cut)
+        total: Summary | None = None
+        for batch in self.read(self.coder):
+            part = self.summary_of(batch, settings)
+            total = part if total is None else total + part
+            self.gatherer.add(batch.rows)
+        if total is None:
+            raise self.no_rows()
+        return total
+
+    def learn_coder(self, cut: Cut) -> Coder | None:
+        """Return where features are cut."""
+        return learn_coder_of_batches(((batch.rows, {}) for batch in self.read(None)), cut)
+
+    def summary_of(self, batch: Batch, settings: AnySettings) -> Summary:
+        """Return the Summary of a batch."""
+        n_threads = thread_count(settings.n_jobs)
+        return Summary.of_rows(
+            batch.rows,
+            batch.names,
+            missing=settings.missing,
+            moments=settings.moments,
+            n_threads=n_threads,
+        )
+
+    def in_memory(self, settings: AnySettings) -> MemoryRows:
+        """Read the batches, and keep all rows."""
+        self.gatherer = EveryRow()
+        summary = self.summarise(settings)
+        matrix, codes, weights = self.sample(summary.classes)
+        rows = Labelled(matrix, summary.classes, codes, weights)
+        return MemoryRows(rows, summary.feature_names, self.names)
+
+    def no_rows(self) -> Exception:
+        """Return the error for a source without rows."""
+        return ValueError("there are no batches to learn from")
+
+    def sample(self, classes: Array) -> CodedRows:
+        """Return the rows that were kept."""
+        return self.gatherer.sample(classes)
+
+    def gradient(self, sweep: Sweep, n_threads: int) -> Gradient:
+        """Make one pass: read all batches again."""
+        batches = self.read(self.coder, sweep.classes)
+        return reduce(add, (sweep.over(batch.rows.over(sweep.classes), n_threads) for batch in batches))
+
+
+class GivenBatches(BatchRows):
+    """Batches ``(X, y)`` or ``(X, y, sample_weight)`` that a callable of the user's yields."""
+
+    place = "all batches together"
+
+    def __init__(self, start: Callable[[], Iterator[Any]], *, numbers: bool = False) -> None:
+        super().__init__()
+        self.start, self.numbers = start, numbers
+
+    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[Batch]:
+        """Yield the batches, checked."""
+        for X, y, sample_weight in self._unpacked():
+            self.names = feature_names_in(X) if self.names is None else self.names
+            yield Batch(*read_rows(X, y, sample_weight, coder, numbers=self.numbers))
+
+    def learn_coder(self, cut: Cut) -> Coder | None:
+        """Return where features are cut, columns with categories into these."""
+        return coder_of_batches(self._unpacked(), cut, numbers=self.numbers)
+
+    def _unpacked(self) -> Iterator[tuple[Any, Any, Any]]:
+        return (unpack_batch(batch, number) for number, batch in enumerate(self.start()))

@@ -1,0 +1,411 @@
+"""Second moments solved: a linear discriminant for classes, a ridge regression for numbers, from sums alone.
+
+``reference.discriminant`` and ``reference.ridge_regression`` have the equations. The ridge is the one of
+``RIDGES`` with the highest restricted likelihood. For that X'X is made tridiagonal once, by Householder's
+reflections, which takes less time than eigenvectors: then every ridge costs a few additions per column.
+
+Columns are standardised. Cells are taken step by step, from one bin to the next, as further passes do, with a
+line beside the steps of each feature, which needs no further sums: it is a sum of steps. Its penalty is
+weaker, since most curves are a line and something else; that of ferns, whose cells the labels have chosen, is
+stronger. On the twelve tables of ``benchmarks/accuracy/moments.csv`` each constant here is the best of those
+tried, as are restricted likelihood beside generalised cross-validation, and 32 bins beside 16 and 64. For
+numbers 64 bins are better still: ``benchmarks/accuracy/moments_numbers.csv``. 16 bins with 30 ferns stay
+within a third of the time of LightGBM; 32 bins with 50 ferns come nearer to its F1, and take longer than it.
+
+A class weight multiplies the rows of its class in the priors, and in nothing else: the covariance is taken to
+be that of every class, so no class has a greater say in it than its rows have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas, cho_factor, cho_solve, lapack
+
+from .. import _native
+from .._rows.cells import Coder
+from .._summary.products import Products, diagonal_places
+from .._system.types import Floats
+from .refine.thermometer import Steps
+
+# The ridges, per row, among which the likeliest is taken: four per decade, as in reference.py.
+RIDGES = 10.0 ** (np.arange(29) / 4 - 5)
+# A prior is the share of the rows to this power, as in further passes.
+PRIOR_POWER = 0.5
+# Steps are in units of their spread to this power: see refine/thermometer.py.
+STEP_POWER = 0.5
+# Cells of ferns are in units of this part of those of steps, lines in units of this multiple.
+FERN_UNIT, LINE_UNIT = 0.5, 4.0
+# A column is constant but for rounding if its squares about its mean are below CONSTANT of those about an
+# origin near it, at most 2**8 spreads away; or if its spread is below NARROW of the range that it ever had,
+# or of the distance that its origin was moved: double-double has 106 bits, of squares.
+CONSTANT, NARROW = 1e-10, 2.0**-49
+
+
+class Basis(NamedTuple):
+    """What is solved for: combinations of columns, each in a unit of its own, so that one ridge suits all.
+
+    First the steps: sums of columns from each to the end of its run, times ``scale`` (q,), without those of
+    scale 0. Where ``begins`` (q,) is 1 a run begins; every column of features is one. Then ``lines`` (L, p),
+    combinations of the p steps.
+    """
+
+    begins: NDArray[np.uint8]
+    scale: Floats
+    lines: Floats
+
+    @property
+    def live(self) -> NDArray[np.intp]:
+        """The columns whose steps are not left out (p,)."""
+        return np.flatnonzero(self.scale)
+
+    def of_rows(self, by_column: Floats) -> Floats:
+        """Return sums by column (R, q) as sums by what is solved for (R, p + L)."""
+        reached = np.empty(by_column.shape)
+        rows = np.ascontiguousarray(by_column)
+        _native.step_slopes(self.begins, None, self.scale, rows, None, reached)
+        steps = reached[:, self.live]
+        return np.hstack([steps, steps @ self.lines.T])
+
+    def table(self, weights: Floats) -> Floats:
+        """Return the weights of columns (R, q) from those of what is solved for (R, p + L)."""
+        live = self.live
+        by_step = np.zeros((len(weights), len(self.scale)))
+        by_step[:, live] = weights[:, : len(live)] + weights[:, len(live) :] @ self.lines
+        found = np.empty(by_step.shape)
+        _native.step_tables(self.begins, None, self.scale, by_step, None, found, np.empty(len(weights)))
+        return found
+
+
+def feature_scale(n: float, sums: Floats, squares: Floats, moved: Floats, ranges: Floats | None) -> Floats:
+    """Return 1 / standard deviation of features from their sums and sums of squares, 0 for a constant."""
+    variance = (squares - sums * sums / n) / n
+    varies = (variance > CONSTANT * squares / n) & (variance > (NARROW * moved) ** 2)
+    if ranges is not None:
+        varies &= (ranges > 0) & (variance > (NARROW * ranges) ** 2)
+    scale = np.zeros(len(sums))
+    np.divide(1.0, np.sqrt(np.abs(variance)), out=scale, where=varies)
+    return scale
+
+
+def cell_scale(coder: Coder, steps: Steps, mean: Floats) -> tuple[Floats, float]:
+    """Return the scale of steps from the share of the rows that has gone each, and a typical unit of them."""
+    variance = np.maximum(mean * (1 - mean), 0)
+    live = steps.free & (variance > 1e-12)
+    scale = np.zeros(len(mean))
+    scale[live] = variance[live] ** (-STEP_POWER / 2)
+    of_ferns = np.arange(len(mean)) >= coder.offsets[coder.n_features]
+    units = (scale * np.sqrt(variance))[live & ~of_ferns]
+    scale[of_ferns] *= FERN_UNIT
+    return scale, float(np.median(units)) if len(units) else 1.0
+
+
+def _lines(coder: Coder) -> Floats:
+    """Return the steps (L, C) of a line through each feature with two edges or more."""
+    found = []
+    for j in np.flatnonzero(~coder.unordered[: coder.n_features]):
+        edges = coder.edges[coder.starts[j] : coder.starts[j + 1]]
+        if len(edges) < 2:
+            continue
+        widths = np.diff(edges)
+        line = np.zeros(coder.n_cells)
+        first = coder.offsets[j] + 1
+        # from the middle of one bin to that of the next; those at the ends are as wide as their neighbours
+        line[first : first + len(edges)] = (
+            np.concatenate([widths[:1], widths]) + np.concatenate([widths, widths[-1:]])
+        ) / 2
+        found.append(line / line.max())
+    return np.array(found).reshape(-1, coder.n_cells)
+
+
+class Tridiagonal(NamedTuple):
+    """A symmetric matrix as Q T Q', T with ``diagonal`` and ``beside``, and Q' times some columns."""
+
+    diagonal: Floats
+    beside: Floats
+    rotated: Floats
+    reflections: Floats
+    factors: Floats
+
+    @classmethod
+    def of(cls, gram: Floats, cross: Floats) -> Tridiagonal:
+        """Reduce a matrix (p, p), of which the lower triangle is read, and rotate columns (p, K)."""
+        p = len(gram)
+        if p < 2:
+            return cls(np.diag(gram), np.empty(0), np.array(cross), np.empty((0, 0)), np.empty(0))
+        reduced, diagonal, beside, factors, _ = lapack.dsytrd(gram, lower=1, lwork=64 * p)
+        reflections = np.asfortranarray(reduced[1:, : p - 1])
+        bare = cls(diagonal, beside, np.empty((p, 0)), reflections, factors)
+        return bare._replace(rotated=bare.turn(cross))
+
+    def turn(self, columns: Floats) -> Floats:
+        """Return Q' times columns (p, K)."""
+        found = np.array(columns, order="F")
+        if len(found) > 1:
+            found[1:] = _reflect(self.reflections, self.factors, found[1:], "T")
+        return found
+
+    def solve(self, ridge: float, columns: Floats | None = None) -> tuple[Floats, float]:
+        """Return (T + ridge I)^-1 times the rotated columns, and the logarithm of its determinant."""
+        right, moved = self.rotated if columns is None else columns, self.diagonal + ridge
+        if len(moved) < 2:
+            return right / moved[:, None], float(np.log(moved).sum())
+        d, _, found, info = lapack.dptsv(moved, self.beside, right)
+        if info:
+            raise np.linalg.LinAlgError(
+                "products of columns are not those of any rows: a matrix is not positive"
+            )
+        return found, float(np.log(d).sum())
+
+    def turn_back(self, columns: Floats) -> Floats:
+        """Return Q times columns (p, K)."""
+        found = np.array(columns, order="F")
+        if len(found) > 1:
+            found[1:] = _reflect(self.reflections, self.factors, found[1:], "N")
+        return found
+
+
+def _reflect(reflections: Floats, factors: Floats, columns: Floats, trans: str) -> Floats:
+    work = max(1, 64 * columns.shape[1])
+    found, _, _ = lapack.dormqr("L", trans, reflections, factors, np.asfortranarray(columns), work)
+    return np.asarray(found)
+
+
+def likeliest_ridges(
+    tridiagonal: Tridiagonal, power: Floats, count: float, *, together: bool
+) -> NDArray[np.float64]:
+    """Return the ridge, per row, of each target (K,): see ``reference.restricted_likelihood``.
+
+    ``power`` (K,) are the sums of squares of the targets about their means. ``together``: one ridge for all.
+    """
+    degrees = max(count - 1, 1.0)
+    losses = np.empty((len(RIDGES), len(power)))
+    p = len(tridiagonal.diagonal)
+    for row, ridge in zip(losses, RIDGES * count, strict=True):
+        solved, determinant = tridiagonal.solve(ridge)
+        left = power - (solved * tridiagonal.rotated).sum(axis=0)
+        left = np.maximum(left, 1e-12 * power)
+        row[:] = degrees * np.log(np.maximum(left, 1e-300) / degrees) + determinant - p * np.log(ridge)
+    if together:
+        return np.full(len(power), RIDGES[np.argmin(losses[:, power > 0].sum(axis=1))])
+    return np.asarray(RIDGES[np.argmin(losses, axis=0)])
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A linear model of columns: scores or numbers are weights·(x - centre) + level.
+
+    ``weights`` (K, q), ``centre`` (q,), ``level`` (K,); ``ridge`` (K,) per row. A class that was never seen
+    has level -inf. ``noise`` (K,) is the variance of a target about its prediction. ``distance`` (q,) is that
+    of the means from the centre, which has fewer digits than they have, so that x - centre loses none.
+    """
+
+    weights: Floats
+    centre: Floats
+    distance: Floats
+    level: Floats
+    ridge: Floats
+    noise: Floats
+    count: float
+    basis: Basis
+    gram: Floats  # products of what is solved for about their means, of which the lower triangle counts
+    # of classes that have rows: their ridge regression (p, K), and what turns its predictions into scores
+    regression: Floats | None = None
+    to_scores: Floats | None = None
+    tridiagonal: Tridiagonal | None = None
+
+    @cached_property
+    def _inverses(self) -> dict[float, Floats]:
+        """The inverse of the products and each ridge."""
+        found = {}
+        for ridge in np.unique(self.ridge):
+            factor = cho_factor(self.gram + self.count * ridge * np.eye(len(self.gram)), lower=True)
+            found[float(ridge)] = cho_solve(factor, np.eye(len(self.gram)))
+        return found
+
+    def covariance(self, target: int = 0) -> Floats:
+        """Return the covariance of the weights of a target (q, q), in units of its noise."""
+        half = self.basis.table(self._inverses[float(self.ridge[target])])
+        return self.basis.table(np.ascontiguousarray(half.T))
+
+    def standard_errors(self) -> Floats:
+        """Return the standard errors of the weights (K, q)."""
+        squares = np.array([np.diag(self.covariance(t)) for t in range(len(self.ridge))])
+        return np.asarray(np.sqrt(np.maximum(squares, 0) * self.noise[:, None]))
+
+    def leverage(self, rows: Floats, target: int = 0) -> Floats:
+        """Return the leverage of rows (n, q): how much each would move its own prediction.
+
+        (x - mean)' covariance (x - mean) + 1 / count.
+        """
+        moved = rows - self.centre - self.distance
+        return np.asarray(((moved @ self.covariance(target)) * moved).sum(axis=1) + 1 / self.count)
+
+    def variances(self, rows: Floats) -> Floats:
+        """Return the variance of a new target about its prediction (n, K), for rows (n, q)."""
+        each = [self.noise[t] * (1 + self.leverage(rows, t)) for t in range(len(self.ridge))]
+        return np.stack(each, axis=1)
+
+
+class _Centred(NamedTuple):
+    """Sums about the means: what both tasks are solved from."""
+
+    n: float  # the weight of all rows
+    centre: Floats
+    distance: Floats  # of the means from the centre
+    gram: Floats
+    basis: Basis
+
+
+def _centred(products: Products, coder: Coder | None, ranges: Floats | None) -> tuple[_Centred, Products]:
+    """Return the products of features about their means, in the basis that they are solved in."""
+    near = products.near(cells=coder is not None)
+    m, n, q = near.n_features, near.count, near.n_columns
+    if not n > 0:
+        raise ValueError("there are no rows to learn from")
+    sums, squares = near.sums[:m], near.packed.head[q + 1 :]
+    if coder is None:
+        moved = (near.origin - products.origin)[:m]
+        scale, unit = feature_scale(n, sums, squares[diagonal_places(q)][:m], moved, ranges), 1.0
+        basis = Basis(np.ones(m, dtype=np.uint8), scale, np.empty((0, np.count_nonzero(scale))))
+    else:
+        steps = Steps.of(coder)
+        scale, unit = cell_scale(coder, steps, steps.reached(sums[None] / n)[0])
+        live = np.flatnonzero(scale)
+        lines = _lines(coder)[:, live] / scale[live]
+        basis = Basis(steps.begins, scale, lines[lines.any(axis=1)])
+    size = len(basis.live) + len(basis.lines)
+    upper = np.zeros((size, size))
+    _native.step_products(basis.begins, scale, squares, q, upper)
+    if len(basis.lines):
+        basis = _with_lines(basis, upper, n, sums, LINE_UNIT * unit)
+    total = basis.of_rows(sums[None])[0]
+    gram = blas.dsyr(-1 / n, total, lower=1, a=upper.T, overwrite_a=1) if size else upper
+    return _Centred(n, near.origin[:m], sums / n, gram, basis), near
+
+
+def _with_lines(basis: Basis, upper: Floats, n: float, sums: Floats, unit: float) -> Basis:
+    """Return the basis with lines of standard deviation ``unit``; their products go into ``upper``."""
+    p, lines = len(basis.live), basis.lines
+    steps = upper[:p, :p]
+    beside = steps @ lines.T + (lines @ steps).T - np.diag(steps)[:, None] * lines.T
+    total = basis.of_rows(sums[None])[0, p:]
+    spread = np.sqrt(np.maximum((lines.T * beside).sum(axis=0) / n - (total / n) ** 2, 1e-300))
+    upper[:p, p:] = beside * (unit / spread)
+    scaled = lines * (unit / spread)[:, None]
+    upper[p:, p:] = scaled @ upper[:p, p:]
+    return Basis(basis.begins, basis.scale, scaled)
+
+
+def solve_classes(
+    products: Products,
+    counts: Floats,
+    class_sums: Floats,
+    *,
+    present: Floats | None = None,
+    coder: Coder | None = None,
+    ranges: Floats | None = None,
+    class_weights: Floats | None = None,
+    power: float = PRIOR_POWER,
+    ridge: float | None = None,
+) -> Solution:
+    """Return the linear discriminant of rows: a score per class, of which the highest wins.
+
+    ``counts`` (K,) is the weight of the rows of each class, ``class_sums`` (K, m) the sums of their features
+    about the origin of ``products``. Where values are missing, ``present`` (K, m) is the weight of those that
+    there are; a missing value counts as the mean of its feature. ``coder`` says what the cells are, where
+    columns are cells. ``ranges`` (m,), the highest less the lowest value that a feature ever had, tell a
+    constant where rows were taken away. ``ridge``, per row, is the likeliest for None.
+    """
+    own, _ = _centred(products, coder, ranges)
+    n, basis = own.n, own.basis
+    seen = counts > 0
+    rows = counts[seen]
+    here = np.broadcast_to(rows[:, None], class_sums[seen].shape) if present is None else present[seen]
+    shift = products.origin[: len(own.centre)] - own.centre - own.distance
+    cross = basis.of_rows(_about_mean(shift, here, class_sums[seen])).T
+    tridiagonal = Tridiagonal.of(own.gram, cross)
+    power_of = np.maximum(rows - rows * rows / n, 0.0)
+    if ridge is None:
+        ridge = float(likeliest_ridges(tridiagonal, power_of, n, together=True)[0])
+    solved = tridiagonal.turn_back(tridiagonal.solve(n * ridge)[0])
+    # W + ridge I = (X'X + n ridge I - sum_k s_k s_k' / n_k) / n, with class sums s_k: by Woodbury's identity,
+    # its inverse times the class means s_k / n_k is n A (diag(n_k) - S)^-1, with A = (X'X + n ridge I)^-1 s,
+    # S = s'A.
+    inner = np.diag(rows) - cross.T @ solved
+    to_scores = np.asarray(n * np.linalg.inv(inner.T), dtype=np.float64)
+    weights = np.asarray(to_scores @ solved.T, dtype=np.float64)
+    means = cross.T / rows[:, None]
+    prior = rows if class_weights is None else rows * class_weights[seen]
+    level = np.full(len(counts), -np.inf)
+    level[seen] = -(weights * means).sum(axis=1) / 2 + power * np.log(prior / prior.sum())
+    table = np.zeros((len(counts), len(basis.scale)))
+    table[seen] = basis.table(weights)
+    level -= table @ own.distance
+    left = np.maximum(power_of - (solved * cross).sum(axis=0), 0.0)
+    noise = np.zeros(len(counts))
+    noise[seen] = left / max(n - 1, 1.0)
+    return Solution(
+        table,
+        own.centre,
+        own.distance,
+        level,
+        np.full(len(counts), ridge),
+        noise,
+        n,
+        basis,
+        own.gram,
+        solved,
+        to_scores,
+        tridiagonal,
+    )
+
+
+def _about_mean(shift: Floats, here: Floats, class_sums: Floats) -> Floats:
+    """Return the sums of classes (K, m), of so many values each, moved to the means of all rows."""
+    moved = class_sums + here * shift
+    total = here.sum(axis=0)
+    # what all classes have together is 0: what rounding left of it is shared out
+    return np.asarray(
+        moved - np.divide(here, total, out=np.zeros_like(moved), where=total > 0) * moved.sum(axis=0)
+    )
+
+
+def solve_numbers(
+    products: Products,
+    *,
+    coder: Coder | None = None,
+    ranges: Floats | None = None,
+    ridge: float | None = None,
+) -> Solution:
+    """Return the ridge regression of the targets that the products are of, each with its own ridge.
+
+    ``coder``, ``ranges`` and ``ridge`` as in ``solve_classes``.
+    """
+    own, near = _centred(products, coder, ranges)
+    n, m, k = own.n, near.n_features, near.n_targets
+    if not k:
+        raise ValueError("the products have no targets")
+    at = slice(near.n_columns - k, near.n_columns)
+    sums = near.sums
+    cross = near.block(slice(0, m), at) - np.outer(sums[:m], sums[at]) / n
+    squares = near.packed.head[diagonal_places(near.n_columns + 1)][1:][at]
+    power = np.maximum(squares - sums[at] ** 2 / n, 0.0)
+    right = own.basis.of_rows(cross.T).T
+    tridiagonal = Tridiagonal.of(own.gram, right)
+    ridges = (
+        np.full(k, ridge) if ridge is not None else likeliest_ridges(tridiagonal, power, n, together=False)
+    )
+    solved = np.empty_like(right)
+    for t, each in enumerate(ridges):
+        column = np.asfortranarray(tridiagonal.rotated[:, t : t + 1])
+        solved[:, t : t + 1] = tridiagonal.solve(n * each, column)[0]
+    solved = tridiagonal.turn_back(solved)
+    noise = np.maximum(power - (solved * right).sum(axis=0), 0.0) / max(n - 1, 1.0)
+    weights = own.basis.table(solved.T)
+    level = near.origin[m:] + (sums[at] / n - weights @ own.distance)
+    return Solution(weights, own.centre, own.distance, level, ridges, noise, n, own.basis, own.gram)

@@ -1,0 +1,117 @@
+"""The ridge regression of a Summary of numbers, as hyperplanes, and how sure it may be.
+
+``moments.solve_numbers`` solves it. A prediction is the mean of y and a part of every feature, which is 0 at
+the mean of the feature: so what is missing counts as its mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from .._rows.matrix import Matrix
+from .._summary.products import Products, diagonal_places
+from .._summary.summary import Summary
+from .._system.types import Floats
+from .hyperplanes import Hyperplanes, Scaling, planes_of
+from .moments import Solution, feature_scale, solve_numbers
+
+# A feature is taken to be so many standard deviations wide.
+SPREADS = 8.0
+
+
+@dataclass(frozen=True)
+class Regression:
+    """Hyperplanes, one per output, where the part of each feature is 0 (R, q), and the solution behind them.
+
+    ``mean`` (R,) is that of y: what the parts of features are added to.
+    """
+
+    planes: Hyperplanes
+    midpoints: Floats
+    mean: Floats
+    solution: Solution
+
+    @cached_property
+    def _factors(self) -> dict[float, Floats]:
+        """The triangular factor of the products and each ridge."""
+        own = self.solution
+        unit = own.count * np.eye(len(own.gram))
+        return {float(ridge): np.linalg.cholesky(own.gram + ridge * unit) for ridge in np.unique(own.ridge)}
+
+    def variances(self, matrix: Matrix) -> Floats:
+        """Return the variance of a new y about its prediction (n, R): noise (1 + leverage)."""
+        own = self.solution
+        found = np.empty((matrix.shape[0], len(own.ridge)))
+        for rows, block in matrix.blocks():
+            moved = np.nan_to_num(block - own.centre - own.distance)  # a missing value counts as the mean
+            columns = own.basis.of_rows(moved).T
+            for ridge, factor in self._factors.items():
+                leverage = np.full(len(block), 1 / own.count)
+                if len(factor):
+                    half = solve_triangular(factor, columns, lower=True, check_finite=False)
+                    leverage += (half * half).sum(axis=0)
+                same = own.ridge == ridge
+                found[rows, same] = own.noise[same] * (1 + leverage[:, None])
+        return found
+
+    def standard_errors(self) -> Floats:
+        """Return the standard errors of the weights of columns as they come (R, q)."""
+        return self.solution.standard_errors()
+
+
+def regression_of(summary: Summary, scaling: Scaling) -> Regression:
+    """Return what follows from the second moments of rows whose targets are numbers."""
+    products, coder = targets_of(summary), summary.coder
+    ranges = None if coder is not None else np.maximum(summary.high - summary.low, 0.0)
+    own = solve_numbers(products, coder=coder, ranges=ranges)
+    mean = own.level + own.weights @ own.distance
+    if coder is not None:  # cells are 0 and 1: weights go with them as they are
+        planes = Hyperplanes(scaling, own.weights, own.level, None)
+        return Regression(planes, np.broadcast_to(own.distance, own.weights.shape), mean, own)
+    # the range of all rows ever seen may be far wider than that of those that are left
+    scale = own.basis.scale
+    span = np.divide(SPREADS, scale, out=np.zeros_like(scale), where=scale > 0)
+    planes = planes_of(Scaling(own.centre, span), own.weights * span, own.level)
+    middle = np.divide(own.distance, span, out=np.zeros_like(span), where=span > 0)
+    return Regression(planes, np.broadcast_to(middle, own.weights.shape), mean, own)
+
+
+def targets_of(summary: Summary) -> Products:
+    """Return the products of a Summary of numbers; one of classes is an error."""
+    if summary.products is None or not summary.products.n_targets:
+        raise ValueError("this Summary is of classes: numbers are predicted from a Summary of numbers")
+    return summary.products
+
+
+def refuse_constant_targets(summary: Summary, place: str) -> None:
+    """Raise an error if y has one distinct value: too few rows, or none that differ."""
+    products = targets_of(summary)
+    at = constant_targets(products)
+    if not at.any():
+        return
+    if summary.n_rows <= 1:
+        raise ValueError(
+            f"SEFRRegressor needs at least two rows, but {place} has n_samples={summary.n_rows:g}"
+        )
+    near = products.near(cells=summary.coder is not None)
+    output = int(np.argmax(at))
+    mean = near.origin[near.n_features :] + near.sums[-near.n_targets :] / near.count
+    which = f" of output {output}" if len(at) > 1 else ""
+    raise ValueError(
+        f"SEFRRegressor needs at least two different values of y, but every one{which} in {place} is "
+        f"{mean[output]:g}"
+    )
+
+
+def constant_targets(products: Products) -> NDArray[np.bool_]:
+    """Say which targets have one value in all rows, but for rounding."""
+    near = products.near()
+    k, q = near.n_targets, near.n_columns
+    squares = near.packed.head[diagonal_places(q + 1)][-k:]
+    moved = (near.origin - products.origin)[-k:]
+    return np.asarray(feature_scale(near.count, near.sums[-k:], squares, moved, None) == 0)

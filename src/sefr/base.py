@@ -1,0 +1,155 @@
+"""What both estimators do alike when they learn: labels and numbers differ in how y is read and solved."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._answers.answers import Answers
+from ._answers.fitted import Fitted
+from ._rows.arrow import arrow_table
+from ._rows.batches import restartable
+from ._rows.cells import Cut
+from ._summary.source import GivenBatches, MemoryRows, RowSource
+from ._summary.summary import Summary
+from ._system.turns import in_turn
+from ._system.types import Rows, Weights
+from .settings import AnySettings
+
+
+class Learner(Answers):
+    """The verbs that replace what a model knows, ``_fitted``, as a whole."""
+
+    _settings: ClassVar[type[AnySettings]]
+    predicts_numbers: ClassVar[bool]  # or labels
+
+    @abstractmethod
+    def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:
+        """Return what rows teach."""
+
+    @classmethod
+    @abstractmethod
+    def solved(cls, summary: Summary, settings: AnySettings, before: Fitted | None = None) -> Fitted:
+        """Return what follows from a Summary under some settings; ``before`` is what the model knew.
+
+        A Summary that a model cannot be made of is an error.
+        """
+
+    @classmethod
+    @abstractmethod
+    def from_summary(cls, summary: Summary, **params: Any) -> Self:
+        """Build a trained model from a Summary."""
+
+    def settings(self) -> AnySettings:
+        """Return the parameters as one value; the first one that has no meaning is an error."""
+        return self._settings.of(self)
+
+    @in_turn
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
+        """Learn from rows; what was learned before is forgotten."""
+        settings = self._settings.of(self)
+        self._fitted = self._learned(self._rows(X, y, sample_weight, settings.cut), settings)
+        return self
+
+    @in_turn
+    def fit_batches(self, batches: Any) -> Self:
+        """Learn from rows that do not fit in memory; what was learned before is forgotten.
+
+        Parameters
+        ----------
+        batches : callable or collection
+            Yields ``(X, y)`` or ``(X, y, sample_weight)``. It is started anew for every pass, with ``bins``
+            once more before, and must bring the same rows in the same order: a function that opens a file.
+
+        Returns
+        -------
+        self : estimator
+            The trained model. After one pass it equals ``fit`` on all rows; after more it differs by the
+            sample of rows that chooses the steps.
+        """
+        return self.fit_from(GivenBatches(restartable(batches), numbers=self.predicts_numbers))
+
+    @in_turn
+    def fit_from(self, source: RowSource) -> Self:
+        """Learn from rows wherever they are; what was learned before is forgotten.
+
+        Parameters
+        ----------
+        source : RowSource
+            Rows of a file, of an engine, of a cluster.
+        """
+        self._fitted = self._learned(source, self._settings.of(self))
+        return self
+
+    def _decayed(self, factor: float) -> Fitted:
+        """Return what follows if all rows learned so far count ``factor`` times."""
+        fitted = self.fitted_
+        if not isinstance(factor, Real) or not 0 < factor <= 1:
+            raise ValueError(f"decay takes a factor above 0 and up to 1, not {factor!r}")
+        return type(fitted).solve(fitted.summary * float(factor), fitted.settings, before=fitted)
+
+    @classmethod
+    def from_fitted(cls, fitted: Fitted) -> Self:
+        """Build a trained model from all that another one knows, its settings included.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            The ``fitted_`` of a model.
+        """
+        self = cls(**fitted.settings.params())
+        self._fitted = fitted
+        return self
+
+    def with_fitted(self, fitted: Fitted) -> Self:
+        """Return a model with the parameters of this one that knows something else."""
+        other = type(self)(**self.get_params(deep=False))
+        other._fitted = fitted
+        return other
+
+    def check_params(self) -> None:
+        """Raise an error that names the first setting that has no meaning."""
+        self._settings.of(self)
+
+    def _rows(
+        self,
+        X: Rows,
+        y: ArrayLike,
+        sample_weight: Weights,
+        cut: Cut | None,
+        before: Fitted | None = None,
+    ) -> MemoryRows:
+        """Return rows in memory; of the features, and cut, as what was learned ``before``."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X = X if type(X) is np.ndarray else arrow_table(X)
+        if before is None:
+            return MemoryRows.read(X, y, sample_weight, cut, numbers=self.predicts_numbers)
+        rows = MemoryRows.read(X, y, sample_weight, before.summary.coder, numbers=self.predicts_numbers)
+        self._check_features(X, rows.rows.matrix, before)
+        return rows
+
+    def _both(
+        self, verb: str, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None
+    ) -> tuple[Fitted, Summary]:
+        """Return what this model knows, and the Summary of the model, the Summary or the rows given."""
+        fitted = self.fitted_
+        self._refuse_without_rows(verb)
+        if isinstance(other, Learner) and other.predicts_numbers is self.predicts_numbers:
+            other._refuse_without_rows(f"be {'forgotten' if verb == 'forget' else 'merged'}")
+            return fitted, other.fitted_.summary
+        if isinstance(other, Summary):
+            return fitted, other
+        if y is None:
+            kind, own = type(other).__name__, type(self).__name__
+            what = "their numbers" if self.predicts_numbers else "their labels"
+            raise TypeError(f"{verb} takes another {own}, a Summary, or rows with {what}, not {kind}")
+        settings = self._settings.of(self)
+        return fitted, self._rows(other, y, sample_weight, settings.cut, fitted).summarise(settings)
+
+    def _refuse_without_rows(self, verb: str) -> None:
+        """Raise an error for a model that is more than its Summary."""

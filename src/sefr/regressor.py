@@ -1,0 +1,240 @@
+"""SEFRRegressor: numbers learned from sums. It checks and delegates; it does no arithmetic."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from ._answers.fitted import Fitted
+from ._answers.fitted_numbers import FittedNumbers
+from ._answers.number_answers import NumberAnswers
+from ._summary.source import RowSource
+from ._summary.summary import Summary
+from ._system.turns import in_turn
+from ._system.types import Bins, Interactions, Rows, Scale, Weights
+from .base import Learner
+from .settings import AnySettings, NumberSettings
+
+
+class SEFRRegressor(NumberAnswers, Learner):
+    """Numbers predicted from sums: ridge regression, or a curve per feature, trained in one pass.
+
+    Training adds up the products of any two columns (a :class:`Summary`) and solves them, so its cost is that
+    of reading the data once. The penalty is found from the sums too, by restricted maximum likelihood. What
+    was learned can be added to, merged and taken back, exactly.
+
+    Parameters
+    ----------
+    moments : {2}, default=2
+        What the one pass adds up: the products of any two features. Memory grows with the square of the
+        number of features, or of cells with ``bins``.
+    bins : None, int or list, default=None
+        Cut features into bins, so that the effect of each may be any curve. A number, 2 to 256, such as 32,
+        is the most bins of a feature: of equal width where ``scale`` gives known ranges, so that any two
+        models add, else at quantiles of the rows first learned. A list has the edges of every feature:
+        ``edges_`` of another model. Categories have a bin each, and ``missing="ignore"`` values one.
+    interactions : None, int or list, default=None
+        With ``bins``: up to so many ferns, such as 30, whose cells several features choose together. They are
+        grown on the rows first learned, for what bins leave over, as long as they tell something about rows
+        that are held out; a list is ``interactions_`` of another model, which goes with its edges.
+    scale : "minmax" or (low, high), default="minmax"
+        The ranges of features. A pair gives known ones (a sensor's 0..1023), numbers or one value per
+        feature, which bins are parts of; training values outside are an error. Predictions of a line do not
+        depend on it.
+    missing : {"error", "ignore"}, default="error"
+        What NaN in X means: an error, or a value that counts as the mean of its feature, with ``bins`` as one
+        of its own.
+    n_jobs : int, default=None
+        Threads for training and prediction; None is one, -1 all. Results are the same to the bit.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray of shape (m,) and float, or (K, m) and (K,) for K outputs
+        Weights for the features as they come. Not with ``bins``.
+    coef_std_ : ndarray
+        The standard errors of ``coef_``.
+    base_ : float, or ndarray of shape (K,)
+        The mean of y, which ``contributions`` are added to.
+    noise_, ridge_ : float, or ndarray of shape (K,)
+        The standard deviation of y about its predictions, and the penalty that was found, per row.
+    edges_, curves_, interactions_, feature_sets_ : list
+        With ``bins``: where each feature is cut, its effect over its bins, the comparisons of ferns, and what
+        predictions are sums over.
+    summary_ : Summary
+        All that was learned; the weights follow from it.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (m,)
+        Names of the features, where the rows had any.
+    fitted_ : FittedNumbers
+        All of the above as one value that never changes: what a verb replaces as a whole.
+
+    Notes
+    -----
+    Threads may share a model: an answer is that of one moment, before or after what another thread learns,
+    and verbs that learn take turns, so that none is lost.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sefr import SEFRRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> reg = SEFRRegressor().fit(X[::2], y[::2])
+    >>> round(reg.score(X[1::2], y[1::2]), 2)
+    0.42
+    >>> mean, low, high = reg.predict(X[1::2], interval=0.9)
+    >>> reg.partial_fit(X[1::2], y[1::2]).summary_.n_rows
+    442.0
+    """
+
+    _settings = NumberSettings
+    predicts_numbers = True
+
+    def __init__(
+        self,
+        *,
+        moments: int = 2,
+        bins: Bins = None,
+        interactions: Interactions = None,
+        scale: Scale = "minmax",
+        missing: str = "error",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.moments = moments
+        self.bins = bins
+        self.interactions = interactions
+        self.scale = scale
+        self.missing = missing
+        self.n_jobs = n_jobs
+
+    @in_turn
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
+        """Learn from rows; what was learned before is forgotten.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n, m)
+            The rows, read in place: floats, integers or booleans in any order of memory, CSR or CSC.
+        y : array of shape (n,) or (n, K)
+            The numbers of each row, at least two of them different. (n, 1) is taken as (n,).
+        sample_weight : array of shape (n,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self : SEFRRegressor
+            The trained model.
+        """
+        return super().fit(X, y, sample_weight)
+
+    @in_turn
+    def partial_fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
+        """Learn from further rows: equal to having fitted all rows at once.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for ``fit``. The rows of the first call must have two different y.
+
+        Returns
+        -------
+        self : SEFRRegressor
+            The model, unchanged if an error was raised.
+        """
+        before = self._fitted if self.__sklearn_is_fitted__() else None
+        settings = NumberSettings.of(self)
+        rows = self._rows(X, y, sample_weight, settings.cut, before)
+        summary = rows.summarise(settings)
+        total = summary if before is None else before.summary + summary
+        self._fitted = FittedNumbers.solve(total, settings, rows.names, before, place=rows.place)
+        return self
+
+    @in_turn
+    def merge(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
+        """Add what another model or Summary has learned, or rows: equal to having fitted the rows of both.
+
+        Parameters
+        ----------
+        other : SEFRRegressor, Summary, or array of shape (n, m)
+            Of the same features and outputs.
+        y, sample_weight
+            As for ``fit``, where ``other`` are rows.
+
+        Returns
+        -------
+        self : SEFRRegressor
+            The model, unchanged if an error was raised.
+        """
+        if y is not None:
+            check_is_fitted(self)
+            return self.partial_fit(other, y, sample_weight=sample_weight)
+        other = copy(other) if isinstance(other, SEFRRegressor) else other  # as it is now
+        fitted, summary = self._both("merge", other)
+        self._fitted = self.solved(fitted.summary + summary, self.settings(), fitted)
+        return self
+
+    @in_turn
+    def forget(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
+        """Take rows back, or all rows of another model or Summary: equal to never having seen them.
+
+        Parameters
+        ----------
+        other : array of shape (n, m), SEFRRegressor or Summary
+            Rows that were learned before, or what has learned them.
+        y, sample_weight
+            As for ``fit``, where ``other`` are rows.
+
+        Returns
+        -------
+        self : SEFRRegressor
+            The model, unchanged if an error was raised.
+        """
+        other = copy(other) if isinstance(other, SEFRRegressor) else other
+        fitted, summary = self._both("forget", other, y, sample_weight)
+        left = fitted.summary - summary
+        if left.n_rows == 1 and fitted.summary.n_rows.is_integer():  # which rounding may hide from y
+            raise ValueError("SEFRRegressor needs at least two rows, but one would be left")
+        self._fitted = self.solved(left, self.settings(), fitted)
+        return self
+
+    @in_turn
+    def decay(self, factor: float) -> Self:
+        """Make all rows learned so far count ``factor`` times, 0 < factor <= 1, beside those to come.
+
+        Intervals become wider, as from so many fewer rows, and the penalty may change with them.
+        """
+        self._fitted = cast(FittedNumbers, self._decayed(factor))
+        return self
+
+    @classmethod
+    def from_summary(cls, summary: Summary, **params: Any) -> Self:
+        """Build a trained model from a Summary of numbers, wherever it was added up.
+
+        Parameters
+        ----------
+        summary : Summary
+            Of numbers: ``summary_`` of another regressor, or its bytes.
+        **params
+            As for the constructor.
+        """
+        if not isinstance(summary, Summary):
+            raise TypeError(f"from_summary takes a Summary, not {type(summary).__name__}")
+        self = cls(**params)
+        names = summary.feature_names
+        names_in = None if names is None else np.array(names, dtype=object)
+        self._fitted = FittedNumbers.solve(summary, NumberSettings.of(self), names_in)
+        return self
+
+    def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:
+        summary = source.summarise(settings)
+        return FittedNumbers.solve(summary, settings, source.names, place=source.place)
+
+    @classmethod
+    def solved(cls, summary: Summary, settings: AnySettings, before: Fitted | None = None) -> FittedNumbers:
+        """Return what follows from a Summary under some settings; ``before`` is what the model knew."""
+        place = "this Summary" if before is None else "what would be left"
+        return FittedNumbers.solve(summary, settings, before=before, place=place)

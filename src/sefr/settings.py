@@ -1,0 +1,430 @@
+"""Settings: every parameter of an estimator, declared once.
+
+``Settings`` are those of a classifier, ``NumberSettings`` those of a regressor. The estimator, the command,
+spark.ml, the model file and comparisons read here what a setting is called, what it may be, how it is written
+down and what it means. ``tests/test_settings.py`` takes each setting through all of them, and fails if one of
+them forgets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ._rows.cells.coder import check_bins
+from ._rows.cells.ferns import check_interactions
+from ._rows.cells.learn import Cut
+from ._rows.cells.plain import parts_of, plain_interactions, plain_parts
+from ._system.members import ModelFileError, numbers_of
+from ._system.threads import check_n_jobs
+from ._system.types import Bins, ClassWeight, Fields, Interactions, Scale
+from ._system.value import Value
+
+# The most bins of a feature of a model with auto=True.
+AUTO_BINS = 32
+# What auto=True chooses.
+CHOSEN = ("bins", "interactions", "passes", "moments")
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int or isinstance(value, Integral)  # isinstance against an ABC costs 1 us
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is known of a setting beside its name, its type and its default.
+
+    ``meaning`` is its sentence in help texts; ``check`` raises a ValueError for a value without a meaning;
+    ``to_json`` and ``from_json`` (which is given the number of features) are its form in a model file;
+    ``to_text`` and ``from_text`` its form as an option of the command and as a parameter of spark.ml, None if
+    it has none there. ``trained`` says whether what is learned depends on it.
+    """
+
+    meaning: str
+    check: Callable[[Any], None]
+    to_json: Callable[[Any], Any] = _same
+    from_json: Callable[[Any, int], Any] = lambda value, n_features: value
+    to_text: Callable[[Any], str] | None = None
+    from_text: Callable[[str], Any] | None = None
+    trained: bool = True
+
+
+def _check_scale(scale: Any) -> None:
+    if isinstance(scale, str) and scale != "minmax":
+        raise ValueError(f"scale must be 'minmax', None or a pair (low, high), not {scale!r}")
+
+
+def _scale_to_json(scale: Any) -> Any:
+    if scale is None or isinstance(scale, str):
+        return scale
+    return [side if isinstance(side, int) else np.asarray(side, float).tolist() for side in scale]
+
+
+def _scale_from_json(scale: Any, n_features: int) -> Any:
+    if not isinstance(scale, list):
+        return scale
+    for side in scale:
+        each = isinstance(side, list)
+        numbers_of(side if each else [side], "scale", (n_features if each else 1,))
+    return tuple(scale)
+
+
+def _scale_to_text(scale: Any) -> str:
+    if scale is None or isinstance(scale, str):
+        return scale or "none"
+    return ":".join(repr(float(side)) for side in scale)
+
+
+def _scale_from_text(text: str) -> Any:
+    if text in ("minmax", "none"):
+        return None if text == "none" else text
+    try:
+        low, high = (float(side) for side in text.replace(",", ":").split(":"))
+    except ValueError:
+        raise ValueError(f"scale must be minmax, none or LOW:HIGH, not {text!r}") from None
+    return low, high
+
+
+def _check_epsilon(epsilon: Any) -> None:
+    if not (type(epsilon) is float or isinstance(epsilon, Real)) or not 0 <= float(epsilon) < np.inf:
+        raise ValueError(f"epsilon must be a number from 0 up, not {epsilon!r}")
+
+
+def _epsilon_from_json(epsilon: Any, n_features: int) -> Any:
+    if type(epsilon) not in (int, float):
+        raise ModelFileError("settings: epsilon must be a number")
+    return epsilon
+
+
+def _check_missing(missing: Any) -> None:
+    if missing not in ("error", "ignore"):
+        raise ValueError(f"missing must be 'error' or 'ignore', not {missing!r}")
+
+
+def _class_weight_to_json(weights: Any) -> Any:
+    if not isinstance(weights, Mapping):
+        return weights
+    return [
+        [label.item() if isinstance(label, np.generic) else label, float(weight)]
+        for label, weight in weights.items()
+    ]
+
+
+def _check_class_weight(weights: Any) -> None:
+    """Accept anything: which labels there are is known when the Summary is solved."""
+
+
+def _class_weight_from_text(text: str) -> Any:
+    if text in ("none", "balanced"):
+        return None if text == "none" else text
+    raise ValueError(f"class_weight must be none or balanced, not {text!r}")
+
+
+def _number_or(plain: Callable[[Sequence[Any]], Any]) -> Callable[[Any], Any]:
+    """Return what writes None, a whole number, or else what ``plain`` makes of it."""
+
+    def to_json(value: Any) -> Any:
+        if value is None:
+            return None
+        return int(value) if isinstance(value, int | np.integer) else plain(value)
+
+    return to_json
+
+
+def _whole_from_text(text: str) -> int | None:
+    if text in ("none", "0", ""):
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"a whole number or none, not {text!r}") from None
+
+
+def _none_or_text(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+def _check_nothing(value: Any) -> None:
+    """Accept anything here: ``Settings.check`` compares it with another setting."""
+
+
+def _check_passes(passes: Any) -> None:
+    if not _is_whole(passes) or isinstance(passes, bool) or passes < 1:
+        raise ValueError(f"passes must be a whole number from 1 up, not {passes!r}")
+
+
+def _check_number_moments(moments: Any) -> None:
+    if not _is_whole(moments) or isinstance(moments, bool) or moments != 2:
+        raise ValueError(f"moments must be 2 for numbers, not {moments!r}")
+
+
+def _check_number_scale(scale: Any) -> None:
+    if scale is None or (isinstance(scale, str) and scale != "minmax"):
+        raise ValueError(f"scale must be 'minmax' or a pair (low, high), not {scale!r}")
+
+
+def _check_moments(moments: Any) -> None:
+    if not _is_whole(moments) or isinstance(moments, bool) or moments not in (1, 2):
+        raise ValueError(f"moments must be 1 or 2, not {moments!r}")
+
+
+def _jobs_from_json(n_jobs: Any, n_features: int) -> Any:
+    if n_jobs is not None and type(n_jobs) is not int:
+        raise ModelFileError("settings: n_jobs must be a whole number")
+    return n_jobs
+
+
+def _check_auto(auto: Any) -> None:
+    if not isinstance(auto, bool | np.bool_):
+        raise ValueError(f"auto must be True or False, not {auto!r}")
+
+
+def _auto_from_json(auto: Any, n_features: int) -> Any:
+    if type(auto) is not bool:
+        raise ModelFileError("settings: auto must be true or false")
+    return auto
+
+
+def _check_verbose(verbose: Any) -> None:
+    if not _is_whole(verbose):
+        raise ValueError(f"verbose must be a whole number, not {verbose!r}")
+
+
+_SCALE = Kind(
+    "How features are brought to [0, 1]: minmax learns each feature's range, LOW:HIGH is a known one, none "
+    "takes values as they are.",
+    _check_scale,
+    _scale_to_json,
+    _scale_from_json,
+    _scale_to_text,
+    _scale_from_text,
+)
+_EPSILON = Kind(
+    "Keeps the weights of the SEFR paper (its equation 5) from dividing by zero.",
+    _check_epsilon,
+    float,
+    _epsilon_from_json,
+    repr,
+    float,
+)
+_MISSING = Kind(
+    "A missing value: an error, or ignored, that is left out of sums and scores.",
+    _check_missing,
+    to_text=str,
+    from_text=str,
+)
+_CLASS_WEIGHT = Kind(
+    "How much the rows of each class count; balanced: every class the same, however rare it is.",
+    _check_class_weight,
+    _class_weight_to_json,
+    lambda value, n_features: dict(value) if isinstance(value, list) else value,
+    _none_or_text,
+    _class_weight_from_text,
+)
+_BINS = Kind(
+    "Cut each feature into at most this many bins, such as 32: its effect may be any curve.",
+    check_bins,
+    _number_or(plain_parts),
+    lambda value, n_features: parts_of(value) if isinstance(value, list) else value,
+    _none_or_text,
+    _whole_from_text,
+)
+_INTERACTIONS = Kind(
+    "With bins: up to this many interactions of several features, such as 60.",
+    _check_nothing,
+    _number_or(plain_interactions),
+    to_text=_none_or_text,
+    from_text=_whole_from_text,
+)
+_N_JOBS = Kind(
+    "Threads; -1 is all.",
+    check_n_jobs,
+    lambda value: None if value is None else int(value),
+    _jobs_from_json,
+    trained=False,
+)
+_PASSES = Kind(
+    "How often training may read the rows: 1 is the SEFR paper, 10 about a linear SVM.",
+    _check_passes,
+    int,
+    to_text=str,
+    from_text=int,
+)
+_MOMENTS = Kind(
+    "What is added up in the one pass: 1 the sums of features (the SEFR paper), 2 also their products: more "
+    "accurate, and merge and forget stay exact.",
+    _check_moments,
+    int,
+    to_text=str,
+    from_text=int,
+)
+_NUMBER_MOMENTS = Kind(
+    "What is added up in the one pass: 2 the products of any two features.",
+    _check_number_moments,
+    int,
+    to_text=str,
+    from_text=int,
+)
+_NUMBER_SCALE = Kind(
+    "Ranges of features: minmax learns them, LOW:HIGH is a known one, of which bins are equal parts.",
+    _check_number_scale,
+    _scale_to_json,
+    _scale_from_json,
+    _scale_to_text,
+    _scale_from_text,
+)
+_AUTO = Kind(
+    "Nothing to choose: a sum of lines, curves and interactions, weighed on held-out rows.",
+    _check_auto,
+    bool,
+    _auto_from_json,
+)
+_VERBOSE = Kind("1 shows the passes as they are made.", _check_verbose, int, trained=False)
+
+
+class AnySettings(Value):
+    """The parameters of an estimator as one value that never changes; each has a field with its ``Kind``."""
+
+    scale: Scale
+    missing: str
+    bins: Bins
+    n_jobs: int | None
+    moments: int
+    # those that not every estimator has
+    interactions: Interactions = None
+    passes: int = 1
+    verbose: int = 0
+    epsilon: float = 0.0
+    class_weight: ClassWeight = None
+    auto: bool = False
+
+    @classmethod
+    def of(cls, estimator: object) -> Self:
+        """Return the settings of an estimator; the first one that has no meaning is an error."""
+        self = object.__new__(cls)
+        given = vars(estimator)
+        self.__dict__.update({name: given[name] for name in _declared(cls).kinds})
+        self.check()
+        return self
+
+    def check(self) -> None:
+        """Raise an error that names the first setting that has no meaning."""
+        own, declared = self.__dict__, _declared(type(self))
+        for name, default in declared.defaults:  # which need no check
+            if own[name] is not default:
+                declared.kinds[name].check(own[name])
+        if self.interactions is not None:
+            check_interactions(self.interactions, self.bins)
+        if self.moments == 2 and self.passes > 1:
+            raise ValueError(
+                f"moments=2 is solved from the sums of one pass, passes={self.passes} reads the rows again: "
+                "set one of them to 1"
+            )
+        if self.auto:
+            self._check_choices()
+
+    def _check_choices(self) -> None:
+        defaults = dict(_declared(type(self)).defaults)
+        if chosen := [name for name in CHOSEN if getattr(self, name) != defaults.get(name)]:
+            raise ValueError(
+                f"auto=True chooses bins, interactions and passes itself: leave out {' and '.join(chosen)}, "
+                "or auto"
+            )
+
+    def params(self) -> Fields:
+        """Return the settings as keyword arguments of the estimator."""
+        return {name: getattr(self, name) for name in _declared(type(self)).kinds}
+
+    def changed(self, changes: Fields) -> Self:
+        """Return the same settings but for some."""
+        return type(self)(**{**self.params(), **changes})
+
+    @property
+    def cut(self) -> Cut | None:
+        """How features are cut into bins; None if they are not. With auto, ferns are grown later."""
+        if self.auto:
+            return Cut(AUTO_BINS, self.scale, self.missing, auto=True)
+        return None if self.bins is None else Cut(self.bins, self.scale, self.missing, self.interactions)
+
+    def shown(self) -> dict[str, str]:
+        """Return what the model depends on, for people to read; "given" stands for lists."""
+        kinds = _declared(type(self)).kinds
+        own = {name: getattr(self, name) for name, kind in kinds.items() if kind.trained}
+        return {
+            name.replace("_", " "): "none" if value is None else str(value) if np.isscalar(value) else "given"
+            for name, value in own.items()
+        }
+
+    def to_json(self) -> Fields:
+        """Return the settings as a model file has them."""
+        kinds = _declared(type(self)).kinds
+        return {name: kinds[name].to_json(getattr(self, name)) for name in sorted(kinds)}
+
+    @classmethod
+    def from_json(cls, members: Fields, n_features: int) -> Self:
+        """Return the settings of a model file, all of which are there, checked."""
+        kinds = _declared(cls).kinds
+        self = cls(**{name: kind.from_json(members[name], n_features) for name, kind in kinds.items()})
+        self.check()
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Settings(AnySettings):
+    """The parameters of a classifier."""
+
+    scale: Scale = field(default="minmax", metadata={"kind": _SCALE})
+    epsilon: float = field(default=1e-7, metadata={"kind": _EPSILON})
+    missing: str = field(default="error", metadata={"kind": _MISSING})
+    class_weight: ClassWeight = field(default=None, metadata={"kind": _CLASS_WEIGHT})
+    bins: Bins = field(default=None, metadata={"kind": _BINS})
+    interactions: Interactions = field(default=None, metadata={"kind": _INTERACTIONS})
+    n_jobs: int | None = field(default=None, metadata={"kind": _N_JOBS})
+    passes: int = field(default=1, metadata={"kind": _PASSES})
+    verbose: int = field(default=0, metadata={"kind": _VERBOSE})
+    moments: int = field(default=1, metadata={"kind": _MOMENTS})
+    auto: bool = field(default=False, metadata={"kind": _AUTO})
+
+
+@dataclass(frozen=True, eq=False)
+class NumberSettings(AnySettings):
+    """The parameters of a regressor."""
+
+    moments: int = field(default=2, metadata={"kind": _NUMBER_MOMENTS})
+    bins: Bins = field(default=None, metadata={"kind": _BINS})
+    interactions: Interactions = field(default=None, metadata={"kind": _INTERACTIONS})
+    scale: Scale = field(default="minmax", metadata={"kind": _NUMBER_SCALE})
+    missing: str = field(default="error", metadata={"kind": _MISSING})
+    n_jobs: int | None = field(default=None, metadata={"kind": _N_JOBS})
+
+
+def kinds(settings: type[AnySettings] = Settings) -> Iterator[tuple[str, Any, Kind]]:
+    """Yield every setting: its name, its default and what is known of it."""
+    for each in fields(settings):  # type: ignore[arg-type]
+        yield each.name, each.default, each.metadata["kind"]
+
+
+class _Declared(NamedTuple):
+    kinds: dict[str, Kind]
+    defaults: list[tuple[str, Any]]
+
+
+_KNOWN: dict[type[AnySettings], _Declared] = {}
+
+
+def _declared(settings: type[AnySettings]) -> _Declared:
+    """Return what is known of settings, found out once."""
+    if settings not in _KNOWN:
+        own = list(kinds(settings))
+        _KNOWN[settings] = _Declared(
+            {name: kind for name, _, kind in own}, [(name, default) for name, default, _ in own]
+        )
+    return _KNOWN[settings]
