@@ -18,7 +18,9 @@ import numpy as np
 
 from . import scale_tables, tables
 from .accuracy.sets import PAPER, SCIKIT_LEARN
+from .capabilities import engine_capabilities
 from .host import shown as speed
+from .signals import shown as signals
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -57,7 +59,8 @@ def _means(method: str) -> list[str]:
 METHODS = {
     "SEFR passes=1": "`SEFRClassifier()`, one pass",
     "SEFR passes=10": "`SEFRClassifier(passes=10)`",
-    "LogisticRegression": "LogisticRegression",
+    "LogisticRegression": "LogisticRegression, features in [0, 1]",
+    "LogisticRegression, standardised": "LogisticRegression, features standardised",
     "LinearSVC": "LinearSVC",
     "GaussianNB": "GaussianNB",
     "LightGBM": "LightGBM",
@@ -116,6 +119,78 @@ def imbalanced() -> str:
         table.append([f"{method}, {len(own)} sets", *worse, f"{brier.mean():.3f}", f"{error:.3f}"])
     head = ["", "sets worse than the base rates by Brier score", "by log loss"]
     return tables.markdown([*head, "mean Brier score (base rates: 1)", "mean calibration error"], table)
+
+
+def regression() -> str:
+    """R2 of every table of numbers, the mean, coverage of intervals and the time of a fit."""
+    rows = _csv("accuracy/regression.csv")
+    names = list(dict.fromkeys(row["table"] for row in rows))
+    table = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        own = {row["table"]: row for row in rows if row["method"] == method}
+        r2 = [float(own[name]["r2"]) for name in names]
+        covered = [float(row["coverage"]) for row in own.values() if row["coverage"]]
+        shares = f"{min(covered):.2f} to {max(covered):.2f}" if covered else ""
+        times = [1000 * float(own[name]["fit_s"]) for name in names]
+        cells = [*(f"{value:.3f}" for value in r2), f"**{np.mean(r2):.3f}**"]
+        table.append([method, *cells, shares, f"{np.exp(np.mean(np.log(times))):.3g}"])
+    return tables.markdown(["", *names, "mean", "within 90 % intervals", "fit, CPU ms"], table)
+
+
+def regression_large() -> str:
+    """R2 of a million rows, and the time of a fit."""
+    rows = _csv("accuracy/regression_large.csv")
+    table = [[row["method"], row["r2"], row["fit_s"]] for row in rows]
+    return tables.markdown(["", "R2", "fit, CPU s"], table)
+
+
+def regression_source() -> str:
+    """Where the tables of numbers were measured."""
+    row = _csv("accuracy/regression.csv")[0]
+    return f"{row['machine']}, one thread; commit {row['commit']}."
+
+
+SECOND_MOMENTS = {
+    "second moments, line": "`moments=2`",
+    "second moments, 32 bins": "`moments=2, bins=32`",
+    "second moments, 16 bins, 30 ferns": "`moments=2, bins=16, interactions=30`",
+    "second moments, 32 bins, 30 ferns": "`moments=2, bins=32, interactions=30`",
+    "LightGBM": "LightGBM",
+}
+
+
+def moments() -> str:
+    """Second moments on the twelve tables, beside first ones, passes and LightGBM."""
+    found = _csv("accuracy/moments.csv")
+    lightgbm = {row["table"]: float(row["fit_s"]) for row in found if row["method"] == "LightGBM"}
+    lines = []
+    for method, shown in SECOND_MOMENTS.items():
+        own = [row for row in found if row["method"] == method]
+        losses = [float(row["log_loss"]) for row in own if row["log_loss"]]
+        ratio = sum(float(row["fit_s"]) for row in own) / sum(lightgbm.values())
+        lines.append(
+            [
+                shown,
+                f"{np.mean([float(row['f1']) for row in own]):.1f}",
+                f"{np.mean(losses):.3f}" if len(losses) == len(own) else "",
+                "1" if method == "LightGBM" else f"{ratio:.3f}",
+                "no" if method == "LightGBM" else "yes",
+            ]
+        )
+    head = [
+        "",
+        "macro F1",
+        "log loss",
+        "CPU time of the twelve fits, LightGBM = 1",
+        "merges and forgets exactly",
+    ]
+    return tables.markdown(head, lines)
+
+
+def moments_source() -> str:
+    """Where and from what the table of second moments was measured."""
+    own = [row for row in _csv("accuracy/moments.csv") if row["method"] in SECOND_MOMENTS]
+    return f"{own[0]['machine']}; commit {', '.join(sorted({row['commit'] for row in own}))}."
 
 
 def streams() -> str:
@@ -238,6 +313,35 @@ def torture() -> str:
     return f"{table}\n\n{run['date']}, {run['minutes']} minutes, seed {run['seed']}, {where}."
 
 
+def auto() -> str:
+    """Return ``auto=True`` on the twelve tables, beside single settings and LightGBM."""
+    rows = _csv("accuracy/auto.csv")
+
+    def mean(column: str, digits: int) -> str:
+        return f"{np.mean([float(row[column]) for row in rows]):.{digits}f}"
+
+    ratios = [float(row["auto_over_lightgbm"]) for row in rows]
+    time = f"{np.exp(np.mean(np.log(ratios))):.2f}"
+    names = {
+        "": "`auto=True`",
+        "line_": "`passes=20`",
+        "bins_": "`bins=32, passes=20`",
+        "ferns_": "`bins=32, interactions=100, passes=20`",
+        "lightgbm_": "LightGBM",
+    }
+    lines = [[title, mean(f"{short}f1", 1), mean(f"{short}log_loss", 3)] for short, title in names.items()]
+    table = tables.markdown([f"means of {len(rows)} tables", "macro F1", "log loss"], lines)
+    return f"{table}\n\nA fit takes {time} of the CPU time of LightGBM's (geometric mean, one thread)."
+
+
+def auto_tables() -> str:
+    """Return what ``auto=True`` chose on each table, and what it costs."""
+    head = ["table", "macro F1", "LightGBM", "log loss", "LightGBM", "line", "bins", "ferns", "time"]
+    columns = ["table", "f1", "lightgbm_f1", "log_loss", "lightgbm_log_loss"]
+    columns += ["weight_line", "weight_bins", "weight_ferns", "auto_over_lightgbm"]
+    return tables.markdown(head, [[row[name] for name in columns] for row in _csv("accuracy/auto.csv")])
+
+
 TABLES: dict[str, Callable[[], str]] = {
     table.__name__: table
     for table in (
@@ -247,7 +351,15 @@ TABLES: dict[str, Callable[[], str]] = {
         kinds,
         kinds_source,
         imbalanced,
+        regression,
+        regression_large,
+        regression_source,
+        moments,
+        moments_source,
+        auto,
+        auto_tables,
         *scale_tables.SHOWN,
+        engine_capabilities,
         private,
         streams,
         stream_batches,
@@ -256,6 +368,7 @@ TABLES: dict[str, Callable[[], str]] = {
         uno,
         *tables.SHOWN,
         *speed.SHOWN,
+        *signals.SHOWN,
         torture,
     )
 }

@@ -148,10 +148,9 @@ def bins_scale_source() -> str:
 
 
 def interactions() -> str:
-    """Show interactions and their prototypes beside bins and LightGBM, on the tables that all have."""
+    """Show interactions beside bins and LightGBM, on the tables that all have."""
     measured = by_method("accuracy/tables.csv")
     found = {name: measured[name] for name in (BINS_20, *CROSSED, LIGHTGBM)}
-    found |= by_method("accuracy/interactions.csv")
     common = [name for name in found[LIGHTGBM] if all(name in own for own in found.values())]
     rows = []
     for method, all_own in found.items():
@@ -215,11 +214,6 @@ def penalty_source() -> str:
     return _source("accuracy/penalty.csv")
 
 
-def interactions_source() -> str:
-    """Where the prototypes were measured."""
-    return _source("accuracy/interactions.csv")
-
-
 SHOWN = (
     tables,
     tables_small,
@@ -229,7 +223,6 @@ SHOWN = (
     bins_scale,
     bins_scale_source,
     interactions,
-    interactions_source,
     others,
     others_source,
     penalty,

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from sefr.paper.machine import describe
+from laboratory.machine import describe
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "src" / "sefr" / "studio" / "studio.html"

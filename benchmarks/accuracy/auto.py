@@ -1,0 +1,139 @@
+"""``auto=True`` on the twelve tables, beside single settings and LightGBM.
+
+    python -m benchmarks.accuracy.auto [--only TABLE ...]
+
+Writes ``auto.csv`` beside this file, a row per table: macro F1 and log loss of rows that were held out (means
+over the folds of ``tables.py``) of ``auto=True``, and beside them what ``tables.csv`` has of LightGBM and of
+the single settings on the same folds. ``share_error`` is how far the mean probability of a class is from its
+share of the held-out rows, at most. CPU times are those of a fit of the first fold in one thread; the fits
+take turns, so that a machine with other work disturbs all alike, and a ratio is the median over the turns.
+The weights are those of the first fold. It needs LightGBM.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import f1_score, log_loss
+from threadpoolctl import threadpool_limits
+
+from sefr import SEFRClassifier
+
+from ..host.clock import interleaved, ratio, typical
+from ..machine import commit, machine
+from ..tables import write_lines
+from .table_methods import BINS, INTERACTIONS
+from .tables import TABLES, TableOfRows, folds, load, rows_of
+
+HERE = Path(__file__).parent
+TURNS, SECONDS, LEAST = 5, 20.0, 0.02
+# What tables.csv has of other methods on the same folds.
+BESIDE = {
+    "lightgbm": "LightGBM",
+    "line": "SEFR, 20 passes",
+    "bins": f"SEFR, {BINS} bins, 20 passes",
+    "ferns": f"SEFR, {BINS} bins, {INTERACTIONS} interactions, 20 passes",
+}
+
+
+def model() -> SEFRClassifier:
+    """Return what is measured."""
+    return SEFRClassifier(auto=True, n_jobs=1)
+
+
+def scores(table: TableOfRows) -> dict[str, str]:
+    """Return macro F1, log loss and honesty, as means over the folds, and what the first fold chose."""
+    found, chosen = [], None
+    for train, test in folds(table.y):
+        clf = model().fit(rows_of(table.frame, train), table.y[train])
+        after, y = rows_of(table.frame, test), table.y[test]
+        likely = clf.predict_proba(after)
+        share = np.bincount(y, minlength=likely.shape[1]) / len(y)
+        found.append(
+            [
+                100 * f1_score(y, clf.predict(after), average="macro"),
+                log_loss(y, np.clip(likely, 1e-12, 1), labels=np.arange(likely.shape[1])),
+                np.abs(likely.mean(axis=0) - share).max(),
+            ]
+        )
+        chosen = chosen or clf.auto_
+    f1, loss, error = np.mean(found, axis=0)
+    weights: dict[str, float] = {} if chosen is None else dict(chosen.weights)
+    return {
+        "f1": f"{f1:.2f}",
+        "log_loss": f"{loss:.4f}",
+        "share_error": f"{error:.4f}",
+        **{f"weight_{part}": f"{weights.get(part, 0):.2f}" for part in ("line", "bins", "ferns")},
+        "n_ferns": str(0 if chosen is None else chosen.n_ferns),
+    }
+
+
+def times(table: TableOfRows) -> dict[str, str]:
+    """Return the CPU times of a fit of the first fold, side by side."""
+    from lightgbm import LGBMClassifier
+
+    train, _ = folds(table.y)[0]
+    X, y = rows_of(table.frame, train), table.y[train]
+    many = partial(SEFRClassifier, bins=BINS, interactions=INTERACTIONS, passes=20, n_jobs=1)
+    makers: dict[str, Callable[[], Any]] = {
+        "auto": model,
+        "ferns": many,
+        "lightgbm": lambda: LGBMClassifier(n_jobs=1, verbose=-1),
+    }
+    fits = {name: partial(lambda make: make().fit(X, y), make) for name, make in makers.items()}
+    for fit in fits.values():
+        fit()  # once before: what is made ready at the first call is no part of a fit
+    taken = interleaved(fits, TURNS, seconds=SECONDS, clock=time.process_time, least=LEAST)
+    return {
+        **{f"{name}_ms": f"{1e3 * typical(taken, name):.4g}" for name in fits},
+        "auto_over_lightgbm": f"{ratio(taken, 'auto', 'lightgbm'):.3g}",
+        "auto_over_ferns": f"{ratio(taken, 'auto', 'ferns'):.3g}",
+    }
+
+
+def known() -> dict[tuple[str, str], dict[str, str]]:
+    """Return the rows of ``tables.csv``, by method and table."""
+    with (HERE / "tables.csv").open() as file:
+        return {(row["method"], row["table"]): row for row in csv.DictReader(file)}
+
+
+def line(name: str) -> dict[str, str]:
+    """Return the results of one table."""
+    table, others = load(name), known()
+    beside = {
+        f"{short}_{value}": others[method, name][value]
+        for short, method in BESIDE.items()
+        for value in ("f1", "log_loss")
+    }
+    with threadpool_limits(1):
+        found = scores(table) | beside | times(table)
+    return {"table": name, "rows": str(len(table.y)), **found, "machine": machine(), "commit": commit()}
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description="auto=True on the twelve tables")
+    parser.add_argument("--only", nargs="+", default=list(TABLES), choices=list(TABLES), metavar="TABLE")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    path = HERE / "auto.csv"
+    rows: dict[str, dict[str, str]] = {}
+    if path.exists():
+        with path.open() as file:
+            rows = {row["table"]: row for row in csv.DictReader(file)}
+    for name in options.only:
+        rows[name] = line(name)
+        print(*list(rows[name].values())[:-2], flush=True)
+        write_lines(path, [rows[each] for each in TABLES if each in rows])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Second moments on the twelve tables and on five tables of numbers, and what each choice is worth.
+
+    python -m benchmarks.accuracy.moments [--only METHOD ...]
+    python -m benchmarks.accuracy.moments --numbers
+
+Writes ``moments.csv`` beside this file, with the columns and the folds of ``tables.csv``, beside LightGBM in
+the same run; with ``--numbers`` ``moments_numbers.csv``: R2 of rows that were held out (means over the folds,
+cut by the same rule) and the CPU time of a fit, beside scikit-learn's RidgeCV and LightGBM. Models are solved
+from sums alone; edges and ferns are chosen by the library before rows are counted. A line is of features as
+they are, categories a column of 0 and 1 each.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigvalsh_tridiagonal
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.linear_model import RidgeCV
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from sefr import SEFRClassifier
+from sefr._rows.cells import Cut, code_matrix
+from sefr._rows.inputs import matrix_of, read_rows
+from sefr._rows.matrix import Grouping, Matrix
+from sefr._summary.multiply import products
+from sefr._summary.products import Products
+from sefr._weights import moments
+
+from ..machine import commit, machine
+from ..tables import write_lines
+from .sets import BESIDE
+from .table_methods import Method
+from .table_methods import methods as other_methods
+from .tables import Fold, TableOfRows, least_time, rows_of, run
+
+HERE = Path(__file__).parent
+NUMBERS = ("diabetes", "concrete", "abalone", "bike", "california")
+ON_NUMBERS = (
+    "line",
+    "16 bins",
+    "32 bins",
+    "64 bins",
+    "32 bins, no lines",
+    "32 bins, lines of 8",
+    "32 bins, generalised cross-validation",
+)
+Changes = dict[str, Any]
+
+
+def generalised_cross_validation(
+    tridiagonal: moments.Tridiagonal, power: NDArray[Any], count: float, *, together: bool, cost: float = 1.4
+) -> NDArray[np.float64]:
+    """Return the ridges of the least generalised cross-validation, so much per degree of freedom."""
+    values = np.maximum(eigvalsh_tridiagonal(tridiagonal.diagonal, tridiagonal.beside), 0)
+    losses = []
+    for ridge in moments.RIDGES * count:
+        solved, _ = tridiagonal.solve(ridge)
+        left = power - (solved * tridiagonal.rotated).sum(axis=0) - ridge * (solved * solved).sum(axis=0)
+        degrees = count - 1 - cost * (values / (values + ridge)).sum()
+        losses.append(left / degrees**2 if degrees > 0 else np.full(len(power), np.inf))
+    found = np.array(losses)
+    if together:
+        return np.full(len(power), moments.RIDGES[np.argmin(found.sum(axis=1))])
+    return np.asarray(moments.RIDGES[np.argmin(found, axis=0)])
+
+
+def finite(found: Products | None) -> Products:
+    """Return products; the tables have no values that are not finite."""
+    if found is None:
+        raise ValueError("a value is not finite")
+    return found
+
+
+class SecondMoments(BaseEstimator):  # type: ignore[misc]
+    """What both tasks share: cells, and constants of the module that are changed."""
+
+    def __init__(
+        self, bins: int | None = None, interactions: int | None = None, changes: Changes | None = None
+    ) -> None:
+        self.bins = bins
+        self.interactions = interactions
+        self.changes = changes
+
+    def _changed(self) -> ExitStack:
+        stack = ExitStack()
+        for name, value in (self.changes or {}).items():
+            stack.enter_context(mock.patch.object(moments, name, value))
+        return stack
+
+    def _read(self, X: Any, y: NDArray[Any]) -> Any:
+        rows, _ = read_rows(X, y, None, Cut.of(self.bins, "minmax", "error", self.interactions))
+        self.coder_ = rows.matrix.coder
+        if self.coder_ is not None and hasattr(rows.matrix, "cells"):
+            _ = rows.matrix.cells  # coded once
+        return rows
+
+    def _matrix(self, X: Any) -> Matrix:
+        if self.coder_ is None:
+            return matrix_of(X)
+        return code_matrix(matrix_of(X, self.coder_.categories), self.coder_)
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        own = self.solution_
+        return self._matrix(X).scores(own.weights, own.level - own.weights @ own.centre)
+
+
+class Classifier(ClassifierMixin, SecondMoments):  # type: ignore[misc]
+    """A discriminant of second moments under other constants than those of the library."""
+
+    def fit(self, X: Any, y: NDArray[Any]) -> Classifier:
+        """Cut, count, solve."""
+        rows = self._read(X, y)
+        self.classes_ = rows.classes
+        raw = rows.matrix.summarise(Grouping(rows.codes, None, len(rows.classes)))
+        found = finite(products(rows.matrix))
+        sums = raw.sums - raw.counts[:, None] * found.origin
+        with self._changed():
+            self.solution_ = moments.solve_classes(
+                found, raw.counts, sums, coder=self.coder_, power=moments.PRIOR_POWER
+            )
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row."""
+        return np.asarray(self.classes_[self._scores(X).argmax(axis=1)])
+
+
+class Regressor(RegressorMixin, SecondMoments):  # type: ignore[misc]
+    """A ridge regression of second moments."""
+
+    def fit(self, X: Any, y: NDArray[Any]) -> Regressor:
+        """Cut, count, solve."""
+        rows = self._read(X, np.zeros(len(y), dtype=int))
+        found = finite(products(rows.matrix, targets=y[:, None]))
+        with self._changed():
+            self.solution_ = moments.solve_numbers(found, coder=self.coder_)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the number of each row."""
+        return self._scores(X)[:, 0]
+
+
+VARIANTS: dict[str, tuple[int | None, int | None, Changes]] = {
+    "line": (None, None, {}),
+    "line, priors are shares": (None, None, {"PRIOR_POWER": 1.0}),
+    "16 bins": (16, None, {}),
+    "32 bins": (32, None, {}),
+    "64 bins": (64, None, {}),
+    "32 bins, no lines": (32, None, {"LINE_UNIT": 1e-6}),
+    "32 bins, lines of 8": (32, None, {"LINE_UNIT": 8.0}),
+    "32 bins, steps standardised": (32, None, {"STEP_POWER": 1.0}),
+    "32 bins, steps as they are": (32, None, {"STEP_POWER": 0.0}),
+    "32 bins, priors are shares": (32, None, {"PRIOR_POWER": 1.0}),
+    "32 bins, generalised cross-validation": (32, None, {"likeliest_ridges": generalised_cross_validation}),
+    "16 bins, 30 ferns": (16, 30, {}),
+    "32 bins, 30 ferns": (32, 30, {}),
+    "32 bins, 50 ferns": (32, 50, {}),
+    "32 bins, 30 ferns of 0.25": (32, 30, {"FERN_UNIT": 0.25}),
+    "32 bins, 30 ferns of 1": (32, 30, {"FERN_UNIT": 1.0}),
+}
+
+
+def methods() -> list[Method]:
+    """Return what is measured on the twelve tables."""
+    ours = []
+    for name, (bins, interactions, changes) in VARIANTS.items():
+        make = partial(SEFRClassifier, moments=2, bins=bins, interactions=interactions)
+        if changes:
+            make = partial(Classifier, bins, interactions, changes)
+        ours.append(Method(f"second moments, {name}", make, categories=bins is not None))
+    return [*ours, *(method for method in other_methods() if method.name == "LightGBM")]
+
+
+def number_methods() -> Iterator[tuple[str, Callable[[], Any], bool]]:
+    """Yield what is measured on tables of numbers: a name, how it is made, whether it knows categories."""
+    for name in ON_NUMBERS:
+        own = VARIANTS[name]
+        yield f"second moments, {name}", partial(Regressor, *own), own[0] is not None
+    yield "RidgeCV", lambda: make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 13))), False
+    from lightgbm import LGBMRegressor
+
+    yield "LightGBM", lambda: LGBMRegressor(n_jobs=1, verbose=-1), True
+
+
+def load_numbers(name: str) -> TableOfRows:
+    """Return one of the tables of numbers."""
+    with np.load(BESIDE / "tabular" / f"r_{name}.npz", allow_pickle=False) as data:
+        y = data["y"].astype(np.float64)
+        return TableOfRows(data["Xn"].astype(np.float64), data["Xc"].astype(np.int64), y)
+
+
+def number_folds(y: NDArray[Any]) -> list[Fold]:
+    """Return the folds of a table of numbers: as many as of a table with labels."""
+    cut = KFold(10 if len(y) <= 500 else 5, shuffle=True, random_state=0)
+    return list(cut.split(y))[: 5 if len(y) <= 2000 else 2]
+
+
+def measure_fold(make: Callable[[], Any], X: Any, y: NDArray[Any], fold: Fold) -> tuple[float, float]:
+    """Return R2 of the rows that one fold holds out, and the time of its fit."""
+    train, test = fold
+    before = rows_of(X, train)
+    fit_s, model = least_time(lambda: make().fit(before, y[train]))
+    return r2_score(y[test], model.predict(rows_of(X, test))), fit_s
+
+
+def measure_numbers() -> None:
+    """Measure tables of numbers, and write."""
+    lines: list[dict[str, str]] = []
+    where = {"machine": machine(), "commit": commit()}
+    for name, make, categories in number_methods():
+        for table in NUMBERS:
+            rows = load_numbers(table)
+            X, y = rows.frame if categories else rows.columns, rows.y
+            with threadpool_limits(1):
+                found = [measure_fold(make, X, y, fold) for fold in number_folds(y)]
+            r2, fit_s = np.mean(found, axis=0)[0], np.median(found, axis=0)[1]
+            said = {"rows": str(len(y)), "folds": str(len(found)), "r2": f"{r2:.4f}", "fit_s": f"{fit_s:.5f}"}
+            lines.append({"method": name, "table": table, **said, **where})
+            print(*list(lines[-1].values())[:-2], flush=True)
+            write_lines(HERE / "moments_numbers.csv", lines)
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore")
+    if "--numbers" in sys.argv:
+        measure_numbers()
+    else:
+        run(methods(), HERE / "moments.csv", __doc__ or "")
