@@ -22,6 +22,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_design",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "generated",
     "repository",
@@ -52,6 +53,11 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
 }
 
+# What is copied has no prompts.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = False
+
 html_theme = "pydata_sphinx_theme"
 html_context = {"default_mode": "auto"}
 toc_object_entries_show_parents = "hide"
@@ -64,7 +70,6 @@ html_show_search_summary = False  # it would fetch the pages, which a file may n
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "sefr"},
-    "github_url": "https://github.com/sefr-classifier/sefr",
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "show_prev_next": True,

@@ -16,11 +16,10 @@ MODULES = (
     "sefr",
     "sefr.reference",
     "sefr.device",
+    "sefr.signals",
     "sefr.files",
     "sefr.engines.spark",
     "sefr.engines.river",
-    "sefr.paper.datasets",
-    "sefr.paper.energy",
 )
 
 # Values have no docstring of their own.
@@ -28,7 +27,6 @@ VALUES = {
     "sefr.__version__": "The version, as the installed metadata has it.",
     "sefr.device.BOARDS": "The simulated boards, by name.",
     "sefr.files.FORMATS": "The file formats that are read, by name.",
-    "sefr.paper.datasets.NAMES": "The names of the paper's eight datasets.",
 }
 
 HEAD = """Python

@@ -11,7 +11,7 @@ from sefr.cli import app
 
 HEAD = """# The command
 
-`pip install 'sefr-learn[cli]'` installs it. Made from the command itself;
+`pip install '.[cli]'` in the folder of the source installs it. Made from the command itself;
 `sefr COMMAND --help` shows the same. [A session](../guide/command.md) shows how the commands work together.
 
 """

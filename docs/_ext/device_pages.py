@@ -12,6 +12,7 @@ HEADERS = {
     "sefr.h": "Learn, solve, classify",
     "sefr_state.h": "States: save, send, restore",
     "sefr_window.h": "Windows over signals",
+    "sefr_signal.h": "Signals: shapes and statistics as bytes",
     "sefr_eeprom.h": "Storage: the EEPROM of an AVR",
     "sefr_file.h": "Storage: a file",
 }

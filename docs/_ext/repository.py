@@ -1,12 +1,13 @@
 """Links and pictures of pages that are also read in the repository.
 
-A link to a file that is no page of the site leads to the file in the repository. A picture NAME.png that has
-a NAME_dark.png beside it is shown by whichever fits the reader's theme, at half its pixels.
+A link to a file that is no page of the site downloads a copy of it, which the site brings. A picture NAME.png
+that has a NAME_dark.png beside it is shown by whichever fits the reader's theme, at half its pixels.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,12 +19,12 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 ROOT = Path(__file__).parents[2]
-ADDRESS = "https://github.com/sefr-classifier/sefr/blob/main/"
+NUMBER = re.compile(r"[+−-]?[0-9][0-9.,]*(?: ?(?:%|ms|s|KB|MB|GB|B))?")
 LOGGER = logging.getLogger(__name__)
 
 
 class RepositoryLinks(SphinxTransform):
-    """Turns links to files outside of the site into addresses of the repository."""
+    """Turns links to files outside of the site into downloads; a link to a folder becomes its words."""
 
     default_priority = 5  # before MyST's own links are resolved
 
@@ -34,8 +35,13 @@ class RepositoryLinks(SphinxTransform):
         for link in found:
             file = self._file(link, here)
             if file is not None and not self._is_page(file := Path(os.path.normpath(file))):
-                address = ADDRESS + str(file.relative_to(ROOT))
-                link.replace_self(nodes.reference("", "", *link.children, refuri=address))
+                link.replace_self(self._download(file, here, link.children))
+
+    def _download(self, file: Path, here: Path, words: list[nodes.Node]) -> list[nodes.Node]:
+        """Return a link that downloads a file; the words alone if it is a folder."""
+        if file.is_dir():
+            return words
+        return [addnodes.download_reference("", "", *words, reftarget=os.path.relpath(file, here))]
 
     def _file(self, link: nodes.Element, here: Path) -> Path | None:
         """Return the file that a link names by a path, if there is one."""
@@ -79,6 +85,25 @@ class ThemedPictures(SphinxTransform):
                 image.parent.insert(image.parent.index(image) + 1, twin)
 
 
+class NumberColumns(SphinxTransform):
+    """Aligns the columns of tables that hold numbers alone to the right."""
+
+    default_priority = 8
+
+    def apply(self, **kwargs: object) -> None:
+        """Change the tables of one page."""
+        for table in self.document.findall(nodes.table):
+            rows = [list(row.findall(nodes.entry)) for row in table.findall(nodes.row)]
+            body = [
+                list(r.findall(nodes.entry)) for part in table.findall(nodes.tbody) for r in part.children
+            ]
+            for j in range(min(map(len, rows), default=0)):
+                cells = [row[j].astext().strip() for row in body]
+                if any(cells) and all(NUMBER.fullmatch(cell) for cell in cells if cell):
+                    for row in rows:
+                        row[j]["classes"].append("number")
+
+
 class EndsOfBlocks(SphinxTransform):
     """Takes the empty line off the end of a block of code, which doctest needs in Markdown."""
 
@@ -97,5 +122,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_transform(RepositoryLinks)
     app.add_transform(ThemedPictures)
+    app.add_transform(NumberColumns)
     app.add_transform(EndsOfBlocks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
