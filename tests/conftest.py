@@ -1,6 +1,9 @@
+import importlib.util
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,18 +19,67 @@ settings.register_profile(
 settings.load_profile("sefr")
 
 
-# Boards, engines, browsers, fuzzed files and instrumented builds: minutes in all, though each test is short.
-SLOW_FILES = (
-    *("tests/device/", "tests/engines/", "tests/studio/"),
-    *("test_damaged", "test_pipes", "test_shapes", "test_bombs", "test_foreign_text", "rows/test_faults"),
-    *("test_kernel_sanitizers", "test_kernel_instructions"),
-)
+class Need(NamedTuple):
+    """What a test may need beyond the wheels of ``make test``: who installs it, and whether it is here."""
+
+    tier: str
+    found: Callable[[], bool]
+
+
+def programs(*names):
+    return lambda: all(shutil.which(name) for name in names)
+
+
+def packages(*names):
+    return lambda: all(importlib.util.find_spec(name) for name in names)
+
+
+def both(*conditions):
+    return lambda: all(condition() for condition in conditions)
+
+
+# make test-boards, test-engines and test-web install what their tests need, make test-all everything.
+NEEDS = {
+    "avr": Need("boards", programs("avr-gcc")),
+    "arm": Need("boards", programs("arm-none-eabi-gcc", "qemu-system-arm")),
+    "riscv": Need("boards", programs("riscv64-unknown-elf-gcc", "qemu-system-riscv32")),
+    "manifests": Need("boards", packages("yaml", "west")),
+    "esphome": Need("boards", lambda: Path("build/esphome").is_dir() or packages("esphome")()),
+    "micropython": Need("boards", programs("node", "npm")),
+    "spark": Need("engines", both(programs("java"), packages("pyspark"))),
+    "dask": Need("engines", packages("dask", "distributed")),
+    "ibis": Need("engines", packages("ibis")),
+    "postgresql": Need("engines", both(packages("psycopg"), lambda: Path("/usr/lib/postgresql").is_dir())),
+    "mlflow": Need("engines", packages("mlflow")),
+    "remote": Need("engines", packages("fsspec", "aiohttp")),
+    "browser": Need("web", both(programs("chromium"), packages("playwright"))),
+    "node": Need("web", programs("node", "npm")),
+    "sphinx": Need("web", packages("sphinx", "pyspark")),
+}
+# Fixtures and values of parameters that need something.
+OF_FIXTURES = {"spark": "spark", "postgres": "postgresql", "browser": "browser", "site": "sphinx"}
+OF_VALUES = {
+    "uno": "avr",
+    **dict.fromkeys(["cortex-m0", "cortex-m3", "cortex-m4"], "arm"),
+    "riscv32": "riscv",
+    "pyspark": "spark",
+    "dask": "dask",
+    "ibis": "ibis",
+}
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if any(part in item.path.as_posix() for part in SLOW_FILES) and item.path.suffix == ".py":
-            item.add_marker(pytest.mark.slow)
+        needs = {need for mark in item.iter_markers("needs") for need in mark.args}
+        needs |= {OF_FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in OF_FIXTURES}
+        given = getattr(getattr(item, "callspec", None), "params", {}).values()
+        values = [part for value in given for part in (value if isinstance(value, tuple) else [value])]
+        needs |= {OF_VALUES[value] for value in values if isinstance(value, str) and value in OF_VALUES}
+        for need in sorted(needs):
+            item.add_marker(getattr(pytest.mark, NEEDS[need].tier))
+            if not NEEDS[need].found() and os.environ.get("CI") != "true":
+                reason = f"needs {need}: make test-{NEEDS[need].tier} installs it"
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture

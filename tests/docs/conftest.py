@@ -13,7 +13,10 @@ import pytest
 from filelock import FileLock
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("sphinx", "pydata_sphinx_theme", "numpydoc", "myst_parser", "sphinx_gallery", "sphinx_design")
+PACKAGES = (
+    *("sphinx", "pydata_sphinx_theme", "numpydoc", "myst_parser", "sphinx_gallery", "sphinx_design"),
+    "sphinx_copybutton",
+)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.needs("sphinx"), pytest.mark.slow]
 
 PAGES = (
     "index.html",
@@ -55,7 +55,7 @@ def test_pages_open_without_an_error(browser: Any, site: Any, width: int, scheme
 
 
 def test_a_picture_has_its_dark_twin_on_a_dark_page(browser: Any, site: Any) -> None:
-    for scheme, shown in (("light", "semeion.png"), ("dark", "semeion_dark.png")):
+    for scheme, shown in (("light", "studio.png"), ("dark", "studio_dark.png")):
         tab, _ = _opened(browser, site, "index.html", color_scheme=scheme)
         sources = tab.evaluate(
             "[...document.querySelectorAll('article img')].filter(i => i.offsetWidth > 0).map(i => i.src)"

@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.datasets import load_iris
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 GENERATED = {"commands.md", "c_library.md"}  # from help texts and comments; test_reference.py has them
 PAGES = [
@@ -125,6 +127,12 @@ def test_lines_of_the_shell_run_in_order(page: Path, table: tuple[str, str], tmp
     (tmp_path / "goods.csv").write_text("colour,shape,size,kind\nred,round,1,sold\nblue,,2,kept\n")
     (tmp_path / "logs").mkdir()
     pq.write_table(pa.table({"heat": [61, 80], "fault": ["no", "yes"]}), tmp_path / "logs" / "day.parquet")
+    for label, step in (("slow", 3), ("fast", 17)):
+        folder = tmp_path / "recordings" / label
+        folder.mkdir(parents=True)
+        for number in range(2):
+            samples = [str(300 + step * (i + number) % 400) for i in range(200)]
+            (folder / f"{number}.csv").write_text("\n".join(["x", *samples]) + "\n")
     command = Path(sys.executable).with_name("sefr")
     lines = [
         line
@@ -158,7 +166,7 @@ def test_other_lines_of_the_shell_name_what_exists(page: Path, text: str) -> Non
 def test_extras_that_are_named_exist() -> None:
     extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
     for page in PAGES:
-        for named in re.findall(r"(?:sefr-learn|\.)\[([a-z,]+)\]", page.read_text()):
+        for named in re.findall(r"'\.\[([a-z,]+)\]'", page.read_text()):
             assert set(named.split(",")) <= extras, page
 
 

@@ -15,6 +15,9 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("pyspark", reason="the pages of the reference import every module: make test-web")
+pytestmark = pytest.mark.needs("sphinx")
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -52,7 +55,7 @@ def test_every_public_name_has_an_example(name: str) -> None:
 
 
 # These need a compiler for boards, Spark or data; the others run with the suite wherever it runs.
-NEEDS = {"sefr.device": "avr-gcc", "sefr.engines.spark": "java", "sefr.paper.datasets": ""}
+NEEDS = {"sefr.device": "avr-gcc", "sefr.engines.spark": "java"}
 SKIPPED = [name for name, value in NAMES.items() if "+SKIP" in (inspect.getdoc(value) or "")]
 
 
@@ -66,7 +69,7 @@ def test_examples_that_need_tools_run_where_the_tools_are(name: str) -> None:
     module, _, short = name.rpartition(".")
     if NEEDS[module] and shutil.which(NEEDS[module]) is None:
         pytest.skip(f"{NEEDS[module]} is not installed")
-    if module == "sefr.paper.datasets" and len(importlib.import_module(module).available()) < 2:
+    if module == "laboratory.datasets" and len(importlib.import_module(module).available()) < 2:
         pytest.skip("the paper's datasets are not at hand")
     text = re.sub(r"\s*# doctest: \+SKIP", "", inspect.getdoc(NAMES[name]) or "")
     code = (
@@ -90,7 +93,7 @@ def test_the_command_reference_has_every_command_and_option() -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["sefr.h", "sefr_state.h", "sefr_window.h"]
+    "header", ["sefr.h", "sefr_state.h", "sefr_window.h", "sefr_signal.h"]
 )  # others: callbacks of their own
 def test_the_device_reference_has_every_function(header: str) -> None:
     page = DEVICE.pages()["c_library.md"]

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.needs("sphinx"), pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 
 
@@ -48,12 +48,17 @@ def test_every_internal_link_leads_somewhere(site) -> None:
     assert broken == []
 
 
-def test_links_into_the_repository_lead_to_files_that_exist(site) -> None:
-    start = "https://github.com/sefr-classifier/sefr/blob/main/"
-    targets = {t for page in site.pages for t in Links(page.read_text()).targets if t.startswith(start)}
-    assert targets
-    paths = {target.removeprefix(start).partition("#")[0] for target in targets}
-    assert {path for path in paths if not (ROOT / path).exists()} == set()
+def test_links_to_files_of_the_repository_are_downloads_of_them(site) -> None:
+    """There is no address of the repository that a page could link to, so the site brings the files."""
+    page = site.folder / "neighbours.html"
+    files = {
+        t.rsplit("/", 1)[-1] for p in site.pages for t in Links(p.read_text()).targets if "_downloads/" in t
+    }
+    assert {"SECURITY.md", "CITATION.cff", "results.json"} <= files
+    for copied in (site.folder / "_downloads").rglob("SECURITY.md"):
+        assert copied.read_bytes() == (ROOT / "SECURITY.md").read_bytes()
+    assert "github.com/sefr-classifier" in page.read_text()  # the paper's authors are credited there alone
+    assert [p for p in site.pages if p != page and "github.com/sefr-classifier" in p.read_text()] == []
 
 
 def test_nothing_is_fetched_from_elsewhere(site) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(path for path in (ROOT / "native").rglob("*.c") if path.parent.name != "python")
 COMPILER = shutil.which("aarch64-linux-gnu-gcc")

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from sklearn.datasets import load_iris
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 
