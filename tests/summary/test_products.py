@@ -158,6 +158,15 @@ def test_a_sparse_column_far_from_zero_loses_no_digits():
         assert np.array_equal(whole(found, origin), expected(X, origin=origin))
 
 
+def test_a_sparse_column_far_from_zero_with_missing_values_loses_no_digits():
+    rng = np.random.default_rng(7)
+    X = 1e9 + rng.integers(-100, 100, (60, 4)) / 1024
+    X[rng.random(X.shape) < 0.4] = np.nan
+    found = products(Sparse(sparse.csr_matrix(X)), missing=True).near()
+    expected = products(Dense(X), missing=True).about(found.origin)
+    np.testing.assert_allclose(found.matrix(), expected.matrix(), rtol=1e-9, atol=1e-9)
+
+
 def test_many_sparse_rows_are_shared_out_among_threads_without_a_change():
     X = sparse.random(2000, 300, 0.2, format="csr", random_state=0)
     one, many = (products(Sparse(X), n_threads=n) for n in (1, 4))

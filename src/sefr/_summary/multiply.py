@@ -182,10 +182,17 @@ def _of_sparse(
 ) -> Products | None:
     """Multiply what is stored; columns that lie far from 0 have hardly any zeros, and are moved first."""
     x, (n, m) = matrix.by_rows, matrix.shape
-    data = np.where(np.isfinite(x.data), x.data, 0.0)
-    mean = np.bincount(x.indices, data, m) / n
-    spread = np.sqrt(np.maximum(np.bincount(x.indices, data * data, m) / n - mean**2, 1e-300))
-    centre = _round_origin(mean, spread)
+    here = np.isfinite(x.data)
+    data = np.where(here, x.data, 0.0)
+    # zeros count, what is missing does not
+    count = np.maximum(n - np.bincount(x.indices[~here], minlength=m), 1)
+    mean = np.bincount(x.indices, data, m) / count
+    n_zeros = count - np.bincount(x.indices[here], minlength=m)
+    with np.errstate(over="ignore", invalid="ignore"):  # no origin, and no products that are finite
+        deviations = np.where(here, x.data - mean[x.indices], 0.0)
+        squares = np.bincount(x.indices, deviations**2, m) + n_zeros * mean**2
+        spread = np.sqrt(np.maximum(squares / count, 1e-300))
+        centre = _round_origin(mean, spread)
     x, left = matrix.without_far_columns(Standardisation(centre, 1 / spread))
     origin = np.where(left == centre, 0.0, centre)  # of those that were moved
     if missing:
@@ -211,17 +218,14 @@ def _multiply_stored(
     if not _native.products_csr(x.data, x.indices, x.indptr, weights, *out):
         return None
     count = float(x.shape[0]) if weights is None else float(weights.sum())
+    found = replace(found, packed=DoubleDouble(np.concatenate([[count], sums, squares])))
     if targets is None:
-        return replace(found, packed=DoubleDouble(np.concatenate([[count], sums, squares])))
-    whole = (count, sums, unpack(squares))
-    return _beside_targets(found, *whole, targets, weights, lambda t: np.asarray(x.T @ t))
+        return found
+    return _beside_targets(found, targets, weights, lambda t: np.asarray(x.T @ t))
 
 
 def _beside_targets(
     found: Products,
-    count: float,
-    sums: Floats,
-    squares: Floats,
     targets: Floats,
     weights: Floats | None,
     times: Callable[[Floats], Floats],
@@ -231,14 +235,17 @@ def _beside_targets(
     origin = _origin(none, weights, targets)
     moved = targets - origin
     weighted = moved if weights is None else np.where(weights[:, None] == 0, 0.0, moved * weights[:, None])
-    beside = times(weighted)
-    q, k = len(sums), targets.shape[1]
-    whole = np.empty((1 + q + k, 1 + q + k))
-    whole[0, 0], whole[0, 1 : q + 1], whole[0, q + 1 :] = count, sums, weighted.sum(axis=0)
-    whole[1 : q + 1, 1 : q + 1], whole[1 : q + 1, q + 1 :] = squares, beside
-    whole[q + 1 :, q + 1 :] = weighted.T @ moved
+    beside = np.vstack([weighted.sum(axis=0), times(weighted)])
+    rows, k = beside.shape
+    # every row of the triangle becomes longer by k
+    ends = np.cumsum(np.arange(rows + k, k, -1))
+    at = ends[:, None] + np.arange(-k, 0)
+    packed, old = np.empty(packed_size(rows + k)), np.ones(packed_size(rows + k), dtype=bool)
+    old[at] = old[ends[-1] :] = False
+    packed[old] = found.packed.head
+    packed[at], packed[ends[-1] :] = beside, pack(weighted.T @ moved)
     return replace(
-        found, origin=np.concatenate([found.origin, origin]), packed=DoubleDouble(pack(whole)), n_targets=k
+        found, origin=np.concatenate([found.origin, origin]), packed=DoubleDouble(packed), n_targets=k
     )
 
 
@@ -258,8 +265,7 @@ def _of_cells(
     found = Products(np.zeros(q), DoubleDouble(packed))
     if targets is None:
         return found
-    whole = (found.count, packed[1 : q + 1], unpack(packed[q + 1 :]))
-    return _beside_targets(found, *whole, targets, weights, lambda t: _by_cell(matrix, t, n_threads))
+    return _beside_targets(found, targets, weights, lambda t: _by_cell(matrix, t, n_threads))
 
 
 def _cell_values(matrix: Cells) -> Iterator[tuple[slice, Foreign, Cut]]:
