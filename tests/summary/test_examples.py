@@ -33,7 +33,10 @@ def run(name, **environment):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("federated.py", "the model of all rows in one place: the same"),
+        (
+            "federated.py",
+            "second moments: accuracy 0.963 on other rows; the model of all rows in one place: the same",
+        ),
         ("secure.py", "without site 2: 1348 rows; the model of these rows in one place: the same"),
     ],
 )

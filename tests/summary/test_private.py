@@ -1,14 +1,27 @@
 """Private Summaries: the noise is what was promised, and nothing undoes it."""
 
 import copy
+import pickle
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_digits
 
-from sefr import SEFRClassifier, Summary, load, save
-from sefr._summary.private import STEPS, PrivateSummary, _integers, _middle, _rounding, noise_of, with_noise
+from sefr import SEFRClassifier, SEFRRegressor, Summary, load, save
+from sefr._summary.private import (
+    CELL_STEPS,
+    STEPS,
+    PrivateSummary,
+    _integers,
+    _middle,
+    _product_integers,
+    _rounding,
+    noise_of,
+    with_noise,
+)
+from sefr._summary.private_products import FLOOR, product_integers, product_rounding
 
 dp = pytest.importorskip("opendp.prelude")
 DELTA = 1e-6
@@ -357,3 +370,224 @@ def test_edges_that_tell_of_the_rows_are_not_released(cells):
     rows = pd.DataFrame({"c": pd.Categorical(["a", "b"] * 30)})
     with pytest.raises(ValueError, match="column 0 has categories"):
         SEFRClassifier(bins=4).fit(rows, [0, 0, 1] * 20).summary_.private(1.0, 1e-6, (0, 1))
+
+
+MOMENTS = {"moments": 2}
+
+
+def worst_distance(summary, more, ranges, per_person):
+    """Return how far a person's rows move the integers, and how far the noise is for, products included."""
+    low, high = (np.full(summary.n_features, float(side)) for side in ranges)
+    both = []
+    for one in (summary, summary + more):
+        first, _, distance = _integers(one, low, high, per_person, 1 << 20)
+        extra = _product_integers(one, low, high, per_person, 1 << 20)
+        finer = CELL_STEPS if one.coder is not None else 1
+        both.append(
+            (np.concatenate([first * finer, extra.vector]), np.hypot(distance * finer, extra.distance))
+        )
+    return float(np.linalg.norm(both[1][0] - both[0][0])), both[0][1]
+
+
+def mechanism(scale):
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
+    noise = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale))
+    return dp.c.make_fix_delta(noise, DELTA)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("per_person", [1, 4])
+def test_opendp_confirms_the_promise_for_the_worst_rows_and_their_products(rows, epsilon, per_person):
+    """Corners of the ranges move every sum and every product as far as a row can."""
+    X, y = rows
+    summary = Summary.of(X, y, **MOMENTS)
+    (spent,) = summary.private(epsilon, DELTA, (-3, 5), per_person).releases
+    person = np.where(np.arange(7) % 2, -3.0, 5.0)
+    more = Summary.of([person] * per_person, [2] * per_person, **MOMENTS)
+    moved, covered = worst_distance(summary, more, (-3, 5), per_person)
+    assert moved <= covered
+    assert moved > 0.97 * covered  # the rest is for rounding
+    promise = mechanism(spent.sum_noise * STEPS)
+    assert promise.check(d_in=covered, d_out=(epsilon, DELTA))
+    assert not promise.check(d_in=covered * 1.01, d_out=(epsilon, DELTA))
+
+
+@pytest.mark.parametrize("per_person", [1, 3])
+def test_opendp_confirms_the_promise_for_pairs_of_cells(cells, per_person):
+    clf, X, y = cells
+    edges = clf.edges_
+    summary = Summary.of(X, y, bins=edges, **MOMENTS)
+    (spent,) = summary.private(1.0, DELTA, (-4, 4), per_person).releases
+    more = Summary.of([X[0]] * per_person, [0] * per_person, bins=edges, **MOMENTS)
+    moved, covered = worst_distance(summary, more, (-4, 4), per_person)
+    assert moved == pytest.approx(covered)  # counts do not round
+    promise = mechanism(spent.sum_noise * CELL_STEPS)
+    assert promise.check(d_in=covered, d_out=(1.0, DELTA))
+    assert not promise.check(d_in=covered * 1.01, d_out=(1.0, DELTA))
+
+
+NEAR = [(0.0, 1.0), (-3.0, 5.0), (16.0, 17.0), (-17.0, -16.0), (-1e-99, 3e-99), (5e99, 1e100)]
+
+
+@pytest.mark.parametrize(("low", "high"), NEAR)
+@pytest.mark.parametrize("parts", [1, 7, 300])
+@pytest.mark.parametrize("kind", ["f8", "f4", "sparse"])
+def test_a_product_is_off_by_no_more_than_is_covered(rng, low, high, parts, kind):
+    """Beside products in rational numbers, however the rows came and were cut into parts."""
+    X = np.clip(low + (high - low) * rng.random((2_000, 2)), low, high)
+    X[0], X[1] = low, high
+    if kind == "f4":
+        with np.errstate(over="ignore", under="ignore"):
+            X = X.astype("f4")
+        kept = ((low <= X.astype(float)) & (X.astype(float) <= high)).all(axis=1)
+        if kept.sum() < 1_000:
+            pytest.skip("float32 has no such values")
+        X = X[kept]
+    n = len(X)
+    cuts = [sparse.csr_matrix(part) if kind == "sparse" else part for part in np.array_split(X, parts)]
+    total = sum(Summary.of(cut, np.zeros(cut.shape[0]), **MOMENTS) for cut in cuts)
+    ends = [np.full(2, side) for side in (low, high)]
+    middle, half = (Fraction(side[0]) for side in _middle(*ends))
+    rounding = product_rounding(*ends, n)
+    fine = STEPS << 26  # so that what whole numbers round is less than what sums do
+    found = product_integers(total.products, *_middle(*ends), rounding, fine, 1)
+    values = [[(Fraction(float(x)) - middle) / (2 * half) for x in row] for row in X]
+    for at, (i, j) in enumerate([(0, 0), (0, 1), (1, 1)]):
+        exact = sum(row[i] * row[j] for row in values) * found.unit
+        off = abs(Fraction(found.vector[at]) - exact)
+        assert off <= Fraction(rounding[i, j]) * found.unit + Fraction(1, 2)
+
+
+@pytest.mark.parametrize(("low", "high"), NEAR)
+@pytest.mark.parametrize("parts", [1, 40])
+def test_one_person_moves_the_products_by_no_more_than_the_noise_covers(rng, low, high, parts):
+    """Also by rounding, about other origins, however the rows were cut into parts."""
+    X = np.clip(low + (high - low) * rng.random((2_000, 3)), low, high)
+    X[:10], X[10:20] = low, high
+    y, ends = rng.integers(0, 3, len(X)), [np.full(3, side) for side in (low, high)]
+
+    def integers(rows):
+        cuts = np.array_split(rows, parts)
+        total = sum(Summary.of(X[cut], y[cut], **MOMENTS).over(np.arange(3)) for cut in cuts)
+        return _product_integers(total, *ends, 1, len(X))
+
+    whole = integers(np.arange(len(X)))
+    moved = [
+        np.linalg.norm(whole.vector - integers(np.delete(np.arange(2_000), i)).vector) for i in (0, 10, 999)
+    ]
+    assert max(moved) <= whole.distance
+    assert max(moved) > 0.99 * (whole.distance - 10)  # a corner moves them as far; 10 steps are for rounding
+
+
+def test_products_have_the_noise_that_is_said(rows):
+    X, y = rows
+    exact = Summary.of(X, y, **MOMENTS)
+    drawn = [exact.private(100.0, 0.01, (-3, 5)) for _ in range(60)]
+    spent = drawn[0].releases[0]
+    about = exact.products.about(np.ones(7)).matrix()
+    noise = np.array([one.products.matrix() - about for one in drawn]) / 64 / spent.product_noise
+    noise = noise[:, *np.triu_indices(7)]
+    # eigenvalues lie above the floor at this epsilon; what is left beside the noise is that of sums
+    assert noise.std() == pytest.approx(1, abs=0.12)
+
+
+def test_released_products_are_those_that_rows_could_have(rows):
+    """However large the noise: no negative variance, all classes and within them, and the sums fit."""
+    X, y = rows
+    for epsilon in (0.01, 1.0, 100.0):
+        noisy = Summary.of(X, y, **MOMENTS).private(epsilon, DELTA, (-3, 5))
+        counts, products = noisy.counts, noisy.products
+        sums = noisy.sums - counts[:, None]  # the middle is 1
+        assert products.count == counts.sum()
+        np.testing.assert_allclose(products.sums, sums.sum(axis=0), rtol=1e-9, atol=1e-6)
+        within = products.matrix() - (sums / counts[:, None]).T @ sums
+        least = FLOOR * np.sqrt(7) * noisy.releases[0].product_noise * 64  # a range is 8 wide
+        assert np.linalg.eigvalsh(within).min() > 0.99 * least
+        model = SEFRClassifier.from_summary(noisy, moments=2, scale=(-3, 5))
+        assert np.isfinite(model.coef_).all()
+
+
+def test_released_pairs_of_cells_add_up_to_their_cells(cells):
+    clf, X, y = cells
+    summary = Summary.of(X, y, bins=clf.edges_, **MOMENTS)
+    for epsilon in (0.1, 100.0):
+        noisy = summary.private(epsilon, DELTA, (-4, 4))
+        products, cell_rows = noisy.products.matrix(), noisy.sums.sum(axis=0)
+        by_feature = np.add.reduceat(products, noisy.coder.offsets[:-1], axis=0)
+        np.testing.assert_allclose(by_feature, np.tile(cell_rows, (4, 1)), rtol=1e-6, atol=1e-5)
+        assert np.linalg.eigvalsh(products).min() > -1e-6 * products.max()
+    model = SEFRClassifier.from_summary(noisy, moments=2, bins=8, scale=(-4, 4))
+    assert model.score(X, y) > clf.score(X, y) - 0.02
+
+
+def test_second_moments_of_little_noise_are_more_accurate(rng):
+    """A feature that helps only beside another: 20,000 rows at epsilon 3."""
+    y = rng.integers(0, 2, 20_000)
+    shared = rng.normal(size=20_000)
+    X = np.column_stack([shared + 0.3 * y, shared, rng.normal(size=20_000)]) + 0.1 * rng.normal(
+        size=(20_000, 3)
+    )
+    X = np.clip(X, -5, 5)
+    noisy = Summary.of(X, y, **MOMENTS).private(3.0, DELTA, (-5, 5))
+    second = SEFRClassifier.from_summary(noisy, moments=2, scale=(-5, 5))
+    first = SEFRClassifier.from_summary(noisy, scale=(-5, 5))  # the paper, from the same release
+    exact = SEFRClassifier(moments=2, scale=(-5, 5)).fit(X, y)
+    assert second.score(X, y) > exact.score(X, y) - 0.02
+    assert second.score(X, y) > first.score(X, y) + 0.1
+
+
+def test_the_mark_and_the_products_are_kept_by_every_verb(rows, tmp_path):
+    noisy = Summary.of(*rows, **MOMENTS).private(1.0, DELTA, (-3, 5))
+    assert noisy.moments == 2
+    model = SEFRClassifier.from_summary(noisy, moments=2, scale=(-3, 5))
+    save(model, tmp_path / "m.sefr")
+    for same in (
+        Summary.from_bytes(noisy.to_bytes()),
+        load(tmp_path / "m.sefr").summary_,
+        copy.deepcopy(noisy),
+        pickle.loads(pickle.dumps(noisy)),  # noqa: S301
+    ):
+        assert isinstance(same, PrivateSummary)
+        assert same == noisy
+        assert same.releases == noisy.releases
+        assert same.releases[0].product_noise > 0
+    half = noisy * 0.5
+    for other in (half, 0.5 * noisy, noisy.over(np.arange(5)), noisy.first_moments()):
+        assert isinstance(other, PrivateSummary)
+        assert other.releases == noisy.releases
+    assert half.products == noisy.products * 0.5
+    assert noisy.first_moments().moments == 1
+    total = noisy + (other := Summary.of(*rows, **MOMENTS).private(1.0, DELTA, (-3, 5)))
+    assert total.moments == 2
+    np.testing.assert_allclose((total - other).products.matrix(), noisy.products.matrix(), rtol=1e-9)
+
+
+def test_an_older_mark_without_noise_of_products_is_read(rows):
+    noisy = Summary.of(*rows).private(1.0, DELTA, (-3, 5))
+    mark = noise_of(noisy)
+    del mark["releases"][0]["product_noise"]
+    assert with_noise(Summary.of(*rows), mark).releases == noisy.releases
+    mark["releases"][0]["product_noise"] = -1.0
+    with pytest.raises(ValueError, match="the mark of a noisy Summary"):
+        with_noise(Summary.of(*rows), mark)
+
+
+def test_products_that_cannot_be_released(rows, rng):
+    X, y = rows
+    far = Summary.of(X + 1000, y, **MOMENTS)
+    with pytest.raises(
+        ValueError, match="column 0 has the range from 997 to 1005, and products of values so far"
+    ):
+        far.private(1.0, DELTA, (997, 1005))
+    for factor in (1e-103, 1e103):
+        with pytest.raises(ValueError, match="rounding of products is known for ranges wider than 1e-100"):
+            Summary.of(X * factor, y, **MOMENTS).private(1.0, DELTA, (-3 * factor, 5 * factor))
+    assert far.first_moments().private(1.0, DELTA, (997, 1005)).moments == 1
+    with pytest.raises(ValueError, match="all classes together have more than most_rows=500 rows"):
+        Summary.of(X, y, **MOMENTS).private(1.0, DELTA, (-3, 5), most_rows=500)
+    with pytest.raises(ValueError, match="a private Summary is of classes: numbers to predict have no range"):
+        SEFRRegressor().fit(X, rng.normal(size=900)).summary_.private(1.0, DELTA, (-3, 5))
+    grown = SEFRClassifier(bins=8, interactions=3, moments=2, scale=(-3, 5)).fit(X, y).summary_
+    with pytest.raises(ValueError, match="does not know interactions yet"):
+        grown.private(1.0, DELTA, (-3, 5))

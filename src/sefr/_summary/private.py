@@ -8,9 +8,11 @@ in any number of parts, without rows taken away. It says nothing of a second rel
 epsilons add up.
 
 A row adds 1 to one count and, measured from the middle of its range, at most half a range to each sum of its
-class. With bins it adds 1 to one cell of each feature instead. All of these are one vector of integers, and
-the discrete Gaussian mechanism of OpenDP adds noise to it once; nothing else is taken from the rows. What
-follows (no negative count, sums within count * range) is arithmetic on what was released and costs nothing.
+class. With bins it adds 1 to one cell of each feature instead. With second moments it adds at most a quarter
+of two ranges to each product, or 1 to one pair of cells of every two features (``private_products``). All of
+these are one vector of integers, and the discrete Gaussian mechanism of OpenDP adds noise to it once; nothing
+else is taken from the rows. What follows (no negative count, sums within count * range, no negative variance)
+is arithmetic on what was released and costs nothing.
 
 Rounding is part of what one person can change, in every class: without their rows the others are added up in
 other blocks, and measured from another lowest value. For a class of at most n rows, with u = 2**-53:
@@ -27,16 +29,17 @@ other blocks, and measured from another lowest value. For a class of at most n r
   1 / ``STEPS`` of a range. It is then rounded to whole steps.
 
 ``_rounding`` adds these up for ``most_rows`` rows. The Summary with the person and the one without are each
-off by no more than that and half a step, in every class and feature.
+off by no more than that and half a step, in every class and feature. Sums and products move by at most the
+root of the sum of squares of how far each of them does.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import isfinite, sqrt
+from math import hypot, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -47,12 +50,23 @@ from .._rows.cells.learn import equal_edges
 from .._system.value import Value
 from .accumulate import DELICATE
 from .double_double import DoubleDouble, Totals, full, two_sum
+from .private_products import (
+    ProductIntegers,
+    cell_integers,
+    product_integers,
+    product_rounding,
+    refuse_products,
+    released_cells,
+    released_products,
+)
+from .products import Products
 from .summary import Summary
 
 Floats = NDArray[np.float64]
 
-# Integer steps per range.
+# Integer steps per range; and per row in a cell, if there are products of cells.
 STEPS = 1 << 16
+CELL_STEPS = 1 << 8
 # The rows of a class, at most, and unless another bound is known.
 MOST_ROWS = 1 << 36
 USUAL_ROWS = 1 << 20
@@ -82,6 +96,8 @@ class Release(Value):
         How the noise was drawn.
     id : str
         Random; by it a release is known again in a sum of Summaries.
+    product_noise : float, or None
+        With second moments, that of a product, in ranges of its two features, or of the rows in two cells.
     """
 
     epsilon: float
@@ -91,6 +107,7 @@ class Release(Value):
     sum_noise: float
     mechanism: str
     id: str
+    product_noise: float | None = None
 
 
 def release(
@@ -106,7 +123,9 @@ def release(
     Parameters
     ----------
     summary : Summary
-        Of rows that count once each and lack no value; with bins there may be a bin for missing ones.
+        Of rows that count once each and lack no value; with bins there may be a bin for missing ones. Its
+        second moments, if it has them, are part of the one release, and have their share of the noise:
+        ``summary.first_moments()`` is released without them.
     epsilon, delta : float
         The promise: small is private. Epsilon is usually from 0.1 to 10, delta well below one in the number
         of people.
@@ -116,8 +135,9 @@ def release(
     rows_per_person : int, default=1
         The most rows that belong to one person.
     most_rows : int, default=1048576
-        No class has more rows than this, which must be known without looking at them: sums of more rows round
-        more, and the noise covers that. With bins nothing rounds, and it is not asked.
+        No class has more rows than this, with second moments all classes together, which must be known
+        without looking at them: sums of more rows round more, and the noise covers that. With bins nothing
+        rounds, and it is not asked.
     """
     low, high = _checked(summary, epsilon, delta, ranges, rows_per_person)
     coder, n_classes = summary.coder, len(summary.classes)
@@ -126,16 +146,29 @@ def release(
     else:
         _refuse_edges_of_rows(coder, low, high)
     vector, weight, distance = _integers(summary, low, high, rows_per_person, most_rows)
+    step = STEPS if coder is None else 1
+    extra = _product_integers(summary, low, high, rows_per_person, most_rows)
+    if extra is not None:
+        finer = CELL_STEPS if coder is not None else 1
+        vector, weight, step, distance = vector * finer, weight * finer, step * finer, distance * finer
+        vector, distance = np.concatenate([vector, extra.vector]), hypot(distance, extra.distance)
     noisy, scale = _with_noise(vector, distance, epsilon, delta)
     counts = np.maximum(noisy[:n_classes] / weight, 1.0)
-    released = noisy[n_classes:].reshape(summary.sums.shape)
+    end = n_classes + summary.sums.size
+    released, more = noisy[n_classes:end].reshape(summary.sums.shape) / step, noisy[end:]
+    products: Products | None = None
     if coder is None:
-        step = float(STEPS)
         middle, half = _middle(low, high)
-        moved = np.clip(released / step, -counts[:, None] / 2, counts[:, None] / 2) * (2 * half)
+        moved = np.clip(released, -counts[:, None] / 2, counts[:, None] / 2) * (2 * half)
         sums = DoubleDouble(full(counts[:, None], moved.shape)) * middle + DoubleDouble(moved)
+        if extra is not None:
+            noise = scale / extra.unit
+            products = released_products(more / extra.unit, noise, counts, moved, middle, 2 * half)
     else:
-        step, sums = 1.0, DoubleDouble(_as_rows(released, counts, coder))
+        sums = DoubleDouble(_as_rows(released, counts, coder))
+        if extra is not None:
+            noise = scale / extra.unit
+            products = released_cells(more / extra.unit, noise, counts, sums.head, coder)
     spent = Release(
         float(epsilon),
         float(delta),
@@ -144,6 +177,7 @@ def release(
         float(scale / step),
         "discrete Gaussian, OpenDP",
         secrets.token_hex(8),
+        None if extra is None else float(scale / extra.unit),
     )
     ends = (summary.low.copy(), summary.high.copy()) if coder is not None else (low.copy(), high.copy())
     plain = Summary.from_doubles(
@@ -152,8 +186,22 @@ def release(
         ends,
         summary.feature_names,
         coder,
+        products,
     )
     return marked(plain, (spent,))
+
+
+def _product_integers(
+    summary: Summary, low: Floats, high: Floats, rows_per_person: int, most_rows: int
+) -> ProductIntegers | None:
+    """Return the products as integers, if the Summary has any."""
+    if summary.products is None:
+        return None
+    if summary.coder is not None:
+        return cell_integers(summary.products, summary.coder, CELL_STEPS, rows_per_person)
+    refuse_products(summary, low, high, most_rows)
+    rounding = product_rounding(low, high, most_rows)
+    return product_integers(summary.products, *_middle(low, high), rounding, STEPS, rows_per_person)
 
 
 def _integers(
@@ -268,6 +316,8 @@ def _checked(
         raise ValueError(f"delta must be a number from 1e-50 to 0.01, not {delta!r}")
     if not isinstance(rows_per_person, int) or isinstance(rows_per_person, bool) or rows_per_person < 1:
         raise ValueError(f"rows_per_person must be a whole number from 1 up, not {rows_per_person!r}")
+    if summary.products is not None and summary.products.n_targets:
+        raise ValueError("a private Summary is of classes: numbers to predict have no range that is known")
     try:
         low, high = (
             np.array(np.broadcast_to(np.asarray(side, dtype=np.float64), (summary.n_features,)))
@@ -383,6 +433,16 @@ class PrivateSummary(Summary):
         """Return this Summary with the rows of each class counting ``weights`` (K,) times."""
         return marked(_plain(self).reweighted(weights), self.releases, mixed=self.mixed)
 
+    def __mul__(self, factor: object) -> Summary:
+        less = _plain(self) * factor
+        return marked(less, self.releases, mixed=self.mixed)
+
+    __rmul__ = __mul__
+
+    def first_moments(self) -> Summary:
+        """Return this Summary without the products of features."""
+        return marked(_plain(self).first_moments(), self.releases, mixed=self.mixed)
+
     def _each(self, classes: NDArray[Any], change: Any) -> Summary:
         return marked(_plain(self)._each(classes, change), self.releases, mixed=self.mixed)
 
@@ -397,9 +457,7 @@ class PrivateSummary(Summary):
         return super().__repr__().replace("<Summary:", f"<PrivateSummary of {len(self.releases)} releases:")
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = {"n_features", "n_scores"}
-        names = (*Summary.__slots__, *self.__slots__)
-        return {name: getattr(self, name) for name in names if name not in derived}
+        return _plain(self).__getstate__() | {"mixed": self.mixed, "releases": self.releases}
 
 
 def refuse_facts_of_rows(summary: Summary) -> None:
@@ -450,7 +508,8 @@ def with_noise(summary: Summary, noise: object) -> Summary:
 
 def _release(fields: Mapping[str, Any]) -> Release:
     made = Release(**fields)
-    numbers: Iterable[Any] = (made.epsilon, made.delta, made.count_noise, made.sum_noise)
+    numbers: list[Any] = [made.epsilon, made.delta, made.count_noise, made.sum_noise]
+    numbers += [] if made.product_noise is None else [made.product_noise]
     if not all(isinstance(number, int | float) and isfinite(number) and number >= 0 for number in numbers):
         raise ValueError
     if not isinstance(made.rows_per_person, int) or not all(
