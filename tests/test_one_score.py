@@ -159,3 +159,21 @@ def test_the_twin_of_a_board_answers_alike(drawn):
     twin = Twin(clf, weights="int16", input="float")
     if len(there):
         assert_answers(twin.predict(there), clf, there, sure=0.02)
+
+
+@pytest.mark.parametrize("seed", [1, 14])
+def test_a_board_has_the_weights_of_a_model_that_missed_values(seed):
+    """A class without any value of a feature has no weight for it, which sums of a board cannot tell."""
+    from sefr.device import Twin
+
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, 60)
+    X = np.column_stack(
+        [y + rng.normal(size=60), y + rng.normal(size=60), np.where(rng.random(60) < 0.95, np.nan, y)]
+    )
+    X[rng.random(X.shape) < 0.15] = np.nan
+    clf = SEFRClassifier(missing="ignore").fit(X, y)
+    there = np.clip(X, clf.summary_.low, clf.summary_.high)
+    there = there[np.isfinite(there).all(axis=1)]
+    assert len(there) > 1
+    assert_answers(Twin(clf, weights="int16", input="float").predict(there), clf, there, sure=1e-3)

@@ -9,7 +9,7 @@ from device_reference import BAD_LABEL, BAD_SHAPE, NEVER_LEARNED, NOT_READY, OK,
 from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from sefr import SEFRClassifier
+from sefr import SEFRClassifier, Summary
 from sefr.device import BOARDS, Moments, StateError, library
 
 boards = pytest.mark.parametrize("board", EVERYWHERE)
@@ -187,6 +187,75 @@ def test_boards_merge_on_the_host_exactly(rng):
     assert (
         merged.forget(X[:100], y[:100]).solve().state() == Moments(3).learn(X[100:], y[100:]).solve().state()
     )
+
+
+def same_model(found, expected, X):
+    """Both have the same Summary to the bit, but for the extremes, and the same answers."""
+    ours, theirs = found.summary_, expected.summary_
+    assert (ours.classes == theirs.classes).all()
+    assert (ours.counts == theirs.counts).all()
+    assert (ours.sums == theirs.sums).all()
+    assert ours.tails is None
+    assert ours.products == theirs.products
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
+    assert (found.predict(X) == expected.predict(X)).all()
+
+
+BYTES = {"moments": 2, "scale": (0, 255)}
+
+
+@pytest.mark.parametrize("boards", [1, 3])
+def test_states_become_a_summary_of_second_moments_on_the_host(boards, rng):
+    """One board, or several merged: the Summary of the records, whole numbers to the bit."""
+    X, y = rows(rng, 600, 7), rng.integers(0, 3, 600)
+    learned = [Moments(3).learn(X[i::boards], y[i::boards]) for i in range(boards)]
+    summaries = [Moments.from_state(board.state()).summary() for board in learned]
+    total = sum(summaries[1:], summaries[0])
+    host = SEFRClassifier(**BYTES).fit(X, y)
+    same_model(SEFRClassifier.from_summary(total, **BYTES), host, X)
+    merged = Moments(3)
+    for board in learned:
+        merged.merge(board)
+    assert merged.summary() == total
+    assert Summary.from_bytes(total.to_bytes()) == total
+    with_more = SEFRClassifier(**BYTES).fit(X[:50], y[:50]).merge(total)
+    same_model(with_more, SEFRClassifier(**BYTES).fit(np.vstack([X[:50], X]), np.r_[y[:50], y]), X)
+    same_model(with_more.forget(X[:50], y[:50]), host, X)
+
+
+@needs_tools
+@pytest.mark.parametrize("bits", [32, 64])
+def test_what_the_c_library_learned_merges_on_the_host(bits, tmp_path, rng):
+    X, y = rows(rng, 180, 5), np.arange(180) % 3
+    image = program("host", 5, 3, tmp_path, bits)
+    found = []
+    for part in range(2):
+        taught = zip(X[part::2].tolist(), y[part::2].tolist(), strict=True)
+        script = b"r" + b"".join(b"l" + bytes([c]) + bytes(x) for x, c in taught) + b"sx"
+        sent = BOARDS["host"].run(image, script + b"q").output[92:-1]
+        found.append(Moments.from_state(sent).summary(["a", "b", "c"]))
+    clf = SEFRClassifier.from_summary(found[0], **BYTES).merge(found[1])
+    same_model(clf, SEFRClassifier(**BYTES).fit(X, np.array(["a", "b", "c"])[y]), X)
+
+
+def test_bytes_that_stand_for_other_values(rng):
+    """The model in raw units is that of the raw values, and names and labels are theirs."""
+    X, y = rows(rng, 400, 4), rng.integers(0, 2, 400)
+    low, high = np.array([-40.0, 0, 900, 1e6]), np.array([85.0, 1, 1100, 1e6 + 51])
+    raw = low + X * (high - low) / 255
+    board, names = Moments(2).learn(X, y), ["t", "h", "p", "far"]
+    assert board.summary(feature_names=names).feature_names == tuple(names)
+    summary = board.summary(["no", "yes"], low=low, high=high)
+    clf = SEFRClassifier.from_summary(summary, moments=2, scale=(low, high))
+    host = SEFRClassifier(moments=2, scale=(low, high)).fit(raw, np.array(["no", "yes"])[y])
+    np.testing.assert_allclose(clf.decision_function(raw), host.decision_function(raw), rtol=1e-8, atol=1e-9)
+    for call, message in (
+        (lambda: Moments(2).summary(), "learn records first"),
+        (lambda: Moments(2).learn(X, y).summary([1, 2, 3]), "2 classes, but 3 labels"),
+        (lambda: Moments(2).learn(X, y).summary(low=3, high=3), "low must be below high"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 def test_bad_states_and_values_are_refused(rng):

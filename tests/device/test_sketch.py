@@ -63,7 +63,7 @@ def test_from_a_csv_to_answers_over_the_serial_line(tmp_path, rng):
         csv.writer(file).writerows(
             [[*COLUMNS, "situation"], *([*row, name] for row, name in zip(X, names, strict=True))]
         )
-    sefr(tmp_path, "train", "model.csv", "--label", "situation", "-o", "model.sefr")
+    sefr(tmp_path, "train", "model.csv", "--label", "situation", "--paper", "-o", "model.sefr")
     sefr(tmp_path, "export", "model.sefr", "--to", "arduino", "-o", "out")
     (sketch,) = (tmp_path / "out").iterdir()
     text = (sketch / f"{sketch.name}.ino").read_text()

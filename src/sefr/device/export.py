@@ -168,6 +168,11 @@ def export(
                     "a board that goes on learning solves its weights from sums, which would undo "
                     "passes > 1: export with learn=False, or train with passes=1"
                 )
+            if clf.summary_.present is not None:
+                raise ValueError(
+                    "a board that goes on learning solves its weights from sums of all values, and some were "
+                    "missing here: export with learn=False, or fill them in before training"
+                )
             context |= _learning(q, sum_bits, eeprom)
         directory.mkdir(parents=True, exist_ok=True)
         return _write_sketch(q, context, directory / name, learn, sum_bits)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._summary.double_double import DoubleDouble
+from .._summary.products import Products, pack
+from .._summary.summary import Summary
 from .regression import gauss_seidel, narrowing, rounded, shift_of, whole
 from .state import StateError
 
@@ -221,6 +225,63 @@ class Moments:
         found.squares[np.tril_indices(m)] = triangle
         found.squares = np.tril(found.squares) + np.tril(found.squares, -1).T
         return found.solve() if solved else found
+
+    def summary(
+        self,
+        classes: ArrayLike | None = None,
+        *,
+        low: ArrayLike = 0.0,
+        high: ArrayLike = 255.0,
+        feature_names: Sequence[str] | None = None,
+    ) -> Summary:
+        """Return what was learned as a Summary of second moments, for ``SEFRClassifier(moments=2)``.
+
+        Whole numbers stay whole: it is the Summary of the records themselves, to the bit, and adds to those
+        of other boards and of rows on the host.
+
+        Parameters
+        ----------
+        classes : sequence of labels, default=None
+            What the board's classes 0, 1, ... mean, in sorted order. None: the numbers themselves.
+        low, high : number or one per feature
+            The values that byte 0 and byte 255 stand for; the ranges of the Summary.
+        feature_names : sequence of str, default=None
+            Names of the features.
+
+        Examples
+        --------
+        >>> from sefr import SEFRClassifier
+        >>> from sefr.device import Moments
+        >>> board = Moments(2).learn([[10, 200], [12, 190], [60, 80], [61, 90]], [0, 0, 1, 1])
+        >>> clf = SEFRClassifier.from_summary(board.summary(["off", "on"]), moments=2, scale=(0, 255))
+        >>> clf.predict([[11, 195], [59, 85]])
+        array(['off', 'on'], dtype='<U3')
+        """
+        if self.sums is None:
+            raise ValueError("learn records first")
+        labels = np.arange(len(self.counts)) if classes is None else np.asarray(classes)
+        if labels.shape != self.counts.shape:
+            raise ValueError(f"the board has {len(self.counts)} classes, but {labels.size} labels were given")
+        m = self.sums.shape[1]
+        lowest, highest = (
+            np.array(np.broadcast_to(np.asarray(side, np.float64), (m,))) for side in (low, high)
+        )
+        if not (lowest < highest).all():
+            raise ValueError("low must be below high, for every feature")
+        unit = (highest - lowest) / 255.0
+        products = np.empty((m + 1, m + 1))
+        products[0, 0] = self.counts.sum()
+        products[0, 1:] = products[1:, 0] = self.sums.sum(axis=0) * unit
+        products[1:, 1:] = self.squares * np.outer(unit, unit)
+        return Summary.from_parts(
+            classes=labels,
+            counts=self.counts.astype(np.float64),
+            sums=self.counts[:, None] * lowest + self.sums * unit,
+            low=lowest,
+            high=highest,
+            feature_names=feature_names,
+            products=Products(lowest.copy(), DoubleDouble(pack(products))),
+        )
 
     def _shape(self, m: int) -> None:
         self.sums, self.squares = np.zeros((len(self.counts), m), np.int64), np.zeros((m, m), np.int64)

@@ -203,7 +203,8 @@ def quantise(
         low, high = _float_range(low, high)
     counts, sums, factor = _byte_sums(clf, kind, low, high)
     weight_bits = WEIGHT_BITS[weights]
-    if clf.fitted_.is_paper:
+    # the sums of a board count no missing values: what they would give is another model
+    if clf.fitted_.is_paper and summary.present is None:
         matrix, bias = solve_bytes(weight_bits, counts, sums, ranges)
     else:
         matrix, bias = _refined_bytes(clf, weight_bits, kind, low, high)
