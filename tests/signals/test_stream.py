@@ -47,7 +47,8 @@ def test_bad_recordings_are_refused():
         cut([1, 2], 0)
 
 
-def test_recordings_are_learned_one_at_a_time(rng):
+@pytest.mark.parametrize("moments", [1, 2])
+def test_recordings_are_learned_one_at_a_time(moments, rng):
     """What does not fit in memory: one recording after the other equals all windows at once."""
     features = SignalFeatures(32, dilations=2, range=(-2000, 2000)).fit()
     waves = {"slow": 0.2, "fast": 1.5}
@@ -62,11 +63,13 @@ def test_recordings_are_learned_one_at_a_time(rng):
             F = features.transform(cut(signal, 32, 8))
             yield F, np.repeat(name, len(F))
 
-    clf = SEFRClassifier().fit_batches(batches)
+    clf = SEFRClassifier(moments=moments).fit_batches(batches)
     X, y = (np.concatenate(parts) for parts in zip(*batches(), strict=True))
-    whole = SEFRClassifier().fit(X, y)
+    whole = SEFRClassifier(moments=moments).fit(X, y)
     assert clf.summary_ == whole.summary_
-    assert (clf.coef_ == whole.coef_).all()
+    # products are about the first rows' means, which differ: what is solved from them is rounded elsewhere
+    allowed = 0 if moments == 1 else 1e-9 * np.abs(whole.coef_).max()
+    assert np.abs(clf.coef_ - whole.coef_).max() <= allowed
     assert clf.score(X, y) == 1
 
 
@@ -81,7 +84,7 @@ def long_recordings(count, seen):
         yield signal, label
 
 
-def traced_peak(count, passes):
+def traced_peak(count, settings):
     """Return a model of so many recordings, the memory that its training held, and their size, in bytes."""
     features = SignalFeatures(64, 2, dilations=2, range=(-2000, 2000)).fit()
     seen = []
@@ -93,19 +96,19 @@ def traced_peak(count, passes):
 
     tracemalloc.start()
     try:
-        clf = SEFRClassifier(passes=passes).fit_batches(batches)
+        clf = SEFRClassifier(**settings).fit_batches(batches)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert len(seen) >= count * passes
+    assert len(seen) >= count * settings.get("passes", 1)
     return clf, peak, sum(seen[:count])
 
 
-@pytest.mark.parametrize("passes", [1, 2])
-def test_memory_does_not_grow_with_the_recordings(passes):
+@pytest.mark.parametrize("settings", [{}, {"passes": 2}])
+def test_memory_does_not_grow_with_the_recordings(settings):
     """Sixty recordings take as much memory as twelve, and a fraction of what they are large."""
-    few, first, _ = traced_peak(12, passes)
-    clf, peak, size = traced_peak(60, passes)
+    few, first, _ = traced_peak(12, settings)
+    clf, peak, size = traced_peak(60, settings)
     assert clf.summary_.n_rows == 60 * 624 == 5 * few.summary_.n_rows
     assert peak < 1.25 * first
     assert peak < size / 2
