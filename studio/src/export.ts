@@ -78,6 +78,12 @@ export function sketch(q: Quantised, stem: string, source: Source, learn: boolea
           "passes > 1: export with learn=False, or train with passes=1",
       );
     }
+    if (q.missed) {
+      throw new NotForBoards(
+        "a board that goes on learning solves its weights from sums of all values, and some were " +
+          "missing here: export with learn=False, or fill them in before training",
+      );
+    }
     const made = baseState(q);
     ({ bytes: base, id } = made);
     if (2 * base.length > UNO_EEPROM) {

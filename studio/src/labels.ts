@@ -55,7 +55,7 @@ export function finalLabels(table: Table, column: TableColumn, labels: readonly 
   if (!values) {
     const fraction = labels.find((label) => !Number.isInteger(Number(label)))!;
     throw new SourceError(
-      `${placeOf(fraction)}: column ${repr(name)} has ${fraction}, a fraction: a label names a class, and SEFR does not predict amounts`,
+      `${placeOf(fraction)}: column ${repr(name)} has ${fraction}, a fraction, and a label names a class: this page does not predict numbers, sefr train and SEFRRegressor do`,
     );
   }
   if (labels.length > 20 && labels.length > rows / 2) throw tooMany(labels.length, name, placeOf(labels[0]), rows);

@@ -122,6 +122,11 @@ export class Model {
     });
   }
 
+  /** Return what one more unit of each feature adds to the score of a class; of a model without bins. */
+  weightsPerUnit(k: number): Float64Array {
+    return this.featureScores(k).map((weight, j) => (this.scaling.span[j] > 0 ? weight / this.scaling.span[j] : 0));
+  }
+
   /** Return what a value of each bin of a feature adds to the score of a class, its edges, and its rows. */
   curve(j: number, k: number): { effects: Float64Array; edges: Float64Array; rows: Float64Array; missing: number | null } {
     const { coder, entries } = this.planes.table!;

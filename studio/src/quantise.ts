@@ -28,6 +28,8 @@ export interface Quantised {
   mapping: Mapping;
   /** The weights come from further passes, not from the sums. */
   refined: boolean;
+  /** Some values were missing, which the sums of a board cannot tell. */
+  missed: boolean;
 }
 
 const MAX_CLASSES = 254;
@@ -80,13 +82,14 @@ export function quantise(kernel: Kernel, model: Source, weightBits: 8 | 16): Qua
   const weight = classWeights(model.settings.balanced, summary);
   const weighted = weight ? reweighted(summary, weight) : summary;
   const { counts, sums, factor } = byteSums(weighted, scaling, input, scaling.low, top);
-  const refined = Boolean(model.trained.refined);
-  const solved = refined ? refinedBytes(model.planes, weightBits, input, low, high) : kernel.solveBytes(weightBits, counts, sums, m, ranges);
+  // the sums of a board count no missing values: what they would give is another model
+  const [refined, missed] = [Boolean(model.trained.refined), summary.present !== null];
+  const solved = refined || missed ? refinedBytes(model.planes, weightBits, input, low, high) : kernel.solveBytes(weightBits, counts, sums, m, ranges);
   if (!solved) throw new NotForBoards("a board needs records of two classes at least");
   const mapping = input === "float"
     ? floatMapping(low as Float32Array, high as Float32Array)
     : integerMapping(low, high, LIMITS[input][1]);
-  return { classes: summary.classes, names, input, low, high, ranges, counts, sums, factor, weightBits, mapping, refined, ...solved };
+  return { classes: summary.classes, names, input, low, high, ranges, counts, sums, factor, weightBits, mapping, refined, missed, ...solved };
 }
 
 /** Return weights and bias of a refined model: its own, for bytes, the largest being ONE. */

@@ -4,11 +4,14 @@ import { byId, counted, h, put, styled, visible } from "./dom";
 import { DRAWN_AXES, GesturePad } from "./gesture_pad";
 import type { Model } from "./model";
 import { type Recording, windowsOf } from "./recordings";
-import { clippedIn, signalFeatures, type SignalSettings } from "./signal_plan";
+import { evidenceOf } from "./signal_evidence";
+import { clippedIn, signalFeatures, type SignalPlan, type SignalSettings } from "./signal_plan";
 import type { Studio } from "./studio";
+import { byKind, effect, signed } from "./understand_panel";
 
 const MOST_POINTS = 1500;
 const MOST_BARS = 400;
+const MOST_KINDS = 8;
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, BAND] = [1000, 100, 14];
 
@@ -86,17 +89,71 @@ function answered(model: Model, signal: SignalSettings, name: string, values: re
     return [h("p", { class: "refusal", role: "alert" }, `${visible(name)} has ${counted(values[0].length, "sample")}, and a window ${signal.length}`)];
   }
   const m = model.names.length;
-  const features = signalFeatures(model.kernel, plan, windows, m);
+  const all = signalFeatures(model.kernel, plan, windows, m);
+  const features = windows.map((_, i) => Float64Array.from(all.subarray(i * m, (i + 1) * m)));
   const answers = windows.map((window, i) => {
     if (clippedIn(plan, window) > Math.floor((plan.axes * plan.length) / 8)) return null;
-    return model.labels[model.answer(Float64Array.from(features.subarray(i * m, (i + 1) * m)))];
+    return model.labels[model.answer(features[i])];
   });
   return [
     h("figure", { class: "signal" },
       h("figcaption", {}, h("strong", { id: "trial-said" }, mostly(answers)), h("span", { class: "faint" }, `${visible(name, 60)}, ${counted(windows.length, "window")}`)),
       wave(values, signal, `${name}: ${mostly(answers)}`),
       strip(answers, signal, values[0].length)),
+    where(model, plan, windows, features, answers, signal.hop),
   ];
+}
+
+/** One window of a recording: which of its samples speak for the answer, and which shapes. A slider chooses it. */
+function where(
+  model: Model, plan: SignalPlan, windows: readonly Float64Array[], features: readonly Float64Array[], answers: readonly (string | null)[], hop: number,
+): HTMLElement {
+  const head = h("p", { id: "where-said", "aria-live": "polite" });
+  const out = h("div", { id: "where-shown" });
+  const show = (i: number): void => {
+    const place = `Window ${i + 1} of ${windows.length}, samples ${i * hop + 1} to ${i * hop + plan.length}: `;
+    if (answers[i] === null) {
+      put(head, `${place}don't know, since too many samples lie at the ends of the range.`);
+      put(out);
+      return;
+    }
+    const k = model.answer(features[i]);
+    const evidence = evidenceOf(model, plan, windows[i], features[i], k);
+    const [kinds, parts] = byKind(model.names, model.contributions(features[i], k));
+    const order = Array.from(parts.keys()).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a])).slice(0, MOST_KINDS);
+    put(head, place, h("strong", {}, visible(model.labels[k], 24)), `, score ${signed(parts.reduce((a, b) => a + b, 0))}`);
+    put(out,
+      evidenceFigure(plan, windows[i], evidence, model.labels[k]),
+      h("div", { class: "effects wide" }, order.map((j) => effect(kinds[j], parts[j], Math.abs(parts[order[0]])))));
+  };
+  const slider = h("input", { type: "range", id: "where-window", min: 1, max: windows.length, step: 1, value: 1, oninput: () => show(Number(slider.value) - 1) });
+  if (model.planes.table) put(out, h("p", { class: "faint" }, "With bins a feature has no one weight. Train without bins to see this."));
+  else show(0);
+  return h("div", { class: "where", id: "where" },
+    h("h4", {}, "Where in the window"),
+    h("p", { class: "key" }, h("span", { class: "swatch for" }), "speaks for the answer", h("span", { class: "swatch against" }), "speaks against it"),
+    !model.planes.table && windows.length > 1 && h("div", { class: "field" }, h("label", { for: "where-window" }, "Window"), slider),
+    head, out);
+}
+
+/** The axes of a window, each over a ground that says what its samples add to the score. */
+function evidenceFigure(plan: SignalPlan, window: Float64Array, evidence: readonly Float64Array[], label: string): HTMLElement {
+  const most = Math.max(1e-12, ...evidence.map((axis) => Math.max(...axis.map(Math.abs))));
+  return h("div", { class: "evidence" }, plan.names.map((name, axis) => {
+    const values = window.subarray(axis * plan.length, (axis + 1) * plan.length);
+    const strongest = evidence[axis].reduce((best, value, p) => (Math.abs(value) > Math.abs(evidence[axis][best]) ? p : best), 0);
+    const side = evidence[axis][strongest] >= 0 ? "for" : "against";
+    const words = `${visible(name, 16)}: strongest ${side} ${visible(label, 24)} at sample ${strongest + 1}`;
+    const svg = part("svg", { class: "wave", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": words });
+    const step = WIDTH / plan.length;
+    evidence[axis].forEach((value, p) => svg.append(part("rect", {
+      class: value >= 0 ? "for" : "against", x: p * step, width: step, y: 0, height: HEIGHT, "fill-opacity": ((0.85 * Math.abs(value)) / most).toFixed(4), "data-evidence": value,
+    })));
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const y = (value: number): number => 8 + (HEIGHT - 16) * (1 - (high > low ? (value - low) / (high - low) : 0.5));
+    svg.append(part("polyline", { points: Array.from(values, (value, p) => `${((p + 0.5) * step).toFixed(1)},${y(value).toFixed(1)}`).join(" ") }));
+    return h("figure", {}, h("figcaption", { class: "faint" }, visible(name, 16)), svg);
+  }));
 }
 
 /** The answer of most windows. */

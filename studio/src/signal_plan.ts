@@ -65,8 +65,8 @@ export function planOf(names: readonly string[], windows: readonly Float64Array[
   };
 }
 
-/** Return the features of windows (n x axes x length) of recorded values, row by row. */
-export function signalFeatures(kernel: Kernel, plan: SignalPlan, windows: readonly Float64Array[], width: number): Uint8Array {
+/** Return windows (n x axes x length) of recorded values as a board samples them: 16 bits, in steps of the resolution. */
+export function samplesOf(kernel: Kernel, plan: SignalPlan, windows: readonly Float64Array[]): Int16Array {
   const { axes, length } = plan;
   const samples = new Int16Array(windows.length * axes * length);
   for (let axis = 0; axis < axes; axis++) {
@@ -75,7 +75,12 @@ export function signalFeatures(kernel: Kernel, plan: SignalPlan, windows: readon
     const found = kernel.samplesOf(values, plan.resolution[axis]);
     windows.forEach((_, i) => samples.set(found.subarray(i * length, (i + 1) * length), (i * axes + axis) * length));
   }
-  return kernel.signalFeatures(plan, samples, width);
+  return samples;
+}
+
+/** Return the features of windows (n x axes x length) of recorded values, row by row. */
+export function signalFeatures(kernel: Kernel, plan: SignalPlan, windows: readonly Float64Array[], width: number): Uint8Array {
+  return kernel.signalFeatures(plan, samplesOf(kernel, plan, windows), width);
 }
 
 /** Return how many samples of a window lie at an end of the range or beyond. */

@@ -74,7 +74,7 @@ function looks(model: Model): HTMLElement {
 }
 
 /** Return the sums over features of one shape and width, or one statistic of all parts of a window. */
-function byKind(names: readonly string[], values: Float64Array): [string[], Float64Array] {
+export function byKind(names: readonly string[], values: Float64Array): [string[], Float64Array] {
   const sums = new Map<string, number>();
   names.forEach((name, j) => {
     const kind = name.replace(/(?:, high at .*| of part .*)$/, "");

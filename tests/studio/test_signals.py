@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from steps import give, saved, unzipped, without_calibration
@@ -17,7 +18,7 @@ from sefr.cli import app
 from sefr.device import export
 from sefr.files.learning import without_feature_names
 from sefr.model_file import columns_of
-from sefr.signals import cut
+from sefr.signals import SignalDisplay, SignalFeatures, cut
 from sefr.signals.sampling import Sampling
 
 SPEEDS = {"fast": 1.2, "slow": 0.2}
@@ -111,6 +112,64 @@ def test_a_folder_gives_the_model_and_the_sketch_of_the_command(page, folder, tm
     )
 
 
+def evidence(page):
+    """Return what each sample of the window that is shown adds to the score, axis by axis."""
+    return np.array(
+        page.eval_on_selector_all(
+            "#where .wave",
+            "all => all.map(one => Array.from(one.querySelectorAll('rect'), "
+            "rect => Number(rect.dataset.evidence)))",
+        )
+    )
+
+
+def choose_window(page, number):
+    page.fill("#where-window", str(number))
+    return page.inner_text("#where-said")
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+def test_evidence_lies_where_the_display_of_python_has_it(page, folder, tmp_path, passes):
+    assert choose_folder(page, folder) is None
+    page.wait_for_selector("#save-model")
+    settle(page, "#signal-length", "40")
+    settle(page, "#signal-hop", "16")
+    if passes > 1:
+        settle(page, "#passes", str(passes))
+    path = tmp_path / "model.sefr"
+    path.write_bytes(saved(page, "save-model")[1])
+    clf = load(path)
+    plan = Sampling.from_plain(columns_of(clf)["signal"]).plan
+    tried = np.loadtxt(folder / "fast" / "0.csv", delimiter=",", skiprows=1)[:, 1:]
+    windows = cut(tried, 40, 16)
+    features = SignalFeatures(40, 2, range=tuple(zip(*plan.ranges, strict=True))).fit()
+    assert features.plan_.levels.tolist() == plan.levels.tolist()
+    assert len(windows) == 4
+    for row in (0, 3):
+        said = choose_window(page, row + 1)
+        display = SignalDisplay.from_estimator(features, without_feature_names(clf), windows, row=row)
+        plt.close(display.figure_)
+        assert display.label == "slow"
+        sign = 1 if display.score > 0 else -1
+        label = "slow" if sign > 0 else "fast"
+        first = 1 + 16 * row
+        assert said.startswith(f"Window {row + 1} of 4, samples {first} to {first + 39}: {label}, score +")
+        found = evidence(page)
+        assert found.shape == (2, 40)
+        assert found == pytest.approx(sign * display.evidence, abs=1e-9 * np.abs(display.evidence).max())
+
+
+def test_no_evidence_is_shown_of_saturated_windows(page, folder):
+    write(folder / "fast" / "0.csv", [(20 * k, 1023 if k < 70 else 500, k % 9) for k in range(160)], "ms,x,y")
+    assert choose_folder(page, folder) is None
+    page.wait_for_selector("#save-model")
+    settle(page, "#signal-range", "-1:1023")
+    assert page.inner_text("#where-said").startswith("Window 1 of 4, samples 1 to 64: don't know")
+    assert len(evidence(page)) == 0
+    choose_window(page, 4)
+    assert len(evidence(page)) == 2
+
+
 def test_nobody_is_left_out_of_signals(open_page, axe, folder):  # noqa: F811
     page = open_page(**look_of("phone", "dark"))
     page.click("text=Draw gestures instead")
@@ -140,6 +199,21 @@ def test_a_dropped_table_becomes_a_signal_by_its_link(open_page, rng, tmp_path):
     assert "6 recordings cut into 24 windows of 32 samples; one axis" in page.inner_text("#cut")
     page.click("#copy-link")
     assert "rate=50&window=32%3A16&range=0%3A1023" in page.evaluate("location.hash")
+
+
+def test_with_bins_the_page_says_why_it_shows_no_evidence(open_page, rng, tmp_path):
+    page = open_page(words="#label=what&rate=50&window=32:16&bins=8")
+    rows = [
+        (row[0], label)
+        for label in ("slow", "fast") * 3
+        for row in samples(rng, SPEEDS[label], 80, whole=True).tolist()
+    ]
+    write(tmp_path / "all.csv", rows, "z,what")
+    assert give(page, tmp_path / "all.csv") is None
+    page.wait_for_selector("#trial .strip")
+    assert page.inner_text("#where-shown").startswith("With bins a feature has no one weight.")
+    assert page.locator("#where-window").count() == 0
+    assert len(evidence(page)) == 0
 
 
 def test_a_table_of_samples_with_fractions_and_passes(page, rng, tmp_path):
