@@ -19,7 +19,6 @@ FRAMES = ENGINES[:-1]
 
 ONCE = "a query reads the rows once, and only sums leave the database: use `fit_frame`"
 EDGES = "edges of bins are quantiles of rows, which stay in the database: use `fit_frame`"
-TEXT = "bins of text need rows in this process: `fit` or `fit_batches`"
 NUMBERS = "a query adds up numbers: encode text first"
 CALIBRATE = "no rows come with the sums: `calibrate(X, y)` afterwards"
 FOLDS = "takes rows in this process; a Summary per fold adds up to those of the others: `sefr sql --group-by`"
@@ -32,7 +31,7 @@ CAPABILITIES: dict[str, dict[str, bool | str]] = {
     "bins": {**dict.fromkeys(FRAMES, True), "sql": EDGES},
     "interactions": {**dict.fromkeys(FRAMES, True), "sql": EDGES},
     "moments": dict.fromkeys(ENGINES, True),
-    "categories": {**dict.fromkeys(FRAMES, TEXT), "sql": NUMBERS},
+    "categories": {**dict.fromkeys(FRAMES, True), "sql": NUMBERS},
     "missing": dict.fromkeys(ENGINES, True),
     "weights": dict.fromkeys(ENGINES, True),
     "class_weight": dict.fromkeys(ENGINES, True),
@@ -42,6 +41,8 @@ CAPABILITIES: dict[str, dict[str, bool | str]] = {
     "scoring": dict.fromkeys(ENGINES, True),
     "drift": dict.fromkeys(ENGINES, True),
     "private": dict.fromkeys(ENGINES, True),
+    "regression": dict.fromkeys(ENGINES, True),
+    "regression with bins": {**dict.fromkeys(FRAMES, True), "sql": EDGES},
 }
 
 

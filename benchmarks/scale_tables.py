@@ -252,7 +252,23 @@ def one_pass() -> str:
     return markdown(head, rows) + f"\n\n{found['SEFR']['machine']}; commit {found['SEFR']['commit']}."
 
 
+def scale_small_driver() -> str:
+    """Many wide partitions whose Summaries are more than the driver takes, of scale/small_driver.json."""
+    found = json.loads((HERE / "scale" / "small_driver.json").read_text())
+    one_by_one = "refused" if found["refused_one_by_one"] else "taken"
+    joined = "equal those of one process" if found["equal_when_joined"] else "differ"
+    return (
+        f"Measured: {found['partitions']} partitions of {found['features']:,} features, whose Summaries have "
+        f"{found['bytes_of_all_summaries'] / 1e6:.1f} MB in all, and `spark.driver.maxResultSize` of "
+        f"{found['max_result_size']}. One by one they are {one_by_one}; joined on the cluster, their sums "
+        f"{joined}, "
+        f"in {found['cpu_seconds_when_joined']:.0f} CPU s of all processes ({found['machine']}, commit "
+        f"{found['commit']})."
+    )
+
+
 SHOWN = (
     *(cells, spark_beside, scale_source, scale_plan, one_pass),
     *(scale_rates, scale_rates_source, scale_where, scale_network, scale_slopes, scale_trillion),
+    scale_small_driver,
 )

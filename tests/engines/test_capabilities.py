@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.capabilities import CAPABILITIES, ENGINES, cells
-from sefr import SEFRClassifier, Summary
+from sefr import SEFRClassifier, SEFRRegressor, Summary, cross_validate
 from sefr.engines.error import EngineError
 from sefr.engines.scoring import Scoring
 from sefr.engines.scoring_model import ScoringModel
@@ -46,7 +46,7 @@ class Source:
 
         connection = duckdb.connect()
         connection.register("t", self.rows)
-        return connection.execute(Query("t", "y", **({"features": NAMES} | options)).sql("duckdb"))
+        return connection.execute(Query("t", **({"label": "y", "features": NAMES} | options)).sql("duckdb"))
 
     def summary(self, names=NAMES, weight=None, missing="error", moments=1):
         if self.engine == "sql":
@@ -170,17 +170,73 @@ def check_private(at):
     np.testing.assert_allclose(released.counts, exact.counts, atol=60)
 
 
+def check_categories(at):
+    """Of text, of which some is missing; one value is frequent, and says which class it is."""
+    colours = [None if i % 50 == 7 else f"{y} {i % 3}" for i, y in enumerate(at.y)]
+    rows = at.rows.append_column("colour", pa.array(colours))
+    model = SEFRClassifier(bins=8, missing="ignore", passes=3)
+    found = model.fit_frame(at.as_frame(at.engine, rows), "y", ["b", "colour"])
+    assert found.edges_[1] == tuple(f"{y} {i}" for y in ("no", "yes") for i in range(3))
+    assert found.summary_.counts.sum() == 600
+    X = rows.select(["b", "colour"]).to_pandas()
+    assert found.score(X, at.y) > 0.95
+    again = SEFRClassifier(bins=found.edges_, missing="ignore")  # categories that are known before
+    again.fit_frame(at.as_frame(at.engine, rows), "y", ["b", "colour"])
+    assert again.summary_ == found.summary_
+    X["colour"] = X["colour"].astype("category")
+    assert again.summary_ == SEFRClassifier(bins=found.edges_, missing="ignore").fit(X, at.y).summary_
+
+
+def regressed(at, **settings):
+    """Return the regressors of the engine and of this process that predict d from a, b and c."""
+    expected = SEFRRegressor(**settings).fit(at.X[NAMES[:3]], at.X["d"], at.rows["w"].to_numpy())
+    if at.engine == "sql":
+        result = at.query(label=None, features=NAMES, weight="w", moments=2)
+        return SEFRRegressor.from_summary(Summary.of_query(result, target="d"), **settings), expected
+    return SEFRRegressor(**settings).fit_frame(at.frame, "d", NAMES[:3], "w"), expected
+
+
+def check_regression(at):
+    found, expected = regressed(at)
+    assert found.summary_ == expected.summary_
+    X = at.X[NAMES[:3]]
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-9)
+    if at.engine != "sql":
+        summary = Summary.of_frame(at.frame, "d", NAMES[:3], "w", numbers=True)
+        assert summary == expected.summary_
+
+
+def check_regression_with_bins(at):
+    found, expected = regressed(at, bins=6, scale=(0.0, 50.0))
+    assert found.summary_ == expected.summary_
+    grown, _ = regressed(at, bins=6, interactions=3)
+    assert grown.summary_.coder.n_features == 3
+    assert np.isfinite(grown.predict(at.X[NAMES[:3]])).all()
+
+
 @pytest.mark.parametrize(("capability", "engine_name"), [on(engine, name) for name, engine in cells()])
 def test_it_does(capability, engine_name, rows, as_frame):
     globals()[f"check_{capability.replace(' ', '_')}"](Source(engine_name, rows, as_frame))
 
 
 @pytest.mark.parametrize("engine_name", [on(engine) for engine in ENGINES[:-1]])
-def test_it_refuses_bins_of_text(engine_name, rows, as_frame):
-    assert CAPABILITIES["categories"][engine_name] is not True
+def test_it_refuses_text_without_bins_and_as_a_number_to_predict(engine_name, rows, as_frame):
     text = rows.append_column("colour", pa.array(["red", "blue"] * 300))
-    with pytest.raises(EngineError, match=r"use fit or fit_batches|not a number|is string"):
-        SEFRClassifier(bins=8).fit_frame(as_frame(engine_name, text), "y", ["a", "colour"])
+    with pytest.raises(EngineError, match=r"'colour' is (string|String), not a number"):
+        SEFRClassifier().fit_frame(as_frame(engine_name, text), "y", ["a", "colour"])
+    with pytest.raises(EngineError, match=r"'y'.*(must be numbers|not a number)"):
+        SEFRRegressor().fit_frame(as_frame(engine_name, text), "y", ["a"])
+    with pytest.raises(EngineError, match=r"'y'.*(must be numbers|not a number)"):
+        Summary.of_frame(as_frame(engine_name, text), "y", ["a"], numbers=True)
+    with pytest.raises(EngineError, match="'gaps'"):
+        SEFRRegressor(missing="ignore").fit_frame(as_frame(engine_name, text), "gaps", ["a"])
+
+
+@pytest.mark.parametrize("engine_name", [on(engine) for engine in ENGINES[1:-1]])
+def test_cross_validate_takes_rows_in_this_process(engine_name, rows, as_frame):
+    assert CAPABILITIES["cross_validate"][engine_name] is not True
+    with pytest.raises(TypeError, match="collect it first, learn from it with fit_frame"):
+        cross_validate(SEFRClassifier(), as_frame(engine_name, rows.select(NAMES)), rows["y"].to_pylist())
 
 
 def test_a_query_refuses_what_needs_rows(rows, as_frame):

@@ -1,14 +1,19 @@
 """However a table is cut, retried or delivered, each row counts once."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sefr import Summary
+from sefr._rows.cells import Coder
+from sefr.engines.batches import Reading
 from sefr.engines.cluster.jobs import AddSummaries, Reply, group_width, join_replies, summary_of_reply
+from sefr.engines.columns import Columns
 from sefr.engines.error import EngineError
 
 
@@ -58,3 +63,15 @@ def test_replies_are_joined_on_the_cluster_only_if_they_are_many_and_large():
     assert group_width(32, 1 << 40) == group_width(30_000, 1 << 20) == 1
     assert group_width(600, 600 * 32_000) == 25
     assert group_width(30_000, 30_000 * 32_000) == 174
+
+
+def test_elements_of_vectors_keep_their_names_in_bins():
+    """They were compared with the number of cells."""
+    columns = Columns("pyspark", "y", ("f",), None, elements=("a", "b"))
+    batch = pa.RecordBatch.from_pydict({"f": [[1.0, 2.0], [3.0, 0.0]], "y": [0, 1]})
+    coder = Coder.of([np.array([2.0]), np.array([1.0])], missing=False)
+    for how in (None, coder):
+        (found,) = Reading(columns, how).rows([batch])
+        assert found.names == ("a", "b")
+    (found,) = Reading(replace(columns, elements=("a", "b", "c")), coder).rows([batch])
+    assert found.names is None

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sefr import SEFRClassifier, Summary
+from sefr import SEFRClassifier, SEFRRegressor, Summary
 from sefr.engines.error import EngineError
 
 pytestmark = pytest.mark.needs("dask")
@@ -117,3 +117,19 @@ def test_rows_and_weights_that_lie_anywhere_in_memory(rng):
 
     X, y, w = rng.normal(size=(200, 3)), rng.integers(0, 2, 200), rng.random(200) + 0.1
     assert Summary.of(moved(X), moved(y), moved(w)) == Summary.of(X, y, w)
+
+
+def test_numbers_and_categories_on_a_cluster(cluster, rng):
+    """The regressor keeps no row there; values of text are counted by the cluster."""
+    n = 1200
+    table = pd.DataFrame({"x": rng.integers(0, 50, n).astype(float), "c": rng.choice(["r", "g", "b"], n)})
+    table["y"] = table["x"] + 20.0 * (table["c"] == "r") + rng.integers(0, 4, n)
+    frame = dd.from_pandas(table, npartitions=40)  # more than come to the driver one by one
+    found = SEFRRegressor(bins=8).fit_frame(frame, "y", ["x", "c"])
+    again = SEFRRegressor(bins=found.edges_).fit(table[["x", "c"]], table["y"])
+    assert found.edges_[1] == ("b", "g", "r")
+    assert found.summary_ == again.summary_
+    line = SEFRRegressor().fit_frame(frame, "y", ["x"])
+    assert line.summary_ == SEFRRegressor().fit(table[["x"]], table["y"]).summary_
+    ferns = SEFRRegressor(auto=True).fit_frame(frame, "y", ["x", "c"])
+    assert ferns.score(table[["x", "c"]], table["y"]) > 0.9

@@ -35,6 +35,14 @@ def test_files_of_every_kind(table, tmp_path):
         )
 
 
+def test_products_of_files(table, tmp_path):
+    for i in range(3):
+        table.iloc[i::3].to_parquet(tmp_path / f"part-{i}.parquet")
+    found = summary_of_files(tmp_path, "y", moments=2)
+    assert found.moments == 2
+    assert found == Summary.of_frame(table, moments=2)
+
+
 def test_many_files_are_one_table(table, tmp_path):
     for i in range(5):
         table.iloc[i::5].to_parquet(tmp_path / f"part-{i}.parquet")

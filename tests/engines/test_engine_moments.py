@@ -10,10 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sefr import SEFRClassifier, Summary, load
+from sefr import SEFRClassifier, SEFRRegressor, Summary, load
 from sefr.engines import frames
 from sefr.engines.error import EngineError
-from sefr.engines.maintained import maintenance_sql
 from sefr.engines.sql import Query, summaries_of_result
 
 SEFR = str(Path(sys.executable).with_name("sefr"))
@@ -158,8 +157,6 @@ def test_what_is_wrong():
         Query("t", "y", moments=2).sql("duckdb")
     with pytest.raises(ValueError, match="moments must be 1 or 2, not 3"):
         Query("t", "y", ["a"], moments=3).sql("duckdb")
-    with pytest.raises(ValueError, match="has no products of features"):
-        maintenance_sql(Query("t", "y", ["a"], moments=2))
     with pytest.raises(ValueError, match="moments must be 1 or 2"):
         Summary.of_frame(pa.table({"y": [1], "a": [1]}), moments=3)
     table = pa.table({"a": [1.0, 2.0, 3.0], "b": [1.0, 0.0, 1.0], "y": [0, 1, 1]})
@@ -174,3 +171,61 @@ def test_what_is_wrong():
         Summary.of_query(
             duckdb.connect().register("t", huge).execute(Query("t", "y", ["a"], moments=2).sql())
         )
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("gaps", [True, False])
+def test_a_query_without_a_label_is_regression_in_every_group(dialect, gaps, rows, numbers, request):
+    """One query, a model per shop: each equals a fit of the rows of that shop."""
+    n, names = rows.num_rows, NAMES if gaps else without_gaps(rows)
+    shops = np.arange(n) % 4
+    y = (np.arange(n) * 7) % 23
+    table = rows.append_column("shop", pa.array(shops)).append_column("y", pa.array(y))
+    origins = {"far": 1e9, "still": 7.25}
+    query = Query("t", None, [*names, "y"], "weight", ["winged"], origins, "shop", moments=2)
+    found = summaries_of_result(executed(dialect, query, table, request), missing="ignore", target="y")
+    assert sorted(found) == [0, 1, 2, 3]
+    X, weights = pd.DataFrame(numbers(rows, names), columns=names), rows["weight"].to_numpy().astype(float)
+    for shop, summary in found.items():
+        own = shops == shop
+        expected = SEFRRegressor(missing="ignore").fit(X[own], y[own], weights[own])
+        assert summary == expected.summary_
+        model = SEFRRegressor.from_summary(summary, missing="ignore")
+        np.testing.assert_allclose(model.predict(X[own]), expected.predict(X[own]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("engine_of_sums", ["polars lazy", "duckdb", "ibis"])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_sums_of_numbers_to_predict_that_an_engine_adds_up_itself(
+    engine_of_sums, as_frame, rows, numbers, weight, monkeypatch
+):
+    monkeypatch.setattr(frames, "_streams", lambda *_: False)
+    frame = as_frame(engine_of_sums, rows)
+    found = Summary.of_frame(frame, "bytes", NAMES, weight, missing="ignore", numbers=True)
+    X, y = pd.DataFrame(numbers(rows, NAMES), columns=NAMES), rows["bytes"].to_numpy()
+    weights = None if weight is None else rows[weight].to_numpy()
+    assert found == SEFRRegressor(missing="ignore").fit(X, y, weights).summary_
+    with pytest.raises(EngineError, match="rows have no 'gaps', which is to be predicted"):
+        Summary.of_frame(frame, "gaps", ["count"], missing="ignore", numbers=True)
+
+
+def test_targets_are_chosen_among_the_features_of_a_summary(rows, numbers):
+    names = without_gaps(rows)
+    whole = of_rows(rows, names, numbers)
+    X = pd.DataFrame(numbers(rows, names), columns=names)
+    found = whole.with_targets(["far", "count"])
+    left = [name for name in names if name not in ("far", "count")]
+    assert found == SEFRRegressor().fit(X[left], X[["far", "count"]]).summary_
+    for wrong, words in [
+        (["z"], "no feature 'z' to predict"),
+        ([], "at least one feature is predicted"),
+        (["far", "far"], "at least one feature is predicted, once"),
+        (names, "from at least one other"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            whole.with_targets(wrong)
+    for summary in (whole.first_moments(), found):
+        with pytest.raises(ValueError, match="a Summary of moments=2, without bins"):
+            summary.with_targets(["far"])
+    with pytest.raises(ValueError, match="which needs moments=2"):
+        Query("t", None, ["a", "y"]).sql()

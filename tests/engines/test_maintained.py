@@ -186,3 +186,37 @@ def test_names_that_are_long(postgres):
         assert Summary.of_query(postgres.execute(f"SELECT * FROM {quoted(view)}")).sums.tolist() == [[1], [2]]
     finally:
         postgres.execute(f"DROP TABLE {quoted(name)} CASCADE")
+
+
+def test_products_of_features_are_maintained_too(postgres, connect, home):
+    """With values that are missing, and after rows were changed and taken away."""
+    names = ["a", "b", "c"]
+    query = Query(f"{home}.beside", "label", names, origins={"a": 5.0}, moments=2)
+    postgres.execute(f"CREATE TABLE {home}.beside (label text, a float8, b float8, c float8)")
+    postgres.execute("SET search_path = " + home)
+    rng = np.random.default_rng(8)
+
+    def write(rows):
+        cells = [["NULL" if i % 7 == j else f"{v}" for j, v in enumerate(row)] for i, row in enumerate(rows)]
+        values = ", ".join(f"('{'xyz'[i % 3]}', {', '.join(row)})" for i, row in enumerate(cells))
+        postgres.execute(f"INSERT INTO {home}.beside VALUES {values}")
+
+    def both():
+        asked = (f"SELECT * FROM {home}.beside_sefr", query.sql("postgresql"))
+        return [Summary.of_query(postgres.execute(sql), missing="ignore") for sql in asked]
+
+    try:
+        write(rng.integers(0, 9, (20, 3)))
+        postgres.execute(maintenance_sql(Query("beside", "label", names, origins={"a": 5.0}, moments=2)))
+        write(rng.integers(-9, 20, (30, 3)))
+        postgres.execute(f"UPDATE {home}.beside SET b = b + 1, a = NULL WHERE c > 5")
+        postgres.execute(f"DELETE FROM {home}.beside WHERE c < 0 OR label = 'z'")
+        for _ in range(2):
+            kept, fresh = both()
+            assert kept.moments == 2
+            assert kept.classes.tolist() == ["x", "y"]
+            assert kept.products == fresh.products
+            np.testing.assert_array_equal(kept.sums, fresh.sums)
+            postgres.execute(f"SELECT {home}.beside_sefr_fold()")
+    finally:
+        postgres.execute("RESET search_path")

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
-from sefr import SEFRClassifier
+from sefr import SEFRClassifier, SEFRRegressor
 
 pytestmark = pytest.mark.needs("mlflow")
 
@@ -45,6 +45,22 @@ def test_a_model_is_logged_as_it_comes(iris, settings):
     np.testing.assert_array_equal(raw.predict(X, {"method": "predict_proba"}), model.predict_proba(X))
     with pytest.raises(ValueError, match="method must be one of predict, predict_proba, decision_function"):
         raw.predict(X, {"method": "__init__"})
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of MLflow's own
+def test_a_regressor_is_logged_and_served_as_numbers(iris):
+    from sefr.engines.mlflow import load_model, log_model
+
+    X, y = iris[0][:, :3], iris[0][:, 3]
+    model = SEFRRegressor(bins=6).fit(X, y)
+    with mlflow.start_run():
+        info = log_model(model, "petals")
+    np.testing.assert_array_equal(load_model(info.model_uri).predict(X), model.predict(X))
+    served = mlflow.pyfunc.load_model(info.model_uri)
+    np.testing.assert_array_equal(served.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="method must be one of predict, not 'predict_proba'"):
+        served._model_impl.predict(X, {"method": "predict_proba"})
 
 
 @pytest.mark.slow

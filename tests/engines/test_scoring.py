@@ -175,7 +175,17 @@ def test_the_command_prints_the_select(tmp_path):
     )
     rows.to_csv(tmp_path / "rows.csv", index=False)
     model = str(tmp_path / "m.sefr")
-    words = ["train", str(tmp_path / "rows.csv"), "--label", "y", "--categories", "colour", "-o", model]
+    words = [
+        "train",
+        str(tmp_path / "rows.csv"),
+        "--label",
+        "y",
+        "--categories",
+        "colour",
+        "--paper",
+        "-o",
+        model,
+    ]
     assert CliRunner().invoke(app, words).exit_code == 0
     command = [
         "sql",

@@ -8,7 +8,7 @@ timestamp), measured from its lowest value, exactly as ``Summary.of`` does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import narwhals as nw
 import numpy as np
@@ -31,6 +31,14 @@ def summary_of_lazy(
     frame: Foreign, columns: Columns, schema: Foreign, summing: Summing, *, at_once: int
 ) -> Summary:
     """Return the Summary of a narwhals LazyFrame's rows, asking for some features ``at_once``."""
+    if columns.numbers:
+        # A label that is a number is one more column whose products are added up, of rows of one class.
+        alike = replace(columns, features=(*columns.features, columns.label), numbers=False)
+        summary = summary_of_lazy(frame, alike, schema, summing, at_once=at_once)
+        try:
+            return summary.with_targets([columns.label])
+        except ValueError as error:
+            raise EngineError(f"{columns.engine}: {error}") from None
     question = Question(frame, columns, schema)
     m = len(columns.features)
     answer = question.ask(range(min(m, at_once)))
@@ -136,8 +144,11 @@ class Question:
     ) -> Answer:
         """Return the aggregates of some features per class; with ``origin``, of their distances from it."""
         label, weight = self.columns.label, self.columns.weight
-        names = [label, *([] if weight is None else [weight]), *(self.columns.features[j] for j in features)]
-        own = ["label", *([] if weight is None else ["w"]), *(f"f{i}" for i in range(len(features)))]
+        one_class = label in self.columns.features  # which is to be predicted
+        names = [*([] if one_class else [label]), *([] if weight is None else [weight])]
+        own = [*([] if one_class else ["label"]), *([] if weight is None else ["w"])]
+        names += [self.columns.features[j] for j in features]
+        own += [f"f{i}" for i in range(len(features))]
         values = [
             self._value(f"f{i}", self.schema[self.columns.features[j]], without_nan).alias(f"f{i}")
             for i, j in enumerate(features)
@@ -148,7 +159,9 @@ class Question:
                 for i, (value, low) in enumerate(zip(values, origin, strict=True))
             ]
         key = nw.col("label")
-        if self.schema[label] in (nw.Categorical, nw.Enum):
+        if one_class:
+            key = nw.lit(0).alias("label")
+        elif self.schema[label] in (nw.Categorical, nw.Enum):
             key = key.cast(nw.String)
         with engine_errors(self.columns.engine, "add up the rows"):
             table = select_columns(self.frame, names, own)

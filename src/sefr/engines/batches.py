@@ -11,16 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from .._rows.cells import Coder, code_matrix
+from .._rows.cells import Categories, Coder, code_matrix
 from .._rows.inputs import checked_weights
 from .._rows.labelled import Labelled
-from .._rows.labels import encode
 from .._rows.matrix import KERNEL_TYPES, Dense, Matrix, Sparse
 from .._rows.matrix import Columns as ColumnMatrix
 from .._summary.source import Batch
 from .._summary.summary import Summary
-from .._system.types import Foreign
-from .columns import Columns
+from .._system.types import Floats, Foreign
+from .columns import Columns, coded_labels
 from .error import EngineError, counted
 
 # Cells of one batch: 32 MB as float64, enough to make the cost of a batch small.
@@ -46,11 +45,11 @@ class Reading(NamedTuple):
             except ValueError as error:
                 raise EngineError(f"{self.columns.engine}: {where}batch {number}: {error}") from None
             if rows is not None:
-                if self.coder is not None:
-                    rows = rows._replace(matrix=code_matrix(rows.matrix, self.coder))
                 names = feature_names_of_batch(batch, self.columns)
                 if names is self.columns.elements and len(names or ()) != rows.matrix.shape[1]:
                     names = None  # they are of other vectors
+                if self.coder is not None:
+                    rows = rows._replace(matrix=code_matrix(rows.matrix, self.coder))
                 yield Batch(rows, names, number)
 
 
@@ -84,25 +83,50 @@ def rows_of_batch(batch: pa.RecordBatch, columns: Columns) -> Labelled | None:
         except ValueError as error:
             raise ValueError(f"weight column {columns.weight!r}: {error}") from None
     try:
-        classes, codes = encode(labels_of(batch.column(places[columns.label])))
+        classes, codes, targets = coded_labels(labels_of(batch.column(places[columns.label])), columns)
     except ValueError as error:
         raise ValueError(f"label column {columns.label!r}: {error}") from None
-    return Labelled(_matrix_of_batch(batch, places, columns), classes, codes, weights)
+    return Labelled(_matrix_of_batch(batch, places, columns), classes, codes, weights, targets)
 
 
 def feature_names_of_batch(batch: pa.RecordBatch, columns: Columns) -> tuple[str, ...] | None:
     """Return the names of the features; those of the elements of a column of vectors may not be known."""
-    vectors = len(columns.features) == 1 and not _is_number(batch.schema.field(columns.features[0]).type)
-    return columns.elements if vectors else columns.features
+    kind = batch.schema.field(columns.features[0]).type
+    return columns.elements if _are_vectors(kind, columns) else columns.features
+
+
+def _are_vectors(kind: pa.DataType, columns: Columns) -> bool:
+    """Say whether the features are the elements of one column of this type."""
+    return len(columns.features) == 1 and not columns.categories and not _is_number(kind)
 
 
 def _matrix_of_batch(batch: pa.RecordBatch, places: dict[str, int], columns: Columns) -> Matrix:
     first = batch.column(places[columns.features[0]])
-    if len(columns.features) == 1 and not _is_number(first.type):
+    if _are_vectors(first.type, columns):
         return matrix_of_vectors(first, columns.features[0])
-    return ColumnMatrix(
-        [_numbers(batch.column(places[name]), name) for name in columns.features], batch.num_rows
-    )
+    named = columns.categories
+    arrays = [
+        category_numbers(batch.column(places[name]), named[j], name)
+        if j in named
+        else _numbers(batch.column(places[name]), name)
+        for j, name in enumerate(columns.features)
+    ]
+    return ColumnMatrix(arrays, batch.num_rows)
+
+
+def category_numbers(column: pa.Array, categories: Categories, name: str) -> Floats:
+    """Return the number of each value among the categories, their count for an unknown one, NaN for none."""
+    if not pa.types.is_dictionary(column.type):
+        if pa.types.is_nested(column.type):
+            raise ValueError(f"column {name!r} is {column.type}, which has no categories")
+        column = column.dictionary_encode()
+    place = {value: float(number) for number, value in enumerate(categories)}
+    values = column.dictionary.to_pylist()
+    numbers = [
+        np.nan if value is None or value != value else place.get(value, float(len(place))) for value in values
+    ]
+    at = column.indices.cast(pa.int64()).fill_null(len(values)).to_numpy(zero_copy_only=False)
+    return np.asarray(np.array([*numbers, np.nan])[at], dtype=np.float64)
 
 
 def labels_of(column: pa.Array) -> Foreign:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import narwhals as nw
+import numpy as np
 
-from .._rows.cells import Cut
-from .._system.types import Foreign, Params
+from .._rows.cells import Categories
+from .._rows.labelled import NUMBERS
+from .._rows.labels import encode
+from .._rows.numbers import read_numbers
+from .._system.types import Array, Codes, Floats, Foreign, Params
 from .error import EngineError, counted
 
 
@@ -22,7 +26,11 @@ class Summing(NamedTuple):
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to learn from, of a table that an engine holds."""
+    """The columns to learn from, of a table that an engine holds.
+
+    With ``numbers``, the label is a number to be predicted. ``categories`` are those of features that have
+    some, by their places.
+    """
 
     engine: str
     label: str
@@ -31,11 +39,19 @@ class Columns:
     elements: tuple[str, ...] | None = (
         None  # the names of the elements of the one column of vectors, if known
     )
+    numbers: bool = False
+    categories: Mapping[int, Categories] = field(default_factory=dict)
 
     @property
     def all(self) -> list[str]:
         """Label, weight if there is one, features."""
         return [self.label, *([self.weight] if self.weight else []), *self.features]
+
+    @property
+    def of_numbers(self) -> list[str]:
+        """Columns that must be numbers: weight, features without categories, a label that is predicted."""
+        plain = [name for j, name in enumerate(self.features) if j not in self.categories]
+        return [*([self.label] if self.numbers else []), *([self.weight] if self.weight else []), *plain]
 
 
 def choose_columns(
@@ -44,6 +60,8 @@ def choose_columns(
     label: str,
     features: Sequence[str] | None,
     weight: str | None,
+    *,
+    numbers: bool = False,
 ) -> Columns:
     """Return the columns; None for features is all but label and weight. One that is absent is an error."""
     if isinstance(features, str):
@@ -68,12 +86,19 @@ def choose_columns(
     if len(set(wanted)) < len(wanted) or len(special) > len(set(special)):
         twice = next(name for name in wanted if wanted.count(name) > 1)
         raise EngineError(f"{engine}: column {twice!r} is named twice among label, weight and features")
-    return Columns(engine, label, tuple(features), weight)
+    return Columns(engine, label, tuple(features), weight, numbers=numbers)
 
 
 def counted_names(names: Sequence[object]) -> str:
     """Return the names of columns, the first 20 of them."""
     return counted([str(name) for name in names], 20)
+
+
+def coded_labels(values: Foreign, columns: Columns) -> tuple[Array, Codes, Floats | None]:
+    """Return classes, the code of each row, and the targets (n, 1) if labels are numbers to be predicted."""
+    if not columns.numbers:
+        return *encode(values), None
+    return NUMBERS, np.zeros(len(values), dtype=np.int32), read_numbers(values)
 
 
 def is_number(dtype: Foreign) -> bool:
@@ -87,10 +112,10 @@ def is_vector(columns: Columns, schema: Params) -> bool:
 
 
 def require_numbers(columns: Columns, schema: Params) -> None:
-    """Raise an error that names the first feature or weight that is not a column of numbers."""
-    for name in columns.all[1:]:
+    """Raise an error that names the first column that is not one of numbers and must be."""
+    for name in columns.of_numbers:
         dtype = schema[name]
-        if name != columns.weight and is_vector(columns, schema):
+        if name not in (columns.label, columns.weight) and is_vector(columns, schema):
             if is_number(dtype.inner):
                 continue
             raise EngineError(f"{columns.engine}: column {name!r} is {dtype}: its elements are not numbers")
@@ -98,12 +123,3 @@ def require_numbers(columns: Columns, schema: Params) -> None:
             raise EngineError(
                 f"{columns.engine}: column {name!r} is {dtype}, not a number; drop or encode it first"
             )
-
-
-def refuse_categories(cut: Cut, engine: str) -> None:
-    """Raise an error for bins that have categories: no engine learns from a column of text."""
-    if cut.given:
-        raise EngineError(
-            f"{engine}: bins has categories, and a column of text cannot be learned from here: use fit or "
-            "fit_batches with rows in this process"
-        )

@@ -141,6 +141,8 @@ class Block:
         """Return a SELECT of the columns under names of our own, features as doubles."""
         query = self.query
         kept = [f"{quoted(name)} AS {own}" for name, own in _kept(query).items()]
+        if query.label is None:  # all rows are of one class
+            kept.append(f"0 AS {query.own('label')}")
         for name, own in self.columns.items():
             x = quoted(name)
             boolean = self.dialect.truth and name in query.booleans

@@ -46,24 +46,27 @@ def summary_of_files(
     weight: str | None = None,
     *,
     missing: str = "error",
+    moments: int = 1,
     settings: Params | None = None,
 ) -> Summary:
     """Return the Summary of the rows of files (also .csv.gz), or of a Delta or Iceberg table.
 
-    ``features`` None takes the columns of the first file but label and weight. ``settings`` are DuckDB's,
-    such as ``{"memory_limit": "2GB", "threads": 2}``; by default it takes 80 % of memory and all cores.
+    ``features`` None takes the columns of the first file but label and weight. ``missing`` and ``moments`` as
+    for ``Summary.of``. ``settings`` are DuckDB's, such as ``{"memory_limit": "2GB", "threads": 2}``; by
+    default it takes 80 % of memory and all cores.
     """
     import duckdb
 
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if len(given) == 1 and (kind := lake_format(Path(given[0]))) is not None:
-        return summary_of_frame(open_lake(Path(given[0]), kind), label, features, weight, missing=missing)
+        lake = open_lake(Path(given[0]), kind)
+        return summary_of_frame(lake, label, features, weight, missing=missing, moments=moments)
     with engine_errors(ENGINE, "start"):
         connection = duckdb.connect(config=dict(settings or {}))
     with connection:
         connection.execute("SET enable_progress_bar = false")  # it would write to standard output
         relation, columns = _relation(connection, _files(connection, given), label, features, weight)
-        return summary_of_frame(relation, label, columns, weight, missing=missing)
+        return summary_of_frame(relation, label, columns, weight, missing=missing, moments=moments)
 
 
 def _files(connection: duckdb.DuckDBPyConnection, paths: Sequence[str | Path]) -> list[str]:

@@ -28,12 +28,11 @@ import numpy as np
 
 from .._rows.inputs import checked_weights, matrix_of
 from .._rows.labelled import Labelled
-from .._rows.labels import encode
 from .._summary.summary import Summary
 from .._system.types import Foreign
 from ..settings import Settings
 from .aggregates import summary_of_lazy
-from .columns import Columns, Summing, choose_columns, is_vector, require_numbers
+from .columns import Columns, Summing, choose_columns, coded_labels, is_vector, require_numbers
 from .error import EngineError, engine_errors
 from .selection import select_columns
 from .streams import Batches, arrow_stream, foreign_stream, frame_batches, refuse_duplicates
@@ -53,22 +52,24 @@ def summary_of_frame(
     *,
     missing: str = "error",
     moments: int = 1,
+    numbers: bool = False,
 ) -> Summary:
     """Return the Summary of a frame's rows; see ``Summary.of_frame``."""
     Settings(missing=missing, moments=moments).check()
+    moments = 2 if numbers else moments
     summing = Summing(missing, moments)
     opened = open_frame(frame)
     if not isinstance(opened, nw.DataFrame | nw.LazyFrame):
         from .batches import batch_rows
 
-        columns = choose_columns(opened.engine, opened.schema.names, label, features, weight)
+        columns = choose_columns(opened.engine, opened.schema.names, label, features, weight, numbers=numbers)
         batches = opened.batches(columns.all, batch_rows(len(columns.features)))
         return _summary_of_stream(batches, columns, summing)
     table = opened
     engine = engine_of(table)
     with engine_errors(engine, "read the columns of the table"):
         schema = table.collect_schema()
-    columns = choose_columns(engine, schema.names(), label, features, weight)
+    columns = choose_columns(engine, schema.names(), label, features, weight, numbers=numbers)
     if table.implementation.is_dask():
         from .cluster.dask import summary_of_dask
 
@@ -176,9 +177,9 @@ def summary_of_eager(table: Foreign, columns: Columns, *, missing: str, moments:
         if columns.weight is not None:
             weights = checked_weights(table[columns.weight].cast(nw.Float64).to_numpy(), rows.shape[0])
         what = "label"
-        classes, codes = encode(_label_values(labels))
+        classes, codes, targets = coded_labels(_label_values(labels), columns)
         what = ""
-        labelled = Labelled(matrix_of(rows.to_native()), classes, codes, weights)
+        labelled = Labelled(matrix_of(rows.to_native()), classes, codes, weights, targets)
         return Summary.of_rows(labelled, columns.features, missing=missing, moments=moments)
     except ValueError as error:
         column = {

@@ -10,7 +10,8 @@ The functions name their tables with the schema that the table has when they are
 by the caller's ``search_path``. They run with the rights of who made them: who may write to the table needs
 no others. Rows without a label are left out until they get one. As everywhere, lowest and highest values do
 not subtract. Sums of whole numbers stay exact; others gather rounding, one unit in the last place per
-change at most.
+change at most. With second moments every change has a row per class and pair of features too, so that a
+statement costs as much as the query does over its rows, and writes m (m + 3) / 2 rows per class.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ def maintenance_sql(query: Query, kept: str | None = None) -> str:
     """
     if query.features is None:
         raise ValueError("a Summary that is maintained needs its features by name")
+    if query.label is None:
+        raise ValueError("a Summary that is maintained needs a label: rows are left out until they have one")
     if query.weight is not None or query.group is not None:
         raise ValueError("a Summary that is maintained takes no weight and no group")
-    if query.moments == 2:
-        raise ValueError("a Summary that is maintained has no products of features: leave out moments=2")
     if query.source == query.table:
         raise ValueError(f"triggers belong to a table, by its name, not to {query.table!r}")
     query.sql("postgresql")  # for what it refuses
@@ -74,6 +75,8 @@ class _Commands:
         self.query, self.name, self.home = query, name, home
         self.table = f"{home}.{quoted(query.table.rpartition('.')[2])}"
         self.changes = self._own("_changes")
+        self.pairs = query.moments == 2
+        self.fields = FIELDS if not self.pairs else (*FIELDS[:2], "other", *FIELDS[2:])
 
     def _own(self, end: str) -> str:
         return f"{self.home}.{quoted(self.name + end)}"
@@ -98,26 +101,35 @@ CREATE VIEW {self._own("")} AS
 """
 
     def _sums(self, rows: str) -> str:
-        some = f"(SELECT * FROM {rows} WHERE {quoted(self.query.label)} IS NOT NULL) AS labelled"
+        label = quoted(self.query.label or "")
+        some = f"(SELECT * FROM {rows} WHERE {label} IS NOT NULL) AS labelled"
         return WRITERS["postgresql"](replace(self.query, table=some)).rstrip().rstrip(";")
 
     def _folded(self, changes: str) -> str:
         """Return the SELECT that adds changes up; a class without rows is none."""
-        sums = ", ".join(f"sum({name})::{self._type(name)} AS {name}" for name in ADDED[:3])
+        keys = ", ".join(name for name in self.fields if name not in (*ADDED, "low", "high"))
+        sums = ", ".join(f"sum({name})::{self._type(name)} AS {name}" for name in ADDED)
+        low, high = "min(low)", "max(high)"
+        if self.pairs:  # of a pair they are sums
+            low, high = (
+                f"CASE other WHEN '' THEN {end} ELSE sum({name}) END"
+                for name, end in (("low", low), ("high", high))
+            )
         return f"""\
-SELECT label, feature, place, {sums}, origin, sum(total) AS total, min(low) AS low, max(high) AS high
-FROM {changes} GROUP BY label, feature, place, origin HAVING sum(class_rows) > 0"""
+SELECT {keys}, {sums}, {low} AS low, {high} AS high
+FROM {changes} GROUP BY {keys} HAVING sum(class_rows) > 0"""
 
     def _type(self, name: str) -> str:
         return "bigint" if name == "class_rows" else "float8"
 
     def _written(self, rows: str, sign: str) -> str:
         """Return the commands that write what rows add up to as changes."""
-        fields = [f"{sign}{name}" if name in ADDED else name for name in FIELDS]
+        fields = [f"{sign}{name}" if name in ADDED else name for name in self.fields]
         if sign == "-":
-            fields = ["NULL::float8" if name in ("low", "high") else name for name in fields]
+            gone = "CASE WHEN other <> '' THEN -{} END" if self.pairs else "NULL::float8"
+            fields = [gone.format(name) if name in ("low", "high") else name for name in fields]
         return f"""\
-INSERT INTO {self.changes} ({", ".join(FIELDS)}) SELECT {", ".join(fields)} FROM (
+INSERT INTO {self.changes} ({", ".join(self.fields)}) SELECT {", ".join(fields)} FROM (
 {self._sums(rows)}
   ) AS changed;
   -- In another isolation level a change that somebody else has folded would be an error.
@@ -135,8 +147,8 @@ BEGIN
     RETURN;
   END;
   WITH gone AS (DELETE FROM {self.changes} RETURNING *)
-  INSERT INTO {self.changes} ({", ".join(FIELDS)})
-  SELECT {", ".join(FIELDS)} FROM (
+  INSERT INTO {self.changes} ({", ".join(self.fields)})
+  SELECT {", ".join(self.fields)} FROM (
 {self._folded("gone")}
   ) AS folded;
 END

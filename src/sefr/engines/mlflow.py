@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from .. import model_file
 from .._system.types import Array, Foreign, Rows
-from ..classifier import SEFRClassifier
+from ..base import Learner
 
 if TYPE_CHECKING:
     from mlflow.models.model import ModelInfo
 
 
-def log_model(clf: SEFRClassifier, name: str, **options: Foreign) -> ModelInfo:
+def log_model(clf: Learner, name: str, **options: Foreign) -> ModelInfo:
     """Log a trained model in the active run of MLflow; return what MLflow says of it.
 
     Parameters
     ----------
-    clf : SEFRClassifier
+    clf : SEFRClassifier or SEFRRegressor
         The model.
     name : str
         Its name in the run.
@@ -38,7 +38,7 @@ def log_model(clf: SEFRClassifier, name: str, **options: Foreign) -> ModelInfo:
         return mlflow.pyfunc.log_model(name=name, loader_module=__name__, data_path=str(path), **settings)
 
 
-def load_model(uri: str) -> SEFRClassifier:
+def load_model(uri: str) -> Learner:
     """Return the model that ``log_model`` logged; anything else is refused before any of it is loaded.
 
     What MLflow's own loaders do, which unpickle models and import modules that come with them, is left out.
@@ -54,27 +54,27 @@ def load_model(uri: str) -> SEFRClassifier:
     path = (folder / data).resolve()
     if folder not in path.parents:
         raise ValueError(f"{uri}: its data, {data!r}, are outside of it")
-    clf: SEFRClassifier = model_file.load(path)
+    clf: Learner = model_file.load(path)
     return clf
 
 
 class Served:
-    """A model as MLflow serves it: ``predict`` gives the labels, or what ``params={"method": ...}`` names."""
+    """A model as MLflow serves it: labels or numbers, or what ``params={"method": ...}`` names."""
 
-    METHODS = ("predict", "predict_proba", "decision_function")
-
-    def __init__(self, clf: SEFRClassifier) -> None:
+    def __init__(self, clf: Learner) -> None:
         self.clf = clf
+        scores = () if clf.predicts_numbers else ("predict_proba", "decision_function")
+        self.methods = ("predict", *scores)
 
     def predict(self, rows: Rows, params: dict[str, Foreign] | None = None) -> Array:
-        """Return the label of every row, or its probabilities or scores."""
+        """Return the label or number of every row, or its probabilities or scores."""
         method = (params or {}).get("method", "predict")
-        if method not in self.METHODS:
-            raise ValueError(f"method must be one of {', '.join(self.METHODS)}, not {method!r}")
+        if method not in self.methods:
+            raise ValueError(f"method must be one of {', '.join(self.methods)}, not {method!r}")
         found: Array = getattr(self.clf, method)(rows)
         return found
 
-    def get_raw_model(self) -> SEFRClassifier:
+    def get_raw_model(self) -> Learner:
         """Return the model itself."""
         return self.clf
 

@@ -16,15 +16,17 @@ import narwhals as nw
 import numpy as np
 
 from .._rows.cells import Coder, Cut
+from .._rows.cells.batches import learn_coder_of_batches
 from .._rows.labelled import Labelled
 from .._summary.source import Batch, BatchRows, RowSource
 from .._summary.summary import Summary
 from .._system.types import Array, Foreign
 from ..settings import AnySettings
 from .batches import Reading, batch_rows
+from .categories import columns_with_categories
 from .cluster.rows import ClusterRows
 from .cluster.storage import PackedRows, pack_rows, read_rows, unpack_rows, write_rows
-from .columns import Columns, choose_columns, refuse_categories, require_numbers
+from .columns import Columns, choose_columns, require_numbers
 from .error import EngineError, engine_errors
 from .frames import engine_of, open_frame
 from .streams import frame_batches
@@ -40,6 +42,8 @@ def rows_of_frame(
     features: Sequence[str] | None,
     weight: str | None,
     settings: AnySettings,
+    *,
+    numbers: bool = False,
 ) -> Iterator[RowSource]:
     """Open the rows of a frame where it is, for a training with these settings.
 
@@ -49,7 +53,9 @@ def rows_of_frame(
         As for :meth:`Summary.of_frame`; each pass reads the frame again, so a reader that can be read once
         serves one pass without bins only.
     settings : AnySettings
-        What to train with.
+        What to train with. With bins, a column of text or of categories has a cell per value.
+    numbers : bool
+        Whether the labels are numbers to be predicted.
 
     Notes
     -----
@@ -64,7 +70,8 @@ def rows_of_frame(
                 f"{table.engine}: a stream can be read once, and every pass reads the rows again, with bins "
                 "once more before"
             )
-        columns = choose_columns(table.engine, table.schema.names, label, features, weight)
+        columns = choose_columns(table.engine, table.schema.names, label, features, weight, numbers=numbers)
+        columns = columns_with_categories(columns, table, None, settings.cut)
         rows = batch_rows(len(columns.features))
         with _KeptCells() as kept:
             yield EngineBatches(columns, kept, lambda: table.batches(columns.all, rows))
@@ -72,7 +79,8 @@ def rows_of_frame(
     engine = engine_of(table)
     with engine_errors(engine, "read the columns of the table"):
         schema = table.collect_schema()
-    columns = choose_columns(engine, schema.names(), label, features, weight)
+    columns = choose_columns(engine, schema.names(), label, features, weight, numbers=numbers)
+    columns = columns_with_categories(columns, table, schema, settings.cut)
     kind = table.implementation
     if kind.is_pyspark() or kind.is_pyspark_connect():
         from .cluster.spark import SparkRows
@@ -110,8 +118,8 @@ class EngineBatches(BatchRows):
 
     def learn_coder(self, cut: Cut) -> Coder | None:
         """Return where features are cut."""
-        refuse_categories(cut, self.columns.engine)
-        return super().learn_coder(cut)
+        named = self.columns.categories
+        return learn_coder_of_batches(((batch.rows, named) for batch in self.read(None)), cut)
 
     def summary_of(self, batch: Batch, settings: AnySettings) -> Summary:
         """Return the Summary of a batch; what is wrong with it names the batch."""

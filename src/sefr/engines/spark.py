@@ -8,6 +8,7 @@ ones by our kernel, through Arrow.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Self
 
@@ -46,6 +47,7 @@ from .. import model_file
 from .._answers.additive import Line
 from .._summary.summary import Summary
 from .._system.types import Expression, Fields, Foreign
+from ..base import Learner
 from ..classifier import SEFRClassifier
 from ..settings import kinds
 from .cluster.rows import ClusterRows
@@ -277,7 +279,7 @@ class SEFR(Estimator, _SEFRParams, DefaultParamsReadable, DefaultParamsWritable)
         columns = choose_columns(
             ENGINE, dataset.columns, self.getLabelCol(), [self.getFeaturesCol()], weight or None
         )
-        columns = replace(columns, elements=_element_names(dataset.schema[self.getFeaturesCol()].metadata))
+        columns = replace(columns, elements=element_names(dataset.schema[self.getFeaturesCol()].metadata))
         classifier = SEFRClassifier(**self._classifier_params())
         classifier.check_params()
         rows = SparkRows(dataset, columns)
@@ -385,21 +387,11 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
 
     def _transform(self, dataset: Foreign) -> Expression:
         name = self.getFeaturesCol()
-        if name not in dataset.columns:
-            raise EngineError(
-                f"{ENGINE}: there is no feature column {name!r}; the columns are {dataset.columns}"
-            )
-        refuse_types(dataset, Columns(ENGINE, "", (name,), None))
-        features = spark_column(dataset, name)
-        vector = isinstance(dataset.schema[name].dataType, VectorUDT)
-        if vector:  # Spark's function stumbles over null
-            features = F.when(features.isNotNull(), vector_to_array(features))
-        else:
-            features = features.cast("array<double>")
+        features = array_column(dataset, name)
         raw = self.getRawPredictionCol()
         theirs = {column.lower() for column in dataset.columns} | {raw.lower()}
         theirs |= {self.getPredictionCol().lower(), self.getProbabilityCol().lower()}
-        names = [_unlike(part, theirs) for part in ("features", "scores")]
+        names = [unlike(part, theirs) for part in ("features", "scores")]
         probability = self.getProbabilityCol()
         scoring = ScoringModel.of(
             self._classifier,
@@ -407,13 +399,8 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
             probabilities=bool(probability) or self._has_thresholds(),
         )
         found = dataset.withColumn(names[0], features)
-        if scoring.size <= NARROW:
-            scores = _expressions(scoring, F.col(names[0]))
-        else:
-            scores = _kernel(self._classifier)(F.col(names[0]))
-        fault = F.lit(f"{ENGINE}: column {name!r} has a row that is not {self.numFeatures} finite numbers")
-        refused = F.raise_error(fault).cast("array<double>")
-        found = found.withColumn(names[1], F.coalesce(scores, refused))
+        scores = score_column(scoring, self._classifier, F.col(names[0]), name)
+        found = found.withColumn(names[1], scores)
         scores = F.col(names[1])
         powers = []
         if scoring.calibration is not None:
@@ -467,15 +454,33 @@ class SEFRModel(Model, _SEFRParams, MLReadable, MLWritable):  # type: ignore[mis
 
     def write(self) -> MLWriter:
         """Return the writer: all goes into the metadata, so any file system that Spark knows will do."""
-        return _Writer(self)
+        return ModelWriter(self, self.classifier(), {"labels": self._labels})
 
     @classmethod
     def read(cls) -> MLReader[SEFRModel]:
         """Return the reader."""
-        return _Reader()
+        return ModelReader(cls, lambda classifier, extra: cls(classifier, extra.get("labels")))
 
 
-def _element_names(metadata: Fields) -> tuple[str, ...] | None:
+def array_column(dataset: Foreign, name: str) -> Expression:
+    """Return a column of vectors or arrays as arrays of doubles; another one is an error."""
+    if name not in dataset.columns:
+        raise EngineError(f"{ENGINE}: there is no feature column {name!r}; the columns are {dataset.columns}")
+    refuse_types(dataset, Columns(ENGINE, "", (name,), None))
+    features = spark_column(dataset, name)
+    if isinstance(dataset.schema[name].dataType, VectorUDT):  # Spark's function stumbles over null
+        return F.when(features.isNotNull(), vector_to_array(features))
+    return features.cast("array<double>")
+
+
+def score_column(scoring: ScoringModel, model: Learner, features: Expression, name: str) -> Expression:
+    """Return the scores of arrays, one per class or output; a row that cannot be scored is an error."""
+    scores = _expressions(scoring, features) if scoring.size <= NARROW else _kernel(model)(features)
+    fault = f"{ENGINE}: column {name!r} has a row that is not {model.n_features_in_} finite numbers"
+    return F.coalesce(scores, F.raise_error(F.lit(fault)).cast("array<double>"))
+
+
+def element_names(metadata: Fields) -> tuple[str, ...] | None:
     """Return the names of a vector's elements, as a VectorAssembler writes them; None if one has none."""
     groups = metadata.get("ml_attr", {}).get("attrs", {})
     named = {
@@ -493,7 +498,7 @@ def _label_values(metadata: Fields, classes: Foreign) -> list[str] | None:
     return list(values) if known else None
 
 
-def _unlike(name: str, theirs: set[str]) -> str:
+def unlike(name: str, theirs: set[str]) -> str:
     """Return a name that no column has; Spark does not tell upper from lower case."""
     name = f"sefr_{name}"
     while name in theirs:
@@ -504,7 +509,7 @@ def _unlike(name: str, theirs: set[str]) -> str:
 def _expressions(scoring: ScoringModel, features: Foreign) -> Expression:
     """Return the scores as an array of one per class, by Spark alone; null where a row cannot be scored."""
     scores = scoring.scores(SparkBackend(scoring, lambda place: F.get(features, F.lit(int(place)))))
-    both = [-scores[0], scores[0]] if len(scores) == 1 else scores
+    both = [-scores[0], scores[0]] if len(scores) == 1 and not scoring.numbers else scores
     sound = F.size(features) == len(scoring.features)
     if not all(isinstance(shape, Line) for shape in scoring.shapes):  # infinity lies in a bin, and is none
         sound = sound & ~F.exists(features, lambda x: F.abs(x) == float("inf"))
@@ -513,10 +518,10 @@ def _expressions(scoring: ScoringModel, features: Foreign) -> Expression:
     return F.when(sound, F.array(*both))
 
 
-def _kernel(classifier: SEFRClassifier) -> Expression:
+def _kernel(estimator: Learner) -> Expression:
     """Return a column function: features to one score per class, null where they cannot be scored."""
-    model = model_file.dump(classifier)
-    models: list[SEFRClassifier] = []
+    model = model_file.dump(estimator)
+    models: list[Learner] = []
 
     def scores(features: pa.Array) -> pa.Array:
         if not models:
@@ -529,7 +534,7 @@ def _kernel(classifier: SEFRClassifier) -> Expression:
     return F.arrow_udf(scores, T.ArrayType(T.DoubleType()))
 
 
-def _scores(model: SEFRClassifier, features: pa.Array) -> tuple[Expression, Expression]:
+def _scores(model: Foreign, features: pa.Array) -> tuple[Expression, Expression]:
     """Return the scores of every row, and which rows could not be scored."""
     width = model.n_features_in_
     lengths = pc.fill_null(pc.list_value_length(features), -1).to_numpy(zero_copy_only=False)
@@ -539,28 +544,40 @@ def _scores(model: SEFRClassifier, features: pa.Array) -> tuple[Expression, Expr
     bad |= (np.isinf(X) if model.missing == "ignore" else ~np.isfinite(X)).any(axis=1)
     X[bad] = 0.0
     names = getattr(model, "feature_names_in_", None)
-    found = model.decision_function(X if names is None else pd.DataFrame(X, columns=names))
+    table = X if names is None else pd.DataFrame(X, columns=names)
+    if model.predicts_numbers:
+        return model.predict(table).reshape(len(X), -1), bad
+    found = model.decision_function(table)
     return (np.stack([-found, found], axis=1) if found.ndim == 1 else found), bad
 
 
-class _Writer(MLWriter):  # type: ignore[misc]
-    def __init__(self, model: SEFRModel) -> None:
+class ModelWriter(MLWriter):  # type: ignore[misc]
+    """Writes a model's parameters, the model itself and what else belongs to it."""
+
+    def __init__(self, model: Foreign, estimator: Learner, extra: Fields) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.estimator, self.extra = model, estimator, extra
 
     def saveImpl(self, path: str) -> None:  # noqa: N802
-        data = b64encode(model_file.dump(self.model.classifier())).decode()
-        extra = {"model": data, "labels": self.model._labels}
+        """Write, as spark.ml asks."""
+        extra = {"model": b64encode(model_file.dump(self.estimator)).decode(), **self.extra}
         DefaultParamsWriter.saveMetadata(self.model, path, self.sparkSession, extraMetadata=extra)
 
 
-class _Reader(MLReader):  # type: ignore[misc]
-    def load(self, path: str) -> SEFRModel:
+class ModelReader(MLReader):  # type: ignore[misc]
+    """Reads what ``ModelWriter`` wrote; ``make`` makes a model of ``kind`` of the estimator and the rest."""
+
+    def __init__(self, kind: type, make: Callable[[Foreign, Fields], Foreign]) -> None:
+        super().__init__()
+        self.kind, self.make = kind, make
+
+    def load(self, path: str) -> Foreign:
+        """Read, as spark.ml asks."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
-        name = f"{SEFRModel.__module__}.{SEFRModel.__name__}"
+        name = f"{self.kind.__module__}.{self.kind.__name__}"
         if metadata["class"] != name or "model" not in metadata:
             raise ValueError(f"{path} holds a {metadata['class']}, not a {name}")
-        model = SEFRModel(model_file.parse(b64decode(metadata["model"])), metadata.get("labels"))
+        model = self.make(model_file.parse(b64decode(metadata["model"])), metadata)
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model

@@ -47,11 +47,12 @@ class Query:
     features of that type, which PostgreSQL does not turn into numbers by itself. ``origins`` gives a number
     near the values of a feature that lies far from zero, such as a timestamp; its distances from it are then
     added up, which loses no bits. ``group`` is a column of which every value gets a model of its own.
-    ``moments`` 2 adds up the products of any two features too, which are named then.
+    ``moments`` 2 adds up the products of any two features too, which are named then. ``label`` None takes all
+    rows together, for regression: what is to be predicted is one of the features then.
     """
 
     table: str
-    label: str
+    label: str | None
     features: Sequence[str] | None = None
     weight: str | None = None
     booleans: Sequence[str] = ()
@@ -63,11 +64,14 @@ class Query:
         """Return the query in a dialect: duckdb, postgresql, sqlite, ansi, or one that sqlglot writes."""
         if dialect not in (*DIALECTS, *CARRIED):
             raise ValueError(f"dialect must be one of {', '.join((*DIALECTS, *CARRIED))}, not {dialect!r}")
-        names = [self.label, *(self.features or []), *(n for n in (self.weight, self.group) if n is not None)]
+        others = (self.label, self.weight, self.group)
+        names = [*(self.features or []), *(name for name in others if name is not None)]
         if len(set(names)) < len(names):
             raise ValueError(f"a column is named twice among label, weight and features: {names}")
         if self.features is not None and not self.features:
             raise ValueError("there are no features to add up")
+        if self.label is None and self.moments != 2:
+            raise ValueError("a query without a label is for regression, which needs moments=2")
         if self.moments not in (1, 2):
             raise ValueError(f"moments must be 1 or 2, not {self.moments!r}")
         if self.moments == 2 and self.features is None:
@@ -80,7 +84,7 @@ class Query:
 
     @cached_property
     def _beginning(self) -> str:
-        names = [self.table, self.label, self.weight or "", self.group or "", *(self.features or ())]
+        names = [self.table, self.label or "", self.weight or "", self.group or "", *(self.features or ())]
         theirs, beginning = "\n".join(names).casefold(), "sefr_"
         while beginning in theirs:
             beginning += "_"
@@ -94,16 +98,21 @@ class Query:
         return ".".join(map(quoted, self.table.split(".")))
 
 
-def summary_of_result(result: Foreign, *, missing: str = "error") -> Summary:
+def summary_of_result(result: Foreign, *, missing: str = "error", target: str | None = None) -> Summary:
     """Return the Summary in the result of a query; see ``Summary.of_query``."""
     engine, names, rows = _rows(result)
     if "model" in names:
         raise EngineError(f"{engine}: the result has a Summary per group: read it with summaries_of_result")
-    return _summary(engine, *_cells(engine, names, rows), missing)
+    return _of_target(engine, _summary(engine, *_cells(engine, names, rows), missing), target)
 
 
-def summaries_of_result(result: Foreign, *, missing: str = "error") -> dict[Foreign, Summary]:
-    """Return the Summaries in the result of a query with a group, by the values of its column."""
+def summaries_of_result(
+    result: Foreign, *, missing: str = "error", target: str | None = None
+) -> dict[Foreign, Summary]:
+    """Return the Summaries in the result of a query with a group, by the values of its column.
+
+    With ``target``, the name of a feature to be predicted from the others, they are for regression.
+    """
     engine, names, rows = _rows(result)
     if "model" not in names:
         raise EngineError(f"{engine}: the result has no column 'model'; its columns are {names}")
@@ -113,10 +122,21 @@ def summaries_of_result(result: Foreign, *, missing: str = "error") -> dict[Fore
         groups.setdefault(row[at], []).append(row)
     if not groups:
         raise EngineError(f"{engine}: the table has no rows")
-    return {
-        group: _summary(f"{engine}: model {group!r}", *_cells(engine, names, some), missing)
-        for group, some in groups.items()
-    }
+    found = {}
+    for group, some in groups.items():
+        place = f"{engine}: model {group!r}"
+        found[group] = _of_target(place, _summary(place, *_cells(engine, names, some), missing), target)
+    return found
+
+
+def _of_target(place: str, summary: Summary, target: str | None) -> Summary:
+    """Return the Summary that predicts a feature from the others; without a target, the same."""
+    if target is None:
+        return summary
+    try:
+        return summary.with_targets([target])
+    except ValueError as error:
+        raise EngineError(f"{place}: {error}") from None
 
 
 def _cells(

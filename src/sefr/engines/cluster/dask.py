@@ -56,9 +56,11 @@ class DaskRows:
 
     def summary(self, summing: Summing) -> Summary:
         """Return the Summary of all rows."""
-        engine = self.columns.engine
-        reply = self._joined(_summary, self.parts, AddSummaries(engine), self.columns, summing)
-        return summary_of_reply(reply, engine)
+        return summary_of_reply(self.add_up(Reading(self.columns), summing), self.columns.engine)
+
+    def add_up(self, reading: Reading, summing: Summing) -> Reply:
+        """Return the Summary of all rows; none is kept."""
+        return self._joined(_summary, self.parts, AddSummaries(self.columns.engine), reading, summing)
 
     def draw(self, columns: Columns, most: int) -> list[Reply]:
         """Return rows of every partition, of all about so many."""
@@ -195,10 +197,17 @@ def _join(replies: list[Reply], number: int, joining: Joining, engine: str) -> R
         return Reply({min(replies[0].rows): 0}, None, str(error))
 
 
-def _summary(partition: Foreign, number: int, joining: Joining, columns: Columns, summing: Summing) -> Reply:
+def _summary(partition: Foreign, number: int, joining: Joining, reading: Reading, summing: Summing) -> Reply:
     """Return one partition's Summary, of the frame as it is; what is wrong comes back as words."""
     from ..frames import summary_of_eager
 
+    columns = reading.columns
+    if reading.coder is not None:
+        first = FirstPass(reading, summing, f"partition {number}, ")
+        try:
+            return first.summarise(_batches(partition, number, columns), number)
+        except EngineError as error:
+            return Reply({number: 0}, None, str(error))
     columns = replace(columns, engine=f"{columns.engine}: partition {number}")
     try:
         table = nw.from_native(partition, eager_only=True)

@@ -140,13 +140,14 @@ class FirstPass:
 
 
 def _sampled(gatherer: Gatherer, classes: Array, weight: float, most: int) -> bytes:
-    sample = gatherer.sample(classes)
+    sample, targets = gatherer.sample_with_targets(classes)
     whole = sample.weights is not None
     arrays = _matrix_arrays(sample.matrix, gatherer.like or sample.matrix)
     weights = sample.weights
     if weights is None:
         weights = np.full(len(sample.codes), weight / max(1, len(sample.codes)))
     arrays |= {"codes": sample.codes, "weights": weights, "whole": np.array(whole)}
+    arrays |= {} if targets is None else {"targets": targets}
     arrays["labels"] = np.array(json.dumps(classes.tolist()))
     return pack_arrays(_thinned(arrays, most))
 
@@ -266,6 +267,8 @@ def _thinned(arrays: dict[str, Array], most: int) -> dict[str, Array]:
     total = float(arrays["weights"].sum())
     chosen = {"codes": arrays["codes"][at], "weights": np.full(most, total / most), "whole": np.array(False)}
     arrays = arrays | chosen
+    if "targets" in arrays:
+        arrays["targets"] = arrays["targets"][at]
     if "dense" in arrays:
         arrays["dense"] = arrays["dense"][at]
     else:

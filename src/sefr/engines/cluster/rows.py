@@ -24,7 +24,7 @@ from ..._summary.summary import Summary
 from ..._system.types import Array
 from ...settings import AnySettings
 from ..batches import Reading
-from ..columns import Columns, Summing, refuse_categories
+from ..columns import Columns, Summing
 from ..error import EngineError, engine_errors
 from .jobs import ComputeGradient, Job, Reply, merge_replies, summary_of_reply
 from .storage import unpack_arrays
@@ -39,6 +39,9 @@ class Partitions(Protocol):
 
     def draw(self, columns: Columns, most: int) -> list[Reply]:
         """Return about so many rows of all, for the edges of bins."""
+
+    def add_up(self, reading: Reading, summing: Summing) -> Reply:
+        """Return the Summary of all; no row is kept."""
 
     def first_pass(self, reading: Reading, summing: Summing) -> Reply:
         """Keep the rows for further passes, cut into bins if they are to be; return the Summary of all."""
@@ -65,12 +68,13 @@ class ClusterRows(RowSource):
         """Let each partition add up its rows; with bins, some rows come here before, for their edges."""
         engine, cut = self.columns.engine, settings.cut
         if cut is not None:
-            refuse_categories(cut, engine)
             with engine_errors(engine, "draw rows for the edges of bins"):
                 most = 1 if cut.fixed else EDGE_ROWS
                 found = merge_replies(self.partitions.draw(self.columns, most), engine)
-            self.reading = Reading(self.columns, _coder(found, cut, engine))
-        first = self.partitions.first_pass(self.reading, Summing(settings.missing, settings.moments))
+            self.reading = Reading(self.columns, _coder(found, cut, self.columns))
+        # Numbers are learned in one pass and ask for no sample: no row is kept.
+        read = self.partitions.add_up if self.columns.numbers else self.partitions.first_pass
+        first = read(self.reading, Summing(settings.missing, settings.moments))
         self._summary = summary_of_reply(first, engine)
         self.rows = {number: count for number, count in first.rows.items() if count}
         names = self._summary.feature_names
@@ -100,17 +104,18 @@ class ClusterRows(RowSource):
         return job.gradient(reply.data)
 
 
-def _coder(replies: list[Reply], cut: Cut, engine: str) -> Coder:
+def _coder(replies: list[Reply], cut: Cut, columns: Columns) -> Coder:
     """Return where features are cut, and interactions grown, from rows that came here."""
     parts = [unpack_arrays(reply.data) for reply in replies if reply.data is not None]
     if not parts:
-        raise EngineError(f"{engine}: the table has no rows")
+        raise EngineError(f"{columns.engine}: the table has no rows")
     labels = [np.array(json.loads(str(part["labels"])))[part["codes"]] for part in parts]
     classes, codes = np.unique(np.concatenate(labels), return_inverse=True)
     weights = np.concatenate([part["weights"] for part in parts])
     alike = bool((weights == weights[0]).all())
-    rows = Labelled(_joined(parts), classes, codes.astype(np.int32), None if alike else weights)
-    return learn_coder(rows, cut, {})
+    targets = np.concatenate([part["targets"] for part in parts]) if columns.numbers else None
+    rows = Labelled(_joined(parts), classes, codes.astype(np.int32), None if alike else weights, targets)
+    return learn_coder(rows, cut, columns.categories)
 
 
 def _shares(rows: Mapping[int, int], most: int) -> dict[int, int]:

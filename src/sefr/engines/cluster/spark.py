@@ -81,11 +81,14 @@ class SparkRows:
 
     def summary(self, summing: Summing) -> Summary:
         """Return the Summary of all rows."""
-        engine = self.columns.engine
-        told = self.rows.mapInArrow(_summarise(self.reading, summing), REPLY).persist()
+        return summary_of_reply(self.add_up(self.reading, summing), self.columns.engine)
+
+    def add_up(self, reading: Reading, summing: Summing) -> Reply:
+        """Return the Summary of all rows; none is kept."""
+        told = self.rows.mapInArrow(_summarise(reading, summing), REPLY).persist()
         try:
-            with engine_errors(engine, "add up the rows"), _small_batches(self.session):
-                return summary_of_reply(self._added(told), engine)
+            with engine_errors(self.columns.engine, "add up the rows"), _small_batches(self.session):
+                return self._added(told)
         finally:
             told.unpersist()
 
@@ -235,16 +238,15 @@ def refuse_types(frame: Foreign, columns: Columns) -> None:
     """Raise an error that names the first feature or weight that is neither a number nor a vector."""
     kinds = {field.name: field.dataType for field in frame.schema.fields}
     plain = len(columns.features) > 1
-    for name in columns.all[1:]:
+    for name in columns.of_numbers:
         kind = kinds[name]
         vector = isinstance(kind, VectorUDT) or (
             isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType | T.BooleanType)
         )
         number = isinstance(kind, T.NumericType | T.BooleanType)
-        if not number and (plain or name == columns.weight or not vector):
-            wanted = (
-                "a number" if plain or name == columns.weight else "a number, a vector or an array of numbers"
-            )
+        single = plain or name in (columns.label, columns.weight)
+        if not number and (single or not vector):
+            wanted = "a number" if single else "a number, a vector or an array of numbers"
             raise EngineError(f"{columns.engine}: column {name!r} is {kind.simpleString()}, not {wanted}")
 
 

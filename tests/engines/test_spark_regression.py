@@ -1,0 +1,89 @@
+"""SEFRRegressor as an Estimator of spark.ml."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sefr import SEFRRegressor
+from sefr.engines.error import EngineError
+
+pytestmark = [pytest.mark.needs("spark"), pytest.mark.slow]
+NAMES = ["a", "b", "c"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 50, (400, 3)).astype(float)
+    y = 3 * X[:, 0] - X[:, 1] + rng.integers(0, 9, 400)
+    return pd.DataFrame(X, columns=NAMES).assign(load=y, w=rng.integers(1, 3, 400))
+
+
+def assembled(spark, table):
+    from pyspark.ml.feature import VectorAssembler
+
+    return VectorAssembler(inputCols=NAMES, outputCol="features").transform(spark.createDataFrame(table))
+
+
+def predicted(model, frame):
+    return model.transform(frame).toPandas().sort_values(["w", *NAMES, "load"])
+
+
+def test_a_line_goes_through_a_pipeline_an_evaluator_and_a_file(spark, table, tmp_path):
+    from pyspark.ml import Pipeline, PipelineModel
+    from pyspark.ml.evaluation import RegressionEvaluator
+    from pyspark.ml.feature import VectorAssembler
+
+    from sefr.engines.spark_regression import SEFRRegression
+
+    assembler = VectorAssembler(inputCols=NAMES, outputCol="features")
+    stages = [assembler, SEFRRegression(labelCol="load", weightCol="w", predictionCol="answer")]
+    frame = spark.createDataFrame(table)
+    Pipeline(stages=stages).fit(frame).write().overwrite().save(str(tmp_path / "m"))
+    pipeline = PipelineModel.load(str(tmp_path / "m"))
+    model = pipeline.stages[-1]
+    expected = SEFRRegressor().fit(table[NAMES], table["load"], table["w"])
+    assert model.summary == expected.summary_
+    assert model.numFeatures == 3
+    assert list(model.regressor().feature_names_in_) == NAMES
+    np.testing.assert_allclose(model.coefficients.toArray(), expected.coef_, rtol=1e-9)
+    assert model.intercept == pytest.approx(expected.intercept_, rel=1e-9)
+    found = predicted(pipeline, frame)
+    np.testing.assert_allclose(found["answer"], expected.predict(found[NAMES]), rtol=1e-9)
+    evaluator = RegressionEvaluator(labelCol="load", predictionCol="answer", metricName="r2")
+    score = evaluator.evaluate(pipeline.transform(frame))
+    assert score == pytest.approx(expected.score(table[NAMES], table["load"]), abs=1e-9)
+
+
+def test_curves_and_interactions_are_scored_by_our_kernel(spark, table):
+    from sefr.engines import spark as scoring
+    from sefr.engines.spark_regression import SEFRRegression
+
+    frame = assembled(spark, table)
+    known = SEFRRegression(labelCol="load", bins=16, scale="0:50").fit(frame)
+    expected = SEFRRegressor(bins=16, scale=(0.0, 50.0)).fit(table[NAMES], table["load"])
+    assert known.summary == expected.summary_
+    assert scoring.ScoringModel.of(expected, NAMES).size > scoring.NARROW
+    found = predicted(known, frame)
+    np.testing.assert_allclose(found["prediction"], expected.predict(found[NAMES]), rtol=1e-9)
+    ferns = SEFRRegression(labelCol="load", bins=16).setParams(interactions=4).fit(frame).regressor()
+    assert ferns.score(table[NAMES], table["load"]) > 0.9
+
+
+def test_what_is_wrong(spark, table):
+    from sefr.engines.spark_regression import SEFRRegression
+
+    frame = assembled(spark, table.assign(same=1.0, text="x"))
+    for column, words in [
+        ("text", "column 'text' is string, not a number"),
+        ("gone", "no label column 'gone'"),
+    ]:
+        with pytest.raises(EngineError, match=words):
+            SEFRRegression(labelCol=column).fit(frame)
+    with pytest.raises(ValueError, match="column 'same'"):
+        SEFRRegression(labelCol="same").fit(frame)
+    with pytest.raises(ValueError, match="moments must be 2"):
+        SEFRRegression(labelCol="load", moments=1).fit(frame)
+    model = SEFRRegression(labelCol="load").fit(frame)
+    with pytest.raises(EngineError, match="there is no feature column 'x'"):
+        model.setFeaturesCol("x").transform(frame)
