@@ -7,10 +7,13 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, log_loss
 from sklearn.model_selection import KFold, PredefinedSplit, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from sefr import SEFRClassifier, compare
+from sefr import SEFRClassifier, compare, comparison
 from sefr.comparison import dealt_folds
 
 mpl.use("Agg")
@@ -117,3 +120,52 @@ def test_a_setting_that_this_version_does_not_know_is_left_out():
         compare(X, np.zeros(150))
     with pytest.raises(ValueError, match="two folds"):
         compare(X, y, cv=1)
+
+
+def test_other_methods_have_the_same_folds_and_are_never_recommended():
+    X, y = load_breast_cancer(return_X_y=True)
+    table = compare(X, y, cv=4, settings={"base rate": None, "auto": {"auto": True}}, others=True)
+    other = next(row for row in table if row.name == "logistic regression")
+    assert other.is_other
+    assert table.recommended.name == "auto"
+    assert "logistic" not in table.recommendation
+    splits = list(PredefinedSplit(dealt_folds(y, 4)).split())[: other.n_folds]
+    truth, given = [], []
+    for train, test in splits:
+        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X[train], y[train])
+        given += model.predict(X[test]).tolist()
+        truth += y[test].tolist()
+    assert other.accuracy == accuracy_score(truth, given)
+    assert [row.n_folds for row in table if not row.is_other] == [4, 4]
+
+
+def test_a_method_that_takes_too_long_is_tested_on_some_folds(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    monkeypatch.setattr(comparison, "SHARES", {"logistic regression": 0.0, "LightGBM": 0.0})
+    seen = []
+    table = compare(X, y, cv=5, settings={"paper": {}}, others=True, tick=seen.append)
+    others = [row for row in table if row.is_other]
+    assert [row.n_folds for row in others] == [1] * len(others)
+    assert seen == ["paper"] * 5 + [row.name for row in others]
+    assert all(row.accuracy > 0.9 for row in others)
+
+
+def test_missing_values_sparse_rows_and_frames_are_for_other_methods_too(rng):
+    X = rng.random((60, 4)) * (rng.random((60, 4)) < 0.7)
+    y = np.where(X[:, 0] > 0.3, "a", "b")
+    found = [
+        compare(rows, y, cv=3, settings={"paper": {}}, others=True)[1].n_folds
+        for rows in (sparse.csr_array(X), pd.DataFrame(X, columns=list("pqrs")), X.tolist())
+    ]
+    assert min(found) >= 1
+    X[::9, 1] = np.nan
+    assert compare(X, y, cv=3, settings={"paper": {}}, others=True, missing="ignore")[1].accuracy > 0.7
+
+
+def test_second_moments_of_very_many_columns_are_left_out(rng, monkeypatch):
+    X = rng.random((60, 4))
+    y = (X[:, 0] > 0.5).astype(int)
+    names = [row.name for row in compare(X, y, cv=3)]
+    assert "second moments" in names
+    monkeypatch.setattr(comparison, "MOST_WITH_MOMENTS", 3)
+    assert [row.name for row in compare(X, y, cv=3)] == [name for name in names if name != "second moments"]

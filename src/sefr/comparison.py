@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, f1_score, log_loss
 from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import _safe_indexing
+from threadpoolctl import threadpool_limits
 
 from ._rows.arrow import arrow_table
 from ._rows.labels import encode
@@ -33,12 +37,24 @@ SETTINGS: Mapping[str, Params | None] = {
     "base rate": None,
     "one pass": {"passes": 1},
     "balanced": {"passes": 1, "class_weight": "balanced"},
+    "second moments": {"moments": 2},
     "32 bins": {"passes": 1, "bins": 32},
     "ten passes": {"passes": 10},
     "32 bins, ten passes": {"passes": 10, "bins": 32},
     "100 interactions": {"passes": 20, "bins": 32, "interactions": 100},
 }
+# What ``sefr train`` has a word for; "auto" is what it trains without one.
+METHODS: Mapping[str, Params | None] = {
+    "base rate": None,
+    "paper": {"passes": 1},
+    "exact": {"moments": 2},
+    "auto": {"auto": True},
+}
 MARGIN = 0.01  # macro F1 that a dearer setting must bring
+# Columns beyond which second moments take too long to be one row of several: time grows with their square.
+MOST_WITH_MOMENTS = 1_000
+# How long other methods may take, as a share of the time of the dearest setting; one fold is always tested.
+SHARES = {"logistic regression": 0.3, "LightGBM": 0.7}
 
 
 @dataclass(frozen=True)
@@ -57,6 +73,10 @@ class Row:
         Of the model file.
     predictions : ndarray of shape (n,)
         The answer for each row, by the model that has not seen it.
+    n_folds : int
+        How many folds were tested: all, but for other methods if they took too long.
+    is_other : bool
+        Whether it is another method than SEFR, to compare with.
     """
 
     name: str
@@ -67,6 +87,8 @@ class Row:
     fit_seconds: float
     model_bytes: int
     predictions: Array = field(repr=False, compare=False)
+    n_folds: int = 0
+    is_other: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,13 +119,15 @@ class Comparison(Sequence[Row]):
     @property
     def recommended(self) -> Row:
         """The first row whose macro F1 is within 0.01 of the best: a dearer setting must bring more."""
-        best = max(row.macro_f1 for row in self.rows)
-        return next(row for row in self.rows if row.macro_f1 >= best - MARGIN)
+        own = [row for row in self.rows if not row.is_other]
+        best = max(row.macro_f1 for row in own)
+        return next(row for row in own if row.macro_f1 >= best - MARGIN)
 
     @property
     def recommendation(self) -> str:
         """The recommendation, as a sentence."""
-        chosen, others = self.recommended, [row for row in self.rows if row is not self.recommended]
+        chosen = self.recommended
+        others = [row for row in self.rows if row is not chosen and not row.is_other]
         if chosen.name == "base rate":
             return (
                 "No setting does better than always answering the most frequent class: "
@@ -222,6 +246,8 @@ def compare(
     *,
     cv: Foreign = 10,
     settings: Mapping[str, Params | None] | None = None,
+    others: bool = False,
+    tick: Callable[[str], None] = lambda name: None,
     **params: Foreign,
 ) -> Comparison:
     """Cross-validate several settings on the same folds and recommend one.
@@ -238,8 +264,14 @@ def compare(
         does; or a splitter of scikit-learn.
     settings : dict, default=None
         A name and the parameters of :class:`SEFRClassifier` for each row of the table; None instead of
-        parameters is the base rate. By default the base rate, one pass, balanced classes, 32 bins, ten
-        passes, both of these, and 100 interactions of 32 bins with twenty passes.
+        parameters is the base rate. By default the base rate, one pass, balanced classes, second moments (of
+        up to 1,000 columns), 32 bins, ten passes, both of these, and 100 interactions of 32 bins with twenty
+        passes.
+    others : bool, default=False
+        Add rows for logistic regression and, if it is installed, LightGBM at its defaults: on as many of the
+        folds as take about as long as the dearest setting, at least one.
+    tick : callable, default=None
+        Called with the name of a row after each of its folds.
     **params
         Parameters that all settings share, such as ``missing="ignore"``.
 
@@ -268,17 +300,70 @@ def compare(
     known = SEFRClassifier().get_params()
     X = arrow_table(X)
     plain = one_hot(X)
-    rows = []
+    rows, dearest = [], 0.0
     for name, chosen in (SETTINGS if settings is None else settings).items():
+        started = time.perf_counter()
         if chosen is None:
-            rows.append(_row(name, DummyClassifier(strategy="prior"), {}, plain, labels, splits))
+            rows.append(_row(name, DummyClassifier(strategy="prior"), {}, plain, labels, splits, tick))
         elif set(chosen) <= set(known):
             both = params | dict(chosen)
-            own = plain if both.get("bins") is None else X
-            rows.append(_row(name, SEFRClassifier(**both), both, own, labels, splits))
+            cuts = both.get("bins") is not None or both.get("auto")
+            if both.get("moments") == 2 and not cuts and _width(plain) > MOST_WITH_MOMENTS:
+                continue
+            own = X if cuts else plain
+            rows.append(_row(name, SEFRClassifier(**both), both, own, labels, splits, tick))
+        dearest = max(dearest, time.perf_counter() - started)
     if not rows:
         raise ValueError("there are no settings to compare that this version knows")
+    if others:
+        numbers = rows_of_numbers(plain)
+        for name, model in _other_methods(params.get("class_weight"), sparse.issparse(numbers)).items():
+            most = SHARES[name] * dearest
+            with warnings.catch_warnings(), threadpool_limits(1):  # one thread, as for settings
+                warnings.simplefilter("ignore")  # such as of scikit-learn about passes or names
+                rows.append(_row(name, model, {}, numbers, labels, splits, tick, most_seconds=most))
     return Comparison(tuple(rows), len(labels), len(splits))
+
+
+def _other_methods(class_weight: Foreign, is_sparse: bool) -> dict[str, Foreign]:
+    """Return the methods to compare with that are installed, as a user would first try them."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    methods = {
+        "logistic regression": make_pipeline(
+            SimpleImputer(keep_empty_features=True),
+            StandardScaler(with_mean=not is_sparse),
+            LogisticRegression(max_iter=1000, class_weight=class_weight),
+        )
+    }
+    if (library := lightgbm()) is not None:
+        methods["LightGBM"] = library.LGBMClassifier(n_jobs=1, verbose=-1, class_weight=class_weight)
+    return methods
+
+
+def lightgbm() -> Foreign:
+    """Return LightGBM to compare with; None if it is not installed, or not all that it needs."""
+    try:
+        return import_module("lightgbm")
+    except (ImportError, OSError):
+        return None
+
+
+def _width(X: Foreign) -> int:
+    first: Foreign = rows_at(X, np.arange(1))
+    return int(np.shape(first)[1])
+
+
+def rows_of_numbers(X: Foreign) -> Foreign:
+    """Return rows for other methods, without names: a sparse matrix, or an array of floats."""
+    if sparse.issparse(X):
+        return X.tocsr().astype(np.float64)
+    if nw.dependencies.is_pyarrow_table(X):
+        return np.column_stack([np.asarray(column, dtype=np.float64) for column in X.columns])
+    return np.asarray(X, dtype=np.float64)
 
 
 def dealt_folds(codes: Array, n_folds: int) -> NDArray[np.int64]:
@@ -299,25 +384,44 @@ def dealt_folds(codes: Array, n_folds: int) -> NDArray[np.int64]:
 
 
 def _row(
-    name: str, model: Foreign, params: Params, X: Rows, y: Array, splits: list[tuple[Indices, Indices]]
+    name: str,
+    model: Foreign,
+    params: Params,
+    X: Rows,
+    y: Array,
+    splits: list[tuple[Indices, Indices]],
+    tick: Callable[[str], None],
+    most_seconds: float | None = None,
 ) -> Row:
-    """Cross-validate one setting; the time and the size are those of a model of all rows."""
+    """Cross-validate one setting; the time and the size are those of a model of all rows.
+
+    With ``most_seconds`` it is another method: after that time no further fold is begun, and the time to
+    train is that of a fold.
+    """
     classes = np.unique(y)
     answers, shares = y.copy(), np.zeros((len(y), len(classes)))
     tested = np.zeros(len(y), dtype=bool)
-    has_shares = True
+    has_shares, n_folds, spent = True, 0, 0.0
     for train, test in splits:
-        model.fit(_rows_at(X, train), y[train])
-        rows = _rows_at(X, test)
+        if most_seconds is not None and n_folds and spent * (n_folds + 1) / n_folds > most_seconds:
+            break
+        started = time.perf_counter()
+        model.fit(rows_at(X, train), y[train])
+        fit_seconds = time.perf_counter() - started
+        rows = rows_at(X, test)
         answers[test] = model.predict(rows)
         tested[test] = True
         try:
             shares[np.ix_(test, np.searchsorted(classes, model.classes_))] = model.predict_proba(rows)
         except ValueError:  # such as no complete row to calibrate on
             has_shares = False
-    started = time.perf_counter()
-    model.fit(X, y)
-    spent = time.perf_counter() - started
+        spent += time.perf_counter() - started
+        n_folds += 1
+        tick(name)
+    if most_seconds is None:
+        started = time.perf_counter()
+        model.fit(X, y)
+        fit_seconds = time.perf_counter() - started
     truth, given = y[tested], answers[tested]
     return Row(
         name,
@@ -325,13 +429,16 @@ def _row(
         float(f1_score(truth, given, average="macro", zero_division=0)),
         float(accuracy_score(truth, given)),
         _log_loss(truth, shares[tested], classes) if has_shares else None,
-        spent,
+        fit_seconds,
         len(dump(model)) if isinstance(model, SEFRClassifier) else 0,
         answers,
+        n_folds,
+        most_seconds is not None,
     )
 
 
-def _rows_at(X: Rows, at: Indices) -> Rows:
+def rows_at(X: Rows, at: Indices) -> Rows:
+    """Return some rows of any table."""
     # scikit-learn before 1.8 does not know tables of Arrow
     chosen: Rows = X.take(at) if nw.dependencies.is_pyarrow_table(X) else _safe_indexing(X, at)
     return chosen

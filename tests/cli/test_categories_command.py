@@ -10,7 +10,7 @@ import pytest
 from sklearn.preprocessing import OneHotEncoder
 
 from sefr import SEFRClassifier, compare, load
-from sefr.cli import training
+from sefr.comparison import METHODS
 from sefr.files import dataset
 from sefr.model_file import columns_of, save, with_columns
 
@@ -90,19 +90,17 @@ def test_further_passes_and_batches_are_those_of_the_frame(sefr, goods, passes, 
     np.testing.assert_allclose(clf.decision_function(X), same.decision_function(X), rtol=1e-6, atol=1e-9)
 
 
-def test_auto_takes_bins_with_a_bin_per_value(sefr, goods, monkeypatch):
+def test_auto_has_a_bin_per_value(sefr, goods):
     goods["kind"] = np.where(goods["price"].between(15, 35) ^ (goods["colour"] == "red"), "sold", "kept")
     goods.to_csv("goods.csv", index=False)
-    monkeypatch.setattr(training, "SAMPLED_CELLS", 1 << 20)
-    code, out, err = sefr(
-        "train", "goods.csv", "-l", "kind", "--categories", "colour,shape", "--auto", "--json"
-    )
+    code, _, err = sefr("train", "goods.csv", "-l", "kind", "--categories", "colour,shape", "--auto")
     assert code == 0, err
-    told = json.loads(out)["settings"]
-    assert told["bins"] == 32
     clf = load("model.sefr")
-    assert clf.summary_ == fitted(goods, bins=32, interactions=told["interactions"]).summary_
+    same = fitted(goods, auto=True)
+    assert clf.summary_ == same.summary_
     assert columns_of(clf)["coded"]
+    X = as_categories(goods.drop(columns="kind"))
+    np.testing.assert_allclose(clf.decision_function(X), same.decision_function(X), rtol=1e-9)
 
 
 def test_evaluate_shows_each_setting_with_the_columns_it_learns(sefr, goods):
@@ -115,11 +113,12 @@ def test_evaluate_shows_each_setting_with_the_columns_it_learns(sefr, goods):
     encoder = OneHotEncoder(sparse_output=False).set_output(transform="pandas")
     texts = ["colour", "shape"]
     spread = pd.concat([X.drop(columns=texts), encoder.fit_transform(X[texts])], axis=1)
-    linear, binned = compare(spread, y, cv=4), compare(as_categories(X), y, cv=4)
+    linear = compare(spread, y, cv=4, settings=METHODS)
+    binned = compare(as_categories(X), y, cv=4, settings=METHODS)
     for mine, other in zip(linear, binned, strict=True):
-        row = other if "bins" in mine.params else mine
+        row = other if mine.name == "auto" else mine
         assert told[row.name]["macro_f1"] == pytest.approx(row.macro_f1), row.name
-    assert linear[3].macro_f1 != binned[3].macro_f1  # so that the comparison above tells something
+    assert linear[3].log_loss != binned[3].log_loss  # so that the comparison above tells something
 
 
 def test_evaluate_of_one_setting_and_of_a_test_file(sefr, goods):
@@ -304,7 +303,9 @@ def test_a_model_file_says_what_its_categories_are(sefr, goods):
     clf = load("model.sefr")
     columns = dict(columns_of(clf))
     assert columns["coded"] is True
-    sefr("train", "goods.csv", "--label", "kind", "--categories", "colour,shape", "-o", "plain.sefr")
+    sefr(
+        "train", "goods.csv", "--label", "kind", "--categories", "colour,shape", "--paper", "-o", "plain.sefr"
+    )
     assert "coded" not in columns_of(load("plain.sefr"))  # as files were before there was this member
     assert load("plain.sefr").summary_.feature_names[1] == "colour=blue"
     for change, words in (

@@ -67,7 +67,7 @@ def test_a_forged_certificate_is_one_line(sefr, forgotten):
 
 def test_ranges_that_were_learned_stay_and_are_said(sefr, iris):
     iris[::10].to_csv("gone.csv", index=False)
-    sefr("train", "iris.csv", "--label", "species", "-q", "-o", "m.sefr")
+    sefr("train", "iris.csv", "--label", "species", "--exact", "-q", "-o", "m.sefr")
     sefr("forget", "m.sefr", "gone.csv", "--certificate", "c.json")
     code, _, err = sefr("verify", "c.json", "m.sefr")
     assert code == 0
@@ -76,7 +76,7 @@ def test_ranges_that_were_learned_stay_and_are_said(sefr, iris):
 
 def test_a_certificate_that_cannot_be_written_changes_nothing(sefr, iris):
     iris[::10].to_csv("gone.csv", index=False)
-    sefr("train", "iris.csv", "--label", "species", "-q", "-o", "m.sefr")
+    sefr("train", "iris.csv", "--label", "species", "--exact", "-q", "-o", "m.sefr")
     before = Path("m.sefr").read_bytes()
     assert_one_line(
         *sefr("forget", "m.sefr", "gone.csv", "--certificate", "no/such/folder/c.json"), "no such folder"

@@ -12,7 +12,7 @@ from sefr import SEFRClassifier, save
 def trained(sefr, frame, name):
     frame.to_csv(f"{name}.csv", index=False)
     code, _, err = sefr(
-        "train", f"{name}.csv", "-l", "species", "--missing", "ignore", "-o", f"{name}.sefr", "-q"
+        "train", f"{name}.csv", "-l", "species", "--missing", "ignore", "--paper", "-o", f"{name}.sefr", "-q"
     )
     assert code == 0, err
 

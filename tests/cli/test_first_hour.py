@@ -14,7 +14,7 @@ import pytest
 from cli.driver import assert_one_line, fitted
 
 from sefr import compare, load
-from sefr.comparison import dealt_folds
+from sefr.comparison import METHODS, dealt_folds
 from sefr.files import FORMATS
 from sefr.files.learning import FoldAssigner
 
@@ -82,24 +82,7 @@ def crossed():
     return frame
 
 
-def test_auto_takes_the_setting_that_does_better(sefr, crossed):
-    code, out, err = sefr("train", "crossed.csv", "--label", "y", "--auto", "-o", "auto.sefr", "--json")
-    assert code == 0, err
-    assert json.loads(out)["settings"]["passes"] == 10
-    assert sefr("train", "crossed.csv", "--label", "y", "--passes", "10", "-o", "ten.sefr")[0] == 0
-    np.testing.assert_array_equal(load("auto.sefr").coef_, load("ten.sefr").coef_)
-
-
-@pytest.mark.parametrize(("options", "compared"), [([], "False"), (["--auto"], "True")])
-def test_train_compares_settings_only_if_it_is_asked_to(crossed, options, compared):
-    program = "import sys\nfrom sefr.cli import main\ntry:\n    main()\nfinally:\n"
-    program += "    print('sefr.comparison' in sys.modules)"
-    words = ["train", "crossed.csv", "--label", "y", "--json", *options]
-    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == compared
-
-
-def test_evaluate_and_auto_find_features_that_matter_together(sefr):
+def test_evaluate_and_train_find_features_that_matter_together(sefr):
     rng = np.random.default_rng(5)
     frame = pd.DataFrame(rng.normal(size=(900, 3)), columns=["a", "b", "c"])
     frame["y"] = np.where((frame["a"] > 0) ^ (frame["b"] > 0), "yes", "no")
@@ -107,31 +90,37 @@ def test_evaluate_and_auto_find_features_that_matter_together(sefr):
     code, out, err = sefr("evaluate", "together.csv", "--label", "y", "--json")
     assert code == 0, err
     told = json.loads(out)
-    assert told["recommended"] == "100 interactions"
+    assert told["recommended"] == "auto"
     assert told["accuracy"] > 0.9
-    assert max(row["accuracy"] for row in told["settings"] if row["name"] != "100 interactions") < 0.65
-    code, out, err = sefr("train", "together.csv", "--label", "y", "--auto", "-o", "auto.sefr", "--json")
+    linear = ("base rate", "paper", "exact", "logistic regression")
+    assert max(row["accuracy"] for row in told["settings"] if row["name"] in linear) < 0.65
+    code, out, err = sefr("train", "together.csv", "--label", "y", "-o", "auto.sefr", "--json")
     assert code == 0, err
-    wanted = {"passes": 20, "class_weight": None, "bins": 32, "interactions": 100}
-    assert json.loads(out)["settings"] == wanted
-    assert len(load("auto.sefr").interactions_) > 10
+    assert json.loads(out)["settings"]["auto"] is True
+    assert json.loads(out)["auto"]["interactions"] == len(load("auto.sefr").interactions_) > 10
 
 
 def test_evaluate_compares_settings_and_recommends_one(sefr, crossed):
-    code, out, err = sefr("evaluate", "crossed.csv", "--label", "y")
+    code, out, err = sefr("evaluate", "crossed.csv", "--label", "y", "--folds", "3")
     assert code == 0, err
-    for words in ("base rate", "one pass", "ten passes", "log loss", "Use ten passes: macro F1", "confusion"):
+    for words in ("base rate", "paper", "exact", "log loss", "sefr train takes auto: macro F1", "confusion"):
         assert words in out
-    _code, out, _err = sefr("evaluate", "crossed.csv", "--label", "y", "--json")
+    _code, out, _err = sefr("evaluate", "crossed.csv", "--label", "y", "--folds", "3", "--json")
     answer = json.loads(out)
     rows = {row["name"]: row for row in answer["settings"]}
-    assert answer["recommended"] == "ten passes"
-    assert answer["accuracy"] == rows["ten passes"]["accuracy"]
-    assert rows["one pass"]["model_bytes"] > 500
-    _code, out, _err = sefr("evaluate", "crossed.csv", "--label", "y", "--passes", "1", "--json")
-    assert json.loads(out)["accuracy"] == rows["one pass"]["accuracy"]  # the same folds, in one pass
-    table = compare(crossed.drop(columns="y").to_numpy(), crossed["y"])
-    assert [row.accuracy for row in table] == [row["accuracy"] for row in answer["settings"]]
+    assert {"base rate", "paper", "exact", "auto", "logistic regression"} <= set(rows)
+    assert answer["recommended"] == "auto"
+    assert answer["accuracy"] == rows["auto"]["accuracy"] > 0.95
+    assert rows["paper"]["model_bytes"] > 500
+    for name in ("paper", "exact"):  # the same folds, in one pass
+        words = ("evaluate", "crossed.csv", "--label", "y", "--folds", "3", f"--{name}", "--json")
+        assert json.loads(sefr(*words)[1])["accuracy"] == rows[name]["accuracy"]
+    table = compare(crossed.drop(columns="y").to_numpy(), crossed["y"], cv=3, settings=METHODS, others=True)
+    own = {row.name: row.accuracy for row in table if not row.is_other}
+    assert own == {name: row["accuracy"] for name, row in rows.items() if name in own}
+    assert answer["command"] == "sefr train crossed.csv --label y"
+    assert sefr(*answer["command"].split()[1:])[0] == 0
+    assert load("model.sefr").auto is True
 
 
 def test_evaluate_ten_passes_has_the_columns_of_classes_and_the_confusion_matrix(sefr, iris):
@@ -179,7 +168,7 @@ def test_rows_without_a_label_are_skipped_where_that_is_asked_for(sefr, iris):
     gaps.loc[[0, 70, 149], "species"] = None
     gaps.to_csv("gaps.csv", index=False)
     assert_one_line(*sefr("train", "gaps.csv", "-l", "species", "--strict"), "line 2: there is no label")
-    code, _out, err = sefr("train", "gaps.csv", "-l", "species", "--skip-unlabelled")
+    code, _out, err = sefr("train", "gaps.csv", "-l", "species", "--skip-unlabelled", "--paper")
     assert code == 0, err
     expected = fitted(iris.drop(index=[0, 70, 149]), "species")
     np.testing.assert_allclose(load("model.sefr").coef_, expected.coef_, rtol=1e-12)
@@ -216,7 +205,7 @@ def test_columns_of_text_are_dropped_where_that_is_asked_for(sefr, messy):
 
 def test_json_counts_whole_rows(sefr, iris):
     for command in (
-        ("train", "iris.csv", "-l", "species", "--json"),
+        ("train", "iris.csv", "-l", "species", "--exact", "--json"),
         ("update", "model.sefr", "iris.csv", "--json"),
         ("merge", "model.sefr", "model.sefr", "-o", "two.sefr", "--json"),
     ):
@@ -229,6 +218,19 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(sefr, iris, mo
     monkeypatch.setitem(sys.modules, "duckdb", None)
     result = sefr("train", "iris.parquet", "-l", "species", "--engine", "duckdb")
     assert_one_line(*result, r"duckdb: pip install 'duckdb>=1.2' 'pyarrow>=15'")
+
+
+def test_duckdb_adds_up_second_moments(sefr, iris):
+    iris.to_parquet("iris.parquet")
+    for path, engine in (("ours.sefr", []), ("theirs.sefr", ["--engine", "duckdb"])):
+        code, _out, err = sefr(
+            "train", "iris.parquet", "-l", "species", "--moments", "2", "-o", path, *engine
+        )
+        assert code == 0, err
+    ours, theirs = load("ours.sefr"), load("theirs.sefr")
+    assert theirs.moments == theirs.summary_.moments == 2
+    X = iris.drop(columns="species")
+    np.testing.assert_allclose(theirs.decision_function(X), ours.decision_function(X), rtol=1e-9, atol=1e-9)
 
 
 COMPLETE = """
@@ -265,7 +267,7 @@ def test_a_board_is_given_only_records_without_missing_values(sefr, iris):
     gaps = iris.copy()
     gaps.loc[[0, 5], "petal_width"] = None
     gaps.to_csv("gaps.csv", index=False)
-    sefr("train", "gaps.csv", "-l", "species", "--missing", "ignore")
+    sefr("train", "gaps.csv", "-l", "species", "--missing", "ignore", "--paper")
     code, out, err = sefr("simulate", "model.sefr", "gaps.csv", "--rows", "20", "--json")
     if code and "avr" in err:
         pytest.skip(err)

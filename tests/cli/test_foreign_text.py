@@ -63,8 +63,9 @@ def assert_harmless(text):
 
 def commands(data, label):
     return [
-        ("train", data, "--label", label, "-o", "m.sefr"),
+        ("train", data, "--label", label, "--exact", "-o", "m.sefr"),
         ("train", data, "--label", label, "-o", "p.sefr", "--passes", "3"),
+        ("train", data, "--label", label, "-o", "a.sefr"),
         ("train", data, "--label", label, "--auto", "-o", "a.sefr", "--json"),
         ("evaluate", data, "--label", label, "--folds", "3"),
         ("evaluate", data, "--label", label, "--passes", "1,2", "--plot", "dial.png"),

@@ -48,8 +48,8 @@ sys.exit(any(os.waitpid(child, 0)[1] for child in children))
 
 @pytest.mark.slow
 def test_processes_that_update_merge_forget_and_predict_one_model_lose_no_rows(sefr, iris):
-    sefr("train", "iris.csv", "-l", "species", "-o", "m.sefr")
-    sefr("train", "iris.csv", "-l", "species", "-o", "other.sefr")
+    sefr("train", "iris.csv", "-l", "species", "--paper", "-o", "m.sefr")
+    sefr("train", "iris.csv", "-l", "species", "--paper", "-o", "other.sefr")
     iris[::15].to_csv("ten.csv", index=False)
     jobs = ["update", "merge", "forget", "predict"] * 4
     for _ in range(2):
@@ -64,7 +64,7 @@ def rows():
 
 @pytest.fixture
 def model(sefr, iris):
-    sefr("train", "iris.csv", "-l", "species", "-o", "m.sefr")
+    sefr("train", "iris.csv", "-l", "species", "--paper", "-o", "m.sefr")
 
 
 @processes
@@ -158,7 +158,7 @@ def test_closed_standard_streams_are_said_and_no_traceback():
 @pytest.mark.usefixtures("iris")
 @pytest.mark.parametrize("name", ["/dev/stdout", "-"])
 def test_a_model_goes_to_standard_output(name):
-    with process("train", "iris.csv", "-l", "species", "-o", name) as run:
+    with process("train", "iris.csv", "-l", "species", "--paper", "-o", name) as run:
         out, err = run.communicate()
     assert run.returncode == 0, err
     Path("m.sefr").write_bytes(out)
@@ -177,7 +177,7 @@ def test_a_loop_of_links_is_one_line(sefr):
     os.symlink("b", "a")
     for command in (
         ("train", "a", "-l", "y"),
-        ("train", "iris.csv", "-l", "species", "-o", "a"),
+        ("train", "iris.csv", "-l", "species", "--paper", "-o", "a"),
         ("update", "a", "iris.csv"),
         ("merge", "m.sefr", "m.sefr", "-o", "a"),
         ("predict", "m.sefr", "iris.csv", "-o", "a"),
@@ -244,7 +244,7 @@ def test_a_batch_of_one_name_is_learned_once(sefr, iris):
     _code, out, _err = sefr("update", "m.sefr", "iris.csv", "--once", "tuesday", "--json", "-o", "copy.sefr")
     assert json.loads(out)["learned"] == 0
     assert load("copy.sefr").summary_.n_rows == 450
-    sefr("train", "iris.csv", "-l", "species", "-o", "other.sefr")
+    sefr("train", "iris.csv", "-l", "species", "--paper", "-o", "other.sefr")
     assert sefr("merge", "other.sefr", "m.sefr", "-o", "both.sefr")[0] == 0
     assert "learned before" in sefr("update", "both.sefr", "iris.csv", "--once", "monday")[1]
     assert_one_line(*sefr("merge", "m.sefr", "both.sefr", "-o", "x.sefr"), "'monday' was learned by another")

@@ -43,7 +43,7 @@ def titanic(rng):
 
 
 def test_titanic_trains_at_the_first_command_and_says_what_it_did(sefr, titanic):
-    code, _out, err = sefr("train", "titanic.csv", "--label", "survived")
+    code, _out, err = sefr("train", "titanic.csv", "--label", "survived", "--paper")
     assert code == 0, err
     gone = int(titanic["age"].isna().sum())
     assert err.splitlines()[:3] == [
@@ -61,7 +61,7 @@ def test_titanic_trains_at_the_first_command_and_says_what_it_did(sefr, titanic)
 def test_what_training_decided_holds_for_raw_files_that_come_later(sefr, titanic):
     titanic[:700].to_csv("first.csv", index=False)
     titanic[700:].to_csv("rest.csv", index=False)
-    assert sefr("train", "first.csv", "--label", "survived")[0] == 0
+    assert sefr("train", "first.csv", "--label", "survived", "--exact")[0] == 0
     code, out, err = sefr("predict", "model.sefr", "rest.csv")
     assert (code, err) == (0, "")  # the column that was left out is known, and not spoken of again
     answers = [row["prediction"] for row in csv.DictReader(io.StringIO(out))]
@@ -70,13 +70,13 @@ def test_what_training_decided_holds_for_raw_files_that_come_later(sefr, titanic
     assert json.loads(out)["accuracy"] == np.mean(np.array(answers) == titanic["survived"][700:])
     code, _out, err = sefr("update", "model.sefr", "rest.csv")
     assert code == 0, err
-    assert sefr("train", "titanic.csv", "--label", "survived", "-o", "all.sefr")[0] == 0
+    assert sefr("train", "titanic.csv", "--label", "survived", "--exact", "-o", "all.sefr")[0] == 0
     np.testing.assert_allclose(load("model.sefr").coef_, load("all.sefr").coef_, rtol=1e-12)
     assert sefr("explain", "model.sefr", "--rows", "rest.csv", "-o", "report.html")[0] == 0
     assert sefr("studio", "titanic.csv", "--label", "survived", "-o", "page.html")[0] == 0
 
 
-@pytest.mark.parametrize("more", [[], ["--bins", "8", "--passes", "3"], ["--auto"]])
+@pytest.mark.parametrize("more", [[], ["--bins", "8", "--passes", "3"], ["--exact"]])
 def test_the_suggested_commands_run_as_printed(sefr, titanic, more):
     code, _out, err = sefr("train", "titanic.csv", "--label", "survived", *more)
     assert code == 0, err
@@ -106,7 +106,7 @@ def test_strict_refuses_and_changes_nothing(sefr, titanic):
     assert_one_line(*result, "columns 'rownames', 'sex', 'passengerClass'")
     assert not Path("model.sefr").exists()
     result = sefr("train", "titanic.csv", "--label", "survived", "--strict", "--drop-text")
-    assert_one_line(*result, r"the value of column 'age' is missing \(--missing ignore leaves it out\)")
+    assert_one_line(*result, r"the value of column 'age' is missing \(--missing ignore gives it a bin\)")
 
 
 def test_options_are_stronger_than_what_would_be_decided(sefr, titanic):
@@ -115,7 +115,7 @@ def test_options_are_stronger_than_what_would_be_decided(sefr, titanic):
     assert load("model.sefr").summary_.feature_names == ("age",)
     result = sefr("train", "titanic.csv", "-l", "survived", "--missing", "error")
     assert_one_line(*result, "the value of column 'age' is missing")
-    code, _out, err = sefr("train", "titanic.csv", "-l", "survived", "--features", "sex,age")
+    code, _out, err = sefr("train", "titanic.csv", "-l", "survived", "--features", "sex,age", "--paper")
     assert code == 0, err
     assert load("model.sefr").summary_.feature_names == ("sex=female", "sex=male", "age")
 
@@ -123,7 +123,8 @@ def test_options_are_stronger_than_what_would_be_decided(sefr, titanic):
 def test_a_clean_table_gives_the_model_that_it_gave_before(sefr, iris):
     code, _out, err = sefr("train", "iris.csv", "--label", "species")
     assert code == 0, err
-    assert err.count("\n") == 1  # the hint alone
+    assert [line.split(": ")[0] for line in err.splitlines()] == ["--auto", "next"]
+    assert sefr("train", "iris.csv", "--label", "species", "--paper")[2].count("\n") == 1
     clf = load("model.sefr")
     assert clf.missing == "error"
     assert set(columns_of(clf)) == {"label", "columns", "categories"}
@@ -186,7 +187,7 @@ def kunden(rng):
 def test_a_german_table_of_excel_is_offered_its_encoding_and_then_trains(sefr, kunden):
     result = sefr("train", "kunden.csv", "--label", "Bezahlt")
     assert_one_line(*result, r"kunden.csv, line 1: the text is not UTF-8 \(byte 0xdf\): --encoding cp1252")
-    code, out, err = sefr("train", "kunden.csv", "--label", "Bezahlt", "--encoding", "cp1252")
+    code, out, err = sefr("train", "kunden.csv", "--label", "Bezahlt", "--encoding", "cp1252", "--exact")
     assert code == 0, err
     assert err.splitlines()[:3] == [
         "decimal commas are read in Umsatz (--decimal . reads text)",
@@ -211,7 +212,7 @@ def test_text_that_is_not_utf8_in_a_later_row_is_offered_an_encoding(sefr):
     Path("t.csv").write_bytes("\n".join(["art,x,y", *rows]).encode("cp1252"))
     result = sefr("train", "t.csv", "--label", "y")
     assert_one_line(*result, "t.csv, line 42: column 'art': the text is not UTF-8: --encoding cp1252")
-    code, _out, err = sefr("train", "t.csv", "--label", "y", "--encoding", "cp1252")
+    code, _out, err = sefr("train", "t.csv", "--label", "y", "--encoding", "cp1252", "--paper")
     assert code == 0, err
     assert "art=süß" in load("model.sefr").summary_.feature_names
 
@@ -235,7 +236,7 @@ def test_commas_between_thousands_are_not_taken_for_decimal_commas(sefr):
     code, _out, err = sefr("train", "t.csv", "--label", "y")
     assert code == 0, err
     assert "left out: amount (numbers with separators, such as '1,000': write them without)" in err
-    code, _out, err = sefr("train", "t.csv", "--label", "y", "--decimal", ",")
+    code, _out, err = sefr("train", "t.csv", "--label", "y", "--decimal", ",", "--paper")
     assert code == 0, err
     assert load("model.sefr").summary_.high[0] == 1.413
 
@@ -245,7 +246,7 @@ def test_dates_and_rows_without_a_label_are_left_out_and_said(sefr, iris):
     iris["when"] = pd.date_range("2026-01-01", periods=len(iris), freq="h").strftime("%d/%m/%Y %H:%M")
     iris.loc[[5, 6], "species"] = None
     iris.to_csv("days.csv", index=False)
-    code, _out, err = sefr("train", "days.csv", "--label", "species")
+    code, _out, err = sefr("train", "days.csv", "--label", "species", "--exact")
     assert code == 0, err
     assert "left out: day (a date), when (a date)" in err
     assert "2 rows without a label left out" in err
@@ -268,7 +269,7 @@ def test_a_quantity_as_label_is_pointed_out(sefr, iris):
     iris["amount"] = (iris["petal_length"] * 10).astype(int)
     assert iris["amount"].nunique() > 20
     iris.to_csv("t.csv", index=False)
-    code, _out, err = sefr("train", "t.csv", "--label", "amount")
+    code, _out, err = sefr("train", "t.csv", "--label", "amount", "--task", "classify", "--paper")
     assert code == 0, err
     assert "warning: 'amount' has 43 different numbers in 150 rows" in err
 
@@ -276,7 +277,7 @@ def test_a_quantity_as_label_is_pointed_out(sefr, iris):
 def test_hundreds_of_numbers_as_labels_are_said_once(sefr):
     rng = np.random.default_rng(0)
     pd.DataFrame({"a": rng.normal(size=600), "price": rng.integers(0, 150, 600)}).to_csv("t.csv", index=False)
-    code, _, err = sefr("train", "t.csv", "--label", "price")
+    code, _, err = sefr("train", "t.csv", "--label", "price", "--task", "classify")
     assert code == 0, err
     assert err.count("different numbers") == 1
 
@@ -317,7 +318,7 @@ def test_json_is_for_duckdb(sefr, iris):
     pytest.importorskip("duckdb")
     code, _out, err = sefr("train", "iris.jsonl", "-l", "species", "--engine", "duckdb")
     assert code == 0, err
-    assert sefr("train", "iris.csv", "-l", "species", "-o", "csv.sefr")[0] == 0
+    assert sefr("train", "iris.csv", "-l", "species", "--paper", "-o", "csv.sefr")[0] == 0
     np.testing.assert_allclose(load("model.sefr").coef_, load("csv.sefr").coef_, rtol=1e-12)
 
 

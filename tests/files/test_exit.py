@@ -118,7 +118,18 @@ def _is_open(fd):
 def test_an_error_is_said_at_once_though_a_pipe_does_not_go_on(tmp_path):
     """What is read ahead of a pipe may never come."""
     child = subprocess.Popen(
-        [sys.executable, "-m", "sefr.cli", "train", "-", "--label", "y", "-o", str(tmp_path / "m.sefr")],
+        [
+            sys.executable,
+            "-m",
+            "sefr.cli",
+            "train",
+            "-",
+            "--label",
+            "y",
+            "--paper",
+            "-o",
+            str(tmp_path / "m.sefr"),
+        ],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

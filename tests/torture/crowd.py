@@ -96,9 +96,9 @@ def run(folder: Path, seconds: float, seed: int, rounds: int = 6) -> dict[str, o
         _train("taken.csv", seed, TAKEN)
         _train("first.csv", seed, 4000)
         _train("other.csv", seed, ROWS)
-        assert _command("train", "other.csv", "-l", "y", "-o", "other.sefr", "--quiet") == 0
+        assert _command("train", "other.csv", "-l", "y", "--paper", "-o", "other.sefr", "--quiet") == 0
         while not figures["crowds"] or (time.monotonic() < ends and not failures):
-            assert _command("train", "first.csv", "-l", "y", "-o", "m.sefr", "--quiet") == 0
+            assert _command("train", "first.csv", "-l", "y", "--paper", "-o", "m.sefr", "--quiet") == 0
             number = int(figures["crowds"])
             reports = _crowd(rounds, seed + 1000 * number, failures)
             expected = 4000 + sum(report["gained"] for report in reports)

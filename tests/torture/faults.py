@@ -27,7 +27,7 @@ HOW = ("count", "kill before", "kill after", "term before", "term after", "fail"
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EACCES, errno.EINTR, errno.EMFILE)
 # The command, the path that it writes, and whether it may be repeated when that is the new one already.
 COMMANDS: dict[str, tuple[list[str], str, bool]] = {
-    "train": (["train", "iris.csv", "-l", "species", "-o", "m.sefr"], "m.sefr", True),
+    "train": (["train", "iris.csv", "-l", "species", "--paper", "-o", "m.sefr"], "m.sefr", True),
     "update": (["update", "m.sefr", "iris.csv", "--once", "monday"], "m.sefr", True),
     "forget": (["forget", "m.sefr", "ten.csv"], "m.sefr", False),
     "merge": (["merge", "m.sefr", "other.sefr", "-o", "m.sefr"], "m.sefr", False),
@@ -112,10 +112,10 @@ class Laboratory:
         for name, some in {"iris.csv": lines, "ten.csv": lines[::15], "half.csv": lines[::2]}.items():
             (sound / name).write_text("\n".join([head, *some]) + "\n")
         for arguments in (
-            ["train", "half.csv", "-l", "species", "-o", "m.sefr"],
+            ["train", "half.csv", "-l", "species", "--paper", "-o", "m.sefr"],
             *(arguments for _, (arguments, target, _) in COMMANDS.items() if target != "m.sefr"),
             ["update", "m.sefr", "iris.csv"],
-            ["train", "iris.csv", "-l", "species", "-o", "other.sefr"],
+            ["train", "iris.csv", "-l", "species", "--paper", "-o", "other.sefr"],
         ):
             code = command_line(sound, arguments, sound / "said")
             assert code == 0, (arguments, (sound / "said").read_text())

@@ -16,7 +16,7 @@ from typing import Any
 from .._summary.summary import Summary
 from .._system.atomic_file import atomic_file
 from .._system.members import distinct, members_of, refuse_constant
-from ..classifier import SEFRClassifier
+from ..base import Learner
 
 FORMAT, VERSION = "sefr deletion certificate", 1
 MEMBERS = ("format", "version", "rows", "files", "before", "removed", "after", "ranges")
@@ -39,9 +39,7 @@ class Certificate:
     ranges: str
 
     @classmethod
-    def of(
-        cls, before: SEFRClassifier, removed: Summary, after: SEFRClassifier, files: dict[str, str]
-    ) -> Certificate:
+    def of(cls, before: Learner, removed: Summary, after: Learner, files: dict[str, str]) -> Certificate:
         """Return the certificate of a model before and after rows were taken away."""
         known = isinstance(after.scale, tuple | list) or after.summary_.coder is not None
         own = before.summary_
@@ -86,7 +84,7 @@ class Certificate:
             )
         return cls(before, removed, str(found["after"]), files, found["ranges"])
 
-    def check(self, clf: SEFRClassifier) -> None:
+    def check(self, clf: Learner) -> None:
         """Raise an error unless the model holds what was there before, less what was removed, to the bit."""
         try:
             left = self.before - self.removed

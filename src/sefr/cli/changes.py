@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from .. import model_file
 from .._summary.summary import Summary
 from .._system.lock import locked
-from ..classifier import SEFRClassifier
+from ..base import Learner
 from ..files import Dataset, SourceError
 from ..files.learning import learn
+from ..files.numbers import NumberRows
 from . import options
 from .certificate import Certificate, digest_of_file
 from .screen import Screen
-from .stored import fitted_recipe, read_model, whole
+from .stored import fitted_recipe, known_rows, read_model, refuse_without_sums, whole
 
 BY_CONTENT = "content"  # --once content: the name is the digest of the files
 
@@ -44,8 +45,8 @@ def carry_out(screen: Screen, change: Change, reading: options.Reading, *, verb:
         if "-" in change.data:
             raise SourceError("a certificate names the files of the rows: standard input has none")
     change = replace(change, output=change.output and target)
-    clf, stored = read_model(change.model)
-    _refuse_passes(change, clf, verb)
+    clf, stored = read_model(change.model, numbers=True)
+    refuse_without_sums(change.model, clf, stored, "learn more rows" if verb == "learned" else "forget rows")
     table = reading.open(change.data, reread=True, like=stored)
     if change.once == BY_CONTENT:
         change = replace(change, once=table.digest())
@@ -55,7 +56,7 @@ def carry_out(screen: Screen, change: Change, reading: options.Reading, *, verb:
     summary = _read_rows(screen, change, table)
     # The rows were read without the lock; the model is read again under it, so nobody's change is lost.
     with locked(target, lambda: screen.note(f"waiting for another process that changes {target}")):
-        clf, _recipe = read_model(change.model)
+        clf, _recipe = read_model(change.model, numbers=True)
         batches = _batches_after(change, clf, verb)
         if batches is None:  # somebody else was faster
             _say_nothing_new(screen, change, verb)
@@ -70,24 +71,11 @@ def carry_out(screen: Screen, change: Change, reading: options.Reading, *, verb:
             files = {path: digest_of_file(path) for reader in table.readers for path in [reader.name]}
             Certificate.of(before, summary, clf, files).write(change.certificate)
         model_file.save(clf, target)
-    screen.line(
-        f"{target}: {verb} {summary.n_rows:,.0f} rows, now {clf.summary_.n_rows:,.0f} rows, "
-        f"{len(clf.classes_)} classes"
-    )
+    screen.line(f"{target}: {verb} {summary.n_rows:,.0f} rows, now {known_rows(clf)}")
     screen.json({"model": target, verb: whole(summary.n_rows), "rows": whole(clf.summary_.n_rows)})
 
 
-def _refuse_passes(change: Change, clf: SEFRClassifier, verb: str) -> None:
-    """Raise an error for a model whose weights do not follow from its sums alone."""
-    if clf.passes > 1:
-        what = "learn more rows" if verb == "learned" else "forget rows"
-        raise ValueError(
-            f"{change.model}: a model of {clf.passes} passes cannot {what}: train it again on all rows, "
-            "or use a model of one pass (sefr train --passes 1)"
-        )
-
-
-def _batches_after(change: Change, clf: SEFRClassifier, verb: str) -> list[str] | None:
+def _batches_after(change: Change, clf: Learner, verb: str) -> list[str] | None:
     """Return the names that the model remembers afterwards; None if it was done before, or never learned."""
     known = list(model_file.batches_of(clf))
     if change.once is None:
@@ -99,7 +87,7 @@ def _batches_after(change: Change, clf: SEFRClassifier, verb: str) -> list[str] 
 
 def _say_nothing_new(screen: Screen, change: Change, verb: str) -> None:
     """Say that nothing is to be done; a model file of another name is then a copy."""
-    clf, _recipe = read_model(change.model)
+    clf, _recipe = read_model(change.model, numbers=True)
     if change.output is not None:
         model_file.save(clf, change.target)
     rows = clf.summary_.n_rows
@@ -110,7 +98,7 @@ def _say_nothing_new(screen: Screen, change: Change, verb: str) -> None:
 
 def _read_rows(screen: Screen, change: Change, table: Dataset) -> Summary:
     """Return the Summary of rows that belong to a model."""
-    clf, stored = read_model(change.model)
+    clf, stored = read_model(change.model, numbers=True)
     table.skip_unlabelled = change.skip_unlabelled or (stored is not None and stored.skip_unlabelled)
     table.coder = clf.summary_.coder
     recipe = fitted_recipe(table, clf, stored, change.label, screen)
@@ -123,6 +111,8 @@ def _read_rows(screen: Screen, change: Change, table: Dataset) -> Summary:
                 )
     with screen.progress(table, "reading") as tick:
         settings = clf.fitted_.settings
+        if clf.predicts_numbers:
+            return NumberRows(table, recipe, clf.missing, tick, clf.summary_.coder).summarise(settings)
         return learn(
             table, recipe, missing=clf.missing, moments=settings.moments, known=clf.classes_, tick=tick
         )

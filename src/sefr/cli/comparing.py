@@ -13,6 +13,8 @@ from .screen import Screen, bar, grid, shown
 from .stored import read_model
 
 MOST_SHOWN = 10
+# Each training finds its own edges; what --exact and --paper add up has none.
+ADVICE = "; train both with --exact, or see how other rows differ with sefr predict MODEL DATA --check"
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ def carry_out(screen: Screen, asked: Comparing) -> bool:
     try:
         found = before.compare(after, limits)
     except ValueError as error:
-        raise ValueError(f"{asked.before} and {asked.after}: {error}") from None
+        advice = ADVICE if before.coder != after.coder else ""
+        raise ValueError(f"{asked.before} and {asked.after}: {error}{advice}") from None
     if asked.output:
         from .._answers.drift_page import drift_page  # Jinja2, only where it is used
 

@@ -45,7 +45,9 @@ def drift(
 ) -> None:
     """Compare what two models were trained on: shares of the classes, means, missing values, ranges.
 
-    Models with bins, which must have the same edges, are compared by how the rows lie in them.
+    Train both with --exact or --paper. Models with bins, as of --auto, are compared by how the rows lie in
+    them if they have the same edges; else sefr predict MODEL DATA --check says how rows differ from those
+    that a model has learned.
 
     Exit code 0: no change exceeds its threshold. 3: some do.
 

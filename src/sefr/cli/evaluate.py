@@ -1,4 +1,4 @@
-"""``sefr evaluate``: how good a model is, and which settings suit the data."""
+"""``sefr evaluate``: how good a model is, beside other methods."""
 
 from __future__ import annotations
 
@@ -34,14 +34,18 @@ def evaluate(
     passes: Annotated[
         str,
         typer.Option(
-            help="Passes over the data; 1,3,10 compares three. Without it, settings are compared.",
+            help="Passes over the data; 1,3,10 compares three.",
             metavar="NUMBERS",
             show_default=False,
         ),
     ] = "",
     bins: options.Bins = None,
     interactions: options.Interactions = None,
-    moments: options.Moments = 1,
+    moments: options.Moments = None,
+    task: options.WhichTask = None,
+    auto: options.Auto = False,
+    paper: options.Paper = False,
+    exact: options.Exact = False,
     plot: Annotated[
         str | None, typer.Option(help="Draw the comparison as a picture.", metavar="FILE", show_default=False)
     ] = None,
@@ -53,7 +57,7 @@ def evaluate(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Estimate how accurate a model will be, and which settings suit the data.
+    """Estimate how accurate a model will be, beside other methods.
 
     A model of train --signal is tested on recordings: a folder per label, or rows of samples with --label.
 
@@ -61,14 +65,15 @@ def evaluate(
 
       sefr evaluate iris.csv --label species
 
-    Without --passes, --bins, --test or --model, several settings are compared by cross-validation, with
-    their time and size, and one is recommended: the base rate, one pass (the SEFR paper), ten passes,
-    balanced classes, 32 bins and interactions. The folds are stratified. With --passes 1 files may be
-    larger than memory; otherwise a sample of the rows is used if they are too many.
+    What sefr train can do is cross-validated, with its time and size: --paper, --exact and --auto, which it
+    takes by itself; beside them the base rate, logistic regression and, if it is installed, LightGBM. The
+    folds are stratified. With one of these words, or with --passes, --bins or --moments, that setting alone
+    is measured. With --paper and --exact files may be larger than memory; otherwise a sample of the rows is
+    used if they are too many. Numbers are predicted if the label is a quantity: R2, MAE and RMSE.
 
     More examples:
 
-      sefr evaluate iris.csv --label species --passes 10 --folds 5
+      sefr evaluate iris.csv --label species --exact --folds 5
 
       sefr evaluate train.csv --label y --test test.csv
 
@@ -82,35 +87,50 @@ def evaluate(
 
       sefr evaluate iris.csv --label species --bins 32 --interactions 60 --passes 10,20
     """
-    from . import evaluation
+    from . import evaluation, regression
     from .screen import Screen
+    from .training import Training
 
     screen = Screen(quiet=quiet, as_json=json)
     if model and test:
         raise typer.BadParameter("--model and --test exclude each other")
     if not model and not label:
         raise typer.BadParameter("--label is needed to train")
-    counts = counts_of(passes) or ([1] if bins or moments == 2 else [])
-    if moments == 2 and counts != [1]:
-        raise typer.BadParameter("--moments 2 is solved from one pass: leave out --passes or --moments")
-    if (plot or passes) and (model or test):
-        raise typer.BadParameter("--passes and --plot go with folds, not with --model or --test")
-    if bins and model:
-        raise typer.BadParameter("--bins goes with training, not with --model")
-    if plot and len(counts) == 1:
-        raise typer.BadParameter("--plot goes with a comparison, not with one number of --passes")
+    counts = counts_of(passes)
+    most = counts[-1] if counts else None
+    settings = options.Settings(
+        missing, scale, epsilon, class_weight, most, bins, interactions, moments, auto, paper, exact
+    )
+    if (plot or len(counts) > 1) and (model or test):
+        raise typer.BadParameter("--plot and several --passes go with folds, not with --model or --test")
+    if model and not settings.is_default:
+        raise typer.BadParameter("how to train goes with training, not with --model: leave out one of them")
+    if plot and not settings.is_default and len(counts) < 2:
+        raise typer.BadParameter("--plot goes with a comparison, not with one setting")
     plot = plot and options.output_path(plot)
     reading = options.Reading(format, delimiter, no_header, encoding, decimal)
     if model:
         evaluation.of_a_model(screen, model, data, reading, label)
         return
     choice = options.Choice(str(label), features, drop, categories, drop_text, skip_unlabelled, strict)
-    settings = options.Settings(missing, scale, epsilon, class_weight, bins, interactions, moments)
-    asked = evaluation.Asked(data, reading, choice, settings, folds)
+    settings.params()  # wrong ones are said before any work is done
+    table = reading.open(data, reread=True)
+    if (why := regression.reason(task, table, choice.label)) is not None:
+        if plot or len(counts) > 1:
+            raise typer.BadParameter("--plot and several --passes go with classes, not with numbers")
+        training = Training(data, reading, choice, settings, task).surveyed(table)
+        if test:
+            regression.with_a_test_file(screen, training, table, why, test)
+        else:
+            regression.by_folds(screen, training, table, why, folds)
+        return
+    asked = evaluation.Asked(data, reading, choice, settings, folds, table, task)
     if test:
         evaluation.with_a_test_file(screen, asked, test)
-    elif counts == [1] and bins is None:
+    elif (paper or exact or counts == [1] or moments) and bins is None:
         evaluation.by_folds(screen, asked)
+    elif settings.is_default:
+        evaluation.by_methods(screen, asked, plot)
     else:
         evaluation.by_comparison(screen, asked, counts, plot)
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from rich.table import Table as Grid
 from rich.text import Text
 
-from .._rows.cells import Cut
 from .._system.atomic_file import atomic_file
 from .._system.colours import AGAINST_TERMINAL, FOR_TERMINAL
 from ..classifier import SEFRClassifier
-from ..comparison import SETTINGS, Comparison, Row, compare
+from ..comparison import MARGIN, METHODS, Comparison, Row, compare
 from ..files import ColumnRecipe, Dataset, SourceError
 from ..files.label_column import final_labels
 from ..files.learning import (
@@ -24,23 +23,23 @@ from ..files.learning import (
     evaluate_folds,
     evaluate_model,
     learn,
-    learn_edges,
     learn_folds,
     without_feature_names,
 )
-from . import options
+from . import options, regression
 from .recordings import RecordingReader
 from .sample import Sampled
 from .screen import Screen, bar, grid, seconds, shown
 from .stored import fitted_recipe, read_model
+from .training import Training, learned
 
 if TYPE_CHECKING:
-    from .._system.types import Fields, Params
+    from .._system.types import Array, Fields, Params, Rows
 
 MOST_SHOWN = 20
 MOST_CELLS = 1 << 24  # values of a comparison that are held in memory: 128 MB
 MOST_ROWS = 100_000
-CHOSEN = ("passes", "class_weight", "bins", "interactions")  # settings that the comparison tells apart
+CHOSEN = ("auto", "passes", "bins", "interactions", "moments")  # settings that a comparison tells apart
 
 
 class Opened(NamedTuple):
@@ -61,15 +60,15 @@ class Asked:
     choice: options.Choice
     settings: options.Settings
     folds: int
+    table: Dataset
+    task: options.Task | None = None
 
-    def open(self, *, coded: bool = False) -> Opened:
+    def open(self) -> Opened:
         """Return the rows and what was decided about their columns."""
-        self.settings.params()  # wrong ones are said before any work is done
-        table = self.reading.open(self.data, reread=True)
-        choice = self.choice.surveyed(table)
+        choice = self.choice.surveyed(self.table)
         params = self.settings.surveyed(choice.survey).params()
         said = [] if choice.survey is None else choice.survey.sentences()
-        return Opened(table, choice.recipe(table, coded=coded), params, said)
+        return Opened(self.table, choice.recipe(self.table), params, said)
 
 
 def of_a_model(
@@ -77,7 +76,7 @@ def of_a_model(
 ) -> None:
     """Test a model as it stands."""
     started = time.perf_counter()
-    clf, stored = read_model(model)
+    clf, stored = read_model(model, numbers=True)
     how = f"{model} on {', '.join(data)}"
     reader = RecordingReader.of(clf, data, reading)
     if reader is not None:
@@ -87,6 +86,9 @@ def of_a_model(
     table = reading.open(data, reread=True, like=stored)
     table.skip_unlabelled = stored is not None and stored.skip_unlabelled
     recipe = fitted_recipe(table, clf, stored, label, screen)
+    if clf.predicts_numbers:
+        regression.test_model(screen, clf, recipe, table, how, started)
+        return
     with screen.progress(table, "testing") as tick:
         confusion = evaluate_model(table, recipe, clf, tick=tick)
     _say(screen, confusion, how, started)
@@ -117,14 +119,12 @@ def _of_recordings(
 
 
 def with_a_test_file(screen: Screen, asked: Asked, test: str) -> None:
-    """Train on some files and test on another."""
+    """Train on some files, as ``sefr train`` does, and test on another."""
     started = time.perf_counter()
-    table, recipe, params, said = asked.open(coded=asked.settings.bins is not None)
-    cut = Cut.of_settings(params)
-    with screen.progress(table, "learning") as tick:
-        learn_edges(table, recipe, cut, tick)
-        summary = learn(table, recipe, missing=params["missing"], moments=params["moments"], tick=tick)
-    clf = SEFRClassifier.from_summary(summary, **params)
+    table = asked.table
+    training = Training(asked.data, asked.reading, asked.choice, asked.settings).surveyed(table)
+    clf, recipe = learned(screen, training, table)
+    said = [] if training.choice.survey is None else training.choice.survey.sentences()
     other = asked.reading.open([test], like=recipe)
     other.skip_unlabelled = table.skip_unlabelled
     fitted_recipe(other, clf, recipe, recipe.label, screen)
@@ -156,8 +156,50 @@ def by_folds(screen: Screen, asked: Asked) -> None:
     _say(screen, confusion, f"{asked.folds} folds of {', '.join(asked.data)}", started, said)
 
 
+def by_methods(screen: Screen, asked: Asked, plot: str | None) -> None:
+    """Cross-validate what ``sefr train`` has words for, beside other methods; the report is of --auto."""
+    read = _read_rows(screen, asked)
+    result = _compared(screen, read, asked, METHODS, others=True)
+    auto = next(row for row in result if row.name == "auto")
+    _tell(screen, asked, read, result, auto, _advice(result, auto), plot)
+
+
 def by_comparison(screen: Screen, asked: Asked, counts: list[int], plot: str | None) -> None:
-    """Cross-validate several settings, or one of several passes, in memory and on the same folds."""
+    """Cross-validate one setting, or one of several passes, in memory and on the same folds."""
+    read = _read_rows(screen, asked)
+    settings: Mapping[str, Params] = {_name(n): {"passes": n} for n in counts} or {_words(asked): {}}
+    result = _compared(screen, read, asked, settings)
+    _tell(screen, asked, read, result, result.recommended, result.recommendation, plot)
+
+
+def _name(passes: int) -> str:
+    return f"{passes} passes" if passes > 1 else "one pass"
+
+
+def _words(asked: Asked) -> str:
+    """Return the name of the one setting that was asked for."""
+    settings = asked.settings
+    if settings.auto:
+        return "auto"
+    named = {"bins": settings.bins, "interactions": settings.interactions}
+    words = [f"{value} {name}" for name, value in named.items() if value is not None]
+    return ", ".join([*words, *(["exact"] if settings.order == 2 else [])])
+
+
+class Read(NamedTuple):
+    """Rows in memory, with what is needed to speak of them."""
+
+    rows: Rows
+    labels: Array
+    file: str
+    seen: int  # rows in the file
+    params: Fields
+    said: list[str]
+    started: float
+
+
+def _read_rows(screen: Screen, asked: Asked) -> Read:
+    """Read all rows, or a sample where they are too many."""
     started = time.perf_counter()
     table, recipe, params, said = asked.open()
     sampled = _sample(screen, params, table, recipe)
@@ -165,37 +207,90 @@ def by_comparison(screen: Screen, asked: Asked, counts: list[int], plot: str | N
     if not len(y):
         raise SourceError(f"{table.readers[0].name}: there are no rows")
     labels = y if table.typed else _final(y)
-    by_passes = {f"{n} passes" if n > 1 else "one pass": {"passes": n} for n in counts}
-    chosen: Mapping[str, Params | None] = by_passes or SETTINGS
+    return Read(X, labels, table.readers[0].name, sampled.seen, params, said, started)
+
+
+def _compared(
+    screen: Screen,
+    read: Read,
+    asked: Asked,
+    settings: Mapping[str, Params | None],
+    *,
+    others: bool = False,
+) -> Comparison:
+    """Compare settings on the rows; what is common to all of them was asked for."""
+    shared = {name: value for name, value in read.params.items() if not settings_say(name, settings)}
+    steps = asked.folds * (len(settings) + 2 * others)
     try:
-        result = compare(X, labels, cv=asked.folds, settings=chosen, **params)
+        with screen.steps(steps) as tick:
+            return compare(
+                read.rows,
+                read.labels,
+                cv=asked.folds,
+                settings=settings,
+                others=others,
+                tick=tick,
+                **shared,
+            )
     except ValueError as error:
-        raise SourceError(f"{table.readers[0].name}: {error}") from None
+        raise SourceError(f"{read.file}: {error}") from None
+
+
+def _tell(
+    screen: Screen,
+    asked: Asked,
+    read: Read,
+    result: Comparison,
+    chosen: Row,
+    advice: str,
+    plot: str | None,
+) -> None:
+    """Show a comparison, and the classes and the confusion matrix of one of its rows."""
     confusion = Confusion()
-    confusion.add(labels, result.recommended.predictions)
-    elapsed = time.perf_counter() - started
+    confusion.add(read.labels, chosen.predictions)
+    elapsed = time.perf_counter() - read.started
     how = f"{asked.folds} folds of {', '.join(asked.data)}"
-    if sampled.seen > len(y):
-        how += f", on a sample of {len(y):,} of {sampled.seen:,} rows"
-    for decided in said:
+    if read.seen > len(read.labels):
+        how += f", on a sample of {len(read.labels):,} of {read.seen:,} rows"
+    for decided in read.said:
         screen.note(decided)
     if len(result) > 1:
-        _show_comparison(screen, result)
-    _show(screen, confusion, f"{how}, {seconds(elapsed)}", result.recommended)
+        _show_comparison(screen, result, chosen, advice)
+    _show(screen, confusion, f"{how}, {seconds(elapsed)}", chosen)
     if plot:
         _draw(result, plot)
         screen.note(f"{plot}: macro F1 against the time to train")
-    command = _training_command(asked, result.recommended)
+    command = _training_command(asked, chosen)
     if "-" not in asked.data:
         screen.note(f"next: {command}")
     told = {
         "settings": [_as_json(row) for row in result],
-        "recommended": result.recommended.name,
-        "recommendation": result.recommendation,
+        "recommended": chosen.name,
+        "recommendation": advice,
         "command": command,
-        "rows_in_file": sampled.seen,
+        "rows_in_file": read.seen,
     }
     screen.json(confusion.report() | told | {"seconds": elapsed, "method": how})
+
+
+def _advice(result: Comparison, auto: Row) -> str:
+    """Say what --auto, which ``sefr train`` takes, reaches, and what would do as well."""
+    rows = {row.name: row for row in result}
+    if rows["base rate"].macro_f1 >= auto.macro_f1 - MARGIN:
+        return (
+            "Nothing does better than always answering the most frequent class: "
+            "these features do not separate the classes."
+        )
+    said = f"sefr train takes auto: macro F1 {auto.macro_f1:.3f}."
+    for name in ("exact", "paper"):
+        if name in rows and rows[name].macro_f1 >= auto.macro_f1 - MARGIN:
+            return f"{said} --{name} reaches {rows[name].macro_f1:.3f}, and can learn further rows."
+    return said
+
+
+def settings_say(name: str, settings: Mapping[str, Params | None]) -> bool:
+    """Return whether some of the settings have a value for a parameter of their own."""
+    return any(name in (chosen or {}) for chosen in settings.values())
 
 
 def _sample(screen: Screen, params: Params, table: Dataset, recipe: ColumnRecipe) -> Sampled:
@@ -210,13 +305,11 @@ def _sample(screen: Screen, params: Params, table: Dataset, recipe: ColumnRecipe
 def _training_command(asked: Asked, row: Row) -> str:
     """Return the command that trains with the settings of a row."""
     words = [options.program(), "train", *asked.data, *asked.choice.arguments(), *asked.reading.arguments()]
-    known = asked.settings.arguments()
-    words += known
-    for name in CHOSEN:
-        option, value = f"--{name.replace('_', '-')}", row.params.get(name)
-        if value not in (None, 1) and option not in known:
-            words += [option, str(value)]
-    return shlex.join(words)
+    settings = asked.settings
+    if settings.passes is not None:  # one of several that were compared
+        settings = replace(settings, passes=row.params["passes"])
+    task = [] if asked.task is None else ["--task", asked.task.value]
+    return shlex.join([*words, *settings.arguments(), *task])
 
 
 def _final(labels: Any) -> Any:
@@ -229,24 +322,29 @@ def _final(labels: Any) -> Any:
 def _as_json(row: Row) -> Fields:
     return {
         "name": row.name,
-        "params": {name: value for name, value in row.params.items() if name in CHOSEN},
+        "params": {
+            name: value
+            for name, value in row.params.items()
+            if name == "passes" or (name in CHOSEN and value not in (None, False, 1))
+        },
         "macro_f1": row.macro_f1,
         "accuracy": row.accuracy,
         "log_loss": row.log_loss,
         "fit_seconds": row.fit_seconds,
         "model_bytes": row.model_bytes,
+        "folds": row.n_folds,
     }
 
 
-def _show_comparison(screen: Screen, result: Comparison) -> None:
-    """Show a line per setting, and the recommendation."""
+def _show_comparison(screen: Screen, result: Comparison, chosen: Row, advice: str) -> None:
+    """Show a line per setting, and what follows."""
     right = ["macro F1", "accuracy", "log loss", "to train", "model"]
     table = grid("setting", *right, "macro F1", right=right)
     table.columns[0].no_wrap = True
     table.columns[-1].header = Text("0 to 1", "dim")
     table.columns[-1].justify = "left"
     for row in result:
-        style = "bold" if row is result.recommended else ""
+        style = "bold" if row is chosen else ""
         table.add_row(
             shown(row.name, style=style),
             Text(f"{row.macro_f1:.4f}", style),
@@ -257,8 +355,11 @@ def _show_comparison(screen: Screen, result: Comparison) -> None:
             _plain_bar(row.macro_f1),
         )
     screen.print(table)
+    for row in result:
+        if row.n_folds < result.n_folds:
+            screen.note(f"{row.name}: {row.n_folds} of {result.n_folds} folds, for the time it takes")
     screen.print()
-    screen.line(result.recommendation)
+    screen.line(advice)
     screen.print()
 
 

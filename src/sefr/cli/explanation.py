@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._rows.matrix import Dense
 from .._system.atomic_file import atomic_file
@@ -14,10 +14,12 @@ from ..displays import check_image, effects, names_of, strongest_features, subje
 from ..files import ColumnRecipe
 from ..files.label_column import coded, like_the_model
 from ..files.learning import checked_rows, without_feature_names
-from ..files.reader import TEXT
+from ..files.reader import NUMBER, TEXT
+from ..regressor import SEFRRegressor
 from ..report import MOST_RECORDS, explained, report
 from . import options
 from .picture import gallery
+from .regression import importances, show_importances
 from .screen import MOST_PATH, Screen, bar, grid, shown
 from .stored import fitted_recipe, read_model
 
@@ -38,7 +40,10 @@ class Explanation:
 
 def carry_out(screen: Screen, asked: Explanation, reading: options.Reading) -> None:
     """Explain a model and records."""
-    clf, recipe = read_model(asked.model)
+    clf, recipe = read_model(asked.model, numbers=True)
+    if clf.predicts_numbers:
+        _of_numbers(screen, clf, recipe, asked, reading)
+        return
     if asked.image:
         check_image(asked.image, len(clf.feature_sets_))
     records: list[Fields] = []
@@ -59,9 +64,53 @@ def carry_out(screen: Screen, asked: Explanation, reading: options.Reading) -> N
     )
 
 
+def _of_numbers(
+    screen: Screen,
+    reg: SEFRRegressor,
+    recipe: ColumnRecipe | None,
+    asked: Explanation,
+    reading: options.Reading,
+) -> None:
+    """Explain a model that predicts numbers: what moves predictions, and where those of records come from."""
+    if asked.output or asked.image:
+        raise ValueError(
+            f"{asked.model}: a model that predicts numbers is explained on the screen and with --json, not "
+            "with -o or --image"
+        )
+    records: list[Fields] = []
+    for path in asked.rows:
+        records += _records(screen, (reg, recipe), path, reading, MOST_RECORDS - len(records))
+    if records:
+        for record in records:
+            _show_number(screen, record, float(reg.base_))
+    else:
+        screen.line(f"mean {reg.base_:.5g}, scatter about predictions {reg.noise_:.4g}")
+        show_importances(screen, reg, asked.count)
+    screen.json(
+        {
+            "model": asked.model,
+            "mean": float(reg.base_),
+            "noise": float(reg.noise_),
+            "importances": importances(reg),
+            "records": records,
+        }
+    )
+
+
+def _show_number(screen: Screen, record: Fields, base: float) -> None:
+    """Show what is added to the mean for one record."""
+    truth = "" if record["truth"] is None else f", truly {record['truth']:.5g}"
+    title = shown(f"{record['place']}: {record['answer']:.5g}{truth}, from a mean of {base:.5g}", MOST_PATH)
+    table = grid("feature", "value", "part", "less │ more", title=title, right=["value", "part"])
+    for part in record["parts"]:
+        table.add_row(shown(part["name"]), part["value"], f"{part['part']:+.4g}", bar(part["share"]))
+    screen.print(table)
+    screen.print()
+
+
 def _records(
     screen: Screen,
-    model: tuple[SEFRClassifier, ColumnRecipe | None],
+    model: tuple[Any, ColumnRecipe | None],
     path: str,
     reading: options.Reading,
     most: int,
@@ -71,7 +120,8 @@ def _records(
     table = reading.open([path], like=stored)
     recipe = fitted_recipe(table, clf, stored, None, screen)
     label = recipe.label if recipe.label in table.columns else None
-    wanted = recipe.wanted() | ({label: TEXT if not table.typed else table.columns[label]} if label else {})
+    kind = TEXT if not table.typed and not clf.predicts_numbers else table.columns.get(label or "", TEXT)
+    wanted = recipe.wanted() | ({label: kind} if label else {})
     batch = next(table.batches(wanted), None)
     if batch is None or most <= 0:
         return []
@@ -80,7 +130,9 @@ def _records(
         screen.note(f"{path}: the first {chosen.num_rows} records are explained")
     X = Dense(checked_rows(batch, recipe.matrix(chosen), recipe, clf.missing))
     truths = None
-    if label and not chosen.column(label).null_count:
+    if label and clf.predicts_numbers:
+        truths = chosen.column(label).to_pylist() if kind == NUMBER else None
+    elif label and not chosen.column(label).null_count:
         classes, codes = coded(chosen.column(label), label, batch.place, typed=table.typed)
         truths = like_the_model(classes, clf.classes_, label, typed=table.typed)[codes].tolist()
     places = [f"{table.readers[0].name}, row {i + 1}" for i in range(chosen.num_rows)]

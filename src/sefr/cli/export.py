@@ -97,7 +97,7 @@ def export(
     from .outcome import promise
     from .recordings import sampling_of
     from .screen import Screen
-    from .stored import device_library, read_model
+    from .stored import device_library, read_model, train_command
 
     if to not in TARGETS:
         raise typer.BadParameter(f"--to takes {', '.join(TARGETS)}, not {to!r}")
@@ -106,7 +106,10 @@ def export(
         if value is not None and not learn:
             raise typer.BadParameter(f"--{key.replace('_', '-')} goes with --learn")
     screen = Screen(quiet=quiet, as_json=json, output=output)
-    clf, _recipe = read_model(model)
+    clf, recipe = read_model(model, numbers=to == "onnx")
+    if learn and (clf.auto or clf.passes > 1 or clf.moments == 2):
+        command = train_command(recipe, "--paper")
+        raise ValueError(f"{model}: a board learns on from a model of one pass: train it with {command}")
     if to == "onnx":
         path = _onnx(clf, output or str(Path(model).with_suffix(".onnx")))
     else:

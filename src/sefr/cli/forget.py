@@ -32,7 +32,9 @@ def forget(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Forget rows: a model of one pass is then the same as if it had never seen them.
+    """Forget rows: the model is then the same as if it had never seen them.
+
+    It is for models of sefr train --exact or --paper.
 
     The range of each feature stays that of all rows ever seen; with a known range (train --scale LOW:HIGH)
     forgetting is complete.

@@ -21,6 +21,8 @@ def merge(
 ) -> None:
     """Merge models: the result is the same as one trained on the rows of all.
 
+    They are models of sefr train --exact or --paper, with the same settings.
+
     The output may be one of the models; others may change it at the same time, and none loses rows.
 
     For example:
@@ -30,16 +32,20 @@ def merge(
     from .. import model_file
     from .._system.lock import locked
     from .screen import Screen
-    from .stored import read_model, whole
+    from .stored import known_rows, read_model, refuse_without_sums, whole
 
     screen = Screen(quiet=quiet, as_json=json, output=output)
     if len(models) < 2:
         raise typer.BadParameter("two or more models are needed")
     output = options.output_path(output)
     with locked(output, lambda: screen.note(f"waiting for another process that changes {output}")):
-        total, recipe = read_model(models[0])
+        total, recipe = read_model(models[0], numbers=True)
+        refuse_without_sums(models[0], total, recipe, "be merged")
         for path in models[1:]:
-            clf, other = read_model(path)
+            clf, other = read_model(path, numbers=True)
+            refuse_without_sums(path, clf, other, "be merged")
+            if clf.predicts_numbers is not total.predicts_numbers:
+                raise ValueError(f"{path} and {models[0]}: one predicts numbers, the other classes")
             if repr(clf.get_params()) != repr(total.get_params()):
                 raise ValueError(f"{path} and {models[0]} have different settings: {clf} and {total}")
             if _categories(recipe) != _categories(other):
@@ -56,8 +62,9 @@ def merge(
                 raise ValueError(f"{path}: {error}") from None
         model_file.save(total, output)
     rows = total.summary_.n_rows
-    screen.line(f"{output}: {rows:,.0f} rows, {len(total.classes_)} classes")
-    screen.json({"model": output, "rows": whole(rows), "classes": total.classes_.tolist()})
+    screen.line(f"{output}: {known_rows(total)}")
+    classes = {} if total.predicts_numbers else {"classes": total.classes_.tolist()}
+    screen.json({"model": output, "rows": whole(rows), **classes})
 
 
 def _categories(recipe: ColumnRecipe | None) -> tuple[Mapping[str, tuple[str, ...]], bool]:

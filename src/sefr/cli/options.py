@@ -36,6 +36,13 @@ class ClassWeight(StrEnum):
     balanced = "balanced"
 
 
+class Task(StrEnum):
+    """What a label is: the name of a class, or a number."""
+
+    classify = "classify"
+    regress = "regress"
+
+
 class WeightType(StrEnum):
     """How a board keeps its weights."""
 
@@ -226,12 +233,45 @@ Engine = Annotated[
         "--engine", help="What reads the rows. duckdb uses all cores and reads Parquet, CSV and JSON."
     ),
 ]
+Auto = Annotated[
+    bool,
+    typer.Option(
+        "--auto",
+        help="The default: lines, curves and interactions, weighed on held-out rows; nothing to choose.",
+        metavar=FLAG,
+    ),
+]
+Paper = Annotated[
+    bool,
+    typer.Option(
+        "--paper",
+        help="One pass, as in the SEFR paper: the fastest and smallest; update, merge, forget are exact.",
+        metavar=FLAG,
+    ),
+]
+Exact = Annotated[
+    bool,
+    typer.Option(
+        "--exact",
+        help="--moments 2: far more accurate than the paper, and update, merge, forget are exact.",
+        metavar=FLAG,
+    ),
+]
+WhichTask = Annotated[
+    Task | None,
+    typer.Option(
+        "--task",
+        help="Without it, numbers with fractions or more than 30 different ones are predicted as numbers.",
+        show_default=False,
+    ),
+]
 Passes = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--passes",
         help="Passes over the data. 1: the SEFR paper; 10: about as accurate as logistic regression.",
         min=1,
+        show_default=False,
     ),
 ]
 Bins = Annotated[
@@ -255,13 +295,14 @@ Interactions = Annotated[
     ),
 ]
 Moments = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--moments",
-        help="2 adds up products of features too: more accurate, and update, merge, forget stay exact.",
+        help="1 adds up features, as the SEFR paper does; 2 products of any two as well: see --exact.",
         min=1,
         max=2,
         metavar="NUMBER",
+        show_default=False,
     ),
 ]
 Out = Annotated[
@@ -391,19 +432,67 @@ class Choice:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the classifier is told."""
+    """What the model is told. Without a choice of how to train it is ``--auto``."""
 
     missing: Missing | None = None
     scale: str = "minmax"
     epsilon: float = 1e-7
     class_weight: ClassWeight = ClassWeight.none
+    passes: int | None = None
     bins: int | None = None
     interactions: int | None = None
-    moments: int = 1
+    moments: int | None = None
+    auto: bool = False
+    paper: bool = False
+    exact: bool = False
 
     def __post_init__(self) -> None:
+        """Complain of options that exclude each other, before any work is done."""
         if self.interactions is not None and self.bins is None:
             raise typer.BadParameter("--interactions needs --bins, for example --bins 32")
+        asked = [f"--{name}" for name in ("auto", "paper", "exact") if getattr(self, name)]
+        if len(asked) > 1:
+            raise typer.BadParameter(f"{' and '.join(asked)} exclude each other")
+        if self.dials and (self.auto or self.paper):
+            what = "chooses settings itself" if self.auto else "is one pass without other settings"
+            raise typer.BadParameter(
+                f"{asked[0]} {what}: leave out {' and '.join(self.dials)}, or {asked[0]}"
+            )
+        if self.exact and self.moments == 1:
+            raise typer.BadParameter("--exact is --moments 2: leave out --moments")
+        if self.order == 2 and (self.passes or 1) > 1:
+            name = "--exact" if self.exact else "--moments"
+            raise typer.BadParameter(f"--moments 2 is solved from one pass: leave out --passes or {name}")
+
+    @property
+    def dials(self) -> list[str]:
+        """The options that were given and choose how accurate a model is, and what it costs."""
+        named = ("passes", "bins", "interactions", "moments")
+        return [f"--{name}" for name in named if getattr(self, name) is not None]
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nothing was said about how to train."""
+        return not (self.dials or self.auto or self.paper or self.exact)
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether ``auto=True`` is what trains."""
+        return self.auto or self.is_default
+
+    @property
+    def order(self) -> int:
+        """What is added up: features, or products of any two as well."""
+        return 2 if self.exact else self.moments or 1
+
+    @property
+    def cuts(self) -> bool:
+        """Whether features are cut into bins, in which categories are coded instead of one-hot."""
+        return self.is_auto or self.bins is not None
+
+    def from_sums(self) -> Settings:
+        """Return the settings where there are only the sums of rows, and ``--auto`` is not possible."""
+        return replace(self, paper=True) if self.is_default else self
 
     def surveyed(self, survey: Any) -> Settings:
         """Return the settings for a table that was looked at: empty cells are missing values."""
@@ -419,18 +508,39 @@ class Settings:
             "missing": (self.missing or Missing.error).value,
             "scale": scale_of(self.scale),
             "epsilon": self.epsilon,
-            "moments": self.moments,
+            "class_weight": None if self.class_weight is ClassWeight.none else self.class_weight.value,
+            "passes": self.passes or 1,
+            "bins": self.bins,
+            "interactions": self.interactions,
+            "moments": self.order,
+            "auto": self.is_auto,
             **more,
         }
-        if self.bins is not None:
-            params["bins"] = self.bins
-        if self.interactions is not None:
-            params["interactions"] = self.interactions
-        if self.class_weight is not ClassWeight.none:
-            params["class_weight"] = self.class_weight.value
-        if unknown := set(params) - set(SEFRClassifier().get_params()):
-            raise typer.BadParameter(f"this version has no setting {min(unknown)}")
         SEFRClassifier(**params).check_params()
+        return params
+
+    def number_params(self) -> Fields:
+        """Return the parameters of the regressor; an option that only classes have is an error."""
+        from ..regressor import SEFRRegressor
+
+        of_classes = {
+            "--paper": self.paper,
+            "--moments 1": self.moments == 1,
+            "--passes": (self.passes or 1) > 1,
+            "--class-weight": self.class_weight is not ClassWeight.none,
+            "--epsilon": self.epsilon != 1e-7,
+        }
+        if wrong := [option for option, given in of_classes.items() if given]:
+            raise typer.BadParameter(f"{wrong[0]} goes with classes, not with numbers: leave it out")
+        params: Fields = {
+            "missing": (self.missing or Missing.error).value,
+            "scale": scale_of(self.scale),
+            "bins": self.bins,
+            "interactions": self.interactions,
+            "moments": 2,
+            "auto": self.is_auto,
+        }
+        SEFRRegressor(**params).check_params()
         return params
 
     def arguments(self) -> list[str]:
@@ -438,9 +548,10 @@ class Settings:
         given = [] if self.missing is None else ["--missing", self.missing.value]
         given += [] if self.scale == "minmax" else ["--scale", self.scale]
         given += [] if self.epsilon == 1e-7 else ["--epsilon", repr(self.epsilon)]
-        given += [] if self.bins is None else ["--bins", str(self.bins)]
-        given += [] if self.interactions is None else ["--interactions", str(self.interactions)]
-        given += [] if self.moments == 1 else ["--moments", str(self.moments)]
+        for name in ("passes", "bins", "interactions", "moments"):
+            value = getattr(self, name)
+            given += [] if value is None else [f"--{name}", str(value)]
+        given += [f"--{name}" for name in ("auto", "paper", "exact") if getattr(self, name)]
         weighted = self.class_weight is not ClassWeight.none
         return given + (["--class-weight", self.class_weight.value] if weighted else [])
 

@@ -29,6 +29,17 @@ def predict(
         bool,
         typer.Option("--probabilities", help="Add the probability of each class.", metavar=options.FLAG),
     ] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            "--interval",
+            help="Of numbers: add low and high, between which this share of true ones is expected.",
+            min=0.01,
+            max=0.999,
+            metavar="SHARE",
+            show_default=False,
+        ),
+    ] = None,
     keep: Annotated[
         str, typer.Option(help="Columns to copy from DATA: a,b,c or all.", metavar="COLUMNS")
     ] = "",
@@ -48,7 +59,7 @@ def predict(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Predict the label of every row of a table.
+    """Predict the label, or the number, of every row of a table.
 
     A model of train --signal answers about recordings: files, or a folder of them. There is a row per
     window, with recording and sample, the first of the window from 1; the prediction is empty where too many
@@ -71,6 +82,8 @@ def predict(
       sefr predict iris.sefr new.csv --check -o out.csv
 
       sefr predict gesture.sefr recordings/ --probabilities
+
+      sefr predict price.sefr new.csv --interval 0.9
     """
     options.refuse_swapped(model, data)
     from . import predictions
@@ -84,7 +97,7 @@ def predict(
     if output is not None:
         output = options.output_path(output)
     reading = options.Reading(format, delimiter, no_header, encoding, decimal)
-    wanted = predictions.Wanted(scores, probabilities, keep, check)
+    wanted = predictions.Wanted(scores, probabilities, keep, check, interval)
     rows = predictions.predict(screen, model, data, reading, output, wanted)
     if output:
         screen.note(f"{output}: {rows:,} rows")

@@ -20,10 +20,12 @@ from .._rows.matrix import Dense, Matrix
 from .._summary.drift import drift
 from .._summary.summary import Summary
 from .._system.atomic_file import atomic_file
+from ..base import Learner
 from ..classifier import SEFRClassifier
 from ..files import ColumnRecipe, Dataset, SourceError
 from ..files.learning import checked, without_feature_names
 from ..files.reader import NUMBER, TEXT
+from ..regressor import SEFRRegressor
 from . import options
 from .recordings import RecordingReader, Windows
 from .screen import Screen, binary_output, output
@@ -41,19 +43,33 @@ class Wanted:
     probabilities: bool
     keep: str
     check: bool = False
+    interval: float | None = None
 
 
 def predict(
     screen: Screen, model: str, data: list[str], reading: options.Reading, path: str | None, wanted: Wanted
 ) -> int:
     """Write the answers for all rows, or windows of recordings, to a file or to standard output."""
-    clf, stored = read_model(model)
+    clf, stored = read_model(model, numbers=True)
+    _refuse_of_other_models(model, clf, wanted)
     reader = RecordingReader.of(clf, data, reading)
     if reader is not None:
         return _write_windows(
             screen, clf, reader, reader.windows(data, reading, labelled=False), path, wanted
         )
     return _write_rows(screen, clf, stored, reading.open(data, like=stored), path, wanted)
+
+
+def _refuse_of_other_models(path: str, clf: Learner, wanted: Wanted) -> None:
+    """Raise an error for what a model that predicts numbers does not have, or only such a model has."""
+    if clf.predicts_numbers and (wanted.scores or wanted.probabilities):
+        raise SourceError(
+            f"{path}: a model that predicts numbers has no --scores or --probabilities; it has --interval"
+        )
+    if wanted.interval is not None and not clf.predicts_numbers:
+        raise SourceError(f"{path}: a model of classes has no --interval; it has --probabilities")
+    if wanted.check and clf.predicts_numbers:
+        raise SourceError(f"{path}: --check compares rows with those of classes, and this model has none")
 
 
 def _write_windows(
@@ -142,9 +158,9 @@ def _tell_drift(screen: Screen, clf: SEFRClassifier, seen: Summary | None) -> No
             screen.note(f"warning: {said}")
 
 
-def _parts(n_rows: int, clf: SEFRClassifier, wanted: Wanted) -> Iterator[NDArray[np.intp]]:
+def _parts(n_rows: int, clf: Any, wanted: Wanted) -> Iterator[NDArray[np.intp]]:
     """Yield the numbers of so many rows that a column per class stays small."""
-    columns = (wanted.scores + wanted.probabilities) * len(clf.classes_)
+    columns = 0 if clf.predicts_numbers else (wanted.scores + wanted.probabilities) * len(clf.classes_)
     step = max(1, MOST_CELLS // max(1, columns))
     for at in range(0, n_rows, step):
         yield np.arange(at, min(n_rows, at + step))
@@ -161,7 +177,9 @@ def _as_kept(kind: str) -> str:
     return NUMBER if kind == NUMBER else TEXT
 
 
-def _answers(clf: SEFRClassifier, X: Matrix, kept: pa.Table, wanted: Wanted) -> pa.Table:
+def _answers(clf: Any, X: Matrix, kept: pa.Table, wanted: Wanted) -> pa.Table:
+    if clf.predicts_numbers:
+        return _numbers(clf, X, kept, wanted)
     answer = kept.append_column("prediction", pa.array(clf.predict(X).tolist(), type=label_type(clf)))
     if wanted.scores:
         values = clf.decision_function(X)
@@ -172,6 +190,14 @@ def _answers(clf: SEFRClassifier, X: Matrix, kept: pa.Table, wanted: Wanted) -> 
     if wanted.probabilities:
         answer = _with_columns(answer, "probability", clf, clf.predict_proba(X))
     return answer
+
+
+def _numbers(reg: SEFRRegressor, X: Matrix, kept: pa.Table, wanted: Wanted) -> pa.Table:
+    """Return the rows kept with the numbers predicted, and with the ends of intervals if they are wanted."""
+    found = (reg.predict(X),) if wanted.interval is None else reg.predict(X, interval=wanted.interval)
+    for name, values in zip(("prediction", "low", "high"), found, strict=False):
+        kept = kept.append_column(name, pa.array(values))
+    return kept
 
 
 def _with_columns(table: pa.Table, what: str, clf: SEFRClassifier, values: NDArray[np.float64]) -> pa.Table:

@@ -88,7 +88,9 @@ def scoring(asked: Asked, model: str, answers: Answers) -> str:
     found, table, dialect = asked.looked_up()
     if dialect not in SCORED:
         raise typer.BadParameter(f"--predict speaks {', '.join(SCORED)}, not {dialect}")
-    clf, recipe = read_model(model)
+    clf, recipe = read_model(model, numbers=True)
+    if clf.predicts_numbers and answers.probabilities:
+        raise typer.BadParameter("a model that predicts numbers has no --probabilities")
     categories = {}
     if recipe is not None and not recipe.coded:  # a ScoringModel knows coded ones by their columns
         categories = {

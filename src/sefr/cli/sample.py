@@ -11,11 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..files import ColumnRecipe, Dataset
-from ..files.dataset import Batch, LabelledBatch
+from ..files.dataset import Batch, LabelledBatch, NumberedBatch
 
 if TYPE_CHECKING:
     from .._rows.cells import Categories
-    from .._system.types import Array, Codes, Rows
+    from .._system.types import Array, Rows
 
 
 class Sampled(Dataset):
@@ -42,7 +42,15 @@ class Sampled(Dataset):
         """Yield the batches of the table; the first time all are read, keep some rows of each."""
         for rows in super().labelled(recipe, label):
             if not self._is_complete:
-                self._keep(rows.batch, rows.classes, rows.codes)
+                self._keep(rows.batch, rows.classes[rows.codes])
+            yield rows
+        self._is_complete = True
+
+    def numbered(self, recipe: ColumnRecipe, label: str) -> Iterator[NumberedBatch]:
+        """Yield the batches of a table whose label is a number; the first time, keep some rows of each."""
+        for rows in super().numbered(recipe, label):
+            if not self._is_complete:
+                self._keep(rows.batch, rows.targets)
             yield rows
         self._is_complete = True
 
@@ -57,7 +65,7 @@ class Sampled(Dataset):
         ]
         return pa.table(columns, names=list(self._recipe.columns)), labels
 
-    def _keep(self, batch: Batch, classes: Array, codes: Codes) -> None:
+    def _keep(self, batch: Batch, labels: Array) -> None:
         self.seen += len(batch)
         draws = self._random.random(len(batch))
         full = len(self._draws) >= self._most
@@ -69,7 +77,7 @@ class Sampled(Dataset):
         blocks = [block for _rows, block in self._recipe.matrix(batch.rows.take(chosen)).blocks()]
         self._draws = np.concatenate([self._draws, draws[chosen]])
         self._rows = np.concatenate([self._rows, *blocks])
-        self._labels += classes[codes[chosen]].tolist()
+        self._labels += labels[chosen].tolist()
         if len(self._draws) > self._most:
             stay = np.sort(np.argsort(self._draws, kind="stable")[: self._most])
             self._draws, self._rows = self._draws[stay], self._rows[stay]

@@ -10,7 +10,7 @@ import errno
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -122,6 +122,21 @@ class Screen:
                 bar.update(task, completed=table.position, rows=rows, speed=speed)
 
             yield tick
+
+    @contextmanager
+    def steps(self, total: int) -> Iterator[Callable[[str], None]]:
+        """Show how many of some steps are done; yields what to call with the name of one that is."""
+        columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=None)]
+        columns += [TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn()]
+        with Progress(*columns, console=self.err, disable=self.hides_progress, transient=True) as bar:
+            task = bar.add_task("", total=total)
+            yield lambda name: bar.update(task, advance=1, description=visible(name))
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[Callable[[int], None]]:
+        """Show that something is going on whose end is not known; yields what to call, which does nothing."""
+        with nullcontext() if self.hides_progress else self.err.status(what):
+            yield lambda more: None
 
 
 @contextmanager

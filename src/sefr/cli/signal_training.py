@@ -38,7 +38,6 @@ class SignalTraining:
     reading: options.Reading
     label: str | None
     settings: options.Settings
-    passes: int
     rate: float
     length: int
     hop: int
@@ -136,7 +135,7 @@ def _table(names: Sequence[str], parts: list[Array]) -> pa.Table:
 def carry_out(screen: Screen, training: SignalTraining, path: str) -> None:
     """Read the recordings, learn their windows, write the model and show what it has learned."""
     started = time.perf_counter()
-    params = training.settings.params(passes=training.passes)
+    params = training.settings.params()
     survey = _survey(screen, training)
     plan = survey.features(training.range).plan_
     _note_clipped(screen, training, plan)

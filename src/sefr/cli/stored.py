@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -9,18 +10,29 @@ from typing import Any
 
 from .. import model_file
 from .._rows.cells import Categories
-from ..classifier import SEFRClassifier
+from ..base import Learner
 from ..files import ColumnRecipe, Dataset, SourceError
 from ..files.reader import NUMBER
+from . import options
 from .screen import Screen
 
 
-def read_model(path: str) -> tuple[SEFRClassifier, ColumnRecipe | None]:
-    """Return a model and its recipe; None where the model knows no column names."""
+def read_model(path: str, *, numbers: bool = False) -> tuple[Any, ColumnRecipe | None]:
+    """Return a model and its recipe; None where the model knows no column names.
+
+    A model that predicts ``numbers`` is an error unless they are expected.
+    """
     clf = model_file.load(path)
-    if clf.predicts_numbers:
+    if clf.predicts_numbers and not numbers:
         raise model_file.ModelFileError(
-            f"{path}: a model of numbers, which the command does not know yet: use sefr.load(...) in Python"
+            f"{path}: a model that predicts numbers, which this command does not take; sefr predict, "
+            "explain, evaluate, update, merge, forget, sql --predict and export --to onnx do, and "
+            "SEFRRegressor in Python"
+        )
+    if clf.predicts_numbers and len(clf.fitted_.constant) > 1:
+        raise model_file.ModelFileError(
+            f"{path}: a model that predicts several numbers per row, which the command does not take; "
+            "SEFRRegressor in Python does"
         )
     table = model_file.columns_of(clf)
     if table is not None:
@@ -36,7 +48,7 @@ def read_model(path: str) -> tuple[SEFRClassifier, ColumnRecipe | None]:
 
 
 def fitted_recipe(
-    table: Dataset, clf: SEFRClassifier, recipe: ColumnRecipe | None, label: str | None, screen: Screen
+    table: Dataset, clf: Learner, recipe: ColumnRecipe | None, label: str | None, screen: Screen
 ) -> ColumnRecipe:
     """Return the recipe for the columns of this table; missing ones are an error."""
     name = table.label_name(label) if label else recipe.label if recipe else None
@@ -67,13 +79,34 @@ def fitted_recipe(
     return replace(recipe, label=name)
 
 
-def _categories(clf: SEFRClassifier) -> Mapping[int, Categories]:
+def known_rows(model: Any) -> str:
+    """Return how many rows a model knows, and of how many classes unless it predicts numbers."""
+    rows = f"{model.summary_.n_rows:,.0f} rows"
+    return rows if model.predicts_numbers else f"{rows}, {len(model.classes_)} classes"
+
+
+def refuse_without_sums(path: str, clf: Any, recipe: ColumnRecipe | None, verb: str) -> None:
+    """Raise an error for a model that is more than its sums, and say how to train one that is not."""
+    if clf.predicts_numbers or (not clf.auto and clf.passes == 1):
+        return
+    what = "--auto" if clf.auto else f"--passes {clf.passes}"
+    command = train_command(recipe, "--exact")
+    raise ValueError(f"{path}: a model of {what} cannot {verb}: train it again on all rows with {command}")
+
+
+def train_command(recipe: ColumnRecipe | None, word: str) -> str:
+    """Return the command that trains another model for the same label."""
+    label = "COLUMN" if recipe is None or recipe.label is None else recipe.label
+    return shlex.join([options.program(), "train", "DATA", "--label", label, word])
+
+
+def _categories(clf: Learner) -> Mapping[int, Categories]:
     """Return the categories of features that have some, by their numbers."""
     coder = clf.summary_.coder
     return {} if coder is None else coder.categories
 
 
-def _refuse_categories(clf: SEFRClassifier, recipe: ColumnRecipe | None) -> None:
+def _refuse_categories(clf: Learner, recipe: ColumnRecipe | None) -> None:
     """Raise an error for categories of a data frame that the text of a file does not tell."""
     for j, own in _categories(clf).items():
         if recipe is None:

@@ -148,7 +148,7 @@ def _say_next(screen: Screen, folder: Path) -> None:
             data,
             "--label",
             "digit",
-        ): "which settings to use; which digits get confused",
+        ): "how good it is, beside other methods; which digits get confused",
         (options.program(), "explain", model, "--image", "8x8"): "the pictures, and the strongest pixels",
         (options.program(), "predict", model, data, "--probabilities"): "an answer for every row",
         (

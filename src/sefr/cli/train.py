@@ -26,16 +26,14 @@ def train(
     scale: options.Scale = "minmax",
     epsilon: options.Epsilon = 1e-7,
     class_weight: options.Balance = options.ClassWeight.none,
-    passes: options.Passes = 1,
+    task: options.WhichTask = None,
+    auto: options.Auto = False,
+    paper: options.Paper = False,
+    exact: options.Exact = False,
+    passes: options.Passes = None,
     bins: options.Bins = None,
     interactions: options.Interactions = None,
-    moments: options.Moments = 1,
-    auto: Annotated[
-        bool,
-        typer.Option(
-            "--auto", help="Use the settings that do best on a sample of the rows.", metavar=options.FLAG
-        ),
-    ] = False,
+    moments: options.Moments = None,
     engine: options.Engine = options.Engines.sefr,
     from_query: Annotated[
         str | None,
@@ -95,12 +93,17 @@ def train(
 
       sefr train iris.csv --label species
 
-    The model is written to model.sefr, or where -o says. Files may be larger than memory. sefr evaluate
-    compares settings; --auto takes those that do best on a sample of the rows.
+    The model is written to model.sefr, or where -o says. There is nothing to choose: --auto is the default.
+    Such a model cannot learn further rows; for update, merge and forget train with --exact, or with --paper.
+    Any of --passes, --bins, --interactions and --moments replaces --auto. Rows that are too many for memory
+    are trained with --bins 32 --interactions 100 --passes 20, which reads the files again for every pass; the
+    first line of the output says so. sefr evaluate compares what the choices reach.
+
+    If the label has fractions, or more than 30 different numbers, numbers are predicted.
 
     More examples:
 
-      sefr train iris.csv --label species --auto
+      sefr train iris.csv --label species --exact
 
       sefr train 'logs/*.parquet' --label fault --drop id,time -o fault.sefr
 
@@ -126,22 +129,26 @@ def train(
     from .training import Training, carry_out
 
     screen = Screen(quiet=quiet, as_json=json, output=output)
-    settings = options.Settings(missing, scale, epsilon, class_weight, bins, interactions, moments)
+    settings = options.Settings(
+        missing, scale, epsilon, class_weight, passes, bins, interactions, moments, auto, paper, exact
+    )
+    if task is options.Task.regress and (from_query or signal or engine is not options.Engines.sefr):
+        raise typer.BadParameter("--task regress goes without --from-query, --signal and --engine")
     if from_query is not None:
         chosen = options.Choice("", features, drop, categories, drop_text, skip_unlabelled, strict)
         reading = options.Reading(format, delimiter, no_header, encoding, decimal)
         asked = data or label or chosen != options.Choice("") or not reading.is_plain
-        if asked or passes > 1 or auto or bins:
+        if asked or (passes or 1) > 1 or auto or bins:
             raise typer.BadParameter("--from-query takes no DATA and no option about rows: it has the sums")
         from .queried import train_from_query
 
-        train_from_query(screen, from_query, output, settings)
+        train_from_query(screen, from_query, output, settings.from_sums())
         return
     if not data:
         raise typer.BadParameter("which DATA? (or --from-query FILE)")
     if signal:
         chosen = options.Choice(label or "", features, drop, categories, drop_text, skip_unlabelled, strict)
-        if chosen != options.Choice(label or "") or auto or engine is not options.Engines.sefr:
+        if chosen != options.Choice(label or "") or engine is not options.Engines.sefr:
             raise typer.BadParameter(
                 "--signal takes every column as an axis, without options about columns and rows"
             )
@@ -155,7 +162,7 @@ def train(
         reading = options.Reading(format, delimiter, no_header, encoding, decimal)
         asked_range = signal_training.range_of(range)
         recorded = signal_training.SignalTraining(
-            data, reading, label, settings, passes, rate, length, hop, asked_range
+            data, reading, label, settings.from_sums(), rate, length, hop, asked_range
         )
         signal_training.carry_out(screen, recorded, options.output_path(output or "model.sefr"))
         return
@@ -163,23 +170,14 @@ def train(
         raise typer.BadParameter("--rate, --window and --range go with --signal")
     if label is None:
         raise typer.BadParameter("which column is the label? (--label)")
-    if moments == 2 and (passes > 1 or auto):
-        raise typer.BadParameter(
-            "--moments 2 is solved from one pass: leave out --passes, --auto or --moments"
-        )
-    if engine is options.Engines.duckdb and (passes > 1 or auto or bins or moments == 2):
-        more = "--passes, --bins, --moments, --auto"
+    if engine is options.Engines.duckdb and ((passes or 1) > 1 or auto or bins):
+        more = "--passes, --bins, --auto"
         raise typer.BadParameter(f"--engine duckdb adds up one pass: leave out {more} or --engine")
-    if auto and bins:
-        raise typer.BadParameter("--auto chooses the bins: leave out --bins or --auto")
-    if auto and passes > 1:
-        raise typer.BadParameter("--auto chooses the passes: leave out --passes or --auto")
     training = Training(
         data,
         options.Reading(format, delimiter, no_header, encoding, decimal),
         options.Choice(label, features, drop, categories, drop_text, skip_unlabelled, strict),
         settings,
-        passes,
-        auto,
+        task,
     )
     carry_out(screen, training, options.output_path(output or "model.sefr"), engine)

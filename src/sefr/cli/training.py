@@ -1,4 +1,4 @@
-"""Training from files: learn, with --auto the settings that do best on a sample, write, show."""
+"""Training from files: learn, write the model, show what it has learned and what was decided."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ import typer
 
 from .. import model_file
 from .._rows.batches import Gatherer
-from .._rows.cells import Cut
+from .._summary.source import EveryRow, TooManyValuesError
 from .._summary.summary import Summary
 from .._system.lock import locked
 from ..classifier import SEFRClassifier
 from ..displays import strongest_features
-from ..files import ColumnRecipe, Dataset
+from ..files import ColumnRecipe, Dataset, SourceError
 from ..files.formats import JSON
 from ..files.learning import learn, learn_edges, refine
-from . import options
-from .sample import Sampled
+from ..settings import Settings
+from . import options, regression
 from .screen import Screen, bar, grid, seconds, shown
 from .stored import whole
 
 if TYPE_CHECKING:
-    from .._system.types import Fields, Params
-    from ..comparison import Comparison
+    from .._system.types import Fields
 
-MOST_SAMPLED, SAMPLED_CELLS, FEWEST_SAMPLED = 2_000, 1 << 16, 60
-SAMPLE_FOLDS = 3
-CHOSEN = ("passes", "class_weight", "bins", "interactions")  # what the comparison tells apart
+SHOWN_SETTINGS = ("auto", "passes", "class_weight", "bins", "interactions", "moments")
 MOST_CLASSES_SHOWN = 20
 # More different numbers than these, of so few rows each, are rather a quantity than classes.
 MOST_WHOLE_LABELS, FEW_PER_LABEL = 20, 20
+# Values of rows that --auto may hold: some 45 bytes each while it trains, 3 GB.
+MOST_VALUES = 1 << 26
+# What trains instead of --auto if the rows do not fit in memory: nearly as accurate, from files of any size.
+INSTEAD = {"bins": 32, "interactions": 100, "passes": 20}
+INSTEAD_OF_SPARSE = {"passes": 20}
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,7 @@ class Training:
     reading: options.Reading
     choice: options.Choice
     settings: options.Settings
-    passes: int
-    auto: bool
+    task: options.Task | None = None
 
     def surveyed(self, table: Dataset) -> Training:
         """Return the training with what a look at the table decides."""
@@ -59,41 +60,51 @@ class Training:
         recipe: ColumnRecipe = self.choice.recipe(table, coded=coded)
         return replace(recipe, encoding=self.reading.encoding, decimal=self.reading.decimal)
 
-    def command(self, name: str, **more: str) -> str:
+    def command(self, name: str) -> str:
         """Return a command line that reads the same rows in the same way."""
         words = [options.program(), name, *self.data, *self.choice.arguments(), *self.settings.arguments()]
-        words += self.reading.arguments()
-        for option, value in more.items():
-            words += [f"--{option.replace('_', '-')}", value]
+        words += self.reading.arguments() + ([] if self.task is None else ["--task", self.task.value])
         return shlex.join(words)
 
 
 def carry_out(screen: Screen, training: Training, path: str, engine: options.Engines) -> None:
     """Train, write the model and show what it has learned."""
-    training.settings.params(passes=training.passes)  # wrong ones are said before any work is done
+    if training.task is options.Task.regress:
+        training.settings.number_params()  # wrong ones are said before any work is done
+    else:
+        training.settings.params()
     started = time.perf_counter()
     asked = training
     if engine is options.Engines.duckdb:
+        training = replace(asked, settings=asked.settings.from_sums())
         summary, recipe = _learned_by_duckdb(screen, training)
-        clf = SEFRClassifier.from_summary(summary, **training.settings.params(passes=training.passes))
+        clf = SEFRClassifier.from_summary(summary, **training.settings.params())
     else:
-        table, training = _opened(asked)
-        params = training.settings.params(passes=training.passes)
-        recipe = training.recipe(table, coded=training.settings.bins is not None)
-        if training.auto:
-            most = SAMPLED_CELLS // max(1, len(recipe.feature_names))
-            table = Sampled(table, recipe, min(MOST_SAMPLED, most))
-        clf, recipe = _learned(screen, training, table, recipe, params)
+        table, training = opened(asked)
+        if (why := regression.reason(asked.task, table, asked.choice.label)) is not None:
+            regression.train(screen, training, table, path, why)
+            return
+        clf, recipe = learned(screen, training, table)
         summary = clf.summary_
     with locked(path, lambda: screen.note(f"waiting for another process that changes {path}")):
         model_file.save(model_file.with_columns(clf, recipe.member()), path)
     elapsed = time.perf_counter() - started
+    if asked.settings.is_default:
+        if engine is options.Engines.duckdb:
+            screen.note("--paper: DuckDB adds up one pass, and has no --auto; --exact is more accurate")
+        elif clf.auto:
+            screen.note(
+                "--auto: lines, curves and interactions, weighed on held-out rows. For update, merge and "
+                "forget train with --exact"
+            )
     for said in _decisions(training, clf, recipe):
         screen.note(said)
     screen.line(
         f"{path}: {summary.n_rows:,.0f} rows, {len(clf.classes_)} classes, {clf.n_features_in_:,} features, "
         f"{seconds(elapsed)} ({summary.n_rows / elapsed:,.0f} rows/s)"
     )
+    if clf.auto:
+        screen.line(_chosen(clf))
     show_strongest(screen, clf)
     _say_next(screen, asked, path)
     screen.json(
@@ -107,17 +118,19 @@ def carry_out(screen: Screen, training: Training, path: str, engine: options.Eng
             ],
             "seconds": elapsed,
             "passes": clf.n_passes_,
-            "settings": _chosen_settings(clf),
+            "settings": _shown_settings(clf),
+            "auto": _choice(clf),
             "decided": {} if training.choice.survey is None else training.choice.survey.to_dict(),
             "strongest": strongest_features(clf, 10),
         }
     )
 
 
-def _opened(training: Training) -> tuple[Dataset, Training]:
+def opened(training: Training) -> tuple[Dataset, Training]:
     """Return the rows, and the training with what a look at them decides."""
-    reread = bool(training.choice.categories) or training.passes > 1 or training.auto
-    reread |= training.settings.bins is not None
+    settings = training.settings
+    reread = bool(training.choice.categories) or (settings.passes or 1) > 1 or settings.cuts
+    reread |= training.task is options.Task.regress
     table = training.reading.open(training.data, reread=reread)
     return table, training.surveyed(table)
 
@@ -130,49 +143,38 @@ def _decisions(training: Training, clf: SEFRClassifier, recipe: ColumnRecipe) ->
     if clf.classes_.dtype.kind in "iuf" and classes > MOST_WHOLE_LABELS and rows / classes < FEW_PER_LABEL:
         said.append(
             f"warning: {recipe.label!r} has {classes:,} different numbers in {rows:,.0f} rows. If it is a "
-            "quantity, a class for each of them predicts it badly: make ranges of it first"
+            "quantity, a class for each of them predicts it badly: --task regress predicts numbers"
         )
     return said
 
 
-def _learned(
-    screen: Screen,
-    training: Training,
-    table: Dataset | Sampled,
-    recipe: ColumnRecipe,
-    params: Fields,
-) -> tuple[SEFRClassifier, ColumnRecipe]:
-    """Learn the rows, with the settings that were asked for or that do best on the sample.
-
-    These may have bins, for which categories are coded: the recipe that the model goes with comes second.
-    """
-    summary, gatherer = _summary(screen, table, recipe, params)
-    advice = _advice(table, params) if isinstance(table, Sampled) else None
-    if advice is not None:
-        best = advice.recommended
-        screen.note(
-            f"chosen on a sample of {advice.n_rows:,} rows: {best.name}, macro F1 {best.macro_f1:.3f}"
-        )
-        params = params | dict(best.params)
-        if params.get("bins") is not None:
-            recipe = training.recipe(table, coded=True)
-            summary, gatherer = _summary(screen, table, recipe, params)
-    with screen.progress(table, "refining") as tick, warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", "y has .* different numbers"
-        )  # the command says it in its own words
+def learned(screen: Screen, training: Training, table: Dataset) -> tuple[SEFRClassifier, ColumnRecipe]:
+    """Learn the rows; if --auto was not asked for and they do not fit in memory, as ``INSTEAD`` says."""
+    settings = training.settings
+    recipe = training.recipe(table, coded=settings.cuts)
+    params = settings.params()
+    try:
+        summary, gatherer = _summary(screen, table, recipe, params)
+    except TooManyValuesError:
+        params = _without_auto(screen, settings, sparse=table.sparse).params()
+        summary, gatherer = _summary(screen, table, recipe, params)
+    working = screen.working("fitting") if params["auto"] else screen.progress(table, "refining")
+    with working as tick, warnings.catch_warnings():
+        # the command says it in its own words
+        warnings.filterwarnings("ignore", "y has .* different numbers")
         return refine(table, recipe, SEFRClassifier(**params), summary, gatherer, tick), recipe
 
 
 def _summary(
-    screen: Screen, table: Dataset | Sampled, recipe: ColumnRecipe, params: Params
+    screen: Screen, table: Dataset, recipe: ColumnRecipe, params: Fields
 ) -> tuple[Summary, Gatherer]:
-    """Return the Summary of the rows, cut into bins if that is asked for, and some of the rows."""
-    gatherer = Gatherer()
-    cut = Cut.of_settings(params)
+    """Return the Summary of the rows, cut into bins if need be, and some of the rows, with auto all."""
+    cut = Settings(**params).cut
+    table.coder = None
     if cut is not None:
         with screen.progress(table, "finding bins") as tick:
             learn_edges(table, recipe, cut, tick)
+    gatherer = EveryRow(MOST_VALUES) if params["auto"] else Gatherer()
     with screen.progress(table, "learning") as tick:
         found = learn(
             table,
@@ -182,27 +184,53 @@ def _summary(
             gatherer=gatherer,
             tick=tick,
         )
-        return found, gatherer
+    return found, gatherer
 
 
-def _advice(sampled: Sampled, params: Params) -> Comparison | None:
-    """Compare settings on a sample; None where it is too small to tell."""
-    X, y = sampled.rows()
-    if len(y) < FEWEST_SAMPLED:
-        return None
-    from ..comparison import SETTINGS, compare  # scikit-learn's metrics, only where they are used
+def _without_auto(screen: Screen, settings: options.Settings, *, sparse: bool) -> options.Settings:
+    """Return what trains rows that do not fit in memory; an error if ``--auto`` was asked for by name."""
+    instead = INSTEAD_OF_SPARSE if sparse else INSTEAD
+    given = " ".join(f"--{name} {value}" for name, value in instead.items())
+    many = f"more than {MOST_VALUES:,} values are too many to hold in memory"
+    if settings.auto:
+        raise SourceError(f"{many}, as --auto does: leave it out, for {given}")
+    screen.note(f"{given}: {many}, as --auto does; the files are read again for every pass")
+    return replace(
+        settings,
+        passes=instead["passes"],
+        bins=instead.get("bins"),
+        interactions=instead.get("interactions"),
+    )
 
-    candidates = {name: chosen for name, chosen in SETTINGS.items() if chosen is not None}
-    shared = {name: value for name, value in params.items() if name not in CHOSEN}
-    try:
-        return compare(X, y, cv=SAMPLE_FOLDS, settings=candidates, **shared)
-    except ValueError:  # such as one class only in the sample, or a range that does not hold
-        return None
 
-
-def _chosen_settings(clf: SEFRClassifier) -> Fields:
+def _shown_settings(clf: SEFRClassifier) -> Fields:
     known = clf.get_params()
-    return {name: known[name] for name in CHOSEN}
+    return {name: known[name] for name in SHOWN_SETTINGS}
+
+
+def _chosen(clf: SEFRClassifier) -> str:
+    """Say what ``--auto`` chose: how much each part counts, and how well their sum does."""
+    found = clf.auto_
+    words = {"line": "lines", "bins": "curves", "ferns": f"interactions ({found.n_ferns})"}
+    parts = " + ".join(
+        f"{weight:.2f} x {words[name]}" for name, weight in found.weights.items() if weight > 0
+    )
+    loss = found.log_loss.get("sum")
+    held = "" if loss is None else f"; log loss {loss:.3f} of {found.n_held_out:,} rows that were held out"
+    return f"auto: {parts or 'the base rate'}{held}"
+
+
+def _choice(clf: SEFRClassifier) -> Fields | None:
+    """Return what ``--auto`` chose; None for other models."""
+    if not clf.auto:
+        return None
+    found = clf.auto_
+    return {
+        "weights": dict(found.weights),
+        "log_loss": dict(found.log_loss),
+        "interactions": found.n_ferns,
+        "held_out_rows": found.n_held_out,
+    }
 
 
 def _say_next(screen: Screen, training: Training, path: str) -> None:
@@ -211,8 +239,7 @@ def _say_next(screen: Screen, training: Training, path: str) -> None:
     if "-" in training.data:
         screen.note(f"next: {explain}")
     else:
-        passes = {"passes": str(training.passes)} if training.passes > 1 else {}
-        screen.note(f"next: {training.command('evaluate', **passes)}; {explain}")
+        screen.note(f"next: {training.command('evaluate')}; {explain}")
 
 
 def _learned_by_duckdb(screen: Screen, training: Training) -> tuple[Summary, ColumnRecipe]:
@@ -230,7 +257,8 @@ def _learned_by_duckdb(screen: Screen, training: Training) -> tuple[Summary, Col
         raise typer.BadParameter("--drop and --drop-text are not for JSON: name the --features")
     missing = (training.settings.missing or options.Missing.error).value
     with nullcontext() if screen.hides_progress else screen.err.status("learning, in DuckDB"):
-        summary = summary_of_files(training.data, label, features, missing=missing)
+        moments = training.settings.order
+        summary = summary_of_files(training.data, label, features, missing=missing, moments=moments)
     return summary, ColumnRecipe(label, tuple(summary.feature_names or ()))
 
 

@@ -20,7 +20,9 @@ def update(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Learn more rows: a model of one pass is then the same as if it had been trained on all of them.
+    """Learn more rows: the model is then the same as if it had been trained on all of them.
+
+    It is for models of sefr train --exact or --paper.
 
     Several processes may change one model at the same time; none loses rows. With --once ID the model
     remembers the name of the rows and does not count them twice; with --once content the name is the digest

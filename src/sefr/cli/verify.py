@@ -42,7 +42,7 @@ def verify(
 
     screen = Screen(quiet=quiet, as_json=json)
     found = Certificate.read(certificate)
-    clf, _ = read_model(model)
+    clf, _ = read_model(model, numbers=True)
     try:
         found.check(clf)
     except CertificateError as error:

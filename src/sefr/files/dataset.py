@@ -98,6 +98,14 @@ class LabelledBatch(NamedTuple):
     codes: Codes
 
 
+class NumberedBatch(NamedTuple):
+    """A batch with its features and a number per row that is to be predicted."""
+
+    batch: Batch
+    matrix: Matrix
+    targets: NDArray[np.float64]
+
+
 class Dataset:
     r"""Files read as one. Every file must have the columns that are asked for; their order is free.
 
@@ -266,6 +274,21 @@ class Dataset:
             if self.coder is not None:
                 matrix = code_matrix(matrix, self.coder)
             yield LabelledBatch(batch, matrix, classes, codes)
+
+    def numbered(self, recipe: ColumnRecipe, label: str) -> Iterator[NumberedBatch]:
+        """Yield batches with their features and the numbers that are to be predicted."""
+        for batch in self.batches(recipe.wanted() | {label: NUMBER}):
+            if self.skip_unlabelled:
+                batch = batch.with_label(label)
+                if not len(batch):
+                    continue
+            targets = batch.rows.column(label).to_numpy().astype(np.float64)
+            wrong = np.flatnonzero(~np.isfinite(targets))
+            if len(wrong):
+                place, value = batch.place(int(wrong[0])), targets[wrong[0]]
+                what = f"there is no number in column {label!r}"
+                raise SourceError(f"{place}: {what if np.isnan(value) else f'column {label!r} is infinite'}")
+            yield NumberedBatch(batch, recipe.matrix(batch.rows), targets)
 
     def _kind(self, name: str) -> str:
         """Return what a column holds in all files together: text if one of them has text."""

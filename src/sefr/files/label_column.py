@@ -209,7 +209,7 @@ def _fault(value: object, name: str) -> str | None:
 
 def _fraction(name: str, value: object) -> str:
     return (
-        f"column {name!r} has {value}, a fraction: a label names a class, and SEFR does not predict amounts"
+        f"column {name!r} has {value}, a fraction, and a label names a class: --task regress predicts numbers"
     )
 
 

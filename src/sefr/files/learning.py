@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from .._rows.labelled import CodedRows, Labelled
 from .._rows.matrix import Matrix, Sparse
 from .._summary.products import packed_size
 from .._summary.source import Batch as SourceBatch
-from .._summary.source import BatchRows
+from .._summary.source import BatchRows, MemoryRows
 from .._summary.summary import Summary
 from .._system.types import Array, Codes, Fields
+from ..base import Learner
 from ..classifier import SEFRClassifier
 from ..settings import AnySettings
 from .dataset import Batch, Dataset, LabelledBatch, refuse_bad_cell, summarise
@@ -27,6 +28,7 @@ from .reader import SourceError
 from .recipe import ColumnRecipe
 
 Tick = Callable[[int], None]
+AnyModel = TypeVar("AnyModel", bound=Learner)
 FOLD_BYTES = 128 << 20
 DENSE_CELLS = 1 << 27  # 1 GB: sparse rows are not spread out beyond
 
@@ -98,6 +100,10 @@ class FileRows(BatchRows):
             )
         return self.summary
 
+    def in_memory(self, settings: AnySettings) -> MemoryRows:
+        """Return all rows; those that were read already need not be read again."""
+        return super().in_memory(settings) if self.summary is None else self.all_rows(self.summary)
+
     def sample(self, classes: Array) -> CodedRows:
         """Return the rows that were kept, their labels like those of the model."""
         known = classes if self.summary is None else self.summary.classes
@@ -126,7 +132,10 @@ def refine(
     gatherer: Gatherer,
     tick: Tick,
 ) -> SEFRClassifier:
-    """Make the further passes of ``clf.passes`` over rows that were learned; each reads the files again."""
+    """Fit ``clf`` to rows that were learned; further passes read the files again.
+
+    With ``auto=True`` the gatherer has kept every row (``EveryRow``).
+    """
     rows = FileRows(dataset, recipe, tick)
     rows.summary, rows.gatherer = summary, gatherer
     return clf.fit_from(rows)
@@ -273,7 +282,7 @@ def checked_rows(batch: Batch, matrix: Matrix, recipe: ColumnRecipe, missing: st
     return np.concatenate([block for _rows, block in checked(batch, matrix, recipe, missing).blocks()])
 
 
-def without_feature_names(clf: SEFRClassifier) -> SEFRClassifier:
+def without_feature_names(clf: AnyModel) -> AnyModel:
     """Return the same model for rows without names: a dataset has matched its columns by name already."""
     return clf.with_fitted(replace(clf.fitted_, names=None))
 

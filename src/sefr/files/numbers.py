@@ -1,0 +1,92 @@
+"""A column of numbers to predict: the rows of files for a regressor, and how to tell one from labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .._rows.cells import Categories, Coder, Cut, code_matrix
+from .._rows.cells.batches import learn_coder_of_batches
+from .._rows.labelled import NUMBERS, Labelled
+from .._summary.source import Batch as SourceBatch
+from .._summary.source import BatchRows
+from .._system.types import Array
+from .dataset import Dataset, refuse_bad_cell
+from .learning import Tick
+from .reader import NUMBER, SourceError
+from .recipe import ColumnRecipe
+
+# More different numbers than these are a quantity. The alphabet and the days of a month are classes.
+MOST_LABELS = 30
+# Values of a table that are looked at, by its first rows.
+MOST_CELLS = 1 << 24
+
+
+class NumberRows(BatchRows):
+    """The rows of files whose label is a number, for every reading anew; errors name their place.
+
+    ``known`` says how a model that was trained before cuts features into bins; None: the rows say it.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        recipe: ColumnRecipe,
+        missing: str,
+        tick: Tick = lambda rows: None,
+        known: Coder | None = None,
+    ) -> None:
+        super().__init__()
+        self.dataset, self.recipe, self.missing, self.tick = dataset, recipe, missing, tick
+        self.known = known
+        self.label = str(recipe.label)
+        self.place = f"column {self.label!r}"
+
+    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[SourceBatch]:
+        """Yield the rows, cut into bins by ``coder``."""
+        names = self.recipe.feature_names
+        for batch, matrix, targets in self.dataset.numbered(self.recipe, self.label):
+            refuse_bad_cell(
+                batch, matrix, self.recipe, self.missing, hint=" (--missing ignore takes its mean)"
+            )
+            cells = matrix if coder is None else code_matrix(matrix, coder)
+            codes = np.zeros(len(targets), dtype=np.int32)
+            yield SourceBatch(Labelled(cells, NUMBERS, codes, None, targets[:, None]), names)
+            self.tick(len(batch))
+
+    def learn_coder(self, cut: Cut) -> Coder | None:
+        """Return where features are cut, columns with categories into these."""
+        if self.known is not None:
+            return self.known
+        categories: dict[int, Categories] = dict(self.recipe.coded_features)
+        return learn_coder_of_batches(((batch.rows, categories) for batch in self.read(None)), cut)
+
+    def no_rows(self) -> Exception:
+        """Return the error for files without rows."""
+        return SourceError(f"{self.dataset.readers[0].name}: there are no rows")
+
+
+def why_a_quantity(dataset: Dataset, label: str) -> str | None:
+    """Return what shows that a column is a quantity, not labels of classes; None if nothing does.
+
+    Fractions do, and more than 30 different numbers. Of a large table the first rows are looked at, and a
+    pipe, which can be read once, not at all.
+    """
+    if any(reader.source.once or reader.columns.get(label) != NUMBER for reader in dataset.readers):
+        return None
+    seen: set[float] = set()
+    left = MOST_CELLS // max(1, len(dataset.columns))
+    for batch in dataset.batches({label: NUMBER}):
+        values = np.asarray(batch.rows.column(label).drop_null(), dtype=np.float64)
+        values = np.unique(values[np.isfinite(values)])
+        broken = values[values != np.floor(values)]
+        if len(broken):
+            return f"{label!r} has fractions, such as {float(broken[0]):.6g}"
+        seen.update(values.tolist())
+        if len(seen) > MOST_LABELS:
+            return f"{label!r} has more than {MOST_LABELS} different numbers"
+        left -= len(batch)
+        if left <= 0:
+            break
+    return None
