@@ -2,12 +2,13 @@
 
 import json
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from sefr import CurvesDisplay, SEFRClassifier, compare, load
+from sefr import CurvesDisplay, SEFRClassifier, SEFRRegressor, compare, load
 from sefr.cli import app
 from sefr.displays import effects, strengths, strongest_features
 from sefr.report import report
@@ -58,7 +59,7 @@ def test_the_comparison_shows_bins():
     X = rng.normal(size=(200, 2))
     table = compare(X, np.abs(X[:, 0]) > 0.7, cv=4)
     names = [row.name for row in table]
-    assert names[3:] == ["32 bins", "ten passes", "32 bins, ten passes", "100 interactions"]
+    assert names[3:] == ["second moments", "32 bins", "ten passes", "32 bins, ten passes", "100 interactions"]
     assert table.recommended.params["bins"] == 32
     assert table.recommended.macro_f1 > 0.85
 
@@ -99,4 +100,18 @@ def test_the_command_cuts_bins_learns_on_and_explains(tmp_path):
         assert "--bins" in run("train", a, "--label", "y", "--bins", 8, *words, code=2).output
     run("train", a, "--label", "y", "--bins", 1, code=2)
     run("train", a, "--label", "y", "--drop", "colour", "--auto", "-o", path, "-q")
-    assert load(path).bins == 32
+    assert load(path).auto is True
+
+
+@pytest.mark.parametrize("params", [{"bins": 8, "interactions": 5}, {"auto": True}])
+@pytest.mark.parametrize("estimator", [SEFRClassifier, SEFRRegressor])
+def test_curves_of_a_model_with_interactions_are_those_of_its_features(estimator, params):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(500, 3)), columns=["a", "b", "c"])
+    model = estimator(**params).fit(X, (X["a"] * X["b"] > 0).astype(int))
+    assert len(model.feature_sets_) > 3
+    shown = CurvesDisplay.from_estimator(model)
+    assert sorted(axis.get_title() for axis in shown.axes_) == ["a", "b", "c"]
+    what = "prediction" if estimator is SEFRRegressor else "score"
+    assert shown.axes_[0].get_ylabel() == f"added to the {what}"
+    plt.close(shown.figure_)

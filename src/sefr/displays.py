@@ -261,6 +261,8 @@ class CurvesDisplay:
         The label that each line stands for.
     n_features : int, default=None
         How many features the model has; if more than are shown, the figure says so.
+    added_to : str, default="score"
+        What the effects are added to.
 
     Attributes
     ----------
@@ -279,6 +281,7 @@ class CurvesDisplay:
     curves: Sequence[Curve]
     labels: Sequence[object]
     n_features: int | None = None
+    added_to: str = "score"
     figure_: Foreign = field(default=None, repr=False)
     axes_: Foreign = field(default=None, repr=False)
 
@@ -306,10 +309,13 @@ class CurvesDisplay:
         """
         check_is_fitted(estimator)
         estimator = copy(estimator)  # as it is now: another thread may go on learning
-        names = names_of(estimator, feature_names)
-        named = [replace(curve, name=name) for curve, name in zip(estimator.curves_, names, strict=True)]
+        curves = estimator.curves_
+        names = names_of(estimator, feature_names)[: len(curves)]  # sets of features come after them
+        named = [replace(curve, name=name) for curve, name in zip(curves, names, strict=True)]
         order = np.argsort([-curve.importance for curve in named], kind="stable")[:count]
-        return cls([named[j] for j in order], subjects(estimator), len(named)).plot(axes=axes)
+        added_to = "prediction" if estimator.predicts_numbers else "score"
+        shown = [named[j] for j in order]
+        return cls(shown, subjects(estimator), len(named), added_to).plot(axes=axes)
 
     def plot(self, *, axes: Foreign = None) -> Self:
         """Draw; see :meth:`from_estimator`."""
@@ -319,7 +325,7 @@ class CurvesDisplay:
         ends = [axis.get_ylim() for axis in self.axes_]
         for axis in self.axes_:  # one scale, so that the panels can be compared
             axis.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
-        self.axes_[0].set_ylabel("added to the score", fontsize=8)
+        self.axes_[0].set_ylabel(f"added to the {self.added_to}", fontsize=8)
         if len(self.labels) > 1:
             self.axes_[0].legend(frameon=False, fontsize=7)
         if axes is None and self.n_features is not None and len(self.curves) < self.n_features:
