@@ -609,3 +609,56 @@ def test_what_is_for_classifiers_refuses_a_regressor_in_one_sentence(tmp_path):
             refused()
     with pytest.raises(ValueError, match="this Summary is of numbers: SEFRRegressor"):
         SEFRClassifier.from_summary(reg.summary_)
+
+
+def test_importances_say_how_far_the_part_of_each_feature_spreads():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(500, 4)) * [1, 10, 0.1, 1] + 1e6
+    y = X @ [3.0, 0.1, 5.0, 0.0] + rng.normal(0, 0.1, 500)
+    reg = SEFRRegressor().fit(X, y)
+    spread = np.abs(reg.coef_) * X.std(axis=0)
+    np.testing.assert_allclose(reg.feature_importances_, spread / spread.sum(), rtol=1e-6)
+    binned = SEFRRegressor(bins=16).fit(X, np.square(X[:, 1] - 1e6) + y)
+    assert binned.feature_importances_.argmax() == 1
+    assert binned.feature_importances_.sum() == pytest.approx(1)
+    parts = binned.contributions(X).std(axis=0)
+    np.testing.assert_allclose(binned.feature_importances_, parts / parts.sum(), rtol=1e-6)
+
+
+def curved(n=1500, m=6, seed=0):
+    """Rows whose y is a line, a curve and a product of two features, and noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, m))
+    return X, X[:, 0] + np.sin(3 * X[:, 1]) + np.sign(X[:, 2] * X[:, 3]) + rng.normal(size=n) / 4
+
+
+def test_auto_finds_lines_curves_and_interactions():
+    (X, y), (new, right) = curved(), curved(seed=1)
+    reg = SEFRRegressor(auto=True).fit(X, y)
+    scores = [SEFRRegressor(**params).fit(X, y).score(new, right) for params in ({}, {"bins": 32})]
+    assert reg.score(new, right) > max(scores) + 0.1
+    choice = reg.auto_
+    assert choice.n_ferns == len(reg.interactions_) > 10
+    assert choice.r2["lines"] == pytest.approx(scores[0], abs=0.08)
+    assert choice.r2["curves"] == pytest.approx(scores[1], abs=0.08)
+    assert choice.r2["sum"] == pytest.approx(reg.score(new, right), abs=0.08)
+    np.testing.assert_allclose(reg.contributions(new).sum(axis=1) + reg.base_, reg.predict(new), rtol=1e-9)
+    with pytest.raises(AttributeError, match="auto=False"):
+        _ = SEFRRegressor().fit(X, y).auto_
+
+
+def test_auto_merges_and_forgets_exactly():
+    X, y = curved()
+    whole = SEFRRegressor(auto=True).fit(X, y)
+    part = SEFRRegressor(auto=True).fit(X, y).forget(X[1000:], y[1000:])
+    assert part.summary_.n_rows == 1000
+    assert_alike(part.merge(X[1000:], y[1000:]), whole, X, rtol=1e-8)
+
+
+def test_auto_cuts_many_features_into_fewer_bins():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(400, 300))
+    reg = SEFRRegressor(auto=True).fit(X, X[:, 0] + rng.normal(size=400) / 9)
+    assert max(len(edges) for edges in reg.edges_) <= 6
+    with pytest.raises(ValueError, match="auto=True chooses bins, interactions and moments itself"):
+        SEFRRegressor(auto=True, bins=8).fit(X, X[:, 0])

@@ -222,6 +222,23 @@ def test_the_command(rows, name, tmp_path, monkeypatch):
     assert_carried(load("m.sefr"), params_of(name))
 
 
+def test_the_options_of_the_command_are_those_that_are_declared():
+    """They are written down twice, since the shell asks for completions: see ``cli/options.py``."""
+    from typer.main import get_command
+
+    from sefr.cli import app, options
+
+    declared = {name for name in NAMES if KINDS[name].to_text is not None} | {"auto"}
+    for command in ("train", "evaluate"):
+        given = {parameter.name: parameter for parameter in get_command(app).commands[command].params}
+        assert declared <= set(given)
+    params = options.Settings().params()
+    assert set(params) == {name for name in NAMES if KINDS[name].trained}
+    assert {**params, "auto": False} == {name: default for name, default, kind in kinds() if kind.trained}
+    numbers = options.Settings().number_params()
+    assert set(numbers) == {name for name, kind in NUMBERS.items() if kind.trained}
+
+
 def test_the_twin_of_a_board(rows, name):
     """A board answers as the host does, whatever the settings: on bytes of known ranges, but for ties."""
     from sefr.device import Twin
@@ -273,6 +290,7 @@ OTHER_NUMBERS = {
     "scale": ((-20.0, 40.0), {"bins": 6}),  # a line does not depend on it
     "missing": ("ignore", {}),
     "n_jobs": (2, {}),
+    "auto": (True, {}),
 }
 
 

@@ -51,6 +51,7 @@ def test_scikit_learns_checks(estimator, check):
         SEFRRegressor(missing="ignore", scale=(-1e6, 1e6)),
         SEFRRegressor(bins=32, n_jobs=2),
         SEFRRegressor(bins=8, interactions=3),
+        SEFRRegressor(auto=True),
     ]
 )
 def test_scikit_learns_checks_of_a_regressor(estimator, check):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -72,6 +73,31 @@ class Learner(Answers):
             sample of rows that chooses the steps.
         """
         return self.fit_from(GivenBatches(restartable(batches), numbers=self.predicts_numbers))
+
+    @in_turn
+    def fit_frame(
+        self, frame: Any, label: str = "y", features: Sequence[str] | None = None, weight: str | None = None
+    ) -> Self:
+        """Learn from a data frame where it is, eager or lazy; what was learned before is forgotten.
+
+        Parameters
+        ----------
+        frame : data frame
+            Any frame narwhals knows: pandas, Polars, pyarrow, DuckDB, Ibis, Dask, PySpark.
+        label, features, weight
+            Names of columns, as for :meth:`Summary.of_frame`. With bins, a feature that is text has
+            categories: those that occur, at most 254 of them.
+
+        Returns
+        -------
+        self : estimator
+            The trained model, unchanged if an error was raised.
+        """
+        from .engines.sources import rows_of_frame
+
+        settings, numbers = self._settings.of(self), self.predicts_numbers
+        with rows_of_frame(frame, label, features, weight, settings, numbers=numbers) as source:
+            return self.fit_from(source)
 
     @in_turn
     def fit_from(self, source: RowSource) -> Self:

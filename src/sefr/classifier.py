@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import update_wrapper
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from ._answers.agreement import refuse_other_settings
 from ._answers.auto import learn_auto
 from ._answers.class_answers import ClassAnswers
 from ._answers.fitted import Fitted
@@ -203,30 +204,6 @@ class SEFRClassifier(ClassAnswers, Learner):
         """
         return super().fit(X, y, sample_weight)
 
-    @in_turn
-    def fit_frame(
-        self, frame: Any, label: str = "y", features: Sequence[str] | None = None, weight: str | None = None
-    ) -> Self:
-        """Learn from a data frame where it is, eager or lazy; what was learned before is forgotten.
-
-        Parameters
-        ----------
-        frame : data frame
-            Any frame narwhals knows: pandas, Polars, pyarrow, DuckDB, Ibis, Dask, PySpark.
-        label, features, weight
-            Names of columns, as for :meth:`Summary.of_frame`.
-
-        Returns
-        -------
-        self : SEFRClassifier
-            The trained model, unchanged if an error was raised.
-        """
-        from .engines.sources import rows_of_frame
-
-        settings = Settings.of(self)
-        with rows_of_frame(frame, label, features, weight, settings) as source:
-            return self.fit_from(source)
-
     @_Unless
     @in_turn
     def partial_fit(self, X: Rows, y: ArrayLike, classes: Any = None, sample_weight: Weights = None) -> Self:
@@ -370,6 +347,7 @@ class SEFRClassifier(ClassAnswers, Learner):
                 f"passes={self.passes}: a Summary has no rows to make further passes over; "
                 "use passes=1, or fit"
             )
+        refuse_other_settings(summary, settings)
         names = summary.feature_names
         self._fitted = Fitted.solve(
             summary, settings, None if names is None else np.array(names, dtype=object)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from ._answers.agreement import refuse_other_settings
 from ._answers.fitted import Fitted
 from ._answers.fitted_numbers import FittedNumbers
 from ._answers.number_answers import NumberAnswers
@@ -50,6 +51,9 @@ class SEFRRegressor(NumberAnswers, Learner):
         of its own.
     n_jobs : int, default=None
         Threads for training and prediction; None is one, -1 all. Results are the same to the bit.
+    auto : bool, default=False
+        Nothing to choose: a sum of lines, curves and interactions of the features, whose text is taken as
+        categories. It is solved from one pass, and merges and forgets as exactly as any other.
 
     Attributes
     ----------
@@ -103,6 +107,7 @@ class SEFRRegressor(NumberAnswers, Learner):
         scale: Scale = "minmax",
         missing: str = "error",
         n_jobs: int | None = None,
+        auto: bool = False,
     ) -> None:
         self.moments = moments
         self.bins = bins
@@ -110,6 +115,7 @@ class SEFRRegressor(NumberAnswers, Learner):
         self.scale = scale
         self.missing = missing
         self.n_jobs = n_jobs
+        self.auto = auto
 
     @in_turn
     def fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
@@ -226,7 +232,9 @@ class SEFRRegressor(NumberAnswers, Learner):
         self = cls(**params)
         names = summary.feature_names
         names_in = None if names is None else np.array(names, dtype=object)
-        self._fitted = FittedNumbers.solve(summary, NumberSettings.of(self), names_in)
+        settings = NumberSettings.of(self)
+        refuse_other_settings(summary, settings)
+        self._fitted = FittedNumbers.solve(summary, settings, names_in)
         return self
 
     def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:

@@ -24,8 +24,10 @@ from ._system.threads import check_n_jobs
 from ._system.types import Bins, ClassWeight, Fields, Interactions, Scale
 from ._system.value import Value
 
-# The most bins of a feature of a model with auto=True.
+# The most bins of a feature of a model with auto=True; for numbers, the cells of all features, about, and the
+# interactions: what is solved has so many columns.
 AUTO_BINS = 32
+AUTO_CELLS, AUTO_INTERACTIONS = 2048, 60
 # What auto=True chooses.
 CHOSEN = ("bins", "interactions", "passes", "moments")
 
@@ -287,6 +289,12 @@ _AUTO = Kind(
     bool,
     _auto_from_json,
 )
+_NUMBER_AUTO = Kind(
+    "Nothing to choose: a sum of lines, curves and interactions, solved from one pass.",
+    _check_auto,
+    bool,
+    _auto_from_json,
+)
 _VERBOSE = Kind("1 shows the passes as they are made.", _check_verbose, int, trained=False)
 
 
@@ -333,10 +341,11 @@ class AnySettings(Value):
 
     def _check_choices(self) -> None:
         defaults = dict(_declared(type(self)).defaults)
-        if chosen := [name for name in CHOSEN if getattr(self, name) != defaults.get(name)]:
+        names = [name for name in CHOSEN if name in defaults]
+        if chosen := [name for name in names if getattr(self, name) != defaults[name]]:
             raise ValueError(
-                f"auto=True chooses bins, interactions and passes itself: leave out {' and '.join(chosen)}, "
-                "or auto"
+                f"auto=True chooses {', '.join(names[:-1])} and {names[-1]} itself: leave out "
+                f"{' and '.join(chosen)}, or auto"
             )
 
     def params(self) -> Fields:
@@ -352,7 +361,7 @@ class AnySettings(Value):
         """How features are cut into bins; None if they are not. With auto, ferns are grown later."""
         if self.auto:
             return Cut(AUTO_BINS, self.scale, self.missing, auto=True)
-        return None if self.bins is None else Cut(self.bins, self.scale, self.missing, self.interactions)
+        return Cut.of(self.bins, self.scale, self.missing, self.interactions, self.moments)
 
     def shown(self) -> dict[str, str]:
         """Return what the model depends on, for people to read; "given" stands for lists."""
@@ -404,6 +413,14 @@ class NumberSettings(AnySettings):
     scale: Scale = field(default="minmax", metadata={"kind": _NUMBER_SCALE})
     missing: str = field(default="error", metadata={"kind": _MISSING})
     n_jobs: int | None = field(default=None, metadata={"kind": _N_JOBS})
+    auto: bool = field(default=False, metadata={"kind": _NUMBER_AUTO})
+
+    @property
+    def cut(self) -> Cut | None:
+        """How features are cut into bins; None if they are not."""
+        if not self.auto:
+            return super().cut
+        return Cut(AUTO_BINS, self.scale, self.missing, AUTO_INTERACTIONS, 2, True, AUTO_CELLS)
 
 
 def kinds(settings: type[AnySettings] = Settings) -> Iterator[tuple[str, Any, Kind]]:

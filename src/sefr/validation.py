@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from ._rows.cells import Cut
-from ._rows.inputs import read_rows
+from ._rows.inputs import read_rows, refuse_lazy
 from ._rows.labelled import Labelled
 from ._rows.matrix import Selected
 from ._summary.folds import summaries_of_rests
@@ -81,6 +81,8 @@ def cross_validate(
     >>> cross_validate(SEFRClassifier(), X, y, cv=10)["test_score"].mean().round(3)
     np.float64(0.844)
     """
+    if isinstance(estimator, SEFRClassifier | SEFRRegressor):
+        refuse_lazy(X)
     asked: Fields = {
         "groups": groups,
         "scoring": scoring,

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import log_loss
 
-from sefr import SEFRClassifier, load, save
+from sefr import SEFRClassifier, SEFRRegressor, load, save
 from sefr._answers import auto as auto_module
 from sefr._answers.auto import _Learner, assign_folds
 from sefr._rows.cells.learn import _edges, _weighted_edges
@@ -290,8 +290,13 @@ def test_columns_of_text_are_categories(kind):
     assert list(clf.edges_[1]) == ["blue", "green", "red"]
     assert clf.score(frame, y) > 0.7
     assert clf.auto_.weights["line"] >= 0
+    bins = SEFRClassifier(bins=32, missing="ignore").fit(frame, y)
+    assert list(bins.edges_[1]) == ["blue", "green", "red"]
+    assert bins.score(frame, y) > 0.7
     with pytest.raises(ValueError, match="not numbers"):
-        SEFRClassifier(bins=32, missing="ignore").fit(frame, y)
+        SEFRClassifier(missing="ignore").fit(frame, y)
+    numbers = SEFRRegressor(auto=True, missing="ignore").fit(frame, y == "a")
+    assert list(numbers.edges_[1]) == ["blue", "green", "red"]
 
 
 def test_a_frame_of_categories_alone_has_no_line():
@@ -335,7 +340,7 @@ def test_frequent_values_have_a_bin_of_their_own():
 def test_what_goes_without_auto():
     X, y = table(100)
     for params in ({"bins": 8}, {"passes": 3}, {"bins": 8, "interactions": 4}):
-        with pytest.raises(ValueError, match="auto=True chooses bins, interactions and passes itself"):
+        with pytest.raises(ValueError, match="auto=True chooses bins, interactions, passes and"):
             SEFRClassifier(auto=True, **params).fit(X, y)
     with pytest.raises(ValueError, match="auto must be True or False, not 'yes'"):
         SEFRClassifier(auto="yes").fit(X, y)

@@ -41,12 +41,33 @@ def _effects_of_bins(fitted: Fitted) -> Floats:
     return cells.coder.by_set(np.add.reduceat(moved, cells.coder.offsets[:-1], axis=1))
 
 
+def _spreads(fitted: Fitted) -> Floats:
+    """Return the standard deviation of the part of each feature, and set, in predictions (R, sets)."""
+    summary, cells, products = fitted.summary, fitted.model.binned, fitted.summary.products
+    if cells is not None:
+        begins, column_of = cells.coder.offsets[:-1], cells.coder.column_of
+        rows = summary.sums.sum(axis=0)
+        share = rows / np.maximum(np.add.reduceat(rows, begins), 1e-300)[column_of]
+        mean = np.add.reduceat(cells.entries * share, begins, axis=1)
+        power = np.add.reduceat((cells.entries - mean[:, column_of]) ** 2 * share, begins, axis=1)
+        return cells.coder.by_set(np.sqrt(power))
+    if products is None:
+        raise ValueError("this model has no products")
+    m, count = products.n_features, products.count
+    sums = products.sums[:m]
+    variance = (np.diag(products.matrix())[:m] - sums * sums / count) / count
+    return np.abs(fitted.planes.coef) * np.sqrt(np.maximum(variance, 0.0))
+
+
 def importances_of(fitted: Fitted) -> Floats:
     """Return the share of each feature in the effects, (m,): at least 0, together 1.
 
-    The effect of a set of features is shared out equally among them.
+    The effect of a set of features is shared out equally among them. Numbers have no other class to differ
+    from: there it is how far the part of a feature spreads over the rows that were learned.
     """
-    found = np.abs(effects_of(fitted)).mean(axis=0)
+    products = fitted.summary.products
+    of_numbers = products is not None and products.n_targets > 0
+    found = (_spreads(fitted) if of_numbers else np.abs(effects_of(fitted))).mean(axis=0)
     shares = np.zeros(fitted.summary.n_features)
     for effect, members in zip(found, fitted.model.feature_sets, strict=True):
         shares[list(members)] += effect / len(members)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,11 +13,27 @@ from .._rows.cells import code_matrix
 from .._rows.matrix import Matrix
 from .._summary.summary import Summary
 from .._system.types import Array, Floats
+from .._system.value import Value
 from .._weights.hyperplanes import Hyperplanes
+from .._weights.moments import explained_by_parts
 from .._weights.regression import Regression, refuse_constant_targets, regression_of, targets_of
 from .._weights.solve import scaling_of
 from ..settings import AnySettings
 from .fitted import Fitted
+
+
+@dataclass(frozen=True)
+class NumberChoice(Value):
+    """What ``auto=True`` chose: the number of ferns, and R2 of each part by itself, and of their sum.
+
+    ``r2`` has "lines", "curves" (with the lines) and "sum" (with the ferns): the part of the variance of y
+    that is explained, means over the outputs. It is found from the sums, not from rows held out: what so many
+    columns explain by chance is taken off, but ferns were grown on some of these rows, so that "sum" is
+    rather too high.
+    """
+
+    n_ferns: int
+    r2: Mapping[str, float]
 
 
 class FittedNumbers(Fitted):
@@ -48,6 +65,15 @@ class FittedNumbers(Fitted):
     def regression(self) -> Regression:
         """What is solved from second moments, when it is first asked for."""
         return regression_of(self.summary, self.scaling)
+
+    @cached_property
+    def choice(self) -> NumberChoice:
+        """What ``auto=True`` chose."""
+        coder, own = self.summary.coder, self.regression.solution
+        assert coder is not None  # noqa: S101  settings.cut says so
+        parts = explained_by_parts(targets_of(self.summary), coder, own.noise)
+        n_ferns = 0 if coder.ferns is None else len(coder.ferns)
+        return NumberChoice(n_ferns, {name: float(np.mean(part)) for name, part in parts.items()})
 
     @cached_property
     def planes(self) -> Hyperplanes:

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from .._system.threads import thread_count
 from .._system.types import Array, Floats, Foreign, Rows
 from .answers import Answers
-from .fitted_numbers import FittedNumbers
+from .fitted_numbers import FittedNumbers, NumberChoice
 
 
 class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
@@ -98,6 +98,14 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
         """The standard errors of ``coef_``."""
         self._without_bins("coef_std_")
         return np.asarray(self._one_or_all(self._known.regression.standard_errors()))
+
+    @property
+    def auto_(self) -> NumberChoice:
+        """What ``auto=True`` chose: how many ferns, and how much of y each part explains, from the sums."""
+        fitted = self._known
+        if not fitted.settings.auto:
+            raise AttributeError("this model was made with auto=False: it chose nothing")
+        return fitted.choice
 
     @property
     def noise_(self) -> Foreign:

@@ -175,10 +175,10 @@ def read_rows(
         rows = labelled(matrix_of(X, cut.categories), y, sample_weight, numbers=numbers)
         return rows._replace(matrix=code_matrix(rows.matrix, cut)), feature_names_of(X)
     if is_pandas_frame(X) and cut.given is None:
-        categories = categories_of_stored(X, columns := stored_columns(X), text=cut.auto)
+        categories = categories_of_stored(X, columns := stored_columns(X))
         matrix = _pandas(X, categories, columns, own=True)
     else:
-        categories = categories_of(X, text=cut.auto) if cut.given is None else cut.given
+        categories = categories_of(X) if cut.given is None else cut.given
         matrix = matrix_of(X, categories)
     rows = labelled(matrix, y, sample_weight, numbers=numbers)
     coder = learn_coder(rows, cut, categories)
@@ -194,7 +194,7 @@ def coder_of_batches(
 
     def read() -> Iterator[tuple[Labelled, dict[int, Categories]]]:
         for X, y, sample_weight in batches:
-            categories = categories_of(X, text=cut.auto)
+            categories = categories_of(X)
             yield labelled(matrix_of(X, categories), y, sample_weight, numbers=numbers), categories
 
     return learn_coder_of_batches(read(), cut)
@@ -215,7 +215,7 @@ def matrix_of(X: Rows, categories: Mapping[int, Categories] | None = None) -> Ma
         return _sparse(X)
     if is_pandas_frame(X):
         return _pandas(X, categories or {}, stored_columns(X))
-    _refuse_lazy(X)
+    refuse_lazy(X)
     if (
         hasattr(X, "__arrow_c_stream__")
         or hasattr(X, "__dataframe__")
@@ -229,7 +229,7 @@ def matrix_of(X: Rows, categories: Mapping[int, Categories] | None = None) -> Ma
     return Dense(_array(X))
 
 
-def _refuse_lazy(X: Foreign) -> None:
+def refuse_lazy(X: Foreign) -> None:
     """Raise an error for a frame whose rows are not here: a query, or a table on a cluster."""
     engine = type(X).__module__.split(".")[0].lstrip("_")
     kinds = {"LazyFrame", "DuckDBPyRelation", "DataFrame"} | ({"Table"} if engine == "ibis" else set())
@@ -304,7 +304,7 @@ def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
         more = f" and {len(left) - 5} more" if len(left) > 5 else ""
         raise ValueError(
             f"could not convert string to float: columns of X that are not numbers: {kinds}{more}; "
-            "drop or encode them first, or make them categories and use bins"
+            "drop or encode them first, or use bins or auto=True, which take text as categories"
         )
     columns = [
         converted[series.name] if series.name in converted else _column(series)

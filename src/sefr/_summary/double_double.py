@@ -46,6 +46,13 @@ class DoubleDouble(NamedTuple):
         """Return head and tail, each changed: rows chosen, put elsewhere or set to zero."""
         return DoubleDouble(change(self.head), None if self.tail is None else change(self.tail))
 
+    def added(self) -> DoubleDouble:
+        """Return the sum along the first axis, which stays, with one place."""
+        total = self.each(operator.itemgetter(slice(0, 1)))
+        for k in range(1, len(self.head)):
+            total = total + self.each(operator.itemgetter(slice(k, k + 1)))
+        return total
+
     def zero_where(self, gone: NDArray[np.bool_]) -> DoubleDouble:
         """Return the same with zeros at some places."""
         return self.each(lambda part: np.where(gone, 0.0, part))

@@ -7,6 +7,7 @@ whole numbers are exact below 2**53; those of cells are counts of pairs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,6 +112,19 @@ class Products:
             return pack(wide)
 
         return replace(self, packed=self.packed.each(widen), missing=True)
+
+    def with_targets(self, places: Sequence[int]) -> Products:
+        """Return the same with some features, of which no value is missing, as targets, in this order."""
+        m, own = self.n_features, [j for j in range(self.n_features) if j not in places]
+        missing = self.missing and bool(self.sums[m : 2 * m].any())
+        gone = [m + j for j in own] if missing else []
+        at = np.array([-1, *own, *gone, *places], dtype=np.intp) + 1
+
+        def chosen(packed: Floats) -> Floats:
+            return pack(np.ascontiguousarray(unpack(packed)[np.ix_(at, at)]))
+
+        origin = self.origin[[*own, *places]]
+        return Products(origin, self.packed.each(chosen), missing, len(places))
 
     def left(self, *, gone: bool) -> Products:
         """Return what is left after others were taken away: nothing, if all rows are ``gone``.

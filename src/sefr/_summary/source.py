@@ -33,20 +33,25 @@ WITHOUT_AUTO = "bins=32, interactions=100, passes=20"
 MOST_VALUES = 1 << 28
 
 
+class TooManyValuesError(ValueError):
+    """Rows do not fit in memory."""
+
+
 class EveryRow(Gatherer):
     """Keeps every row; too many are an error."""
 
-    def __init__(self) -> None:
-        super().__init__(MOST_VALUES)
+    def __init__(self, most_values: int = MOST_VALUES) -> None:
+        super().__init__(most_values)
+        self.most_values = most_values
         self.values = 0
 
     def add(self, rows: Labelled) -> None:
         """Keep a batch."""
         self.values += len(rows.codes) * rows.matrix.n_features
-        if self.values > MOST_VALUES:
-            raise ValueError(
-                f"auto=True holds all rows in memory, and more than {MOST_VALUES:,} values are too many: "
-                f"leave out auto for {WITHOUT_AUTO}, which read the batches again for every pass"
+        if self.values > self.most_values:
+            raise TooManyValuesError(
+                f"auto=True holds all rows in memory, and more than {self.most_values:,} values are too "
+                f"many: leave out auto for {WITHOUT_AUTO}, which read the batches again for every pass"
             )
         super().add(rows)
 
@@ -216,7 +221,10 @@ class BatchRows(RowSource):
     def in_memory(self, settings: AnySettings) -> MemoryRows:
         """Read the batches, and keep all rows."""
         self.gatherer = EveryRow()
-        summary = self.summarise(settings)
+        return self.all_rows(self.summarise(settings))
+
+    def all_rows(self, summary: Summary) -> MemoryRows:
+        """Return the rows that the gatherer has kept, all that a Summary is of."""
         matrix, codes, weights = self.sample(summary.classes)
         rows = Labelled(matrix, summary.classes, codes, weights)
         return MemoryRows(rows, summary.feature_names, self.names)

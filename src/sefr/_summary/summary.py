@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from .._rows.batches import unpack_batch
 from .._rows.cells import Coder, Cut
 from .._rows.inputs import describe_feature, read_rows
-from .._rows.labelled import Labelled
+from .._rows.labelled import NUMBERS, Labelled
 from .._rows.labels import are_alike, find_labels
 from .._system.threads import thread_count
-from .._system.types import Array, Bins, Fields, Floats, Interactions, Rows
+from .._system.types import Array, Bins, Fields, Floats, Indices, Interactions, Rows
 from .accumulate import accumulate, multiply
 from .alignment import aligned, checked_cells, checked_sums, count_slack
 from .bytes_format import packed, unpacked
@@ -142,7 +142,7 @@ class Summary:
         n_jobs : int, default=None
             Threads; None is one, -1 all. The result is the same to the bit.
         """
-        rows, names = read_rows(X, y, sample_weight, Cut.of(bins, "minmax", missing, interactions))
+        rows, names = read_rows(X, y, sample_weight, Cut.of(bins, "minmax", missing, interactions, moments))
         return cls.of_rows(rows, names, missing=missing, moments=moments, n_threads=thread_count(n_jobs))
 
     @classmethod
@@ -249,6 +249,7 @@ class Summary:
         *,
         missing: str = "error",
         moments: int = 1,
+        numbers: bool = False,
     ) -> Summary:
         """Summarise a data frame where it is: eager or lazy, on this machine, in a database or on a cluster.
 
@@ -265,10 +266,14 @@ class Summary:
             What NaN and null mean.
         moments : {1, 2}
             As for ``of``.
+        numbers : bool, default=False
+            Whether the labels are numbers to be predicted, by a ``SEFRRegressor``; ``moments`` is then 2.
         """
         from ..engines.frames import summary_of_frame
 
-        return summary_of_frame(frame, label, features, weight, missing=missing, moments=moments)
+        return summary_of_frame(
+            frame, label, features, weight, missing=missing, moments=moments, numbers=numbers
+        )
 
     @classmethod
     def of_batches(
@@ -282,7 +287,7 @@ class Summary:
         return total
 
     @classmethod
-    def of_query(cls, result: Any, *, missing: str = "error") -> Summary:
+    def of_query(cls, result: Any, *, missing: str = "error", target: str | None = None) -> Summary:
         """Read a Summary back from the result of the query that ``sefr sql`` prints.
 
         Parameters
@@ -291,10 +296,12 @@ class Summary:
             What the query gave, with its column names; also read back from a CSV file.
         missing : {"error", "ignore"}
             What NULL and NaN mean.
+        target : str, default=None
+            With ``moments=2``, the feature that a ``SEFRRegressor`` is to predict from the others.
         """
         from ..engines.sql import summary_of_result
 
-        return summary_of_result(result, missing=missing)
+        return summary_of_result(result, missing=missing, target=target)
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Summary:
@@ -427,6 +434,55 @@ class Summary:
         """Return this Summary with other names for its classes, given in their present order."""
         order = np.argsort(classes, kind="stable")
         return self._each(classes[order], lambda part: part[order])
+
+    def with_targets(self, targets: Sequence[str]) -> Summary:
+        """Return the Summary of numbers that predicts some features from the others: for ``SEFRRegressor``.
+
+        The rows of all classes count alike. Second moments are needed, and every row must have the targets.
+
+        Parameters
+        ----------
+        targets : list of str
+            The names of the features to predict, at least one; another one must be left.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"hour": [1, 2, 3, 4], "rain": [0, 2, 1, 0], "load": [3, 2, 7, 9]})
+        >>> s = Summary.of(rows, [0, 0, 0, 0], moments=2)
+        >>> s.with_targets(["load"]).feature_names
+        ('hour', 'rain')
+        """
+        names = self.feature_names or ()
+        if self.products is None or self.products.n_targets or self.coder is not None:
+            raise ValueError("targets are chosen among features of a Summary of moments=2, without bins")
+        for name in targets:
+            if name not in names:
+                raise ValueError(f"there is no feature {name!r} to predict; there are {', '.join(names)}")
+        places = [names.index(name) for name in targets]
+        if not 0 < len(set(places)) == len(places) < len(names):
+            raise ValueError("at least one feature is predicted, once, from at least one other")
+        present = self.counts[:, None] if self.present is None else self.present[:, places]
+        lacking = (self.counts[:, None] - present).sum(axis=0)
+        if lacking.any():
+            at = int(np.argmax(lacking != 0))
+            raise ValueError(f"{lacking[at]:g} rows have no {targets[at]!r}, which is to be predicted")
+        own = np.setdiff1d(np.arange(len(names)), places)
+        return self._of_numbers(own, self.products.with_targets(places))
+
+    def _of_numbers(self, own: Indices, products: Products) -> Summary:
+        """Return some of the features, of all classes together, with other products."""
+
+        def some(part: DoubleDouble) -> DoubleDouble:
+            return part.added().each(lambda each: np.ascontiguousarray(each[:, own]))
+
+        counts, sums, present = self.totals
+        if present is not None:
+            present = some(present)
+            present = None if (present.head == counts.added().head).all() else present
+        totals = Totals(counts.added(), some(sums), present)
+        names = [(self.feature_names or ())[j] for j in own]
+        return self.from_doubles(NUMBERS, totals, (self.low[own], self.high[own]), names, None, products)
 
     def reweighted(self, weights: Floats) -> Summary:
         """Return the first moments of the rows, those of each class counting ``weights`` (K,) times.

@@ -387,6 +387,33 @@ def solve_numbers(
     ``coder``, ``ranges`` and ``ridge`` as in ``solve_classes``.
     """
     own, near = _centred(products, coder, ranges)
+    n, m = own.n, near.n_features
+    right, power = _towards_targets(own, near)
+    solved, ridges, noise = _regression(own.gram, right, power, n, ridge)
+    weights = own.basis.table(solved.T)
+    level = near.origin[m:] + (near.sums[-near.n_targets :] / n - weights @ own.distance)
+    return Solution(weights, own.centre, own.distance, level, ridges, noise, n, own.basis, own.gram)
+
+
+def explained_by_parts(products: Products, coder: Coder, noise: Floats) -> dict[str, Floats]:
+    """Return the part of the variance of each target (K,) that lines explain by themselves, and curves.
+
+    And their "sum" with ferns, which leaves ``noise`` (K,).
+    """
+    own, near = _centred(products, coder, None)
+    right, power = _towards_targets(own, near)
+    n_steps, place = len(own.basis.live), np.arange(len(own.gram))
+    of_features = own.basis.live < coder.offsets[coder.n_features]
+    lines = place[n_steps:]
+    left = {}
+    for name, at in (("lines", lines), ("curves", np.concatenate([place[:n_steps][of_features], lines]))):
+        _, _, left[name] = _regression(own.gram[np.ix_(at, at)], right[at], power, own.n, None)
+    variance = power / max(own.n - 1, 1.0)
+    return {name: 1 - part / variance for name, part in (left | {"sum": noise}).items()}
+
+
+def _towards_targets(own: _Centred, near: Products) -> tuple[Floats, Floats]:
+    """Return the products of what is solved for with the targets (p, K), and the targets' own (K,)."""
     n, m, k = own.n, near.n_features, near.n_targets
     if not k:
         raise ValueError("the products have no targets")
@@ -394,9 +421,14 @@ def solve_numbers(
     sums = near.sums
     cross = near.block(slice(0, m), at) - np.outer(sums[:m], sums[at]) / n
     squares = near.packed.head[diagonal_places(near.n_columns + 1)][1:][at]
-    power = np.maximum(squares - sums[at] ** 2 / n, 0.0)
-    right = own.basis.of_rows(cross.T).T
-    tridiagonal = Tridiagonal.of(own.gram, right)
+    return own.basis.of_rows(cross.T).T, np.maximum(squares - sums[at] ** 2 / n, 0.0)
+
+
+def _regression(
+    gram: Floats, right: Floats, power: Floats, n: float, ridge: float | None
+) -> tuple[Floats, Floats, Floats]:
+    """Return weights (p, K), ridges (K,) and what is left of the variance of each target (K,)."""
+    tridiagonal, k = Tridiagonal.of(gram, right), len(power)
     ridges = (
         np.full(k, ridge) if ridge is not None else likeliest_ridges(tridiagonal, power, n, together=False)
     )
@@ -406,6 +438,4 @@ def solve_numbers(
         solved[:, t : t + 1] = tridiagonal.solve(n * each, column)[0]
     solved = tridiagonal.turn_back(solved)
     noise = np.maximum(power - (solved * right).sum(axis=0), 0.0) / max(n - 1, 1.0)
-    weights = own.basis.table(solved.T)
-    level = near.origin[m:] + (sums[at] / n - weights @ own.distance)
-    return Solution(weights, own.centre, own.distance, level, ridges, noise, n, own.basis, own.gram)
+    return solved, ridges, noise

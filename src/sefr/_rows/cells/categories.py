@@ -47,10 +47,8 @@ def is_categorical(dtype: Foreign) -> bool:
     return dtype in (nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
 
 
-def categories_of(
-    X: Rows, most: int | None = MOST_CATEGORIES, *, text: bool = False
-) -> dict[int, Categories]:
-    """Return the categories of each column of a frame that has some, by its number; with ``text``, of text.
+def categories_of(X: Rows, most: int | None = MOST_CATEGORIES) -> dict[int, Categories]:
+    """Return the categories of each column of a frame that has some or is text, by its number.
 
     Those that a pandas or Polars type declares, else those that occur, sorted. Of more than ``most``, if not
     None, the most frequent are kept; the others share the cell of unknown values.
@@ -58,19 +56,19 @@ def categories_of(
     if type(X) is np.ndarray:  # asking what X might be takes 30 us
         return {}
     if is_pandas_frame(X):
-        return categories_of_stored(X, stored_columns(X), most, text=text)
+        return categories_of_stored(X, stored_columns(X), most)
     if not nw.dependencies.is_into_dataframe(X):
         return {}
     frame = nw.from_native(X, eager_only=True)
     return {
         j: _categories(frame.get_column(name), most)
         for j, (name, dtype) in enumerate(frame.schema.items())
-        if is_categorical(dtype) or (text and dtype == nw.String)
+        if is_categorical(dtype) or dtype == nw.String
     }
 
 
 def categories_of_stored(
-    X: Foreign, columns: list[Foreign], most: int | None = MOST_CATEGORIES, *, text: bool = False
+    X: Foreign, columns: list[Foreign], most: int | None = MOST_CATEGORIES
 ) -> dict[int, Categories]:
     """Return the same of a pandas frame whose arrays are at hand."""
     found = {}
@@ -81,7 +79,7 @@ def categories_of_stored(
                 found[j] = Categories(values_of_index(declared))
             else:
                 found[j] = _categories(nw.from_native(X.iloc[:, j], series_only=True), most)
-        elif text and is_text_array(column):
+        elif is_text_array(column):
             found[j] = _categories(nw.from_native(X.iloc[:, j], series_only=True), most)
     return found
 

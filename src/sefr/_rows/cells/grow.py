@@ -14,8 +14,9 @@ from .coder import Coder
 from .ferns import Ferns
 from .matrix import Cells
 
-# Comparisons of a fern: it has 2**DEPTH cells.
-DEPTH = 6
+# Comparisons of a fern: it has 2**DEPTH cells. The time to solve second moments grows with the third power of
+# all cells together, so that more ferns of fewer cells are better there, most of all for numbers.
+DEPTH, MOMENTS_DEPTH, NUMBER_DEPTH = 6, 5, 4
 # Features that are drawn for a comparison, and bins of each; the best is kept. More would make ferns alike.
 TRIED = 4
 BOUNDS = 8
@@ -23,8 +24,8 @@ SEED = 0
 # How often the effects of all features are found beside those of the others, and rows that a cell is taken to
 # have beside its own, about which it tells nothing.
 SWEEPS, SHY = 4, 4.0
-# The step of ferns for numbers.
-NUMBER_STEP = 0.1
+# The steps of all ferns for numbers together, and the least and most of one.
+NUMBER_STEPS, LEAST_STEP, MOST_STEP = 6.0, 0.1, 0.3
 
 
 class Growing(NamedTuple):
@@ -41,20 +42,28 @@ USUAL = Growing()
 
 
 def grow_ferns(
-    rows: Labelled, coder: Coder, count: int, held: NDArray[np.bool_] | None = None, how: Growing = USUAL
+    rows: Labelled,
+    coder: Coder,
+    count: int,
+    held: NDArray[np.bool_] | None = None,
+    how: Growing = USUAL,
+    *,
+    moments: int | None = 1,
 ) -> Ferns | None:
     """Return up to so many ferns for rows that are few enough to be looked at often.
 
-    ``held`` (n,) says which rows are held out; None: one in four, by its cells, if rows are not few.
+    ``moments`` are those added up. ``held`` (n,) says which rows are held out; None: one in four, by its
+    cells, if rows are not few.
 
     There are fewer where further ones would tell nothing about rows that they were not grown on, and at least
     one; None where nothing varies.
     """
     cells = rows.matrix.cells if isinstance(rows.matrix, Cells) else Cells(rows.matrix, coder).cells
-    targets = None
+    targets, depth = None, MOMENTS_DEPTH if moments == 2 else DEPTH
     if rows.targets is not None:
-        targets, how = left_over(cells, coder, rows.targets, rows.weights), how._replace(step=NUMBER_STEP)
-    comparisons = np.empty((count, DEPTH, 2), dtype=np.int32)
+        targets, depth = left_over(cells, coder, rows.targets, rows.weights), NUMBER_DEPTH
+        how = how._replace(step=float(np.clip(NUMBER_STEPS / count, LEAST_STEP, MOST_STEP)))
+    comparisons = np.empty((count, depth, 2), dtype=np.int32)
     grown = _native.grow_ferns(
         cells,
         coder.coded_starts,
@@ -74,7 +83,7 @@ def grow_ferns(
     if not grown:
         return None
     features, bounds = (comparisons[:grown, :, part].ravel() for part in (0, 1))
-    return Ferns(features, bounds, np.arange(grown + 1, dtype=np.int64) * DEPTH)
+    return Ferns(features, bounds, np.arange(grown + 1, dtype=np.int64) * depth)
 
 
 def left_over(cells: NDArray[np.uint8], coder: Coder, targets: Floats, weights: Floats | None) -> Floats:

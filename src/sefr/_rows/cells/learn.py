@@ -35,24 +35,34 @@ GOLDEN = (5**0.5 - 1) / 2
 class Cut(NamedTuple):
     """How features are to be cut: the settings of a model that say so.
 
-    With ``auto``, columns of text have categories too, and frequent values a bin of their own.
+    With ``auto``, frequent values have a bin of their own. ``most_cells``: features have fewer bins if there
+    are many of them, so that together they have about so many cells.
     """
 
     bins: Foreign
     scale: Foreign
     missing: str
     interactions: Foreign = None
+    moments: int | None = 1
     auto: bool = False
+    most_cells: int | None = None
 
     @classmethod
-    def of(cls, bins: Foreign, scale: Foreign, missing: str, interactions: Foreign = None) -> Cut | None:
+    def of(
+        cls,
+        bins: Foreign,
+        scale: Foreign,
+        missing: str,
+        interactions: Foreign = None,
+        moments: int | None = 1,
+    ) -> Cut | None:
         """Return the settings, or None where features are not cut."""
-        return None if bins is None else cls(bins, scale, missing, interactions)
+        return None if bins is None else cls(bins, scale, missing, interactions, moments)
 
     @classmethod
     def of_settings(cls, settings: Params) -> Cut | None:
         """Return those among the settings of a model that say how features are cut, or None."""
-        return cls.of(*(settings.get(name) for name in cls._fields[:4]))  # type: ignore[arg-type]
+        return cls.of(*(settings.get(name) for name in cls._fields[:5]))  # type: ignore[arg-type]
 
     @property
     def given(self) -> dict[int, Categories] | None:
@@ -78,7 +88,7 @@ def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) 
         return replace(coder, ferns=given_ferns(cut.interactions, np.diff(coder.offsets)))
     at, weights = sample_of_values(rows, FERN_ROWS)
     sample = rows.take(at)._replace(weights=weights)
-    return replace(coder, ferns=grow_ferns(sample, coder, int(cut.interactions)))
+    return replace(coder, ferns=grow_ferns(sample, coder, int(cut.interactions), moments=cut.moments))
 
 
 def _learn_edges(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) -> Coder:
@@ -88,6 +98,8 @@ def _learn_edges(rows: Labelled, cut: Cut, categories: Mapping[int, Categories])
         return given_coder(cut.bins, matrix.shape[1], missing=missing)
     check_bins(cut.bins)
     most = int(cut.bins)
+    if cut.most_cells is not None:
+        most = int(np.clip(cut.most_cells // matrix.shape[1], 2, most))
     if missing and most == MOST_CELLS:
         most -= 1  # a cell number is a byte, and one is for missing values
     if cut.scale is None or isinstance(cut.scale, str):
