@@ -102,7 +102,7 @@ class SecondMoments(BaseEstimator):  # type: ignore[misc]
         return stack
 
     def _read(self, X: Any, y: NDArray[Any]) -> Any:
-        rows, _ = read_rows(X, y, None, Cut.of(self.bins, "minmax", "error", self.interactions))
+        rows, _ = read_rows(X, y, None, Cut.of(self.bins, "minmax", "error", self.interactions, 2))
         self.coder_ = rows.matrix.coder
         if self.coder_ is not None and hasattr(rows.matrix, "cells"):
             _ = rows.matrix.cells  # coded once
@@ -167,11 +167,10 @@ VARIANTS: dict[str, tuple[int | None, int | None, Changes]] = {
     "32 bins, steps as they are": (32, None, {"STEP_POWER": 0.0}),
     "32 bins, priors are shares": (32, None, {"PRIOR_POWER": 1.0}),
     "32 bins, generalised cross-validation": (32, None, {"likeliest_ridges": generalised_cross_validation}),
-    "16 bins, 30 ferns": (16, 30, {}),
-    "32 bins, 30 ferns": (32, 30, {}),
-    "32 bins, 50 ferns": (32, 50, {}),
-    "32 bins, 30 ferns of 0.25": (32, 30, {"FERN_UNIT": 0.25}),
-    "32 bins, 30 ferns of 1": (32, 30, {"FERN_UNIT": 1.0}),
+    "16 bins, 40 ferns": (16, 40, {}),
+    "32 bins, 40 ferns": (32, 40, {}),
+    "32 bins, 40 ferns of 0.25": (32, 40, {"FERN_UNIT": 0.25}),
+    "32 bins, 40 ferns of 1": (32, 40, {"FERN_UNIT": 1.0}),
 }
 
 

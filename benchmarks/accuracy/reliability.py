@@ -15,15 +15,21 @@ from .sets import load
 
 SETS = ("sonar", "waveform_5000", "semeion", "digits")
 EDGES = np.linspace(0, 1, 11)
+SETTINGS: dict[str, dict[str, Any]] = {
+    "the paper": {},
+    "passes=10": {"passes": 10},
+    "moments=2": {"moments": 2},
+    "auto": {"auto": True},
+}
 
 
-def reliability(X: Any, y: Any, passes: tuple[int, ...] = (1, 3, 10)) -> dict[str, Any]:
-    """Return, for each number of passes, the curve of the answer's probability and the Brier score."""
+def reliability(X: Any, y: Any) -> dict[str, Any]:
+    """Return, for each setting, the curve of the answer's probability and the Brier score."""
     found: dict[str, Any] = {}
-    for n in passes:
+    for setting, params in SETTINGS.items():
         probability, base = np.empty((len(y), len(np.unique(y)))), np.empty((len(y), len(np.unique(y))))
         for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
-            probability[test] = SEFRClassifier(passes=n).fit(X[train], y[train]).predict_proba(X[test])
+            probability[test] = SEFRClassifier(**params).fit(X[train], y[train]).predict_proba(X[test])
             base[test] = np.bincount(y[train]) / len(train)
         truth = np.eye(probability.shape[1])[y]
         sure, right = probability.max(axis=1), probability.argmax(axis=1) == y
@@ -33,7 +39,7 @@ def reliability(X: Any, y: Any, passes: tuple[int, ...] = (1, 3, 10)) -> dict[st
             for k in range(10)
             if (place == k).sum() >= 10
         ]
-        found[str(n)] = {
+        found[setting] = {
             "brier": float(((probability - truth) ** 2).sum(axis=1).mean()),
             "base": float(((base - truth) ** 2).sum(axis=1).mean()),
             "curve": curve,
