@@ -6,7 +6,11 @@ NEEDS = {
     "lightgbm": ["laboratory/*", "tests/laboratory/*"],
     "opendp": ["docs/guide/federated.md"],
     "pooch": ["laboratory/*", "tests/laboratory/*"],
-    "pyspark": ["src/sefr/engines/spark.py", "src/sefr/engines/cluster/spark.py"],
+    "pyspark": [
+        "src/sefr/engines/spark.py",
+        "src/sefr/engines/cluster/spark.py",
+        "src/sefr/engines/spark_regression.py",
+    ],
 }
 ABSENT = [package for package in NEEDS if find_spec(package) is None]
 collect_ignore_glob = [path for package in ABSENT for path in NEEDS[package]]

@@ -19,6 +19,7 @@ MODULES = (
     "sefr.signals",
     "sefr.files",
     "sefr.engines.spark",
+    "sefr.engines.spark_regression",
     "sefr.engines.river",
 )
 

@@ -55,7 +55,11 @@ def test_every_public_name_has_an_example(name: str) -> None:
 
 
 # These need a compiler for boards, Spark or data; the others run with the suite wherever it runs.
-NEEDS = {"sefr.device": "avr-gcc", "sefr.engines.spark": "java"}
+NEEDS = {
+    "sefr.device": "avr-gcc",
+    "sefr.engines.spark": "java",
+    "sefr.engines.spark_regression": "java",
+}
 SKIPPED = [name for name, value in NAMES.items() if "+SKIP" in (inspect.getdoc(value) or "")]
 
 
