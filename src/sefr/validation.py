@@ -20,7 +20,6 @@ from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from ._rows.cells import Cut
 from ._rows.inputs import read_rows, refuse_lazy
 from ._rows.labelled import Labelled
 from ._rows.matrix import Selected
@@ -106,11 +105,13 @@ def cross_validate(
 
 
 def _one_pass_can_do(estimator: Foreign, y: ArrayLike | None, params: Params | None) -> bool:
+    if type(estimator) not in (SEFRClassifier, SEFRRegressor):
+        return False
+    settings = estimator._settings(**estimator.get_params(deep=False))  # not checked: folds say what is wrong
     return (
-        type(estimator) in (SEFRClassifier, SEFRRegressor)
-        and getattr(estimator, "passes", 1) == 1
-        and not getattr(estimator, "auto", False)
-        and ((cut := Cut.of_settings(estimator.get_params(deep=False))) is None or cut.fixed)
+        settings.passes == 1
+        and not settings.auto
+        and (settings.cut is None or settings.cut.fixed)
         and y is not None
         and not get_config()["enable_metadata_routing"]
         and set(params or {}) <= {"sample_weight"}

@@ -28,7 +28,7 @@ from ..files.learning import (
 )
 from . import options, regression
 from .recordings import RecordingReader
-from .sample import Sampled
+from .sample import Sampled, most_compared
 from .screen import Screen, bar, grid, seconds, shown
 from .stored import fitted_recipe, read_model
 from .training import Training, learned
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from .._system.types import Array, Fields, Params, Rows
 
 MOST_SHOWN = 20
-MOST_CELLS = 1 << 24  # values of a comparison that are held in memory: 128 MB
-MOST_ROWS = 100_000
 CHOSEN = ("auto", "passes", "bins", "interactions", "moments")  # settings that a comparison tells apart
 
 
@@ -295,8 +293,7 @@ def settings_say(name: str, settings: Mapping[str, Params | None]) -> bool:
 
 def _sample(screen: Screen, params: Params, table: Dataset, recipe: ColumnRecipe) -> Sampled:
     """Return the rows of a table in memory, or a sample where they are too many."""
-    most = max(1_000, min(MOST_ROWS, MOST_CELLS // max(1, len(recipe.feature_names))))
-    sampled = Sampled(table, recipe, most)
+    sampled = Sampled(table, recipe, most_compared(recipe))
     with screen.progress(table, "reading") as tick:
         learn(sampled, recipe, missing=params["missing"], tick=tick)  # complains of what cannot be learned
     return sampled

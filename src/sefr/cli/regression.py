@@ -19,7 +19,7 @@ from ..files.learning import checked, without_feature_names
 from ..files.numbers import NumberRows, why_a_quantity
 from ..regressor import SEFRRegressor
 from . import options
-from .sample import Sampled
+from .sample import Sampled, most_compared
 from .screen import Screen, grid, seconds, shown
 from .stored import fitted_recipe, whole
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from .._system.types import Fields, Rows
     from .training import Training
 
-MOST_CELLS = 1 << 24  # values of a comparison that are held in memory: 128 MB
-MOST_ROWS = 100_000
 SHOWN_SETTINGS = ("auto", "bins", "interactions", "moments")
 
 
@@ -67,9 +65,7 @@ def train(screen: Screen, training: Training, table: Dataset, path: str, why: st
             "mean": float(reg.base_),
             "noise": float(reg.noise_),
             "seconds": elapsed,
-            "settings": {
-                name: reg.get_params()[name] for name in ("auto", "bins", "interactions", "moments")
-            },
+            "settings": {name: getattr(reg, name) for name in SHOWN_SETTINGS},
             "decided": {} if training.choice.survey is None else training.choice.survey.to_dict(),
             "importances": importances(reg),
         }
@@ -232,8 +228,7 @@ def by_folds(screen: Screen, training: Training, table: Dataset, why: str, n_fol
 def _rows(screen: Screen, training: Training, table: Dataset) -> tuple[Rows, NDArray[np.float64], int]:
     """Return rows in memory, or a sample where they are too many; their numbers; and how many there are."""
     recipe = training.recipe(table, coded=True)
-    most = max(1_000, min(MOST_ROWS, MOST_CELLS // max(1, len(recipe.columns))))
-    sampled = Sampled(table, recipe, most)
+    sampled = Sampled(table, recipe, most_compared(recipe))
     missing = training.settings.number_params()["missing"]
     with screen.progress(table, "reading") as tick:
         for _ in NumberRows(sampled, recipe, missing, tick).read(None):

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from .._system.types import Array, Rows
 
 
+# Values of a comparison that are held in memory (128 MB), and rows.
+MOST_CELLS, MOST_ROWS = 1 << 24, 100_000
+
+
+def most_compared(recipe: ColumnRecipe) -> int:
+    """Return how many rows a comparison of methods takes at most."""
+    return max(1_000, min(MOST_ROWS, MOST_CELLS // max(1, len(recipe.feature_names))))
+
+
 class Sampled(Dataset):
     """A table that keeps some of the rows that are read from it, each as likely as any other.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _native
-from ..._system.types import Floats, Foreign, Indices, Params
+from ..._system.types import Floats, Foreign, Indices
 from ..labelled import Labelled
 from ..matrix import Matrix
 from ..ranges import known_ranges
@@ -58,11 +58,6 @@ class Cut(NamedTuple):
     ) -> Cut | None:
         """Return the settings, or None where features are not cut."""
         return None if bins is None else cls(bins, scale, missing, interactions, moments)
-
-    @classmethod
-    def of_settings(cls, settings: Params) -> Cut | None:
-        """Return those among the settings of a model that say how features are cut, or None."""
-        return cls.of(*(settings.get(name) for name in cls._fields[:5]))  # type: ignore[arg-type]
 
     @property
     def given(self) -> dict[int, Categories] | None:
