@@ -100,7 +100,8 @@ def values():
     }
     targets = ("arduino", "generated", "c")
     rows = [[text, *(number(f[f"{key}, {target}"]) for target in targets)] for key, text in names.items()]
-    rows.insert(0, ["int16, folded (`--fold`)", "", "", number(f["int16 folded, c"])])
+    folded = [number(f[f"int16 folded, {target}"]) for target in ("arduino", "c")]
+    rows.insert(0, ["int16, folded (`--fold`)", folded[0], "", folded[1]])
     return markdown(["values", *(f"`{target}`" for target in targets)], rows)
 
 

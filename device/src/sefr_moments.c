@@ -301,26 +301,10 @@ static sefr_status check_contents(const owner *model, const sefr_storage *storag
     return i > 1 || (i && seen < 2) ? SEFR_BAD_STATE : SEFR_OK;
 }
 
-#include "body/one_size.h"
-#include "body/ring.h"
-#include "body/saving.h"
-
-sefr_status sefr_moments_send(const sefr_moments *model, sefr_writer put, void *context) {
-    return is_sound(model) ? emit(model, 0, put, context) : SEFR_BAD_SHAPE;
-}
-
-sefr_status sefr_moments_save(const sefr_moments *model, const sefr_storage *storage) {
-    return is_sound(model) ? save_next(model, storage) : SEFR_BAD_SHAPE;
-}
-
-#ifndef SEFR_NO_STEPS
-sefr_status sefr_moments_save_begin(const sefr_moments *model, const sefr_storage *storage, sefr_saving *saving) {
-    if (!is_sound(model)) return end_with(saving, SEFR_BAD_SHAPE);
-    return begin_saving(model, storage, saving);
-}
-
-sefr_status sefr_moments_save_step(const sefr_moments *model, sefr_saving *saving) { return step_saving(model, saving); }
-#endif
+#define VERB(name) sefr_moments_##name
+typedef const owner saved;
+static void prepare(saved *model) { (void)model; }
+#include "body/verbs.h"
 
 sefr_status sefr_moments_restore(sefr_moments *model, const sefr_storage *storage) {
     sefr_place begin, at;

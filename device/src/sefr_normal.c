@@ -153,29 +153,12 @@ static sefr_status check_contents(const owner *normal, const sefr_storage *stora
     return SEFR_OK;
 }
 
-#include "body/one_size.h"
-#include "body/ring.h"
-#include "body/saving.h"
-
-sefr_status sefr_normal_send(const sefr_normal *normal, sefr_writer put, void *context) {
-    return is_sound(normal) ? emit(normal, 0, put, context) : SEFR_BAD_SHAPE;
+#define VERB(name) sefr_normal_##name
+typedef owner saved;
+static void prepare(saved *model) {
+    if (model->solved) (void)sefr_normal_solve(model);
 }
-
-sefr_status sefr_normal_save(sefr_normal *normal, const sefr_storage *storage) {
-    if (!is_sound(normal)) return SEFR_BAD_SHAPE;
-    if (normal->solved) (void)sefr_normal_solve(normal);
-    return save_next(normal, storage);
-}
-
-#ifndef SEFR_NO_STEPS
-sefr_status sefr_normal_save_begin(sefr_normal *normal, const sefr_storage *storage, sefr_saving *saving) {
-    if (!is_sound(normal)) return end_with(saving, SEFR_BAD_SHAPE);
-    if (normal->solved) (void)sefr_normal_solve(normal);
-    return begin_saving(normal, storage, saving);
-}
-
-sefr_status sefr_normal_save_step(const sefr_normal *normal, sefr_saving *saving) { return step_saving(normal, saving); }
-#endif
+#include "body/verbs.h"
 
 sefr_status sefr_normal_restore(sefr_normal *normal, const sefr_storage *storage) {
     sefr_place begin, sums, squares;

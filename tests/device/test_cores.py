@@ -11,7 +11,7 @@ from arduino_core import CORE as AVR_CORE
 from arduino_core import CPP, FLAGS, needs_core
 from arduino_stand_ins import CORE, CORES
 
-from sefr import SEFRClassifier
+from sefr import SEFRClassifier, SEFRRegressor
 from sefr.device import export, library, windows
 
 EXAMPLES = library().parent / "examples"
@@ -32,6 +32,9 @@ def sketches(tmp_path_factory):
         export(SEFRClassifier().fit(X / 8, y), "arduino", folder, name="floats", learn=True, input="float"),
         export(SEFRClassifier(scale=(0, 255)).fit(X // 4, y), "arduino", folder, name="bytes_in", learn=True),
         export(SEFRClassifier(bins=8).fit(X, y), "arduino", folder, name="table"),
+        export(SEFRClassifier().fit(X, y), "arduino", folder, name="folded", folded=True, margin=50),
+        export(SEFRRegressor().fit(X, X @ X[0]), "arduino", folder, name="line", check=True),
+        export(SEFRRegressor(bins=8).fit(X / 8, X @ X[0]), "arduino", folder, name="curve"),
         export(
             SEFRClassifier(scale=(0, 1 << 20)).fit(signal, np.arange(len(signal)) % 2),
             "arduino",

@@ -31,9 +31,10 @@ def test_boards_answer_as_the_twin_and_nearly_always_as_the_host(board, classes,
     for settings in ({"scale": (0, 1023)}, {}, {"passes": 5}):
         clf = SEFRClassifier(**settings).fit(X, y)
         rows = extremes(rng, X)
-        answered = simulate(clf, rows, board, target="c", folded=True).predictions
-        assert (answered == Twin(clf, folded=True).predict(rows)).all()
-        assert np.mean(answered == clf.predict(rows)) > 0.95
+        for target in ("c", "arduino"):
+            answered = simulate(clf, rows, board, target=target, folded=True).predictions
+            assert (answered == Twin(clf, folded=True).predict(rows)).all()
+            assert np.mean(answered == clf.predict(rows)) > 0.95
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -56,13 +57,21 @@ def test_it_takes_less_than_half_the_cycles_and_flash_of_bytes():
     assert lean.per_record < 3700
     assert lean.per_record < 0.5 * bytes_first.per_record
     assert lean.flash < 0.4 * bytes_first.flash
+    sketch = simulate(clf, X[:30], "uno", target="arduino", folded=True)
+    assert sketch.per_record < 3700
 
 
 def test_what_cannot_be_folded_is_refused(tmp_path, rng):
     X, y = adc(rng, 2)
     clf = SEFRClassifier().fit(X, y)
-    for words in ({"target": "arduino"}, {"target": "c", "input": "float"}, {"target": "c", "check": True}):
-        with pytest.raises(ValueError, match="folded goes with the target 'c'"):
+    for words in (
+        {"target": "generated"},
+        {"target": "micropython"},
+        {"target": "arduino", "learn": True},
+        {"target": "c", "input": "float"},
+        {"target": "c", "check": True},
+    ):
+        with pytest.raises(ValueError, match="folded goes with the targets 'c' and 'arduino'"):
             export(clf, directory=tmp_path, folded=True, **words)
     with pytest.raises(ValueError, match="a model with bins is a table"):
         export(SEFRClassifier(bins=4).fit(X, y), "c", tmp_path, folded=True)

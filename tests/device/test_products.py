@@ -46,7 +46,7 @@ def cost(taught, classes, board, target, weights):
         (CLASSES, "c", "int8", 13),
         (CLASSES, "arduino", "int8", 14),
         (2, "c", "int16", 21),
-        (2, "arduino", "int16", 28),
+        (2, "arduino", "int16", 25),
     ],
 )
 def test_cycles_per_weight_on_an_uno(taught, classes, target, weights, most):

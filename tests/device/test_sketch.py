@@ -13,7 +13,7 @@ from device_program import needs_tools
 from simulated_uno import Event, run_uno
 from sklearn.datasets import load_digits
 
-from sefr import SEFRClassifier, load
+from sefr import SEFRClassifier, SEFRRegressor, load
 from sefr.device import StateError, Twin, export, read_state, windows
 from sefr.device.serial_board import checked
 
@@ -122,6 +122,22 @@ def test_values_sent_over_the_line_are_answered_as_by_the_twin(tmp_path, rng, ki
     found = [int(answer.split()[0]) for answer in answers][-8:]
     assert found == Twin(clf, input=kind).predict(asked).tolist()
     assert all(0 <= int(answer.split()[1]) <= 100 for answer in answers)
+
+
+@pytest.mark.parametrize("kind", ["int16", "float"])
+@needs_tools
+def test_numbers_are_answered_over_the_line_as_by_the_twin(tmp_path, rng, kind):
+    X, _ = readings(rng, 90)
+    X = X / 8 if kind == "float" else X
+    reg = SEFRRegressor(bins=8 if kind == "float" else None).fit(X, X @ np.arange(1, 7) - 900)
+    image = build_sketch(export(reg, "arduino", tmp_path), tmp_path)
+    asked = X[:8]
+    events = [Event.send(10, "q")]
+    events += [
+        Event.send(50 + 120 * i, "c " + ",".join(f"{v:g}" for v in row)) for i, row in enumerate(asked)
+    ]
+    answers = lines(run_uno(image, events, 1.5), "answer")
+    assert list(map(int, answers[-8:])) == Twin(reg).quantised.answers(asked).tolist()
 
 
 @needs_tools

@@ -114,15 +114,9 @@ FUNCTION sefr_avr_regress
   ret
 
 ; ---- weights r24, record r22, n r20: the sum of weights[j] * record[j] in 32 bits. 21 cycles each; 22 with the record in
-; flash (_P), 23 with the weights there (_W).
-.macro DOT16 weights, record, load_weight, load_value
-  movw \weights,r24
-  movw \record,r22
-  clr r22
-  clr r23
-  movw r24,r22
-  clr r21
-1: \load_value
+; flash (_P); 21 with the weights there (_W), four per turn, for 150 bytes of flash.
+.macro DOT16_STEP load_weight, load_value
+  \load_value
   \load_weight
   mul r0,r18
   add r22,r0
@@ -134,8 +128,38 @@ FUNCTION sefr_avr_regress
   add r23,r0
   adc r24,r1
   adc r25,r19
+.endm
+.macro ONE_BY_ONE load_weight, load_value
+1: DOT16_STEP \load_weight,\load_value
   dec r20
   brne 1b
+.endm
+.macro BY_FOURS load_weight, load_value
+  sbrs r20,0
+  rjmp 1f
+  DOT16_STEP \load_weight,\load_value
+1: sbrs r20,1
+  rjmp 2f
+  DOT16_STEP \load_weight,\load_value
+  DOT16_STEP \load_weight,\load_value
+2: lsr r20
+  lsr r20
+  breq 4f
+3: .rept 4
+  DOT16_STEP \load_weight,\load_value
+  .endr
+  dec r20
+  brne 3b
+4:
+.endm
+.macro DOT16 weights, record, load_weight, load_value, all
+  movw \weights,r24
+  movw \record,r22
+  clr r22
+  clr r23
+  movw r24,r22
+  clr r21
+  \all \load_weight,\load_value
   clr r1
   ret
 .endm
@@ -158,8 +182,8 @@ FUNCTION sefr_avr_regress
   lpm r19,Z+
 .endm
 FUNCTION sefr_avr_dot16
-  DOT16 r30,r26,WEIGHT_AT_Z,VALUE_AT_X
+  DOT16 r30,r26,WEIGHT_AT_Z,VALUE_AT_X,ONE_BY_ONE
 FUNCTION sefr_avr_dot16_P
-  DOT16 r26,r30,WEIGHT_AT_X,VALUE_IN_FLASH
+  DOT16 r26,r30,WEIGHT_AT_X,VALUE_IN_FLASH,ONE_BY_ONE
 FUNCTION sefr_avr_dot16_W
-  DOT16 r30,r26,WEIGHT_IN_FLASH,VALUE_AT_X
+  DOT16 r30,r26,WEIGHT_IN_FLASH,VALUE_AT_X,BY_FOURS

@@ -10,7 +10,7 @@ from .regression import Regression, hats
 from .simulate import Simulation, simulate
 from .state import StateError, merge_states, read_state, write_state
 from .tables import QuantisedTable
-from .twin import Loss, Twin
+from .twin import Loss, NumberLoss, Twin
 from .windows import window_names, windows
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Loss",
     "Moments",
     "Normal",
+    "NumberLoss",
     "Quantised",
     "QuantisedTable",
     "Regression",

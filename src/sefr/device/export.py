@@ -1,7 +1,7 @@
 """Write a trained model as C: a header, a complete Arduino sketch, or code with the weights in it.
 
-Model -> Quantised (with bins: QuantisedTable) -> text. The text holds integers; nothing is rounded on the
-way.
+Model -> Quantised (with bins QuantisedTable, of numbers QuantisedLine or NumberTable) -> text. The text holds
+integers; nothing is rounded on the way.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ from numpy.typing import NDArray
 
 from .._system.atomic_file import atomic_file, replace_folder
 from .._system.installation import install_line
-from .._system.types import Fields
+from .._system.types import Array, Fields
 from ..classifier import SEFRClassifier
+from ..regressor import SEFRRegressor
 from ..signals.sampling import Sampling
 from .folding import Folded, fold
+from .mapping import Mapping
 from .names import c_text, distinct, identifier, module_name, word
+from .numbers import Numbers, QuantisedLine
 from .python_code import python_context
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
 from .state import MAX_RECORDS, State, id_of, pack_state
@@ -45,6 +48,8 @@ RATE, FASTEST = 100, 10_000  # samples of a window per second
 # On an AVR, for a window: analogRead; an int32 mapped by division; a product; an answer over the serial line.
 SAMPLE_CYCLES, MAP_CYCLES, SCORE_CYCLES, ANSWER_CYCLES = 1_900, 800, 40, 12_000
 SHOWN = 64  # names of features in a comment
+Exported = Quantised | QuantisedTable | QuantisedLine
+AnyModel = Exported | Folded
 VALUE_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "float": "float"}
 
 
@@ -62,13 +67,14 @@ def library() -> Path:
 
 
 def export(
-    clf: SEFRClassifier,
+    clf: SEFRClassifier | SEFRRegressor,
     target: str,
     directory: str | os.PathLike[str],
     *,
     name: str = "model",
-    weights: str = "int8",
+    weights: str | None = None,
     input: str | None = None,
+    unit: float | None = None,
     learn: bool = False,
     sum_bits: int = 16,
     eeprom: int = UNO_EEPROM,
@@ -80,12 +86,14 @@ def export(
 ) -> Path:
     """Write a trained model for a board; return the file or, for a sketch, the folder.
 
-    The code takes the raw values the model was trained on: scaling is folded into it.
+    The code takes the raw values the model was trained on: scaling is folded into it. That of a classifier
+    has ``NAME_classify(record)``, the number of a class; that of a regressor ``NAME_predict(record)``, a
+    whole number of 16 bits with a stated unit.
 
     Parameters
     ----------
-    clf : SEFRClassifier
-        Trained.
+    clf : SEFRClassifier or SEFRRegressor
+        Trained. A regressor has one output; a value outside of what it learned counts as the nearest end.
     target : {"c", "arduino", "generated", "micropython"}
         "c": one header, complete by itself, that classifies. "arduino": a sketch folder with the library,
         that classifies, or with ``learn=True`` goes on learning from the model's Summary. "generated": one
@@ -96,12 +104,16 @@ def export(
     name : str
         Of the header or sketch and of its functions; made a C identifier that is free (``sefr`` and words of
         the language get ``model_`` before them).
-    weights : {"int8", "int16"}
-        Size of a weight; with bins, of an entry of the table.
+    weights : {"int8", "int16"}, default=None
+        Size of a weight; with bins, of an entry of the table. None: int8 of a classifier, int16 of a
+        regressor with bins; without bins, that has weights of 32 bits.
     input : {"uint8", "int16", "int32", "float"}, default=None
         Type of the raw values; None chooses (see ``quantise``).
+    unit : float, default=None
+        Only of a regressor: what an answer of 1 stands for. None chooses (see ``quantise``). The code
+        has it as ``NAME_UNIT``.
     learn : bool
-        Only for "arduino".
+        Only for "arduino", and a classifier.
     sum_bits : {16, 32}
         Size of the sums of a sketch that learns. With 16, more than 256 records of a class count less.
     eeprom : int
@@ -120,9 +132,9 @@ def export(
         "Don't know" also where a value is NaN, or outside of the range learned by more than that range is
         wide. Costs two values of flash per feature. Not with bins, which have a cell for every value.
     folded : bool
-        Only for "c" and whole numbers of 16 bits: scaling is folded into int16 weights over the raw values,
-        which are not mapped to bytes first. Less than half the cycles and a third of the flash; values
-        outside of what was learned go on along the line, as on the host.
+        Only for "c" and "arduino", a classifier and whole numbers of 16 bits: scaling is folded into int16
+        weights over the raw values, which are not mapped to bytes first. Less than half the cycles and a
+        third of the flash; values outside of what was learned go on along the line, as on the host.
 
     Examples
     --------
@@ -141,38 +153,41 @@ def export(
     if sum_bits not in (16, 32):
         raise ValueError(f"sum_bits must be 16 or 32, not {sum_bits!r}")
     clf = copy(clf)  # as it is now: another thread may go on learning
+    name, directory = identifier(name), Path(directory)
     if folded:
-        return _export_folded(fold(clf), target, Path(directory), identifier(name), (input, margin, check))
-    q = quantise(clf, weights, input)
-    name = identifier(name)
+        if (
+            clf.predicts_numbers
+            or target not in ("c", "arduino")
+            or input not in (None, "int16")
+            or learn
+            or check
+        ):
+            raise ValueError(
+                "folded goes with the targets 'c' and 'arduino', a classifier and the input 'int16', and "
+                "without learn and check"
+            )
+        q: AnyModel = fold(clf)
+    else:
+        q = quantise(clf, weights, input, unit)
+    if isinstance(q, Numbers) and (learn or margin):
+        raise ValueError(
+            "a model that predicts numbers goes without learn and margin: sefr_regress.h learns numbers on a "
+            "board, and a number leads no other"
+        )
+    if isinstance(q, QuantisedTable) and check:
+        raise ValueError("check goes without bins: a model with bins has a cell for every value")
     context = _context(q, name) | {"window": _window(q, target, window)} | _margin(q, margin)
     context |= {"signal": _signal(q, target, signal)}
-    directory = Path(directory)
-    if target == "micropython":
-        return _export_python(q, context, directory, check)
-    if isinstance(q, QuantisedTable):
-        if check:
-            raise ValueError("check goes without bins: a model with bins has a cell for every value")
-        return _export_table(q, context | {"limits": None}, target, directory, learn=learn)
-    context |= _linear(q) | {"limits": _limits(q) if check else None}
+    context |= {"limits": _limits(q) if check and isinstance(q, Quantised | QuantisedLine) else None}
+    if target == "micropython" and not isinstance(q, Folded):
+        return _export_python(q, context, directory)
+    if not isinstance(q, Quantised):
+        return _export_scores(q, context, target, directory, learn=learn)
+    context |= _linear(q)
     if target == "arduino":
         _check_library(q)
         if learn:
-            if clf.class_weight is not None:
-                raise ValueError(
-                    "a board that goes on learning counts its records as they come, without class_weight: "
-                    "export with learn=False, or train without it and set SEFR_BALANCED on the board"
-                )
-            if not clf.fitted_.is_paper:
-                raise ValueError(
-                    "a board that goes on learning solves its weights from sums, which would undo "
-                    "passes > 1: export with learn=False, or train with passes=1"
-                )
-            if clf.summary_.present is not None:
-                raise ValueError(
-                    "a board that goes on learning solves its weights from sums of all values, and some were "
-                    "missing here: export with learn=False, or fill them in before training"
-                )
+            _check_learning(clf)
             context |= _learning(q, sum_bits, eeprom)
         directory.mkdir(parents=True, exist_ok=True)
         return _write_sketch(q, context, directory / name, learn, sum_bits)
@@ -182,49 +197,55 @@ def export(
     return _write_file(directory / f"{name}.h", f"{'c' if target == 'c' else 'generated'}.h.j2", context)
 
 
-def _export_folded(
-    q: Folded, target: str, directory: Path, name: str, rest: tuple[str | None, int, bool]
-) -> Path:
-    input, margin, check = rest
-    if target != "c" or input not in (None, "int16") or check:
-        raise ValueError("folded goes with the target 'c' and the input 'int16', and without check")
-    context = _context(q, name) | _margin(q, margin) | {"limits": None}
-    directory.mkdir(parents=True, exist_ok=True)
-    return _write_file(directory / f"{name}.h", "folded.h.j2", context)
-
-
-def _export_python(q: Quantised | QuantisedTable, context: Fields, directory: Path, check: bool) -> Path:
-    if check and isinstance(q, QuantisedTable):
-        raise ValueError("check goes without bins: a model with bins has a cell for every value")
-    limits = _limits(q) if check and isinstance(q, Quantised) else None
+def _export_python(q: Exported, context: Fields, directory: Path) -> Path:
     name = module_name(context["name"])
-    context |= {"name": name, "limits": limits} | python_context(q, limits)
+    context |= {"name": name} | python_context(q, context["limits"])
     directory.mkdir(parents=True, exist_ok=True)
     return _write_file(directory / f"{name}.py", "micropython.py.j2", context)
 
 
-def _export_table(q: QuantisedTable, context: Fields, target: str, directory: Path, *, learn: bool) -> Path:
-    if learn:
-        raise ValueError(
-            "a board that goes on learning cuts bytes by their top bits (SEFR_BINS), elsewhere than this "
-            "model: export with learn=False, or let the board learn from nothing"
-        )
-    name = context["name"]
-    # with more than two classes a search is quicker and smaller than branches
-    context |= table_context(q, branches=target == "generated" and len(q.bias) == 1)
-    if context["table_bytes"] >= 1 << 16:
-        context["index_type"] = "uint32_t"
+def _export_scores(
+    q: QuantisedTable | QuantisedLine | Folded, context: Fields, target: str, directory: Path, *, learn: bool
+) -> Path:
+    """Write a model whose values do not become bytes first."""
+    name, sketch = context["name"], target == "arduino"
+    if isinstance(q, QuantisedTable):
+        if learn:
+            raise ValueError(
+                "a board that goes on learning cuts bytes by their top bits (SEFR_BINS), elsewhere than this "
+                "model: export with learn=False, or let the board learn from nothing"
+            )
+        # with more than two classes a search is quicker and smaller than branches
+        branches = target == "generated" and len(q.bias) == 1
+        context |= table_context(q, branches=branches) | {"body": "cells.j2"}
+        if context["table_bytes"] >= 1 << 16:
+            context["index_type"] = "uint32_t"
+    elif isinstance(q, QuantisedLine):
+        columns = (q.mapping.low, q.mapping.ranges, _points(q.mapping), q.weights)
+        lines = list(zip(*(column.tolist() for column in columns), strict=True))
+        context |= {"body": "line.j2", "features_of_line": lines}
+    else:
+        context |= {"body": "folded.j2"}
+    context |= {"sketch": sketch}
     directory.mkdir(parents=True, exist_ok=True)
-    if target == "arduino":
+    if sketch:
         return _write_sketch(q, context, directory / name, learn=False, sum_bits=16)
-    return _write_file(directory / f"{name}.h", "table.h.j2", context)
+    return _write_file(directory / f"{name}.h", "scores.h.j2", context)
 
 
-def _context(q: Quantised | QuantisedTable | Folded, name: str) -> Fields:
+def _points(mapping: Mapping) -> Array:
+    return mapping.low if mapping.exponents is None else mapping.exponents
+
+
+def _context(q: AnyModel, name: str) -> Fields:
     """Return what the templates of every kind of model need."""
-    m, rows = q.n_features, len(q.bias)
+    m, rows, numbers = q.n_features, len(q.bias), isinstance(q, Numbers)
     bits = f"int{q.weight_bits}"
+    note = "above 0: class 1" if rows == 1 else "per class, the highest wins"
     return {
+        "numbers": numbers,
+        "unit_text": repr(q.unit) if isinstance(q, Numbers) else None,
+        "score_note": f"in {2.0**-q.shift:g} of the unit" if isinstance(q, Numbers) else note,
         "q": q,
         "m": m,
         "name": name,
@@ -249,8 +270,7 @@ def _context(q: Quantised | QuantisedTable | Folded, name: str) -> Fields:
 def _linear(q: Quantised) -> Fields:
     """Return what the templates of weights need beside that."""
     m, mapping = q.n_features, q.mapping
-    exponents = mapping.low if mapping.exponents is None else mapping.exponents
-    columns = (mapping.low, mapping.ranges, mapping.factors, exponents)
+    columns = (mapping.low, mapping.ranges, mapping.factors, _points(mapping))
     return {
         "map": mapping,
         "maps": zip(*(column.tolist() for column in columns), strict=True),
@@ -263,14 +283,14 @@ def _linear(q: Quantised) -> Fields:
     }
 
 
-def _margin(q: Quantised | QuantisedTable | Folded, margin: int) -> Fields:
+def _margin(q: AnyModel, margin: int) -> Fields:
     limit = (1 << (63 if q.wide else 31)) - 1
     if isinstance(margin, bool) or not isinstance(margin, int | np.integer) or not 0 <= margin <= limit:
         raise ValueError(f"margin must be a whole number from 0 to {limit}, not {margin!r}")
     return {"margin": int(margin), "margin_literal": _literal(int(margin), q.wide)}
 
 
-def _limits(q: Quantised) -> list[str]:
+def _limits(q: Quantised | QuantisedLine) -> list[str]:
     """Return literals of the lowest and the highest value of each feature that is not far outside."""
     low, high = (np.asarray(side, np.float64) for side in (q.low, q.high))
     span = high - low
@@ -341,7 +361,7 @@ def _write_file(path: Path, template: str, context: Fields) -> Path:
 
 
 def _window(
-    q: Quantised | QuantisedTable, target: str, window: tuple[int, int] | tuple[int, int, int] | None
+    q: AnyModel, target: str, window: tuple[int, int] | tuple[int, int, int] | None
 ) -> dict[str, int] | None:
     if window is None:
         return None
@@ -369,7 +389,7 @@ def window_cycles(axes: int, length: int) -> int:
     return axes * per_axis
 
 
-def _signal(q: Quantised | QuantisedTable, target: str, signal: Sampling | None) -> Fields | None:
+def _signal(q: AnyModel, target: str, signal: Sampling | None) -> Fields | None:
     """Return what the template needs to make the features of a signal, or say why a board cannot."""
     if signal is None:
         return None
@@ -409,6 +429,25 @@ def _check_library(q: Quantised) -> None:
         )
 
 
+def _check_learning(clf: SEFRClassifier) -> None:
+    """Refuse a model that its sums alone do not give."""
+    if clf.class_weight is not None:
+        raise ValueError(
+            "a board that goes on learning counts its records as they come, without class_weight: "
+            "export with learn=False, or train without it and set SEFR_BALANCED on the board"
+        )
+    if not clf.fitted_.is_paper:
+        raise ValueError(
+            "a board that goes on learning solves its weights from sums, which would undo "
+            "passes > 1: export with learn=False, or train with passes=1"
+        )
+    if clf.summary_.present is not None:
+        raise ValueError(
+            "a board that goes on learning solves its weights from sums of all values, and some were "
+            "missing here: export with learn=False, or fill them in before training"
+        )
+
+
 def _learning(q: Quantised, sum_bits: int, eeprom: int) -> Fields:
     """Return what a sketch that learns starts from, or say why it cannot."""
     if sum_bits == 16 and len(q.classes) > 43:
@@ -424,19 +463,17 @@ def _learning(q: Quantised, sum_bits: int, eeprom: int) -> Fields:
     return {"state": np.frombuffer(state, np.uint8), "state_note": note, "model_id": id_of(state)}
 
 
-def _write_sketch(
-    q: Quantised | QuantisedTable, context: Fields, path: Path, learn: bool, sum_bits: int
-) -> Path:
+def _write_sketch(q: AnyModel, context: Fields, path: Path, learn: bool, sum_bits: int) -> Path:
     fresh = (
         path.parent / f".{path.name[:200]}.{secrets.token_hex(8)}"
     )  # named first: a signal may come any time
     try:
         fresh.mkdir(0o700)
-        name, table = context["name"], isinstance(q, QuantisedTable)
-        header = "table_sketch.h.j2" if table else "learning.h.j2" if learn else "fixed.h.j2"
+        name, own_scores = context["name"], not isinstance(q, Quantised)
+        header = "scores.h.j2" if own_scores else "learning.h.j2" if learn else "fixed.h.j2"
         _render(header, context, fresh / f"{name}.h")
         _render("sensors.ino.j2", context | {"learn": learn}, fresh / f"{name}.ino")
-        bits = (8 if table else q.weight_bits, sum_bits if learn else 16)
+        bits = (8 if own_scores else q.weight_bits, sum_bits if learn else 16)
         _copy_library(fresh / "src" / "sefr", *bits, _switches(q, learn, context["margin"]))
         about = {
             "name": name,
@@ -445,6 +482,8 @@ def _write_sketch(
             "classes": q.classes.tolist(),
             "learn": learn,
         }
+        if isinstance(q, Numbers):
+            about |= {"unit": q.unit}
         if learn and isinstance(q, Quantised):
             low, high = (
                 (q.low, q.high)
@@ -476,7 +515,7 @@ def _replace_folder(fresh: Path, path: Path) -> None:
     replace_folder(fresh, path)
 
 
-def _switches(q: Quantised | QuantisedTable, learn: bool, margin: int) -> list[str]:
+def _switches(q: AnyModel, learn: bool, margin: int) -> list[str]:
     """Return the switches of ``sefr.h`` that leave out what a sketch does not call."""
     left_out = {
         "SEFR_NO_LEAN": True,
@@ -484,7 +523,7 @@ def _switches(q: Quantised | QuantisedTable, learn: bool, margin: int) -> list[s
         "SEFR_NO_CORRECT": True,
         "SEFR_NO_STEPS": learn,
         "SEFR_TWO_CLASSES": len(q.classes) == 2,
-        "SEFR_NO_RANGES": isinstance(q, QuantisedTable) or q.ranges is None or not learn,
+        "SEFR_NO_RANGES": not isinstance(q, Quantised) or q.ranges is None or not learn,
         "SEFR_NO_UNKNOWN": not margin,
         "SEFR_NO_BALANCED": not learn,
         "SEFR_NO_STATE": not learn,

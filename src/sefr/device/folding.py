@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .._system.types import Array, Floats, Foreign
+from .._system.types import Array, Floats
 from ..classifier import SEFRClassifier
 from .raw_values import checked_values, raw_values
 
@@ -57,17 +58,17 @@ class Folded:
         """Number of features."""
         return int(self.weights.shape[1])
 
-    def raw_of(self, X: Foreign) -> Array:
+    def raw_of(self, X: Any) -> Array:
         """Return raw values in the type the board reads, or say which value it cannot take."""
         return raw_values(checked_values(X, self.input, self.n_features), self.input)
 
-    def scores(self, X: Foreign) -> NDArray[np.int64]:
+    def scores(self, X: Any) -> NDArray[np.int64]:
         """Return the board's scores of raw values, (n, 1) or (n, K), to the bit."""
         values = self.raw_of(X).astype(np.int64)
         result: NDArray[np.int64] = values @ self.weights.T.astype(np.int64) + np.array(self.bias, np.int64)
         return result
 
-    def answers(self, X: Foreign) -> NDArray[np.uint8]:
+    def answers(self, X: Any) -> NDArray[np.uint8]:
         """Return the numbers of the classes that the board answers."""
         scores = self.scores(X)
         codes = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)

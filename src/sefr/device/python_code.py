@@ -9,6 +9,7 @@ import numpy as np
 from .._system.types import Array, Fields
 from .ferns import QuantisedFern
 from .mapping import SATURATED
+from .numbers import QuantisedLine
 from .quantise import Quantised
 from .tables import QuantisedTable
 
@@ -16,7 +17,7 @@ from .tables import QuantisedTable
 CODES = {"uint8": "B", "int16": "h", "int32": "i", "float": "f"}
 
 
-def python_context(q: Quantised | QuantisedTable, limits: list[str] | None) -> Fields:
+def python_context(q: Quantised | QuantisedTable | QuantisedLine, limits: list[str] | None) -> Fields:
     """Return what the template needs beside the context of every target."""
     shared = {
         "plain_labels": [_label(label) for label in q.classes.tolist()],
@@ -25,7 +26,9 @@ def python_context(q: Quantised | QuantisedTable, limits: list[str] | None) -> F
         "weight_code": "b" if q.weight_bits == 8 else "h",
         "limit_bytes": _limit_bytes(limits, q.input),
     }
-    return shared | (_table(q) if isinstance(q, QuantisedTable) else _linear(q))
+    if isinstance(q, QuantisedTable):
+        return shared | _table(q)
+    return shared | (_line(q) if isinstance(q, QuantisedLine) else _linear(q))
 
 
 def _label(label: object) -> str:
@@ -66,6 +69,17 @@ def _linear(q: Quantised) -> Fields:
         "half": 1 << (mapping.shift - 1),
         "saturated": SATURATED,
     }
+
+
+def _line(q: QuantisedLine) -> Fields:
+    mapping = q.mapping
+    found: Fields = {
+        "low": _bytes(mapping.low, "int32"),
+        "ranges": _bytes(mapping.ranges, "int32"),
+        "line_weights": _bytes(q.weights, "int32"),
+        "saturated": SATURATED,
+    }
+    return found if mapping.exponents is None else found | {"exponents": _bytes(mapping.exponents, "int16")}
 
 
 def _table(q: QuantisedTable) -> Fields:

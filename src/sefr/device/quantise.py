@@ -12,6 +12,7 @@ import math
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._rows.ranges import known_ranges
 from .._summary.summary import score_count
-from .._system.types import Array, Foreign
+from .._system.types import Array
 from .._weights.solve import means, scaling_of
 from ..classifier import SEFRClassifier
+from ..regressor import SEFRRegressor
 from . import _twin
 from .mapping import Mapping, float_bytes, float_mapping, integer_mapping, not_held
+from .numbers import QuantisedLine, quantise_numbers
 from .raw_values import INPUTS, checked_values, raw_values
 from .tables import QuantisedTable, quantise_table
 
@@ -93,7 +96,7 @@ class Quantised:
             return float_mapping(self.low, self.high)
         return integer_mapping(self.low, self.high, int(np.iinfo(np.dtype(self.input)).max))
 
-    def bytes_of(self, X: Foreign) -> Bytes:
+    def bytes_of(self, X: Any) -> Bytes:
         """Return raw values as the bytes the board makes of them, or say which value it cannot take."""
         X = checked_values(X, self.input, self.n_features)
         out = np.empty(X.shape, np.uint8)
@@ -106,20 +109,20 @@ class Quantised:
         _twin.bytes_of_integers(self.n_features, values, low, high, out)
         return out
 
-    def raw_of(self, X: Foreign) -> Array:
+    def raw_of(self, X: Any) -> Array:
         """Return raw values in the type the board reads."""
         self.bytes_of(X)  # says which value does not fit
         return raw_values(X, self.input)
 
     takes_missing = False
 
-    def scores(self, X: Foreign) -> NDArray[np.int64]:
+    def scores(self, X: Any) -> NDArray[np.int64]:
         """Return the board's scores of raw values, (n, 1) for two classes or (n, K), to the bit."""
         records, weights = self.bytes_of(X).astype(np.int64), self.weights.astype(np.int64)
         result: NDArray[np.int64] = records @ weights.T + np.array(self.bias, np.int64)
         return result
 
-    def answers(self, X: Foreign) -> Bytes:
+    def answers(self, X: Any) -> Bytes:
         """Return the numbers of the classes that the board answers, by the device library itself."""
         records = np.ascontiguousarray(self.bytes_of(X))
         answers = np.empty(len(records), np.uint8)
@@ -146,19 +149,30 @@ class Quantised:
 
 
 def quantise(
-    clf: SEFRClassifier, weights: str = "int8", input: str | None = None
-) -> Quantised | QuantisedTable:
-    """Turn a trained classifier into the board's integers; one with bins into a ``QuantisedTable``.
+    clf: SEFRClassifier | SEFRRegressor,
+    weights: str | None = None,
+    input: str | None = None,
+    unit: float | None = None,
+) -> Quantised | QuantisedTable | QuantisedLine:
+    """Turn a trained model into the board's integers.
+
+    One with bins becomes a ``QuantisedTable``, a regressor a ``QuantisedLine`` or ``NumberTable``.
 
     Parameters
     ----------
-    clf : SEFRClassifier
-        Trained. Its epsilon must be small (at most 1e-4): a board divides exactly and has none.
-    weights : {"int8", "int16"}
-        Size of a weight; with bins, of an entry of the table.
+    clf : SEFRClassifier or SEFRRegressor
+        Trained. The epsilon of a classifier must be small (at most 1e-4): a board divides exactly and has
+        none. A regressor has one output.
+    weights : {"int8", "int16"}, default=None
+        Size of a weight; with bins, of an entry of the table. None: int8 of a classifier; int16 of a
+        regressor with bins. Without bins, a regressor has weights of 32 bits.
     input : {"uint8", "int16", "int32", "float"}, default=None
         Type of the raw values on the board. None chooses the smallest integer type if everything learned is
-        whole, else float. With bins, edges tell: int16 or int32 if all are whole numbers, else float.
+        whole, else float. With bins, edges tell: int16 or int32 if all are whole numbers, else float. A
+        regressor without bins takes no int32.
+    unit : float, default=None
+        What an answer of 1 of a regressor stands for; None: the smallest power of ten with which 16
+        bits hold every prediction, or the mean of y and eight standard deviations to either side.
 
     Examples
     --------
@@ -170,15 +184,16 @@ def quantise(
     ([[103, -102]], 'uint8')
     """
     check_is_fitted(clf)
-    if clf.predicts_numbers:
-        raise TypeError(
-            "a regressor is not exported to boards: sefr_regress.h learns numbers there, and answers"
-        )
     clf = copy(clf)  # as it is now: another thread may go on learning
-    if weights not in WEIGHT_BITS:
+    if weights is not None and weights not in WEIGHT_BITS:
         raise ValueError(f"weights must be one of {list(WEIGHT_BITS)}, not {weights!r}")
     if input is not None and input not in INPUTS:
         raise ValueError(f"input must be one of {list(INPUTS)}, not {input!r}")
+    if isinstance(clf, SEFRRegressor):
+        return quantise_numbers(clf, None if weights is None else WEIGHT_BITS[weights], input, unit)
+    if unit is not None:
+        raise ValueError("unit goes with a regressor: a classifier answers with a class")
+    weight_bits = WEIGHT_BITS[weights or "int8"]
     if clf.epsilon > MAX_EPSILON:
         raise ValueError(
             f"a board has no epsilon; at most {MAX_EPSILON:g} can be neglected, not {clf.epsilon:g}"
@@ -187,7 +202,7 @@ def quantise(
     if not 2 <= len(clf.classes_) <= MAX_CLASSES:
         raise ValueError(f"a board knows 2 to {MAX_CLASSES} classes, not {len(clf.classes_)}")
     if summary.coder is not None:
-        return quantise_table(clf, WEIGHT_BITS[weights], input)
+        return quantise_table(clf, weight_bits, input)
     low: Array
     high: Array
     low, high = _raw_range(clf)
@@ -202,7 +217,6 @@ def quantise(
     else:
         low, high = _float_range(low, high)
     counts, sums, factor = _byte_sums(clf, kind, low, high)
-    weight_bits = WEIGHT_BITS[weights]
     # the sums of a board count no missing values: what they would give is another model
     if clf.fitted_.is_paper and summary.present is None:
         matrix, bias = solve_bytes(weight_bits, counts, sums, ranges)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from .._system.types import Array, Foreign
+from .._system.types import Array
 
 INPUTS = ("uint8", "int16", "int32", "float")
 _CODES = {"uint8": "u1", "int16": "<i2", "int32": "<i4", "float": "<f4"}
 
 
-def checked_values(X: Foreign, kind: str, n_features: int, *, missing: bool = False) -> NDArray[np.float64]:
+def checked_values(X: Any, kind: str, n_features: int, *, missing: bool = False) -> NDArray[np.float64]:
     """Return the values (n, m) in float64, or say which one the board's type does not hold.
 
     Floats are what float32 makes of them; with ``missing`` they may be NaN.
@@ -35,6 +37,6 @@ def checked_values(X: Foreign, kind: str, n_features: int, *, missing: bool = Fa
     return np.asarray(X)
 
 
-def raw_values(X: Foreign, kind: str) -> Array:
+def raw_values(X: Any, kind: str) -> Array:
     """Return values in the type and the order of bytes that a board reads."""
     return np.ascontiguousarray(X, np.dtype(_CODES[kind]))

@@ -14,9 +14,11 @@ from numpy.typing import ArrayLike
 
 from .._system.types import Array
 from ..classifier import SEFRClassifier
+from ..regressor import SEFRRegressor
 from .board import BOARDS, HERE, Board
 from .export import export
 from .folding import fold
+from .numbers import Numbers
 from .quantise import quantise
 from .raw_values import INPUTS
 
@@ -27,7 +29,7 @@ class Simulation:
 
     Attributes
     ----------
-    predictions : labels, one per row.
+    predictions : labels, one per row; of a regressor, numbers: what the board answered times its unit.
     counter : "cycles" (exact, AVR) or "instructions" (QEMU).
     per_record : the mean count for classifying one record, reading it not included.
     seconds : that time, from the clock of the board; None where only instructions are known.
@@ -68,26 +70,27 @@ class Simulation:
 
 
 def simulate(
-    clf_or_sketch: SEFRClassifier | str | os.PathLike[str],
+    clf_or_sketch: SEFRClassifier | SEFRRegressor | str | os.PathLike[str],
     X: ArrayLike,
     board: str = "uno",
     *,
-    weights: str = "int8",
+    weights: str | None = None,
     input: str | None = None,
+    unit: float | None = None,
     target: str = "arduino",
     folded: bool = False,
 ) -> Simulation:
-    """Classify rows on a simulated board.
+    """Answer rows on a simulated board.
 
     Parameters
     ----------
-    clf_or_sketch : SEFRClassifier or path
+    clf_or_sketch : SEFRClassifier, SEFRRegressor or path
         A trained model, or the folder of a sketch that ``export`` wrote.
     X : array of shape (n, m)
         Raw values, as the model was trained on.
     board : {"uno", "cortex-m0", "cortex-m3", "cortex-m4", "riscv32"}
         Which board.
-    weights, input, target
+    weights, input, unit, target, folded
         As for ``export``; not used for a sketch.
 
     Raises
@@ -108,7 +111,7 @@ def simulate(
     if board not in BOARDS:
         raise ValueError(f"board must be one of {list(BOARDS)}, not {board!r}")
     chosen = BOARDS[board]
-    if not isinstance(clf_or_sketch, SEFRClassifier):
+    if not isinstance(clf_or_sketch, SEFRClassifier | SEFRRegressor):
         sketch = Path(clf_or_sketch)
         if not (sketch / "model.json").exists():
             raise FileNotFoundError(
@@ -116,13 +119,24 @@ def simulate(
             )
         about = json.loads((sketch / "model.json").read_text())
         records = _records(X, about["input"], about["features"])
-        return _run(chosen, sketch, about["name"], records, np.array(about["classes"]), about["learn"])
-    q = fold(clf_or_sketch) if folded else quantise(clf_or_sketch, weights, input)
+        said = about.get("unit", np.array(about["classes"]))
+        return _run(chosen, sketch, about["name"], records, said, about["learn"])
+    q = fold(clf_or_sketch) if folded else quantise(clf_or_sketch, weights, input, unit)
     records = q.raw_of(X)  # says which value does not fit
+    said = q.unit if isinstance(q, Numbers) else q.classes
     with tempfile.TemporaryDirectory(prefix="sefr-simulate-") as name:
-        path = export(clf_or_sketch, target, name, name="model", weights=weights, input=input, folded=folded)
+        path = export(
+            clf_or_sketch,
+            target,
+            name,
+            name="model",
+            weights=weights,
+            input=input,
+            unit=unit,
+            folded=folded,
+        )
         folder = path if target == "arduino" else path.parent
-        return _run(chosen, folder, "model", records, q.classes, learn=False)
+        return _run(chosen, folder, "model", records, said, learn=False)
 
 
 def _records(X: ArrayLike, kind: str, features: int) -> Array:
@@ -135,16 +149,20 @@ def _records(X: ArrayLike, kind: str, features: int) -> Array:
     return result
 
 
-def _run(board: Board, folder: Path, name: str, records: Array, classes: Array, learn: bool) -> Simulation:
+def _run(
+    board: Board, folder: Path, name: str, records: Array, said: Array | float, learn: bool
+) -> Simulation:
+    """Build and run; ``said`` is the unit of the answers, or the classes that they are numbers of."""
+    numbers = isinstance(said, float)
     sources = [HERE / "classify.c", *sorted(folder.glob("src/sefr/*.c"))]
     if board.name == "uno":
         sources += sorted(folder.glob("src/sefr/*.S"))
     defines = [f'BOARD_HEADER="{name}.h"', f"BOARD_MODEL={name}", f"BOARD_FEATURES={name.upper()}_FEATURES"]
-    defines += ["BOARD_LEARN"] if learn else []
+    defines += ["BOARD_LEARN"] * learn + ["BOARD_NUMBERS"] * numbers
     with tempfile.TemporaryDirectory(prefix="sefr-build-") as build:
         image = board.build(sources, Path(build), defines=defines, includes=[folder])
         run = board.run(image, struct.pack("<I", len(records)) + records.tobytes())
-    answers = np.frombuffer(run.output, np.uint8)
+    answers = np.frombuffer(run.output, "<i2" if numbers else np.uint8)
     if learn:
         if answers[0]:
             raise RuntimeError(f"the sketch could not take its own state: status {answers[0]}")
@@ -156,6 +174,7 @@ def _run(board: Board, folder: Path, name: str, records: Array, classes: Array, 
     seconds = mean / board.hertz if board.hertz else None
     joules = seconds * board.watts if seconds is not None and board.watts else None
     chip = mean * board.cycle_joules if board.cycle_joules else None
+    predictions = answers * said if isinstance(said, float) else said[answers]
     return Simulation(
-        board.name, classes[answers], board.counter, mean, seconds, joules, chip, image.flash, run.sram
+        board.name, predictions, board.counter, mean, seconds, joules, chip, image.flash, run.sram
     )

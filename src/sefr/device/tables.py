@@ -10,15 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from .._answers.additive import AdditiveModel
 from .._rows.cells import Categories, Coder
 from .._rows.inputs import arrow_table, matrix_of
 from .._rows.ranges import known_ranges
-from .._system.types import Array, Floats, Foreign
+from .._system.types import Array, Floats, Scale
 from ..classifier import SEFRClassifier
 from .ferns import QuantisedFern, limits, needed_thresholds, quantise_ferns, thresholds_of
 from .raw_values import checked_values, raw_values
@@ -87,17 +89,17 @@ class QuantisedTable:
         """Whether NaN is a value of its own."""
         return self.missing_entries is not None
 
-    def values_of(self, X: Foreign) -> Floats:
+    def values_of(self, X: Any) -> Floats:
         """Return raw values as float64, categories of a frame as their numbers; or say what does not fit."""
         if self.categories and nw.dependencies.is_into_dataframe(X):
             X = matrix_of(arrow_table(X), self.categories).block(slice(None))
         return checked_values(X, self.input, self.n_features, missing=self.takes_missing)
 
-    def raw_of(self, X: Foreign) -> Array:
+    def raw_of(self, X: Any) -> Array:
         """Return raw values in the type the board reads."""
         return raw_values(self.values_of(X), self.input)
 
-    def scores(self, X: Foreign) -> Integers:
+    def scores(self, X: Any) -> Integers:
         """Return the board's scores of raw values, (n, 1) or (n, K), to the bit."""
         values = self.values_of(X)
         result = np.tile(np.array(self.bias, np.int64), (len(values), 1))
@@ -112,7 +114,7 @@ class QuantisedTable:
             result += fern.parts(values)
         return result
 
-    def answers(self, X: Foreign) -> NDArray[np.uint8]:
+    def answers(self, X: Any) -> NDArray[np.uint8]:
         """Return the numbers of the classes that the board answers."""
         scores = self.scores(X)
         codes = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
@@ -122,19 +124,43 @@ class QuantisedTable:
 def quantise_table(clf: SEFRClassifier, weight_bits: int, input: str | None) -> QuantisedTable:
     """Turn a trained model with bins into the board's integers."""
     summary, model = clf.summary_, clf.fitted_.model
+    coder, table = checked_cells(model)
+    kind = input or smallest_type(clf.scale, coder)
+    seen = np.isfinite(model.constant)
+    whole, exact = _whole_entries(np.where(seen[:, None], table, 0.0), seen, summary.sums, coder, weight_bits)
+    bias = _bounded_bias(whole, exact, seen, coder)
+    return QuantisedTable(
+        clf.classes_,
+        summary.feature_names,
+        kind,
+        weight_bits,
+        *table_parts(coder, whole, kind),
+        tuple(bias),
+        _clear(whole, bias, summary.sums, summary.counts),
+        coder.categories,
+    )
+
+
+def checked_cells(model: AdditiveModel) -> tuple[Coder, Floats]:
+    """Return the cells of a model and what each adds; say so if there are none, or too many.
+
+    A line beside the bins (``auto=True``) rises by steps: a board has tables alone.
+    """
     if model.cells is None:
         raise ValueError("the model has no bins: it has weights, which are exported as such")
-    # with auto=True, a line beside the bins rises by steps: a board has tables alone
     coder, table = model.cells.coder, model.cells.entries if model.binned is None else model.binned.entries
     if coder.n_columns > MAX_FEATURES:
         raise ValueError(
             f"a board takes {MAX_FEATURES} features with bins and interactions, not {coder.n_columns}: "
             "a score has 32 bits"
         )
-    kind = input or _smallest_input(clf, coder)
-    seen = np.isfinite(model.constant)
-    whole, exact = _whole_entries(np.where(seen[:, None], table, 0.0), seen, summary.sums, coder, weight_bits)
-    bias = _bounded_bias(whole, exact, seen, coder)
+    return coder, table
+
+
+def table_parts(
+    coder: Coder, whole: Integers, kind: str
+) -> tuple[tuple[Array, ...], tuple[Integers, ...], tuple[QuantisedFern, ...], Integers | None]:
+    """Return thresholds, entries, ferns and entries of missing values for values of a type."""
     ferns = quantise_ferns(coder, whole, kind)
     thresholds, entries = [], []
     for j in range(coder.n_features):
@@ -143,23 +169,12 @@ def quantise_table(clf: SEFRClassifier, weight_bits: int, input: str | None) -> 
         found, parts = _reachable(edges, own, kind, needed_thresholds(ferns, j, kind))
         thresholds.append(found)
         entries.append(parts)
-    missing = coder.missing and kind == "float"
-    return QuantisedTable(
-        clf.classes_,
-        summary.feature_names,
-        kind,
-        weight_bits,
-        tuple(thresholds),
-        tuple(entries),
-        ferns,
-        whole[:, coder.offsets[1 : coder.n_features + 1] - 1].T.copy() if missing else None,
-        tuple(bias),
-        _clear(whole, bias, summary.sums, summary.counts),
-        coder.categories,
-    )
+    has_missing = coder.missing and kind == "float"
+    gone = whole[:, coder.offsets[1 : coder.n_features + 1] - 1].T.copy() if has_missing else None
+    return tuple(thresholds), tuple(entries), ferns, gone
 
 
-def _smallest_input(clf: SEFRClassifier, coder: Coder) -> str:
+def smallest_type(scale: Scale, coder: Coder) -> str:
     """Return the type that a board's values have: whole numbers where every edge is one, else float."""
     if coder.missing:
         return "float"  # only floats can be missing
@@ -167,8 +182,8 @@ def _smallest_input(clf: SEFRClassifier, coder: Coder) -> str:
     edges = coder.edges[~named]
     if (edges != np.floor(edges)).any():
         return "float"
-    if not (clf.scale is None or isinstance(clf.scale, str)):
-        low, high = known_ranges(clf.scale, coder.n_features)
+    if not (scale is None or isinstance(scale, str)):
+        low, high = known_ranges(scale, coder.n_features)
         for kind in ("uint8", "int16", "int32"):
             least, most = limits(kind)
             if low.min() >= least and high.max() <= most:
@@ -183,23 +198,30 @@ def _whole_entries(
 ) -> tuple[Integers, Floats]:
     """Return the entries as whole numbers up to ONE, and what the bias must be with them.
 
-    What all classes get from a cell decides nothing, and what all cells of a feature have in common belongs
-    to the bias; without both, the steps are finer. The mean rounding error over the training rows goes to
-    the bias too.
+    What all classes get from a cell decides nothing: without it, the steps are finer.
     """
     if len(table) > 1:
         some = table[seen]
         table = np.where(seen[:, None], table - (some.max(axis=0) + some.min(axis=0)) / 2, 0.0)
+    moved, middle, share = moved_entries(table, counts, coder)
+    unit = ONE[weight_bits] / (float(np.abs(moved).max()) or 1.0)
+    whole = np.rint(moved * unit)
+    exact = unit * middle.sum(axis=1) + ((moved * unit - whole) * share).sum(axis=1)
+    return whole.astype(np.int64), np.asarray(exact)
+
+
+def moved_entries(table: Floats, counts: Floats, coder: Coder) -> tuple[Floats, Floats, Floats]:
+    """Return the entries about the middle of their column, these middles, and the cells' shares of the rows.
+
+    What all cells of a column have in common belongs to the bias: without it, the steps are finer. The mean
+    rounding error over the training rows, by the shares, goes to the bias too.
+    """
     first, column_of = coder.offsets[:-1], coder.column_of
     highest, lowest = (end.reduceat(table, first, axis=1) for end in (np.maximum, np.minimum))
     middle = (highest + lowest) / 2
-    moved = table - middle[:, column_of]
-    unit = ONE[weight_bits] / (float(np.abs(moved).max()) or 1.0)
-    whole = np.rint(moved * unit)
     rows = counts.sum(axis=0)
     share = rows / np.maximum(np.add.reduceat(rows, first), 1e-300)[column_of]
-    exact = unit * middle.sum(axis=1) + ((moved * unit - whole) * share).sum(axis=1)
-    return whole.astype(np.int64), np.asarray(exact)
+    return table - middle[:, column_of], middle, share
 
 
 def _bounded_bias(whole: Integers, exact: Floats, seen: NDArray[np.bool_], coder: Coder) -> list[int]:

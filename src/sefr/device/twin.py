@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import r2_score
 
 from .._system.types import Array
 from ..classifier import SEFRClassifier
+from ..regressor import SEFRRegressor
 from .folding import fold
+from .numbers import Numbers
 from .quantise import quantise
 
 
@@ -42,23 +45,48 @@ class Loss:
         )
 
 
+@dataclass(frozen=True)
+class NumberLoss:
+    """What the board's integers cost a regressor: R2 on both sides, and how far answers are apart.
+
+    Examples
+    --------
+    >>> from sefr.device import NumberLoss
+    >>> print(NumberLoss(host=0.9, board=0.8999, largest=0.06, unit=0.1))
+    R2: host 0.9000, board 0.8999; answers in units of 0.1, at most 0.06 from those of the host
+    """
+
+    host: float
+    board: float
+    largest: float
+    unit: float
+
+    def __str__(self) -> str:
+        return (
+            f"R2: host {self.host:.4f}, board {self.board:.4f}; answers in units of {self.unit:g}, at most "
+            f"{self.largest:.3g} from those of the host"
+        )
+
+
 class Twin:
     """A model as a board runs it.
 
     Parameters
     ----------
-    clf : SEFRClassifier
+    clf : SEFRClassifier or SEFRRegressor
         Trained.
-    weights : {"int8", "int16"}
-        Size of a weight on the board.
+    weights : {"int8", "int16"}, default=None
+        Size of a weight on the board; None chooses (see ``quantise``).
     input : {"uint8", "int16", "int32", "float"}, default=None
         Type of the raw values on the board; None chooses (see ``quantise``).
     folded : bool
         As in ``export``.
+    unit : float, default=None
+        Of a regressor: what an answer of 1 stands for; None chooses (see ``quantise``).
 
     Attributes
     ----------
-    quantised : Quantised or QuantisedTable
+    quantised : Quantised, QuantisedTable, QuantisedLine or Folded
         Weights, bias and ranges, or the table of a model with bins, as they are exported.
 
     Examples
@@ -73,13 +101,21 @@ class Twin:
     """
 
     def __init__(
-        self, clf: SEFRClassifier, weights: str = "int8", input: str | None = None, *, folded: bool = False
+        self,
+        clf: SEFRClassifier | SEFRRegressor,
+        weights: str | None = None,
+        input: str | None = None,
+        *,
+        folded: bool = False,
+        unit: float | None = None,
     ) -> None:
         self._clf = copy(clf)  # as it is now: what it learns later is not on the board
-        self.quantised = fold(self._clf) if folded else quantise(self._clf, weights, input)
+        self.quantised = fold(self._clf) if folded else quantise(self._clf, weights, input, unit)
 
     def predict(self, X: ArrayLike) -> Array:
-        """Return what the board answers to raw values (n, m), to the bit."""
+        """Return what the board answers to raw values (n, m), to the bit; numbers times their unit."""
+        if isinstance(self.quantised, Numbers):
+            return self.quantised.answers(X) * self.quantised.unit
         result: Array = self.quantised.classes[self.quantised.answers(X)]
         return result
 
@@ -93,6 +129,8 @@ class Twin:
         Below a board's ``margin`` the answer is "don't know". What ``sefr_lead`` gives is the same with int8
         weights, and a 65536th with int16.
         """
+        if isinstance(self.quantised, Numbers):
+            raise ValueError("a model that predicts numbers has no leads: there is no other answer")
         scores = np.sort(self.scores(X), axis=1)
         if scores.shape[1] == 1:
             return np.abs(scores[:, 0]).astype(np.uint64)
@@ -136,10 +174,13 @@ class Twin:
             )
         return 0 if found[0] == 0 else int(leads[order[found[0]]])
 
-    def loss(self, X: ArrayLike, y: ArrayLike) -> Loss:
-        """Return what quantisation costs on rows with known labels, before anything is flashed."""
+    def loss(self, X: ArrayLike, y: ArrayLike) -> Loss | NumberLoss:
+        """Return what quantisation costs on rows with known labels or numbers, before anything is flashed."""
         host, board = self._clf.predict(X), self.predict(X)
         y = np.asarray(y)
+        if isinstance(self.quantised, Numbers):
+            on_host, on_board = (float(r2_score(y, side)) for side in (host, board))
+            return NumberLoss(on_host, on_board, float(np.abs(host - board).max()), self.quantised.unit)
         return Loss(
             float(np.mean(host == y)), float(np.mean(board == y)), int(np.sum(host != board)), len(board)
         )
