@@ -2,13 +2,17 @@
 
 A head is what learns from the features. RidgeClassifierCV on standardised features is that of aeon's
 MiniRocketClassifier. Times are of the processor, in one thread of one run; those of a transform are of the
-test part, the best of five. Writes benchmarks/signals/results.csv; with the word ``unseen``, unseen.csv of
-the sets that nothing was chosen on, where a transform is timed once.
+test part, the best of five.
+
+    python -m benchmarks.signals [unseen] [--only TRANSFORM ...] [--heads HEAD ...]
+
+Writes benchmarks/signals/results.csv; with the word ``unseen``, unseen.csv of the sets that nothing was
+chosen on, where a transform is timed once. ``--only`` and ``--heads`` measure some, and keep the other rows.
 """
 
+import argparse
 import csv
 import json
-import sys
 import time
 import warnings
 from importlib.metadata import version
@@ -28,7 +32,7 @@ from sefr.device import windows
 from sefr.signals import SignalFeatures
 
 HERE = Path(__file__).parent
-WIDE = {"dilations": 5, "thresholds": 5}
+WIDE = {"dilations": 6, "thresholds": 4}
 SECOND = "SEFR, second moments"
 MOST_PRODUCTS = 2_500  # features with second moments: products of 9,996 take 800 MB and minutes to solve
 
@@ -83,12 +87,12 @@ TRANSFORMS = {
     "MiniRocket of aeon, 10,000": lambda: Rocket(10_000),
     "MiniRocket of aeon, 2,100": lambda: Rocket(2_100),
     "MiniRocket of aeon, 336": lambda: Rocket(336),
-    "SignalFeatures, 5 dilations, 5 thresholds": lambda: SignalFeatures(**WIDE),
+    "SignalFeatures, 6 dilations, 4 thresholds": lambda: SignalFeatures(**WIDE),
     "SignalFeatures": SignalFeatures,
     "SignalFeatures, 2 dilations": lambda: SignalFeatures(dilations=2),
     "SignalFeatures, no statistics": lambda: SignalFeatures(statistics=False),
     "learned thresholds": LearnedThresholds,
-    "learned thresholds, 5 dilations, 5 thresholds": lambda: LearnedThresholds(**WIDE),
+    "learned thresholds, 6 dilations, 4 thresholds": lambda: LearnedThresholds(**WIDE),
     "raw samples": Raw,
     "seven statistics per axis": Windows,
 }
@@ -114,16 +118,16 @@ def clocked(call, times):
 
 UNSEEN = (
     "MiniRocket of aeon, 10,000",
-    "SignalFeatures, 5 dilations, 5 thresholds",
+    "SignalFeatures, 6 dilations, 4 thresholds",
     "SignalFeatures",
     "SignalFeatures, no statistics",
     "learned thresholds",
-    "learned thresholds, 5 dilations, 5 thresholds",
+    "learned thresholds, 6 dilations, 4 thresholds",
     "raw samples",
 )
 
 
-def measured(transforms, times, name, X, y, X_test, y_test):
+def measured(transforms, heads, times, name, X, y, X_test, y_test):
     """Yield a row per transform and head; a transform is timed so many times."""
     for what in transforms:
         make = TRANSFORMS[what]
@@ -131,7 +135,8 @@ def measured(transforms, times, name, X, y, X_test, y_test):
         transform.transform(X[:2])  # numba compiles
         F = transform.transform(X)
         F_test, spent = clocked(lambda transform=transform: transform.transform(X_test), times)
-        for head, of in HEADS.items():
+        for head in heads:
+            of = HEADS[head]
             if head == SECOND and F.shape[1] > MOST_PRODUCTS:
                 continue
             clf, fit_time = clocked(lambda of=of, F=F: of().fit(F, y), 1)
@@ -151,10 +156,47 @@ def measured(transforms, times, name, X, y, X_test, y_test):
             }
 
 
+def read_options():
+    """Return what the command asks for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.signals")
+    parser.add_argument("sets", nargs="?", choices=["unseen"])
+    parser.add_argument("--only", nargs="+", choices=list(TRANSFORMS), metavar="TRANSFORM")
+    parser.add_argument("--heads", nargs="+", choices=list(HEADS), metavar="HEAD", default=list(HEADS))
+    return parser.parse_args()
+
+
+def kept_rows(path, transforms, heads):
+    """Return the rows of a file that are not measured again."""
+    if not path.exists():
+        return []
+    with path.open() as file:
+        return [
+            row
+            for row in csv.DictReader(file)
+            if row["transform"] in TRANSFORMS
+            and (row["transform"] not in transforms or row["head"] not in heads)
+        ]
+
+
+def write(path, rows):
+    """Write rows in the order of sets, transforms and heads."""
+    names = list(dict.fromkeys(row["set"] for row in rows))
+    order = [names, list(TRANSFORMS), list(HEADS)]
+    rows.sort(
+        key=lambda row: [o.index(row[k]) for o, k in zip(order, ("set", "transform", "head"), strict=True)]
+    )
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def main():
-    """Measure all, and write as it goes."""
+    """Measure all, or what the command names, and write as it goes."""
     warnings.simplefilter("ignore")
-    unseen = sys.argv[1:] == ["unseen"]
+    options = read_options()
+    unseen = options.sets == "unseen"
+    transforms = options.only or (UNSEEN if unseen else list(TRANSFORMS))
     used = (
         "aeon",
         "numba",
@@ -164,16 +206,12 @@ def main():
     )
     about = {"machine": machine(), "commit": commit(), **{name: version(name) for name in used}}
     (HERE / ("unseen.json" if unseen else "run.json")).write_text(json.dumps(about, indent=1) + "\n")
-    with (HERE / ("unseen.csv" if unseen else "results.csv")).open("w", newline="") as file:
-        writer = None
-        for one in each_unseen() if unseen else each():
-            rows = list(measured(*((UNSEEN, 1) if unseen else (TRANSFORMS, 5)), *one))
-            writer = writer or csv.DictWriter(file, rows[0], lineterminator="\n")
-            if file.tell() == 0:
-                writer.writeheader()
-            writer.writerows(rows)
-            file.flush()
-            print(one[0], flush=True)
+    path = HERE / ("unseen.csv" if unseen else "results.csv")
+    rows = kept_rows(path, transforms, options.heads)
+    for one in each_unseen() if unseen else each():
+        rows += measured(transforms, options.heads, 1 if unseen else 5, *one)
+        write(path, rows)
+        print(one[0], flush=True)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ class LearnedThresholds:
         out = np.empty((len(X), plan.n_features), np.uint8)
         low, high = (np.array([pair[side] for pair in plan.ranges], np.int32) for side in (0, 1))
         dilations = np.array(plan.dilations, np.int32)
-        samples = np.ascontiguousarray(self.features.samples(X))
+        samples = np.ascontiguousarray(self.features.samples(X), dtype=np.int32)
         _native.signal_features(
             samples, dilations, plan.kernels, plan.thresholds, self.levels, plan.segments, low, high, out, 1
         )

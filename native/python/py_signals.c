@@ -5,7 +5,7 @@ enum { WINDOWS, DILATIONS, KERNELS, THRESHOLDS, LEVELS, SEGMENTS, LOWEST, HIGHES
 
 /* n windows, a axes, l samples, d dilations, c counts, f features */
 static const struct argument arguments[N_ARGUMENTS] = {
-    READS("windows", I16, "nal"), READS("dilations", I32, "d"), OTHER_ARGUMENT("kernels"), OTHER_ARGUMENT("thresholds"),
+    READS("windows", I32, "nal"), READS("dilations", I32, "d"), OTHER_ARGUMENT("kernels"), OTHER_ARGUMENT("thresholds"),
     READS("levels", I8, "c"),     OTHER_ARGUMENT("segments"),   READS("lowest", I32, "a"), READS("highest", I32, "a"),
     WRITES("features", U8, "nf"), OTHER_ARGUMENT("n_threads")};
 
@@ -26,8 +26,9 @@ static bool check_plan(const struct signal_plan *plan) {
         }
     }
     for (ptrdiff_t i = 0; i < plan->axes; i++) {
-        if (plan->lowest[i] < INT16_MIN || plan->lowest[i] >= plan->highest[i] || plan->highest[i] > INT16_MAX) {
-            PyErr_SetString(PyExc_ValueError, "a range must go up and lie within 16 bits");
+        if (plan->lowest[i] < -SIGNAL_FURTHEST || plan->lowest[i] >= plan->highest[i] ||
+            plan->highest[i] > SIGNAL_FURTHEST) {
+            PyErr_SetString(PyExc_ValueError, "a range must go up and lie within 28 bits");
             return false;
         }
     }

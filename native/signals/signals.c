@@ -45,8 +45,8 @@ struct extremes {
     int32_t low, high;
 };
 
-static struct extremes find_extremes(const int16_t *x, ptrdiff_t n) {
-    int16_t low = x[0], high = x[0];
+static struct extremes find_extremes(const int32_t *x, ptrdiff_t n) {
+    int32_t low = x[0], high = x[0];
     for (ptrdiff_t p = 1; p < n; p++) {
         low = x[p] < low ? x[p] : low;
         high = x[p] > high ? x[p] : high;
@@ -54,7 +54,7 @@ static struct extremes find_extremes(const int16_t *x, ptrdiff_t n) {
     return (struct extremes){low, high};
 }
 
-static void normalise(const int16_t *x, ptrdiff_t n, struct extremes found, struct scratch *scratch) {
+static void normalise(const int32_t *x, ptrdiff_t n, struct extremes found, struct scratch *scratch) {
     int shift = 0;
     int16_t *once = scratch->once + scratch->pad;
     while ((found.high - found.low) >> shift > TOP) shift++;
@@ -152,9 +152,9 @@ CLONES static void count_group(const struct group *group) {
     }
 }
 
-/* Eight steps per octave: e = floor(log2(v + 1)), then three bits of what follows. v < 2^24. */
-static uint8_t logarithm(uint32_t v) {
-    uint32_t e = 0;
+/* Eight steps per octave: e = floor(log2(v + 1)), then three bits of what follows. v < 2^32 - 1: at most 255. */
+static uint8_t logarithm(uint64_t v) {
+    unsigned e = 0;
     while ((v + 1) >> (e + 1)) e++;
     return (uint8_t)(8 * e + ((v + 1) * 8 >> e) - 8);
 }
@@ -164,50 +164,51 @@ static int32_t floor_divide(int64_t a, int64_t b) { return (int32_t)(a < 0 ? -((
 static uint8_t level_of(int32_t value, int32_t low, int32_t high) {
     if (value <= low) return 0;
     if (value >= high) return 255;
-    return (uint8_t)((255 * (value - low) + (high - low) / 2) / (high - low));
+    return (uint8_t)((INT64_C(255) * (value - low) + (high - low) / 2) / (high - low));
 }
 
 struct sums {
     int64_t values;
-    uint32_t steps, shape; /* 16 * 4095 * 65535 < 2^32 */
+    uint64_t steps; /* 4095 * 2^28 < 2^40 */
+    uint32_t shape;
 };
 
-static struct sums add_up(const int16_t *x, const int16_t *u, ptrdiff_t from, ptrdiff_t to) {
+static struct sums add_up(const int32_t *x, const int16_t *u, ptrdiff_t from, ptrdiff_t to) {
     struct sums sums = {x[from], 0, (uint32_t)u[from]};
     for (ptrdiff_t p = from + 1; p < to; p++) {
         sums.values += x[p];
-        sums.steps += (uint32_t)(x[p] > x[p - 1] ? x[p] - x[p - 1] : x[p - 1] - x[p]);
+        sums.steps += (uint64_t)(x[p] > x[p - 1] ? x[p] - x[p - 1] : x[p - 1] - x[p]);
         sums.shape += (uint32_t)u[p];
     }
     return sums;
 }
 
-static void statistics(const struct signal_plan *plan, ptrdiff_t axis, const int16_t *x, struct extremes found,
+static void statistics(const struct signal_plan *plan, ptrdiff_t axis, const int32_t *x, struct extremes found,
                        const int16_t *u, uint8_t *out) {
     const ptrdiff_t n = plan->length;
     const int32_t low = plan->lowest[axis], high = plan->highest[axis];
     const struct sums all = add_up(x, u, 0, n);
     const int32_t mean = floor_divide(all.values, n);
-    uint32_t deviation = 0;
-    for (ptrdiff_t p = 0; p < n; p++) deviation += (uint32_t)(x[p] > mean ? x[p] - mean : mean - x[p]);
+    uint64_t deviation = 0;
+    for (ptrdiff_t p = 0; p < n; p++) deviation += (uint64_t)(x[p] > mean ? x[p] - mean : mean - x[p]);
     *out++ = level_of(mean, low, high);
     *out++ = level_of(found.low, low, high);
     *out++ = level_of(found.high, low, high);
-    *out++ = logarithm(16 * (uint32_t)(found.high - found.low));
-    *out++ = logarithm(16 * all.steps / (uint32_t)(n - 1));
-    *out++ = logarithm(16 * deviation / (uint32_t)n);
+    *out++ = logarithm(16 * (uint64_t)(found.high - found.low));
+    *out++ = logarithm(16 * all.steps / (uint64_t)(n - 1));
+    *out++ = logarithm(16 * deviation / (uint64_t)n);
     for (ptrdiff_t k = 0; k < plan->segments; k++) {
         const ptrdiff_t from = k * n / plan->segments, to = (k + 1) * n / plan->segments;
         const struct sums part = add_up(x, u, from, to);
         *out++ = level_of(floor_divide(part.values, to - from), low, high);
         *out++ = (uint8_t)(part.shape / (uint32_t)(to - from) >> 3);
-        *out++ = logarithm(16 * part.steps / (uint32_t)(to - from - 1));
+        *out++ = logarithm(16 * part.steps / (uint64_t)(to - from - 1));
     }
 }
 
 struct job {
     const struct signal_plan *plan;
-    const int16_t *windows;
+    const int32_t *windows;
     ptrdiff_t n;
     uint8_t *features;
     atomic_bool failed;
@@ -215,13 +216,13 @@ struct job {
 
 enum { WINDOWS_PER_TASK = 16 };
 
-static void one_window(const struct signal_plan *plan, const int16_t *window, struct scratch *scratch,
+static void one_window(const struct signal_plan *plan, const int32_t *window, struct scratch *scratch,
                        uint8_t *features) {
     const ptrdiff_t each = plan->kernels * plan->thresholds, counts = signal_counts(plan);
     const ptrdiff_t stride = SIGNAL_KERNELS / plan->kernels;
     ptrdiff_t g = 0;
     for (ptrdiff_t axis = 0; axis < plan->axes; axis++) {
-        const int16_t *x = window + axis * plan->length;
+        const int32_t *x = window + axis * plan->length;
         const struct extremes found = find_extremes(x, plan->length);
         normalise(x, plan->length, found, scratch);
         for (ptrdiff_t i = 0; i < plan->n_dilations; i++, g++) {
@@ -258,7 +259,7 @@ static void some_windows(void *context, ptrdiff_t task, int worker) {
     free(scratch.once);
 }
 
-bool sefr_signal_features(const struct signal_plan *plan, const int16_t *windows, ptrdiff_t n, uint8_t *features,
+bool sefr_signal_features(const struct signal_plan *plan, const int32_t *windows, ptrdiff_t n, uint8_t *features,
                           int n_threads) {
     struct job job = {plan, windows, n, features, false};
     sefr_run_tasks(some_windows, &job, (n + WINDOWS_PER_TASK - 1) / WINDOWS_PER_TASK, n_threads);

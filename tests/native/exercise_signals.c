@@ -29,19 +29,20 @@ static uint64_t round_of_it(void) {
     int32_t *dilations = exactly((size_t)plan.n_dilations * sizeof *dilations);
     int32_t *ranges = exactly(2 * (size_t)plan.axes * sizeof *ranges);
     int8_t *levels = exactly((size_t)counts);
-    int16_t *windows = exactly((size_t)(n * plan.axes * plan.length) * sizeof *windows);
+    int32_t *windows = exactly((size_t)(n * plan.axes * plan.length) * sizeof *windows);
     uint8_t *features = exactly((size_t)(n * width));
-    const uint32_t spread = 1U << random_below(17);
+    const uint32_t spread = 1U << random_below(29); /* half of them within 16 bits */
     uint64_t sum = 0;
     for (ptrdiff_t i = 0; i < plan.n_dilations; i++)
         dilations[i] = 1 + (int32_t)random_below((uint32_t)plan.length - 1);
     for (ptrdiff_t i = 0; i < plan.axes; i++) {
-        ranges[i] = (int32_t)random_below(30000) - 32768;
-        ranges[plan.axes + i] = ranges[i] + 1 + (int32_t)random_below(35000);
+        ranges[i] = (int32_t)random_below(spread) - (int32_t)(spread / 2);
+        ranges[plan.axes + i] = ranges[i] + 1 + (int32_t)random_below(spread / 4 + 1);
     }
     for (ptrdiff_t i = 0; i < counts; i++) levels[i] = (int8_t)((int)random_below(256) - 128);
     for (ptrdiff_t i = 0; i < n * plan.axes * plan.length; i++) {
-        windows[i] = (int16_t)((int32_t)random_below(spread > 65536 ? 65536 : spread) - 32768);
+        windows[i] = (int32_t)random_below(spread) - (int32_t)(spread / 2);
+        if (windows[i] < -SIGNAL_FURTHEST) windows[i] = -SIGNAL_FURTHEST;
     }
     plan.dilations = dilations;
     plan.levels = levels;

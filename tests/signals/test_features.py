@@ -14,7 +14,8 @@ from sefr import SEFRClassifier, _native
 from sefr._system.members import ModelFileError
 from sefr.signals import SignalFeatures, reference
 from sefr.signals.kernels import LAPLACE, TAPS, chosen_kernels, fixed_thresholds
-from sefr.signals.plan import SignalPlan
+from sefr.signals.plan import FURTHEST, SignalPlan
+from sefr.signals.sampling import Sampling
 
 
 def by_definition(plan, windows):
@@ -70,11 +71,53 @@ def test_any_window_equals_the_definition(data):
     assert found.tolist() == by_definition(plan, [[window]])
 
 
-def test_the_longest_window_overflows_nowhere():
+@pytest.mark.parametrize(("least", "most"), [(-32768, 32767), (-FURTHEST, FURTHEST)])
+def test_the_longest_window_overflows_nowhere(least, most):
     """The extremes in turn: the largest steps, deviations and counts that 4096 samples can have."""
-    window = np.tile([-32768, 32767], 2048)[None, None]
-    plan = SignalFeatures(4096, dilations=(1, 511), kernels=2, range=(-32768, 32767)).fit().plan_
-    assert plan.features_of(window.astype(np.int16)).tolist() == by_definition(plan, window)
+    window = np.tile([least, most], 2048)[None, None]
+    features = SignalFeatures(4096, dilations=(1, 511), kernels=2, range=(least, most), resolution=1)
+    plan = features.fit().plan_
+    assert plan.wide == (most == FURTHEST)
+    assert plan.features_of(window).tolist() == by_definition(plan, window)
+
+
+def test_windows_of_28_bits_equal_the_definition(rng):
+    ends = np.array([-FURTHEST, -32769, 0, 32768, FURTHEST])
+    windows = np.concatenate(
+        [
+            rng.integers(-FURTHEST, FURTHEST, (3, 2, 60), endpoint=True),
+            rng.choice(ends, (3, 2, 60)),
+            rng.integers(-FURTHEST, 3 - FURTHEST, (3, 2, 60)),
+        ]
+    )
+    features = SignalFeatures(60, 2, thresholds=3, resolution=1, range=(-FURTHEST, FURTHEST)).fit()
+    assert features.samples(windows).dtype == np.int32
+    assert features.transform(windows).tolist() == by_definition(features.plan_, windows)
+
+
+def test_quiet_windows_beside_loud_ones_keep_their_shape(rng):
+    """Made here: triangles and sines, some a million times louder than others."""
+    time = np.arange(80) / 4 + rng.uniform(0, 7, (200, 1))
+    kind = np.arange(200) % 2
+    waves = np.where(kind[:, None], np.sin(time), np.arcsin(np.sin(time)) / 1.5)
+    loudness = 10.0 ** rng.uniform(-4, 2, (200, 1))
+    X = waves * loudness
+    features = SignalFeatures().fit(X)
+    assert features.plan_.wide
+    assert features.plan_.resolution == (1e-6,)
+    F = features.transform(X)
+    assert SEFRClassifier(moments=2).fit(F[:100], kind[:100]).score(F[100:], kind[100:]) > 0.95
+    # what a board may need is 16 bits: a sensor whose ends are known, or values that one step tells apart
+    assert not SignalFeatures(range=(-100, 100)).fit(X).plan_.wide
+    assert not SignalFeatures(resolution=0.01).fit(X).plan_.wide
+    assert not SignalFeatures().fit(np.rint(X)).plan_.wide
+    assert not SignalFeatures().fit(np.vstack([X[loudness[:, 0] > 1], np.zeros((9, 80))])).plan_.wide
+
+
+def test_a_sensor_has_16_bits():
+    plan = SignalFeatures(16, range=(-100, 100), resolution=1e-4).fit().plan_
+    with pytest.raises(ValueError, match=r"samples have 16 bits, and with a resolution of 0\.0001"):
+        Sampling(plan, 8, 50)
 
 
 def test_threads_change_no_bit(rng):
@@ -164,6 +207,8 @@ BAD = [
     ([[1, 2, 3, 4]], {"thresholds": 0}, "thresholds must be a whole number"),
     ([[1, 2, 3, 4]], {"segments": 0}, "segments must be a whole number"),
     ([[1, 2, 3, 4]], {"range": (5, 5)}, "range must go up"),
+    ([[1, 2, 3, 4]], {"range": (0, 32768)}, "lie within -32768 to 32767 steps"),
+    ([[1, 2, 3, 4]], {"range": (0, 1 << 27), "resolution": 1}, "lie within -134217727 to 134217727 steps"),
     ([[1, 2, 3, 4]], {"range": 5}, r"range must be \(low, high\)"),
     ([[1, 2, 3, 4]], {"resolution": 0}, "resolution must be above 0"),
     ([[1, 2, 3, 4]], {"resolution": (1, 2)}, r"one per axis \(1\)"),
@@ -217,7 +262,7 @@ def test_a_plan_goes_to_json_and_back():
 def test_the_kernel_refuses_what_would_leave_its_buffers():
     def call(**changed):
         arguments = {
-            "windows": np.zeros((1, 1, 16), np.int16),
+            "windows": np.zeros((1, 1, 16), np.int32),
             "dilations": np.array([1], np.int32),
             "kernels": 84,
             "thresholds": 1,
@@ -239,10 +284,11 @@ def test_the_kernel_refuses_what_would_leave_its_buffers():
         ({"levels": np.zeros(83, np.int8)}, "levels has length 83, not 84"),
         ({"features": np.zeros((1, 85), np.uint8)}, "features has shape"),
         ({"segments": 9}, "segments"),
-        ({"lowest": np.array([1], np.int32)}, "a range must go up and lie within 16 bits"),
-        ({"highest": np.array([32768], np.int32)}, "a range must go up and lie within 16 bits"),
-        ({"windows": np.zeros((1, 1, 1), np.int16)}, "windows have 1 samples, not 2 to 4096"),
-        ({"windows": np.zeros((1, 16), np.int16)}, "windows has 2 dimensions, not 3"),
+        ({"lowest": np.array([1], np.int32)}, "a range must go up and lie within 28 bits"),
+        ({"highest": np.array([1 << 27], np.int32)}, "a range must go up and lie within 28 bits"),
+        ({"lowest": np.array([-1 << 27], np.int32)}, "a range must go up and lie within 28 bits"),
+        ({"windows": np.zeros((1, 1, 1), np.int32)}, "windows have 1 samples, not 2 to 4096"),
+        ({"windows": np.zeros((1, 16), np.int32)}, "windows has 2 dimensions, not 3"),
     ):
         with pytest.raises(ValueError, match=message):
             call(**changed)

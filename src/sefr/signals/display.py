@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._system.text import picture_text
-from .._system.types import Array, Floats, Foreign
+from .._system.types import Array, Floats
 from ..classifier import SEFRClassifier
 from ..displays import colour_map, draw_contributions, explained, gathered, score_title
 from .convolution import each_convolution
@@ -74,8 +74,8 @@ class SignalDisplay:
     label: object
     axis_names: Sequence[str]
     feature_names: Sequence[str]
-    figure_: Foreign = field(default=None, repr=False)
-    axes_: Foreign = field(default=None, repr=False)
+    figure_: Any = field(default=None, repr=False)
+    axes_: Any = field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
@@ -151,7 +151,7 @@ class SignalDisplay:
         return self
 
 
-def _draw_axis(axis: Foreign, name: str, values: Floats, evidence: Floats, widest: float) -> None:
+def _draw_axis(axis: Any, name: str, values: Floats, evidence: Floats, widest: float) -> None:
     """Draw a signal over a ground that is blue where it speaks for the class, orange where against."""
     low, high = float(values.min()), float(values.max())
     margin = 0.08 * (high - low) or 1.0

@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from .._system.threads import thread_count
-from .._system.types import Array, Foreign
+from .._system.types import Array
 from .kernels import TAPS
-from .plan import LEAST, LONGEST, MOST, MOST_AXES, Samples, SignalPlan, samples_of
+from .plan import FURTHEST, LEAST, LONGEST, MOST, MOST_AXES, Samples, SignalPlan, samples_of
 
+# One window in twenty may span fewer steps than this, before samples get more than 16 bits.
+QUIETER, FEWEST_STEPS = 0.05, 64
 DIVISORS = tuple(k for k in range(1, len(TAPS) + 1) if len(TAPS) % k == 0)
 
 
@@ -49,7 +51,9 @@ class SignalFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         axis for each end. None: a step beyond the values of ``X``.
     resolution : float or sequence of float, default=None
         What one step of a sample stands for, for all axes or each: recorded values are divided by it and
-        rounded to 16 bits. None: 1 for whole numbers that fit, else the power of ten that holds all of ``X``.
+        rounded. None: 1 for whole numbers of 16 bits, else the power of ten with which 16 bits hold all of
+        ``X``. If ``range`` is None too and some windows are so much quieter than others that 16 bits would
+        lose their shape, it is the one with which 28 bits hold all: a board cannot sample such a signal.
     axis_names : sequence of str, default=None
         For the names of features. None: x, y, z of up to three axes, else axis 1, axis 2, ...
     n_jobs : int, default=None
@@ -150,7 +154,7 @@ class SignalFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.plan_.features_of(samples, thread_count(self.n_jobs))
 
     def samples(self, X: ArrayLike) -> Samples:
-        """Return windows (n, axes, length) as a board samples them: 16 bits, in steps of the resolution."""
+        """Return windows (n, axes, length) as a board samples them, in steps of the resolution."""
         check_is_fitted(self, "plan_")
         return self.plan_.samples_of(self._windows(X, reset=False))
 
@@ -165,7 +169,7 @@ class SignalFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         _check_feature_names_in(self, input_features, generate_names=False)
         return np.array(self.plan_.names(), dtype=object)
 
-    def __sklearn_tags__(self) -> Foreign:
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = []
@@ -213,6 +217,12 @@ class SignalFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     raise ValueError(f"{name} is {given}, and X with shape {values.shape} has {found}")
         return values
 
+    def _takes_more_bits(self, values: Array) -> bool:
+        """Return whether samples may have 28 bits: if that was said, or if 16 lose the shape of windows."""
+        if self.resolution is not None or self.range is not None:
+            return self.resolution is not None and self.range is not None
+        return _loses_shape(values, _resolution(None, values, MOST))
+
     def _plan(self, values: Array) -> SignalPlan:
         axes = _whole(values.shape[1], "axes", 1, MOST_AXES)
         if values.shape[2] < 2:
@@ -231,7 +241,8 @@ class SignalFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"kernels must be a divisor of 84, one of {list(DIVISORS)}, not {kernels!r}")
         each = _whole(self.thresholds, "thresholds", 1, 1 << 16)
         segments = min(_whole(self.segments, "segments", 1, LONGEST), length // 2) if self.statistics else 0
-        resolution = _resolution(self.resolution, values)
+        wide = self._takes_more_bits(values)
+        resolution = _resolution(self.resolution, values, FURTHEST if wide else MOST)
         return SignalPlan(
             length=length,
             axes=axes,
@@ -239,13 +250,13 @@ class SignalFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             kernels=int(kernels),
             thresholds=each,
             segments=segments,
-            ranges=_ranges(self.range, samples_of(values, resolution), resolution),
+            ranges=_ranges(self.range, samples_of(values, resolution, wide=wide), resolution, wide=wide),
             resolution=resolution,
             axis_names=_axis_names(self.axis_names, axes),
         )
 
 
-def _refuse_ragged(X: Foreign) -> None:
+def _refuse_ragged(X: Any) -> None:
     """Say which window of a list has another length."""
     if not isinstance(X, list | tuple) or not X:
         return
@@ -303,7 +314,8 @@ def _per_axis(value: ArrayLike, name: str, axes: int) -> NDArray[np.float64]:
     return result
 
 
-def _resolution(asked: ArrayLike | None, values: Array) -> tuple[float, ...]:
+def _resolution(asked: ArrayLike | None, values: Array, most: int) -> tuple[float, ...]:
+    """Return the steps that were asked for, or powers of ten of which at most so many reach every value."""
     axes = values.shape[1]
     if asked is not None:
         steps = _per_axis(asked, "resolution", axes)
@@ -314,33 +326,49 @@ def _resolution(asked: ArrayLike | None, values: Array) -> tuple[float, ...]:
     for axis in range(axes):
         part = values[:, axis]
         furthest = max(-float(part.min()), float(part.max()), 0.0)
-        whole = values.dtype.kind in "iub" or bool((np.floor(part) == part).all())
-        if furthest == 0 or (whole and furthest <= MOST):
+        if furthest == 0 or (furthest <= most and _whole_numbers(part)):
             found.append(1.0)
         else:
-            exponent = int(np.ceil(np.log10(furthest) - np.log10(MOST)))
+            exponent = int(np.ceil(np.log10(furthest) - np.log10(most)))
             found.append(float(f"1e{max(exponent, -300)}"))
     return tuple(found)
 
 
+def _whole_numbers(values: Array) -> bool:
+    return values.dtype.kind in "iub" or bool((np.floor(values) == values).all())
+
+
+def _loses_shape(values: Array, resolution: tuple[float, ...]) -> bool:
+    """Return whether the quieter windows of an axis, of those that are not constant, span too few steps."""
+    for axis, step in enumerate(resolution):
+        part = values[:, axis]
+        spans = np.ptp(part, axis=1)
+        spans = spans[spans > 0]
+        exact = step == 1 and _whole_numbers(part)
+        if len(spans) and not exact and np.quantile(spans, QUIETER) < FEWEST_STEPS * step:
+            return True
+    return False
+
+
 def _ranges(
-    asked: tuple[ArrayLike, ArrayLike] | None, samples: Samples, resolution: tuple[float, ...]
+    asked: tuple[ArrayLike, ArrayLike] | None, samples: Samples, resolution: tuple[float, ...], *, wide: bool
 ) -> tuple[tuple[int, int], ...]:
     axes = samples.shape[1]
+    least, most = (-FURTHEST, FURTHEST) if wide else (LEAST, MOST)
     if asked is None:
         low, high = samples.min(axis=(0, 2)).astype(int) - 1, samples.max(axis=(0, 2)).astype(int) + 1
-        low, high = np.maximum(low, LEAST), np.minimum(high, MOST)
+        low, high = np.maximum(low, least), np.minimum(high, most)
     else:
         if not isinstance(asked, tuple | list) or len(asked) != 2:
             raise ValueError(f"range must be (low, high), not {asked!r}")
         steps = np.array(resolution)
         sides = [np.rint(_per_axis(side, "an end of range", axes) / steps) for side in asked]
         if (
-            not all(((side >= LEAST) & (side <= MOST)).all() for side in sides)
+            not all(((side >= least) & (side <= most)).all() for side in sides)
             or (sides[0] >= sides[1]).any()
         ):
             raise ValueError(
-                f"range must go up and lie within {LEAST} to {MOST} steps of the resolution, not {asked!r}"
+                f"range must go up and lie within {least} to {most} steps of the resolution, not {asked!r}"
             )
         low, high = (side.astype(int) for side in sides)
     return tuple((int(a), int(b)) for a, b in zip(low, high, strict=True))

@@ -22,12 +22,14 @@ from .kernels import (
     statistic_names,
 )
 
-LONGEST = 4096  # samples in a window: 16 * 4096 * 65535 < 2**32
+LONGEST = 4096  # samples in a window
 MOST_AXES = 255
 MOST_FEATURES = 1 << 16
-LEAST, MOST = -32768, 32767  # a sample has 16 bits
+LEAST, MOST = -32768, 32767  # a sample of a board has 16 bits
+# Of a recorded sample from 0: 16 times a difference is below 2**32, and its logarithm a byte.
+FURTHEST = (1 << 27) - 1
 
-Samples = NDArray[np.int16]
+Samples = NDArray[np.int16] | NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class SignalPlan:
             "thresholds": 1 <= self.thresholds <= MOST_FEATURES and self.n_features <= MOST_FEATURES,
             "segments": 0 <= self.segments <= self.length // 2,
             "ranges": len(self.ranges) == self.axes
-            and all(LEAST <= low < high <= MOST for low, high in self.ranges),
+            and all(-FURTHEST <= low < high <= FURTHEST for low, high in self.ranges),
             "resolution": len(self.resolution) == self.axes
             and all(0 < step < math.inf for step in self.resolution),
             "axis_names": len(self.axis_names) == self.axes,
@@ -78,6 +80,11 @@ class SignalPlan:
     def counts(self) -> int:
         """How many features are counts of convolutions; they come first."""
         return self.axes * len(self.dilations) * self.kernels * self.thresholds
+
+    @property
+    def wide(self) -> bool:
+        """Whether samples take more than the 16 bits that a board has."""
+        return any(low < LEAST or high > MOST for low, high in self.ranges)
 
     @property
     def statistics_per_axis(self) -> int:
@@ -119,15 +126,15 @@ class SignalPlan:
         return result
 
     def samples_of(self, values: Array) -> Samples:
-        """Return recorded values (..., axes, samples) in steps of the resolution, within 16 bits."""
-        return samples_of(values, self.resolution)
+        """Return recorded values (..., axes, samples) in steps of the resolution, within 16 or 28 bits."""
+        return samples_of(values, self.resolution, wide=self.wide)
 
     def features_of(self, windows: Samples, n_threads: int = 1) -> NDArray[np.uint8]:
         """Return the features of windows (n, axes, length) of samples."""
         features = np.empty((len(windows), self.n_features), np.uint8)
         low, high = (np.array([pair[side] for pair in self.ranges], np.int32) for side in (0, 1))
         _native.signal_features(
-            np.ascontiguousarray(windows),
+            np.ascontiguousarray(windows, dtype=np.int32),
             np.array(self.dilations, np.int32),
             self.kernels,
             self.thresholds,
@@ -171,11 +178,13 @@ class SignalPlan:
             raise ModelFileError(f"signal: {error}") from None
 
 
-def samples_of(values: Array, resolution: tuple[float, ...]) -> Samples:
-    """Return recorded values (..., axes, samples) in steps of a resolution per axis, within 16 bits."""
+def samples_of(values: Array, resolution: tuple[float, ...], *, wide: bool) -> Samples:
+    """Return recorded values (..., axes, samples) in steps of a resolution per axis, within 16 or 28 bits."""
     step = np.array(resolution)[:, None]
     if values.dtype.kind not in "iub" or (step != 1).any():
         values = np.rint(values / step)
+    if wide:
+        return np.clip(values, -FURTHEST, FURTHEST).astype(np.int32)
     return np.clip(values, LEAST, MOST).astype(np.int16)
 
 

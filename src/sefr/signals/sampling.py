@@ -21,6 +21,11 @@ class Sampling:
     def __post_init__(self) -> None:
         if type(self.hop) is not int or not 1 <= self.hop <= 65535:
             raise ValueError(f"hop must be 1 to 65535 samples, not {self.hop!r}")
+        if self.plan.wide:
+            raise ValueError(
+                f"samples have 16 bits, and with a resolution of {min(self.plan.resolution):g} "
+                "these have more"
+            )
         if not (isinstance(self.rate, int | float) and 0 < self.rate < math.inf):
             raise ValueError(f"rate must be above 0 samples per second, not {self.rate!r}")
 
