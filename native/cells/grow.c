@@ -5,7 +5,14 @@
 #include <string.h>
 
 #include "common/groups.h"
-#include "refine/fast_math.h"
+
+/* The loops over rows and classes choose by comparing: they become vectors only where a comparison cannot trap. None of
+   them sums conditionally: see meson.build for what gcc 12 makes of that. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
+#include "refine/fast_math.h" /* after it: functions of other options are not inlined */
 
 /* Rows that a side of a comparison is taken to have beside its own, about which it tells nothing. */
 static const double SHY = 1.0;
@@ -30,10 +37,11 @@ struct grower {
     uint8_t *place;       /* n: the cell of the fern so far */
     int32_t *features;    /* those with two cells or more, in the order of the last draw */
     int32_t n_features;
-    double *sums;   /* cells of the fern so far x cells of a feature x (n_scores + 1) */
-    double *totals; /* cells of the fern x (n_scores + 1) */
-    double *worth;  /* MOST_CELLS: what each bound is worth, of those that are drawn */
-    bool drawn[MOST_CELLS];
+    double *sums;              /* cells of the fern so far x cells of a feature x (n_scores + 1) */
+    double *totals;            /* cells of the fern x (n_scores + 1) */
+    double *worth;             /* MOST_CELLS: what each bound is worth, of those that are drawn */
+    int32_t drawn[MOST_CELLS]; /* the bounds that are drawn, falling */
+    int32_t n_drawn;
     uint64_t state;
 };
 
@@ -68,22 +76,32 @@ static int32_t draw_features(struct grower *g) {
     return tried;
 }
 
-/* The probabilities of the classes of a row, of two that of the second alone; returns minus their logarithm for its own
-   class. */
-static double chances(const struct grower *g, ptrdiff_t i, double *chance) {
-    const double *score = g->score + i * g->n_scores;
-    if (g->n_scores == 1) {
-        const double z = g->code[i] == 1 ? score[0] : -score[0], size = z < 0.0 ? -z : z, e = fast_exp(-size);
-        const double own = (z < 0.0 ? e : 1.0) / (1.0 + e);
-        chance[0] = g->code[i] == 1 ? own : 1.0 - own;
-        return fast_log1p(e) + (z < 0.0 ? size : 0.0);
+/* Rows that are looked at together. */
+enum { BLOCK = 64 };
+
+/* The probabilities of the second of two classes for a block of rows from i on, and minus the logarithms of those of
+   their own classes. */
+INLINE void chances_of_two(const struct grower *g, ptrdiff_t i, ptrdiff_t n, double *chance, double *loss) {
+    const double *score = g->score + i;
+    const int32_t *code = g->code + i;
+    for (ptrdiff_t r = 0; r < n; r++) {
+        const double truth = code[r] > 0 ? 1.0 : 0.0, z = score[r], size = z < 0.0 ? -z : z, e = fast_exp(-size);
+        const double one = 1.0 / (1.0 + e), other = e * one;
+        chance[r] = z < 0.0 ? other : one;
+        loss[r] = fast_log1p(e) + 0.5 * (size - z * (2.0 * truth - 1.0)); /* 0 or 2 size */
     }
+}
+
+/* The probabilities of the classes of a row; returns minus the logarithm of that of its own. */
+INLINE double chances(const struct grower *g, ptrdiff_t i, double *restrict chance) {
+    const ptrdiff_t n_scores = g->n_scores;
+    const double *restrict score = g->score + i * n_scores;
     double highest = score[0], total = 0.0;
-    for (ptrdiff_t k = 1; k < g->n_scores; k++) highest = score[k] > highest ? score[k] : highest;
-    for (ptrdiff_t k = 0; k < g->n_scores; k++) chance[k] = fast_exp(score[k] - highest);
-    for (ptrdiff_t k = 0; k < g->n_scores; k++) total += chance[k];
+    for (ptrdiff_t k = 1; k < n_scores; k++) highest = score[k] > highest ? score[k] : highest;
+    for (ptrdiff_t k = 0; k < n_scores; k++) chance[k] = fast_exp(score[k] - highest);
+    for (ptrdiff_t k = 0; k < n_scores; k++) total += chance[k];
     const double part = 1.0 / total;
-    for (ptrdiff_t k = 0; k < g->n_scores; k++) chance[k] *= part;
+    for (ptrdiff_t k = 0; k < n_scores; k++) chance[k] *= part;
     return log(total) + highest - score[g->code[i]];
 }
 
@@ -113,28 +131,61 @@ static void look_at_numbers(struct grower *g) {
 /* Write what is left to tell about every row that the next fern is grown on: the gradient of the logistic loss by its
    scores, and its curvature, which counts at least as much as the row is still wrong, so that no step is beyond
    measure. */
-CLONES static void look_anew(struct grower *g) {
-    const ptrdiff_t n_scores = g->n_scores;
-    for (ptrdiff_t i = g->first; i < g->end; i++) {
-        double *left = g->left + i * (n_scores + 1);
-        const double weight = g->weight[i];
-        chances(g, i, left);
-        const double own = n_scores > 1 ? left[g->code[i]] : g->code[i] == 1 ? left[0] : 1.0 - left[0];
-        double curvature = n_scores > 1 ? 0.0 : left[0] * (1.0 - left[0]);
-        for (ptrdiff_t k = 0; k < n_scores; k++) curvature += left[k] * (1.0 - left[k]);
-        left[n_scores] = weight * on_grid(curvature > 1.0 - own ? curvature : 1.0 - own);
-        for (ptrdiff_t k = 0; k < n_scores; k++) left[k] = weight * on_grid(-left[k]);
-        left[n_scores > 1 ? g->code[i] : 0] += n_scores > 1 || g->code[i] == 1 ? weight : 0.0;
+CLONES static void look_at_two(struct grower *g) {
+    double chance[BLOCK], loss[BLOCK];
+    for (ptrdiff_t first = g->first; first < g->end; first += BLOCK) {
+        const ptrdiff_t n = g->end - first < BLOCK ? g->end - first : BLOCK;
+        const int32_t *code = g->code + first;
+        const double *weight = g->weight + first;
+        double *restrict left = g->left + first * 2;
+        chances_of_two(g, first, n, chance, loss);
+        for (ptrdiff_t r = 0; r < n; r++) {
+            const double truth = code[r] > 0 ? 1.0 : 0.0, away = truth - chance[r], wrong = away < 0.0 ? -away : away;
+            const double curvature = 2.0 * (chance[r] * (1.0 - chance[r]));
+            left[2 * r] = weight[r] * (truth + on_grid(-chance[r]));
+            left[2 * r + 1] = weight[r] * on_grid(curvature > wrong ? curvature : wrong);
+        }
     }
 }
 
-/* The loss of the rows that are held out. */
-static double held_loss(const struct grower *g) {
-    double loss = 0.0;
-    for (ptrdiff_t i = g->n_grown; i < g->n; i++) {
-        loss += g->weight[i] * on_grid(g->target ? error_of(g, i) : chances(g, i, g->totals));
+CLONES static void look_at_classes(struct grower *g) {
+    const ptrdiff_t n_scores = g->n_scores;
+    for (ptrdiff_t i = g->first; i < g->end; i++) {
+        double *restrict left = g->left + i * (n_scores + 1);
+        const double weight = g->weight[i];
+        chances(g, i, left);
+        const double own = left[g->code[i]];
+        double curvature = 0.0;
+        for (ptrdiff_t k = 0; k < n_scores; k++) curvature += left[k] * (1.0 - left[k]);
+        left[n_scores] = weight * on_grid(curvature > 1.0 - own ? curvature : 1.0 - own);
+        for (ptrdiff_t k = 0; k < n_scores; k++) left[k] = weight * on_grid(-left[k]);
+        left[g->code[i]] += weight;
     }
-    return loss;
+}
+
+static void look_anew(struct grower *g) {
+    if (g->target)
+        look_at_numbers(g);
+    else if (g->n_scores == 1)
+        look_at_two(g);
+    else
+        look_at_classes(g);
+}
+
+/* The loss of the rows that are held out. */
+CLONES static double held_loss(const struct grower *g) {
+    double total = 0.0, chance[BLOCK], loss[BLOCK];
+    for (ptrdiff_t first = g->n_grown; first < g->n; first += BLOCK) {
+        const ptrdiff_t n = g->n - first < BLOCK ? g->n - first : BLOCK;
+        if (g->target)
+            for (ptrdiff_t r = 0; r < n; r++) loss[r] = error_of(g, first + r);
+        else if (g->n_scores == 1)
+            chances_of_two(g, first, n, chance, loss);
+        else
+            for (ptrdiff_t r = 0; r < n; r++) loss[r] = chances(g, first + r, g->totals);
+        for (ptrdiff_t r = 0; r < n; r++) total += g->weight[first + r] * on_grid(loss[r]);
+    }
+    return total;
 }
 
 CLONES static void add_up(const struct grower *g, const uint8_t *own, int32_t n_own, double *sums) {
@@ -154,35 +205,49 @@ CLONES static void add_up(const struct grower *g, const uint8_t *own, int32_t n_
     }
 }
 
-/* By how much a step lowers the loss of the rows of a sum, or of those of another but not of it. */
-static double gain(const double *sums, const double *taken_from, ptrdiff_t n) {
-    double squares = 0.0;
+/* By how much a step lowers the loss of the rows of a sum and, in another step, of the others of a total. */
+INLINE double gain(const double *restrict sums, const double *restrict total, ptrdiff_t n) {
+    double within = 0.0, beyond = 0.0;
+    for (ptrdiff_t k = 0; k < n; k++) within += sums[k] * sums[k];
     for (ptrdiff_t k = 0; k < n; k++) {
-        const double sum = taken_from ? taken_from[k] - sums[k] : sums[k];
-        squares += sum * sum;
+        const double rest = total[k] - sums[k];
+        beyond += rest * rest;
     }
-    return squares / ((taken_from ? taken_from[n] - sums[n] : sums[n]) + SHY);
+    return within / (sums[n] + SHY) + beyond / (total[n] - sums[n] + SHY);
 }
 
-/* Add what every bound of a feature is worth in one cell of the fern so far. */
-CLONES static void weigh(struct grower *g, double *sums, const double *total, int32_t n, bool equal) {
-    const ptrdiff_t n_scores = g->n_scores, width = n_scores + 1;
-    for (int32_t b = n - 1; b >= (equal ? 0 : 1); b--) {
-        double *own = sums + b * width;
-        for (ptrdiff_t k = 0; !equal && b + 1 < n && k < width; k++) own[k] += own[width + k]; /* at or above b */
-        if (g->drawn[b]) g->worth[b] += gain(own, NULL, n_scores) + gain(own, total, n_scores);
+/* Add what every bound that is drawn is worth in one cell of the fern so far. Of an order, sums become those at or
+   above a bound. */
+INLINE void weigh_by(struct grower *g, double *restrict sums, const double *total, int32_t n, bool equal,
+                     ptrdiff_t n_scores) {
+    const ptrdiff_t width = n_scores + 1;
+    for (ptrdiff_t at = (n - 1) * width - 1; !equal && at >= width; at--) sums[at] += sums[at + width];
+    for (int32_t d = 0; d < g->n_drawn; d++) {
+        g->worth[g->drawn[d]] += gain(sums + g->drawn[d] * width, total, n_scores);
     }
+}
+
+CLONES static void weigh(struct grower *g, double *sums, const double *total, int32_t n, bool equal) {
+    if (g->n_scores == 1)
+        weigh_by(g, sums, total, n, equal, 1);
+    else
+        weigh_by(g, sums, total, n, equal, g->n_scores);
 }
 
 static void draw_bounds(struct grower *g, int32_t n, bool equal) {
     const int32_t lowest = equal ? 0 : 1, most = n - lowest, bounds = g->growth->bounds;
-    memset(g->drawn, bounds >= most, sizeof g->drawn);
+    bool drawn[MOST_CELLS];
+    memset(drawn, bounds >= most, sizeof drawn);
     for (int32_t i = 0; i < bounds && bounds < most; i++) {
-        g->drawn[lowest + (int32_t)(draw(g) % (uint64_t)most)] = true; /* perhaps one of them twice */
+        drawn[lowest + (int32_t)(draw(g) % (uint64_t)most)] = true; /* perhaps one of them twice */
+    }
+    g->n_drawn = 0;
+    for (int32_t b = n - 1; b >= lowest; b--) {
+        if (drawn[b]) g->drawn[g->n_drawn++] = b;
     }
 }
 
-/* The best bound of a feature, if it is better. */
+/* The best bound of a feature, if it is better; of equal ones the lowest. */
 static void look_at(struct grower *g, int32_t feature, int32_t places, struct choice *best) {
     const int32_t n = g->coder->features[feature].n;
     const ptrdiff_t width = g->n_scores + 1, size = n * width;
@@ -192,8 +257,9 @@ static void look_at(struct grower *g, int32_t feature, int32_t places, struct ch
     memset(g->worth, 0, MOST_CELLS * sizeof(double));
     draw_bounds(g, n, equal);
     for (int32_t p = 0; p < places; p++) weigh(g, g->sums + p * size, g->totals + p * width, n, equal);
-    for (int32_t b = equal ? 0 : 1; b < n; b++) {
-        if (g->drawn[b] && g->worth[b] > best->worth) *best = (struct choice){g->worth[b], feature, b};
+    for (int32_t d = g->n_drawn - 1; d >= 0; d--) {
+        const int32_t b = g->drawn[d];
+        if (g->worth[b] > best->worth) *best = (struct choice){g->worth[b], feature, b};
     }
 }
 
@@ -201,6 +267,16 @@ static void look_at(struct grower *g, int32_t feature, int32_t places, struct ch
 static void total_up(struct grower *g, int32_t places) {
     memset(g->totals, 0, (size_t)(places * (g->n_scores + 1)) * sizeof(double));
     add_up(g, NULL, 1, g->totals);
+}
+
+/* Each row goes to one of two cells of the fern after a comparison. */
+CLONES static void answer(const uint8_t *restrict own, ptrdiff_t n, bool equal, uint8_t bound,
+                          uint8_t *restrict place) {
+    if (equal) {
+        for (ptrdiff_t i = 0; i < n; i++) place[i] = (uint8_t)(2 * place[i] + (own[i] == bound));
+    } else {
+        for (ptrdiff_t i = 0; i < n; i++) place[i] = (uint8_t)(2 * place[i] + (own[i] >= bound));
+    }
 }
 
 static void grow_one(struct grower *g, int32_t *comparisons) {
@@ -213,16 +289,12 @@ static void grow_one(struct grower *g, int32_t *comparisons) {
         for (int32_t f = 0; f < tried; f++) look_at(g, g->features[f], 1 << d, &best);
         comparisons[2 * d] = best.feature;
         comparisons[2 * d + 1] = best.bound;
-        const uint8_t *own = g->cells + best.feature * g->n;
-        for (ptrdiff_t i = 0; i < g->n; i++) {
-            const bool yes = growth->equal[best.feature] ? own[i] == best.bound : own[i] >= best.bound;
-            g->place[i] = (uint8_t)(2 * g->place[i] + yes);
-        }
+        answer(g->cells + best.feature * g->n, g->n, growth->equal[best.feature], (uint8_t)best.bound, g->place);
     }
 }
 
 /* Add what a fern says to the scores: a Newton step per cell, of which a part is taken. */
-static void listen(struct grower *g) {
+CLONES static void listen(struct grower *g) {
     const int32_t places = 1 << g->growth->depth;
     const ptrdiff_t n_scores = g->n_scores, width = n_scores + 1;
     const double n_classes = g->target ? 1.0 : n_scores > 1 ? (double)n_scores : 2.0; /* that share the curvature */
@@ -231,9 +303,14 @@ static void listen(struct grower *g) {
         double *total = g->totals + p * width;
         for (ptrdiff_t k = 0; k < n_scores; k++) total[k] *= g->growth->step / (total[n_scores] / n_classes + SHY);
     }
+    double *restrict score = g->score;
+    if (n_scores == 1) { /* so that the compiler knows */
+        for (ptrdiff_t i = 0; i < g->n; i++) score[i] += g->totals[2 * g->place[i]];
+        return;
+    }
     for (ptrdiff_t i = 0; i < g->n; i++) {
-        const double *total = g->totals + g->place[i] * width;
-        for (ptrdiff_t k = 0; k < n_scores; k++) g->score[i * n_scores + k] += total[k];
+        const double *restrict total = g->totals + g->place[i] * width;
+        for (ptrdiff_t k = 0; k < n_scores; k++) score[i * n_scores + k] += total[k];
     }
 }
 
@@ -343,10 +420,7 @@ enum outcome sefr_grow_ferns(const struct growth *growth, const struct coder *co
     for (int32_t t = 0; t < n_ferns && t < *grown + PATIENCE; t++) {
         g.first = g.ends[t % growth->subsets];
         g.end = g.ends[t % growth->subsets + 1];
-        if (g.target)
-            look_at_numbers(&g);
-        else
-            look_anew(&g);
+        look_anew(&g);
         grow_one(&g, comparisons + (ptrdiff_t)t * growth->depth * 2);
         listen(&g);
         const double loss = held_loss(&g);

@@ -3,17 +3,29 @@
 
 /* The last arguments of all passes: where rows belong, the model, and where results go. There are n rows, m features,
    k classes and r scores. */
-enum { CODES, WEIGHTS, CLASS_WEIGHTS, COEF, INTERCEPT, COEF_GRADIENT, INTERCEPT_GRADIENT, N_THREADS, N_SHARED };
-#define SHARED                                                                                      \
-    READS("codes", I32, "n"), READS_OR_NONE("weights", F64, "n"), READS("class_weights", F64, "k"), \
-        READS("coef", F64, "rm"), READS("intercept", F64, "r"), WRITES("coef_gradient", F64, "rm"), \
-        WRITES("intercept_gradient", F64, "r"), OTHER_ARGUMENT("n_threads")
+enum {
+    CODES,
+    WEIGHTS,
+    CLASS_WEIGHTS,
+    TARGETS,
+    COEF,
+    INTERCEPT,
+    COEF_GRADIENT,
+    INTERCEPT_GRADIENT,
+    N_THREADS,
+    N_SHARED
+};
+#define SHARED                                                                                       \
+    READS("codes", I32, "n"), READS_OR_NONE("weights", F64, "n"), READS("class_weights", F64, "k"),  \
+        READS_OR_NONE("targets", F64, "nr"), READS("coef", F64, "rm"), READS("intercept", F64, "r"), \
+        WRITES("coef_gradient", F64, "rm"), WRITES("intercept_gradient", F64, "r"), OTHER_ARGUMENT("n_threads")
 
 struct pass {
     struct call call;
     const struct array *shared;
     struct grouping by;
     struct model model;
+    struct task task;
     struct gradient out;
     double loss;
     int n_threads;
@@ -28,7 +40,12 @@ static bool begin_pass(struct pass *pass, Py_ssize_t first_shared) {
 static bool check_pass(struct pass *pass, Py_ssize_t n, Py_ssize_t m) {
     const struct array *shared = pass->shared;
     const Py_ssize_t n_scores = shared[COEF].view.shape[0], n_classes = shared[CLASS_WEIGHTS].view.shape[0];
-    if (n_classes < 2 || n_classes > INT32_MAX || n_scores != (n_classes == 2 ? 1 : n_classes)) {
+    const double *targets = data_of(&shared[TARGETS]);
+    if (targets && n_classes != 1) {
+        PyErr_Format(PyExc_ValueError, "rows with targets are of one class, not of %zd", n_classes);
+        return false;
+    }
+    if (!targets && (n_classes < 2 || n_classes > INT32_MAX || n_scores != (n_classes == 2 ? 1 : n_classes))) {
         PyErr_Format(PyExc_ValueError, "%zd scores for %zd classes: one for two classes, else one per class", n_scores,
                      n_classes);
         return false;
@@ -38,6 +55,7 @@ static bool check_pass(struct pass *pass, Py_ssize_t n, Py_ssize_t m) {
         (struct grouping){data_of(&shared[CODES]), data_of(&shared[WEIGHTS]), (int32_t)n_classes, (int32_t)n_classes};
     pass->model = (struct model){data_of(&shared[COEF]), data_of(&shared[INTERCEPT]), data_of(&shared[CLASS_WEIGHTS]),
                                  (int32_t)n_scores, (int32_t)n_classes};
+    pass->task = (struct task){targets ? SQUARED : loss_of_classes(n_scores), targets};
     pass->out = (struct gradient){data_of(&shared[COEF_GRADIENT]), data_of(&shared[INTERCEPT_GRADIENT]), &pass->loss};
     return true;
 }
@@ -59,7 +77,7 @@ PyObject *sefr_py_gradient(FASTCALL) {
         const double *centre = data_of(&pass.call.arrays[1]), *scale = data_of(&pass.call.arrays[2]);
         enum outcome outcome;
         Py_BEGIN_ALLOW_THREADS;
-        outcome = sefr_gradient(&table.x, &pass.by, centre, scale, &pass.model, &pass.out, pass.n_threads);
+        outcome = sefr_gradient(&table.x, &pass.by, centre, scale, &pass.model, &pass.task, &pass.out, pass.n_threads);
         Py_END_ALLOW_THREADS;
         result = answer(outcome, &pass);
     }
@@ -82,7 +100,7 @@ PyObject *sefr_py_gradient_csr(FASTCALL) {
             const double *fill = data_of(&pass.call.arrays[3]);
             enum outcome outcome;
             Py_BEGIN_ALLOW_THREADS;
-            outcome = sefr_gradient_csr(&sparse.x, &pass.by, fill, &pass.model, &pass.out, pass.n_threads);
+            outcome = sefr_gradient_csr(&sparse.x, &pass.by, fill, &pass.model, &pass.task, &pass.out, pass.n_threads);
             Py_END_ALLOW_THREADS;
             result = answer(outcome, &pass);
         }
@@ -153,8 +171,8 @@ PyObject *sefr_py_gradient_cells(FASTCALL) {
         } else {
             enum outcome outcome;
             Py_BEGIN_ALLOW_THREADS;
-            outcome =
-                sefr_gradient_cells(&cells->shelf, &cells->coder, &pass.by, &pass.model, &pass.out, pass.n_threads);
+            outcome = sefr_gradient_cells(&cells->shelf, &cells->coder, &pass.by, &pass.model, &pass.task, &pass.out,
+                                          pass.n_threads);
             Py_END_ALLOW_THREADS;
             result = answer(outcome, &pass);
         }

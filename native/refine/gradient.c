@@ -7,7 +7,6 @@
 #include "common/groups.h"
 #include "common/threads.h"
 #include "refine/long_rows.h"
-#include "refine/loss.h"
 #include "refine/tile.h"
 
 /* A tile of rows stays in the first-level cache where rows are short, and has at least 8 rows (16 where several
@@ -20,6 +19,7 @@ struct gradient_plan {
     const struct table *x;
     const struct grouping *by;
     const struct model *model;
+    const struct task *task;
     const double *centre, *scale;
     float *narrow_centre;
     /* A tile holds x - centre in these units. They are 1, and the scale is in coef and taken into the gradient at the
@@ -43,7 +43,7 @@ struct gradient_plan {
 /* The memory of one task. */
 struct scratch {
     float *tile, *residual, *sum;
-    double *score, *weight;
+    double *score, *weight, *target;
     int32_t *code;
     const char **rows;
     char *line;
@@ -55,25 +55,28 @@ static void free_scratch(struct scratch *scratch) {
     free(scratch->sum);
     free(scratch->score);
     free(scratch->weight);
+    free(scratch->target);
     free(scratch->code);
     free(scratch->rows);
     free(scratch->line);
 }
 
 static bool allocate_scratch(struct scratch *scratch, ptrdiff_t tile_floats, ptrdiff_t n_rows, ptrdiff_t n_scores,
-                             ptrdiff_t sum_width, ptrdiff_t line_values) {
+                             ptrdiff_t sum_width, ptrdiff_t line_values, bool targets) {
     const ptrdiff_t cells = padded(n_rows) * n_scores;
     *scratch = (struct scratch){.tile = sefr_aligned(tile_floats, sizeof(float)),
                                 .residual = sefr_aligned(cells, sizeof(float)),
                                 .sum = sefr_aligned(sum_width * n_scores, sizeof(float)),
                                 .score = sefr_aligned(cells, sizeof(double)),
                                 .weight = sefr_aligned(n_rows, sizeof(double)),
+                                .target = targets ? sefr_aligned(cells, sizeof(double)) : NULL,
                                 .code = sefr_aligned(n_rows, sizeof(int32_t)),
                                 .rows = sefr_aligned(n_rows, sizeof(char *)),
                                 .line = sefr_aligned(line_values, 8)};
     if (scratch->tile) memset(scratch->tile, 0, (size_t)tile_floats * sizeof(float));
     if (scratch->sum) memset(scratch->sum, 0, (size_t)(sum_width * n_scores) * sizeof(float));
     if (scratch->residual) memset(scratch->residual, 0, (size_t)cells * sizeof(float));
+    if (targets && !scratch->target) return false;
     return scratch->tile && scratch->residual && scratch->sum && scratch->score && scratch->weight && scratch->code &&
            scratch->rows && scratch->line;
 }
@@ -86,6 +89,14 @@ static bool read_rows(const struct gradient_plan *plan, const struct scratch *sc
             scratch->code[i] < 0 ? 0.0 : scratch->weight[i] * plan->model->class_weights[scratch->code[i]];
     }
     return true;
+}
+
+/* The targets of row `row` to place i of those that are worked on. */
+static void read_targets(const struct gradient_plan *plan, ptrdiff_t row, double *to, ptrdiff_t i, ptrdiff_t width) {
+    const double *from = plan->task->targets;
+    if (!from) return;
+    const ptrdiff_t n_scores = plan->model->n_scores;
+    for (ptrdiff_t k = 0; k < n_scores; k++) to[k * width + i] = from[row * n_scores + k];
 }
 
 /* The scores without products: the intercepts. */
@@ -207,7 +218,8 @@ static void run_rows(void *context, ptrdiff_t task, int worker) {
     struct block block = {.plan = plan, .scratch = &scratch, .direct = rows_are_direct(x)};
     block.checked = plan->in_units;
     (void)worker;
-    if (!allocate_scratch(&scratch, step * plan->width, step, n_scores, plan->width, block.direct ? 0 : x->m)) {
+    if (!allocate_scratch(&scratch, step * plan->width, step, n_scores, plan->width, block.direct ? 0 : x->m,
+                          plan->task->targets != NULL)) {
         atomic_store(&plan->error, NO_MEMORY);
         free_scratch(&scratch);
         return;
@@ -225,6 +237,7 @@ static void run_rows(void *context, ptrdiff_t task, int worker) {
             if (scratch.code[i] < 0) continue;
             scratch.rows[block.n] = x->data + (first + i) * x->row_stride;
             scratch.code[block.n] = scratch.code[i];
+            read_targets(plan, first + i, scratch.target, block.n, padded(step));
             scratch.weight[block.n++] = scratch.weight[i];
         }
         if (block.n == 0) continue;
@@ -234,8 +247,8 @@ static void run_rows(void *context, ptrdiff_t task, int worker) {
             block.checked = true;
             score_block(&block);
         }
-        const struct scored_rows scored = {block.n,      padded(step),   n_scores,
-                                           scratch.code, scratch.weight, scratch.score};
+        const struct scored_rows scored = {plan->task->loss, block.n,        padded(step),  n_scores,
+                                           scratch.code,     scratch.weight, scratch.score, scratch.target};
         *loss += sefr_loss(&scored, scratch.residual, sums);
         add_block(&block);
         if ((waiting += block.n) >= FLUSH) {
@@ -279,7 +292,8 @@ static void run_columns(void *context, ptrdiff_t task, int worker) {
     struct ahead nothing = {NULL, NULL, 0};
     struct scratch scratch;
     (void)worker;
-    if (!allocate_scratch(&scratch, COLUMN_LINES * step, step, n_scores, step, step) || !part || !factors) {
+    if (!allocate_scratch(&scratch, COLUMN_LINES * step, step, n_scores, step, step, plan->task->targets != NULL) ||
+        !part || !factors) {
         atomic_store(&plan->error, NO_MEMORY);
         goto done;
     }
@@ -301,7 +315,9 @@ static void run_columns(void *context, ptrdiff_t task, int worker) {
             }
         }
         sefr_flush_lines(scratch.sum, width, n, n_products, scratch.score, width);
-        const struct scored_rows scored = {n, width, n_scores, scratch.code, scratch.weight, scratch.score};
+        for (ptrdiff_t i = 0; i < n; i++) read_targets(plan, first + i, scratch.target, i, width);
+        const struct scored_rows scored = {
+            plan->task->loss, n, width, n_scores, scratch.code, scratch.weight, scratch.score, scratch.target};
         *loss += sefr_loss(&scored, scratch.residual, sums);
         for (ptrdiff_t k = 0; k < n_products; k++) {
             memset(scratch.residual + k * width + n, 0, (size_t)(width - n) * sizeof(float));
@@ -413,10 +429,11 @@ static void choose_tiles(struct gradient_plan *plan) {
 }
 
 enum outcome sefr_gradient(const struct table *x, const struct grouping *by, const double *centre, const double *scale,
-                           const struct model *model, const struct gradient *out, int n_threads) {
-    struct gradient_plan plan = {.x = x, .by = by, .model = model, .centre = centre, .scale = scale};
+                           const struct model *model, const struct task *task, const struct gradient *out,
+                           int n_threads) {
+    struct gradient_plan plan = {.x = x, .by = by, .model = model, .task = task, .centre = centre, .scale = scale};
     plan.by_columns = lies_by_columns(x);
-    plan.n_products = model->n_scores == 1 ? 1 : model->n_scores - 1;
+    plan.n_products = model->n_scores - (task->loss == SOFTMAX);
     choose_tiles(&plan);
     /* a chunk reads at least 4 times what its own sums take, and 2**18 values */
     ptrdiff_t chunks = x->n / (4 * (ptrdiff_t)model->n_scores + 1), limit = x->n * x->m / 262144;

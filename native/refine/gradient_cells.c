@@ -7,7 +7,6 @@
 
 #include "common/groups.h"
 #include "common/threads.h"
-#include "refine/loss.h"
 #include "refine/product.h"
 #include "refine/wide_cells.h"
 
@@ -16,6 +15,7 @@ struct cells_plan {
     const struct coder *coder;
     const struct grouping *by;
     const struct model *model;
+    const struct task *task;
     float *table;   /* with several scores: n_cells x width */
     double *paired; /* with one: by the cells of pairs */
     ptrdiff_t part_size;
@@ -25,14 +25,14 @@ struct cells_plan {
 
 struct cells_scratch {
     float *residual, *by_row, *sum;
-    double *score, *pair_sum, *weight;
+    double *score, *pair_sum, *weight, *target;
     int32_t *code;
 };
 
 /* Scores of a class lie so far from those of the next: a power of two would share places in the cache. */
 static ptrdiff_t pitch_of(const struct shelf *shelf) { return shelf->rows + 24; }
 
-static bool allocate_scratch(struct cells_scratch *s, const struct shelf *shelf) {
+static bool allocate_scratch(struct cells_scratch *s, const struct shelf *shelf, bool targets) {
     const ptrdiff_t rows = shelf->rows, pitch = pitch_of(shelf);
     *s = (struct cells_scratch){.residual = sefr_aligned(pitch * shelf->n_scores, sizeof(float)),
                                 .by_row = sefr_aligned(rows * shelf->width, sizeof(float)),
@@ -40,7 +40,9 @@ static bool allocate_scratch(struct cells_scratch *s, const struct shelf *shelf)
                                 .score = sefr_aligned(pitch * shelf->n_scores, sizeof(double)),
                                 .pair_sum = sefr_aligned(shelf->pairs.n_cells, sizeof(double)),
                                 .weight = sefr_aligned(rows, sizeof(double)),
+                                .target = targets ? sefr_aligned(pitch * shelf->n_scores, sizeof(double)) : NULL,
                                 .code = sefr_aligned(rows, sizeof(int32_t))};
+    if (targets && !s->target) return false;
     if (!s->residual || !s->by_row || !s->sum || !s->score || !s->pair_sum || !s->weight || !s->code) return false;
     memset(s->pair_sum, 0, (size_t)shelf->pairs.n_cells * sizeof(double));
     return true;
@@ -53,6 +55,7 @@ static void free_scratch(struct cells_scratch *s) {
     free(s->score);
     free(s->pair_sum);
     free(s->weight);
+    free(s->target);
     free(s->code);
 }
 
@@ -88,11 +91,19 @@ static bool read_rows(const struct cells_plan *plan, ptrdiff_t first, ptrdiff_t 
     } else {
         weigh_several(s->code, s->weight, n, of_class, weighted);
     }
+    if (plan->task->targets) {
+        const ptrdiff_t n_scores = plan->model->n_scores, pitch = pitch_of(plan->shelf);
+        const double *from = plan->task->targets + first * n_scores;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            for (ptrdiff_t k = 0; k < n_scores; k++) s->target[k * pitch + i] = from[i * n_scores + k];
+        }
+    }
     return true;
 }
 
 static double loss_of(const struct cells_plan *plan, const struct cells_scratch *s, ptrdiff_t n, double *sums) {
-    const struct scored_rows rows = {n, pitch_of(plan->shelf), plan->model->n_scores, s->code, s->weight, s->score};
+    const struct scored_rows rows = {
+        plan->task->loss, n, pitch_of(plan->shelf), plan->model->n_scores, s->code, s->weight, s->score, s->target};
     return sefr_loss(&rows, s->residual, sums);
 }
 
@@ -138,7 +149,7 @@ static void run_chunk(void *context, ptrdiff_t task, int worker) {
     double *loss = sums + shelf->n_scores;
     struct cells_scratch s;
     (void)worker;
-    if (!allocate_scratch(&s, shelf)) {
+    if (!allocate_scratch(&s, shelf, plan->task->targets != NULL)) {
         atomic_store(&plan->error, NO_MEMORY);
         free_scratch(&s);
         return;
@@ -194,8 +205,9 @@ static void combine(const struct cells_plan *plan, const struct gradient *out) {
 }
 
 enum outcome sefr_gradient_cells(const struct shelf *shelf, const struct coder *coder, const struct grouping *by,
-                                 const struct model *model, const struct gradient *out, int n_threads) {
-    struct cells_plan plan = {.shelf = shelf, .coder = coder, .by = by, .model = model};
+                                 const struct model *model, const struct task *task, const struct gradient *out,
+                                 int n_threads) {
+    struct cells_plan plan = {.shelf = shelf, .coder = coder, .by = by, .model = model, .task = task};
     enum outcome outcome = NO_MEMORY;
     if (prepare(&plan)) {
         sefr_run_tasks(run_chunk, &plan, shelf->n_chunks, n_threads);

@@ -6,13 +6,13 @@
 
 #include "common/groups.h"
 #include "common/threads.h"
-#include "refine/loss.h"
 
 /* coef and the gradients are kept feature by feature (m x n_scores), so that an entry touches adjacent memory. */
 struct csr_plan {
     const struct sparse *x;
     const struct grouping *by;
     const struct model *model;
+    const struct task *task;
     const double *fill;
     double *coef, *parts;
     ptrdiff_t n_tasks, part_size;
@@ -52,7 +52,8 @@ static enum outcome add_gradient_of_row(const struct csr_plan *plan, ptrdiff_t i
     weight *= plan->model->class_weights[code];
     memcpy(score, plan->model->intercept, (size_t)n_scores * sizeof *score);
     if (!score_row[wide][x->type](plan, begin, end, score)) return BAD_INDEX;
-    struct scored_rows scored = {1, 1, n_scores, &code, &weight, score};
+    const double *target = plan->task->targets ? plan->task->targets + i * n_scores : NULL;
+    const struct scored_rows scored = {plan->task->loss, 1, 1, n_scores, &code, &weight, score, target};
     double *sums = part + n_scores * x->m;
     sums[n_scores] += sefr_loss(&scored, residual, sums);
     return add_row[wide][x->type](plan, begin, end, residual, part) ? FINITE : BAD_INDEX;
@@ -88,12 +89,13 @@ static void combine(const struct csr_plan *plan, const struct gradient *out) {
 }
 
 enum outcome sefr_gradient_csr(const struct sparse *x, const struct grouping *by, const double *fill,
-                               const struct model *model, const struct gradient *out, int n_threads) {
+                               const struct model *model, const struct task *task, const struct gradient *out,
+                               int n_threads) {
     const ptrdiff_t m = x->m, n_scores = model->n_scores;
     /* a part may cost at most a quarter of reading its share of the entries */
     ptrdiff_t tasks = x->n_entries / 65536, limit = x->n_entries / (4 * m + 1);
     if (tasks > limit) tasks = limit;
-    struct csr_plan plan = {.x = x, .by = by, .model = model, .fill = fill};
+    struct csr_plan plan = {.x = x, .by = by, .model = model, .task = task, .fill = fill};
     plan.n_tasks = tasks < 1 ? 1 : tasks > 16 ? 16 : tasks;
     plan.part_size = n_scores * m + n_scores + 1;
     plan.coef = malloc((size_t)(n_scores * m) * sizeof *plan.coef + 1);

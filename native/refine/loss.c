@@ -111,6 +111,28 @@ CLONES static double softmax_loss(const struct scored_rows *rows, float *restric
     return loss;
 }
 
+CLONES static double squared_loss(const struct scored_rows *rows, float *restrict residual, double *sums) {
+    const double *restrict weight = rows->weight;
+    double loss = 0.0;
+    for (ptrdiff_t k = 0; k < rows->n_scores; k++) {
+        const double *restrict score = rows->score + k * rows->width, *restrict target = rows->target + k * rows->width;
+        float *restrict to = residual + k * rows->width;
+        double sum = 0.0;
+        for (ptrdiff_t i = 0; i < rows->n; i++) {
+            const double left = score[i] - target[i], weighted = weight[i] * left;
+            loss += 0.5 * weighted * left;
+            sum += weighted;
+            to[i] = (float)weighted;
+        }
+        sums[k] += sum;
+    }
+    return loss;
+}
+
 double sefr_loss(const struct scored_rows *rows, float *residual, double *sums) {
-    return rows->n_scores == 1 ? logistic_loss(rows, residual, sums) : softmax_loss(rows, residual, sums);
+    switch (rows->loss) {
+    case LOGISTIC: return logistic_loss(rows, residual, sums);
+    case SOFTMAX: return softmax_loss(rows, residual, sums);
+    default: return squared_loss(rows, residual, sums);
+    }
 }

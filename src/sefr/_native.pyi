@@ -99,6 +99,7 @@ def gradient(
     codes: Buffer,
     weights: Buffer | None,
     class_weights: Buffer,
+    targets: Buffer | None,
     coef: Buffer,
     intercept: Buffer,
     coef_gradient: Buffer,
@@ -110,7 +111,8 @@ def gradient(
     ``X``, ``codes`` and ``weights`` as in ``summarise``, one fold. ``class_weights``: float64 (K,); a row
     counts weight * class weight. The model is of x' = (x - centre) * scale, both float64 (m,), and x' = 0
     where that is not finite. ``coef``: float64 (R, m), ``intercept``: float64 (R,), with R = 1 for two
-    classes (logistic loss, code 1 is the positive side), else R = K (softmax).
+    classes (logistic loss, code 1 is the positive side), else R = K (softmax). With ``targets``, float64 (n,
+    R), all rows are of one class, and the loss is (score - target)^2 / 2.
     ``coef_gradient`` and ``intercept_gradient``: float64 like coef and intercept.
 
     A row is worked on in float32, all that is added up over rows is float64. float32, (u)int8 and (u)int16
@@ -125,6 +127,7 @@ def gradient_csr(
     codes: Buffer,
     weights: Buffer | None,
     class_weights: Buffer,
+    targets: Buffer | None,
     coef: Buffer,
     intercept: Buffer,
     coef_gradient: Buffer,
@@ -235,6 +238,7 @@ def gradient_cells(
     codes: Buffer,
     weights: Buffer | None,
     class_weights: Buffer,
+    targets: Buffer | None,
     coef: Buffer,
     intercept: Buffer,
     coef_gradient: Buffer,

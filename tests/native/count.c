@@ -56,7 +56,8 @@ int main(int argc, char **argv) {
         if (!ones) return 3;
         for (ptrdiff_t j = 0; j < m + k; j++) ones[j] = 1.0;
         const struct model model = {sums, counts, ones, k == 2 ? 1 : (int32_t)k, (int32_t)k};
-        outcome = sefr_gradient(&table, &by, low, ones, &model, &(struct gradient){sums, counts, &loss}, 1);
+        const struct task task = {loss_of_classes(model.n_scores), NULL};
+        outcome = sefr_gradient(&table, &by, low, ones, &model, &task, &(struct gradient){sums, counts, &loss}, 1);
         free(ones);
     }
     free(x), free(codes), free(indices), free(pointer), free(sums), free(counts), free(out), free(low), free(high);

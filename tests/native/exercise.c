@@ -81,6 +81,7 @@ static char *make_table(struct table *x, ptrdiff_t n, ptrdiff_t m) {
 struct learner {
     double *coef, *intercept, *class_weights, *centre, *scale, loss;
     struct model model;
+    struct task task;
     struct gradient gradient;
 };
 
@@ -95,6 +96,7 @@ static void make_learner(struct learner *l, struct groups *g, ptrdiff_t m) {
     for (ptrdiff_t j = 0; tame && j < m; j++) l->centre[j] = next(100), l->scale[j] = 0.01;
     for (int32_t k = 0; k < n_classes; k++) l->class_weights[k] = 1 + next(3);
     l->model = (struct model){l->coef, l->intercept, l->class_weights, n_scores, n_classes};
+    l->task = (struct task){loss_of_classes(n_scores), NULL};
     l->gradient = (struct gradient){filled((size_t)(n_scores * m) * 8), filled((size_t)n_scores * 8), &l->loss};
 }
 
@@ -116,8 +118,8 @@ static void exercise_dense(ptrdiff_t n, ptrdiff_t m) {
     if (n && m) {
         struct learner l;
         make_learner(&l, &g, m);
-        sefr_gradient(&x, &g.by, l.centre, l.scale, &l.model, &l.gradient, 1 + (int)next(3));
-        sefr_gradient(&listed, &g.by, l.centre, l.scale, &l.model, &l.gradient, 1 + (int)next(3));
+        sefr_gradient(&x, &g.by, l.centre, l.scale, &l.model, &l.task, &l.gradient, 1 + (int)next(3));
+        sefr_gradient(&listed, &g.by, l.centre, l.scale, &l.model, &l.task, &l.gradient, 1 + (int)next(3));
         free_learner(&l);
     }
     free_groups(&g);
@@ -154,7 +156,7 @@ static void exercise_sparse(ptrdiff_t n, ptrdiff_t m) {
     if (by_rows && n && m) {
         struct learner l;
         make_learner(&l, &g, m);
-        sefr_gradient_csr(&x, &g.by, l.centre, &l.model, &l.gradient, 1 + (int)next(3));
+        sefr_gradient_csr(&x, &g.by, l.centre, &l.model, &l.task, &l.gradient, 1 + (int)next(3));
         free_learner(&l);
     }
     free_groups(&g);

@@ -100,10 +100,11 @@ static void run_round(void) {
     if (sefr_prepare_coder(&coded, &(struct edges){.starts = edges.starts, .m = m, .missing = missing}, 0) != FINITE)
         exit(5);
     const struct model model = {table, bias, weights, n_scores, n_classes};
+    const struct task task = {loss_of_classes(n_scores), NULL};
     const struct gradient out = {gradient, intercept, &loss};
     struct shelf shelf;
     enum outcome found = sefr_shelve(bytes, n, &coded, n_scores, &shelf);
-    if (found == FINITE) found = sefr_gradient_cells(&shelf, &coded, &by, &model, &out, 1 + (int)next(3));
+    if (found == FINITE) found = sefr_gradient_cells(&shelf, &coded, &by, &model, &task, &out, 1 + (int)next(3));
     printf("%d %016llx %.17g\n", found, (unsigned long long)digest(gradient, n_table * 8), loss);
     sefr_free_coder(&coder);
     sefr_free_coder(&coded);

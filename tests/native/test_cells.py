@@ -73,10 +73,10 @@ def test_the_gradient_is_that_of_columns_written_out(classes, rng):
         table, bias = rng.normal(size=(k, offsets[-1])), rng.normal(size=k)
         found, expected = [[np.empty_like(table), np.empty(k)] for _ in range(2)]
         loss = _native.gradient_cells(
-            _native.shelve_cells(cells, starts, missing, k), y, weights, own, table, bias, *found, 2
+            _native.shelve_cells(cells, starts, missing, k), y, weights, own, None, table, bias, *found, 2
         )
         plain = np.zeros(offsets[-1]), np.ones(offsets[-1])
-        other = _native.gradient(columns, *plain, y, weights, own, table, bias, *expected, 1)
+        other = _native.gradient(columns, *plain, y, weights, own, None, table, bias, *expected, 1)
         assert loss == pytest.approx(other, rel=1e-5, abs=1e-5)
         for mine, theirs in zip(found, expected, strict=True):
             np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-4)

@@ -149,7 +149,15 @@ def test_columns_two_by_two_have_the_gradient_of_each(n_cells, rng):
             for threads in (1, 3):
                 out = np.full(table.shape, np.nan), np.full(1, np.nan)
                 mine = _native.gradient_cells(
-                    _native.shelve_cells(cells, starts, False, 1), y, given, own, table, bias, *out, threads
+                    _native.shelve_cells(cells, starts, False, 1),
+                    y,
+                    given,
+                    own,
+                    None,
+                    table,
+                    bias,
+                    *out,
+                    threads,
                 )
                 found.append((mine, *out))
             assert found[0][0] == pytest.approx(loss, rel=1e-12, abs=1e-12)
@@ -177,7 +185,9 @@ def test_rows_of_several_chunks_and_blocks(classes, rng):
     expected = np.array([np.bincount(at.ravel(), np.repeat(one, m), minlength=8 * m) for one in residual.T])
     out = np.empty(table.shape), np.empty(k)
     shelf = _native.shelve_cells(cells, starts, False, k)
-    assert _native.gradient_cells(shelf, y, None, own, table, bias, *out, 2) == pytest.approx(loss, rel=1e-6)
+    assert _native.gradient_cells(shelf, y, None, own, None, table, bias, *out, 2) == pytest.approx(
+        loss, rel=1e-6
+    )
     np.testing.assert_allclose(out[0], expected, rtol=1e-4, atol=0.01)
     np.testing.assert_allclose(out[1], residual.sum(axis=0), rtol=1e-4, atol=0.01)
 
@@ -202,12 +212,14 @@ def test_a_shelf_is_what_was_put_there(rng):
     found = []
     for _ in range(2):
         out = np.empty((1, 80)), np.empty(1)
-        found.append((_native.gradient_cells(shelf, y, None, np.ones(2), table, np.zeros(1), *out, 1), *out))
+        found.append(
+            (_native.gradient_cells(shelf, y, None, np.ones(2), None, table, np.zeros(1), *out, 1), *out)
+        )
         cells[:] = 0  # the caller's memory
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
     own = rng.normal(size=(3, 80)), np.zeros(3), np.empty((3, 80)), np.empty(3)
     with pytest.raises(ValueError, match="shelf is for 1 scores, not 3"):
-        _native.gradient_cells(shelf, y, None, np.ones(3), *own, 1)
+        _native.gradient_cells(shelf, y, None, np.ones(3), None, *own, 1)
     with pytest.raises(ValueError, match="PyCapsule"):
-        _native.gradient_cells(cells, y, None, np.ones(2), table, np.zeros(1), *out, 1)
+        _native.gradient_cells(cells, y, None, np.ones(2), None, table, np.zeros(1), *out, 1)

@@ -52,10 +52,10 @@ def problem(rng, n, m, n_classes, dtype):
     return X, codes, weights, model
 
 
-def run(kernel, first, codes, weights, model, m, n_threads=1):
-    class_weights, coef, intercept = model
-    gradient, sums = np.full(coef.shape, 9.0), np.full(len(coef), 9.0)
-    loss = kernel(*first, codes, weights, class_weights, coef, intercept, gradient, sums, n_threads)
+def run(kernel, first, codes, weights, model, m, n_threads=1, targets=None):
+    class_weights, *model = model
+    gradient, sums = np.full(model[0].shape, 9.0), np.full(len(model[0]), 9.0)
+    loss = kernel(*first, codes, weights, class_weights, targets, *model, gradient, sums, n_threads)
     return loss, gradient, sums
 
 
@@ -97,6 +97,50 @@ def test_csr(rng, dtype, n_classes, index):
         expected = oracle(matrix.toarray().astype(float), codes, weights, *model)
         found = run(_native.gradient_csr, first, codes, weights, model, m, 2)
         assert_close(found, expected, 120 * (n + 1), f"{n}x{m}")
+
+
+def squared(x, codes, weights, targets, coef, intercept):
+    """Return the squared loss and its derivatives in float64."""
+    weight = np.where(codes < 0, 0, weights)
+    left = x @ coef.T + intercept - targets
+    residual = left * weight[:, None]
+    return (residual * left).sum() / 2, residual.T @ x, residual.sum(axis=0)
+
+
+@pytest.mark.parametrize("n_scores", [1, 2, 3, 7])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i8"])
+def test_the_squared_loss_of_rows_with_targets(rng, dtype, n_scores):
+    """A second task by the same passes: rows, columns, CSR and cells."""
+    for n, m in [(1, 1), (37, 17), (300, 70), (2100, 33), (20, 1500)]:
+        X, _, weights, _ = problem(rng, n, m, 2, dtype)
+        codes = rng.integers(-1, 1, n).astype(np.int32)
+        targets = rng.normal(size=(n, n_scores)) * 10
+        model = np.ones(1), rng.normal(size=(n_scores, m)) / np.sqrt(m), rng.normal(size=n_scores)
+        centre = X.astype(float).mean(axis=0).astype(np.float32).astype(float)
+        scale = np.full(m, np.float32(0.05)).astype(float)
+        expected = squared((X.astype(float) - centre) * scale, codes, weights, targets, *model[1:])
+        for label, array in layouts(X):
+            first = (array, centre, scale)
+            found = run(_native.gradient, first, codes, weights, model, m, 1, targets)
+            assert_close(found, expected, 30 * (n + 1), f"{n}x{m} {label}")
+            threads = run(_native.gradient, first, codes, weights, model, m, 3, targets)
+            for one, other in zip(found, threads, strict=True):
+                np.testing.assert_array_equal(one, other)
+        matrix = sparse.csr_matrix(X)
+        first = (matrix.data, matrix.indices, matrix.indptr, np.zeros(m))
+        expected = squared(X.astype(float), codes, weights, targets, *model[1:])
+        found = run(_native.gradient_csr, first, codes, weights, model, m, 2, targets)
+        assert_close(found, expected, 4000 * (n + 1), f"{n}x{m} CSR")
+        sizes = rng.integers(2, 9, m)
+        cells = rng.integers(0, sizes, size=(n, m)).astype(np.uint8)
+        starts = np.concatenate([[0], np.cumsum(sizes - 1)])
+        columns = np.zeros((n, sizes.sum()))
+        columns[np.arange(n)[:, None], np.concatenate([[0], np.cumsum(sizes)[:-1]]) + cells] = 1
+        table = np.ones(1), rng.normal(size=(n_scores, sizes.sum())), rng.normal(size=n_scores)
+        expected = squared(columns, codes, weights, targets, *table[1:])
+        shelf = _native.shelve_cells(cells, starts, False, n_scores)
+        found = run(_native.gradient_cells, (shelf,), codes, weights, table, m, 2, targets)
+        assert_close(found, expected, 100 * (n + 1), f"{n}x{m} cells")
 
 
 @pytest.mark.parametrize(("m", "n_classes", "dtype"), [(9, 3, "f8"), (1500, 2, "f4"), (1500, 2, "f8")])
@@ -150,6 +194,9 @@ def test_scores_far_from_zero_neither_overflow_nor_vanish():
         ({"coef": np.zeros((1, 3))}, "coef has shape"),
         ({"centre": np.zeros(3)}, "centre has length 3, not 2"),
         ({"weights": np.zeros(2)}, "weights has length 2, not 3"),
+        ({"targets": np.zeros((3, 1))}, "rows with targets are of one class, not of 2"),
+        ({"class_weights": np.ones(1)}, "1 scores for 1 classes"),
+        ({"class_weights": np.ones(1), "targets": np.zeros((3, 2))}, "targets has shape"),
     ],
 )
 def test_bad_arguments_are_refused(change, message):
@@ -160,6 +207,7 @@ def test_bad_arguments_are_refused(change, message):
         "codes": np.array([0, 1, 1], dtype=np.int32),
         "weights": None,
         "class_weights": np.ones(2),
+        "targets": None,
         "coef": np.zeros((1, 2)),
         "intercept": np.zeros(1),
         "coef_gradient": np.zeros((1, 2)),
@@ -172,7 +220,18 @@ def test_bad_arguments_are_refused(change, message):
 
 def test_bad_indices_are_refused():
     codes, two = np.array([0, 1], dtype=np.int32), np.ones(2)
-    rest = (np.zeros(2), codes, None, two, np.zeros((1, 2)), np.zeros(1), np.zeros((1, 2)), np.zeros(1), 1)
+    rest = (
+        np.zeros(2),
+        codes,
+        None,
+        two,
+        None,
+        np.zeros((1, 2)),
+        np.zeros(1),
+        np.zeros((1, 2)),
+        np.zeros(1),
+        1,
+    )
     with pytest.raises(ValueError, match="outside the matrix"):
         _native.gradient_csr(
             two, np.array([0, 2], dtype=np.int32), np.array([0, 1, 2], dtype=np.int32), *rest

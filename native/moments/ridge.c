@@ -1,0 +1,159 @@
+#include "moments/ridge.h"
+
+#include <math.h>
+#include <string.h>
+
+static double dot(const double *restrict a, const double *restrict b, ptrdiff_t n) {
+    double sums[4] = {0.0, 0.0, 0.0, 0.0};
+    ptrdiff_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        for (int u = 0; u < 4; u++) sums[u] += a[i + u] * b[i + u];
+    }
+    for (; i < n; i++) sums[0] += a[i] * b[i];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+static void add(double *restrict to, const double *restrict from, double share, ptrdiff_t n) {
+    for (ptrdiff_t i = 0; i < n; i++) to[i] += share * from[i];
+}
+
+/* The reflection 1 - factor v v', v[0] = 1, that leaves of x (n) its first value alone, which is returned. v replaces
+   x but for its first place. */
+static double reflection(double *x, ptrdiff_t n, double *factor) {
+    double largest = 0.0;
+    for (ptrdiff_t i = 1; i < n; i++) largest = fabs(x[i]) > largest ? fabs(x[i]) : largest;
+    *factor = 0.0;
+    if (largest == 0.0) return x[0];
+    largest = fabs(x[0]) > largest ? fabs(x[0]) : largest;
+    double squares = 0.0;
+    for (ptrdiff_t i = 0; i < n; i++) squares += (x[i] / largest) * (x[i] / largest);
+    const double length = largest * __builtin_sqrt(squares), beta = x[0] > 0.0 ? -length : length;
+    *factor = (beta - x[0]) / beta;
+    for (ptrdiff_t i = 1; i < n; i++) x[i] /= x[0] - beta;
+    return beta;
+}
+
+void sefr_tridiagonal(const struct tridiagonal *t, double *work) {
+    const ptrdiff_t p = t->p;
+    for (ptrdiff_t i = 0; i + 1 < p; i++) {
+        double *x = t->matrix + i * p + i + 1, *v = work, *w = work + p;
+        const ptrdiff_t n = p - i - 1;
+        t->diagonal[i] = t->matrix[i * p + i];
+        t->beside[i] = reflection(x, n, &t->factors[i]);
+        if (t->factors[i] == 0.0) continue;
+        memcpy(v, x, (size_t)n * sizeof *v);
+        v[0] = 1.0;
+        /* w = factor B v, B the rest of the matrix, of which the upper triangle counts */
+        memset(w, 0, (size_t)n * sizeof *w);
+        for (ptrdiff_t r = 0; r < n; r++) {
+            const double *row = t->matrix + (i + 1 + r) * p + i + 1 + r;
+            w[r] += row[0] * v[r] + dot(row + 1, v + r + 1, n - r - 1);
+            add(w + r + 1, row + 1, v[r], n - r - 1);
+        }
+        for (ptrdiff_t r = 0; r < n; r++) w[r] *= t->factors[i];
+        add(w, v, -0.5 * t->factors[i] * dot(w, v, n), n);
+        for (ptrdiff_t r = 0; r < n; r++) {
+            double *row = t->matrix + (i + 1 + r) * p + i + 1 + r;
+            for (ptrdiff_t c = r; c < n; c++) row[c - r] -= v[r] * w[c] + w[r] * v[c];
+        }
+    }
+    if (p) t->diagonal[p - 1] = t->matrix[p * p - 1];
+}
+
+static void reflect(const struct tridiagonal *t, ptrdiff_t i, double *vector) {
+    const double *v = t->matrix + i * t->p + i + 2;
+    const ptrdiff_t n = t->p - i - 2;
+    double *own = vector + i + 1;
+    const double share = -t->factors[i] * (own[0] + dot(v, own + 1, n));
+    own[0] += share;
+    add(own + 1, v, share, n);
+}
+
+void sefr_turn(const struct tridiagonal *t, double *vector) {
+    for (ptrdiff_t i = 0; i + 1 < t->p; i++) reflect(t, i, vector);
+}
+
+void sefr_turn_back(const struct tridiagonal *t, double *vector) {
+    for (ptrdiff_t i = t->p - 2; i >= 0; i--) reflect(t, i, vector);
+}
+
+bool sefr_factor(const struct tridiagonal *t, double ridge, double *pivots, double *below) {
+    for (ptrdiff_t i = 0; i < t->p; i++) {
+        pivots[i] = t->diagonal[i] + ridge - (i ? below[i - 1] * t->beside[i - 1] : 0.0);
+        if (!(pivots[i] > 0.0)) return false;
+        below[i] = i + 1 < t->p ? t->beside[i] / pivots[i] : 0.0;
+    }
+    return true;
+}
+
+void sefr_solve_factored(ptrdiff_t p, const double *pivots, const double *below, double *vector) {
+    for (ptrdiff_t i = 1; i < p; i++) vector[i] -= below[i - 1] * vector[i - 1];
+    for (ptrdiff_t i = p - 1; i >= 0; i--) {
+        vector[i] = vector[i] / pivots[i] - (i + 1 < p ? below[i] * vector[i + 1] : 0.0);
+    }
+}
+
+/* Where losses (n_ridges), `step` apart, are lowest: the first such place. */
+static ptrdiff_t lowest(const double *losses, ptrdiff_t n, ptrdiff_t step) {
+    ptrdiff_t best = 0;
+    for (ptrdiff_t r = 1; r < n; r++) best = losses[r * step] < losses[best * step] ? r : best;
+    return best;
+}
+
+bool sefr_ridge(const struct tridiagonal *t, const struct ridge_targets *of, double *chosen, double *solved,
+                double *work) {
+    const ptrdiff_t p = t->p, k = of->k;
+    double *rotated = work, *pivots = rotated + k * p, *below = pivots + p, *one = below + p, *losses = one + p;
+    const double degrees = of->count - 1.0 > 1.0 ? of->count - 1.0 : 1.0;
+    if (k > 0 && p > 0) memcpy(rotated, of->cross, (size_t)(k * p) * sizeof *rotated);
+    for (ptrdiff_t c = 0; c < k; c++) sefr_turn(t, rotated + c * p);
+    for (ptrdiff_t r = 0; r < of->n_ridges; r++) {
+        const double ridge = of->ridges[r] * of->count;
+        double determinant = 0.0;
+        if (!sefr_factor(t, ridge, pivots, below)) return false;
+        for (ptrdiff_t i = 0; i < p; i++) determinant += log(pivots[i]);
+        for (ptrdiff_t c = 0; c < k; c++) {
+            if (p) memcpy(one, rotated + c * p, (size_t)p * sizeof *one);
+            sefr_solve_factored(p, pivots, below, one);
+            double left = of->power[c] - dot(one, rotated + c * p, p);
+            left = left > 1e-12 * of->power[c] ? left : 1e-12 * of->power[c];
+            left = left > 1e-300 ? left : 1e-300;
+            losses[r * k + c] = degrees * log(left / degrees) + determinant - (double)p * log(ridge);
+        }
+    }
+    if (of->together) {
+        for (ptrdiff_t r = 0; r < of->n_ridges; r++) {
+            double sum = 0.0;
+            for (ptrdiff_t c = 0; c < k; c++) sum += of->power[c] > 0.0 ? losses[r * k + c] : 0.0;
+            losses[r * k] = sum;
+        }
+    }
+    for (ptrdiff_t c = 0; c < k; c++) {
+        chosen[c] = of->ridges[lowest(losses + (of->together ? 0 : c), of->n_ridges, k)];
+        double *own = solved + c * p;
+        if (!sefr_factor(t, chosen[c] * of->count, pivots, below)) return false;
+        if (p) memcpy(own, rotated + c * p, (size_t)p * sizeof *own);
+        sefr_solve_factored(p, pivots, below, own);
+        sefr_turn_back(t, own);
+    }
+    return true;
+}
+
+bool sefr_leverage(const struct tridiagonal *t, double ridge, const double *rows, ptrdiff_t n, double *leverage,
+                   double *work) {
+    const ptrdiff_t p = t->p;
+    double *pivots = work, *below = pivots + p, *turned = below + p;
+    if (!sefr_factor(t, ridge, pivots, below)) return false;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (p) memcpy(turned, rows + i * p, (size_t)p * sizeof *turned);
+        sefr_turn(t, turned);
+        /* x' (L D L')^-1 x = sum of z^2 / D, L z = x */
+        double sum = 0.0, before = 0.0;
+        for (ptrdiff_t j = 0; j < p; j++) {
+            before = turned[j] - (j ? below[j - 1] * before : 0.0);
+            sum += before * before / pivots[j];
+        }
+        leverage[i] = sum;
+    }
+    return true;
+}
