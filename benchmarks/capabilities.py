@@ -42,6 +42,8 @@ CAPABILITIES: dict[str, dict[str, bool | str]] = {
     "drift": dict.fromkeys(ENGINES, True),
     "private": dict.fromkeys(ENGINES, True),
     "regression": dict.fromkeys(ENGINES, True),
+    "scoring of numbers": dict.fromkeys(ENGINES, True),
+    "several outputs": dict.fromkeys(ENGINES, True),
     "regression with bins": {**dict.fromkeys(FRAMES, True), "sql": EDGES},
 }
 

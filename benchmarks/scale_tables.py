@@ -267,8 +267,21 @@ def scale_small_driver() -> str:
     )
 
 
+def scale_kept() -> str:
+    """Show passes over bins whose cells fit in memory, nearly, and not: of scale/cells.csv."""
+    shown = ["| rows | cells | CPU s | CPU s per million rows |", "|---|---|---|---|"]
+    for line in _figures():
+        if line["step"] == "kept":
+            millions, seconds = int(line["rows"]) / 1e6, float(line["seconds"])
+            size = int(line["rows"]) * int(line["features"]) / 2**20
+            shown.append(
+                f"| {millions:g} million | {size:,.0f} MB | {seconds:.1f} | {seconds / millions:.2f} |"
+            )
+    return "\n".join(shown)
+
+
 SHOWN = (
     *(cells, spark_beside, scale_source, scale_plan, one_pass),
     *(scale_rates, scale_rates_source, scale_where, scale_network, scale_slopes, scale_trillion),
-    scale_small_driver,
+    *(scale_small_driver, scale_kept),
 )

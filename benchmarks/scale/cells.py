@@ -1,6 +1,6 @@
 """A billion cells from Parquet, and the engines beside their own work: what docs/guide/scale.md has of both.
 
-    python benchmarks/scale/cells.py FOLDER [--only duckdb,polars,spark,vectors,wide]
+    python benchmarks/scale/cells.py FOLDER [--only duckdb,polars,spark,vectors,wide,scoring,kept]
 
 Writes ``cells.csv`` beside this file, a step as soon as it is measured; one that is not asked for keeps what
 it was. The rows are 20 million of 50 float32 features in 20 files (4 GB, made in FOLDER once). Times are CPU
@@ -28,6 +28,7 @@ sys.path.append(str(Path(__file__).parents[2]))
 from benchmarks.machine import commit, machine
 
 FILES, ROWS, FEATURES, SOME = 20, 1_000_000, 50, 20
+SCORED = 500_000
 RESULTS = Path(__file__).with_name("cells.csv")
 FIELDS = ("step", "rows", "features", "what", "seconds", "accuracy", "machine", "commit")
 
@@ -205,7 +206,67 @@ def _beside(frame: Any, shape: tuple[int, int], estimators: dict[str, Any]) -> l
     return found
 
 
+def scoring(folder: Path) -> list[Figure]:
+    """Measure how Spark scores: its own expressions beside our kernel, of lines and of bins.
+
+    What ``transform`` chooses is the one that is called so; the other is made to happen.
+    """
+    from sefr import SEFRClassifier
+    from sefr.engines import spark_ml as room
+    from sefr.engines.spark import SEFRModel
+
+    rng = np.random.default_rng(7)
+    found = []
+    for n_features, bins in ((8, None), (24, None), (40, None), (11, 4), (11, 32)):
+        X = rng.random((SCORED, n_features))
+        y = (X.sum(axis=1) + rng.normal(size=SCORED) > n_features / 2).astype(float)
+        clf = SEFRClassifier(bins=bins).fit(X[:20_000], y[:20_000])
+        path = folder / f"scored-{n_features}.parquet"
+        if not path.exists():
+            column = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), n_features)
+            part = path.with_suffix(".part")
+            pq.write_table(pa.table({"features": column.cast(pa.list_(pa.float64()))}), part)
+            part.replace(path)
+        frame = session().read.parquet(str(path))
+        model, chosen = SEFRModel(clf), room.NARROW
+
+        def scored(narrow: int, frame: Any = frame, model: Any = model) -> Any:
+            room.NARROW = narrow
+            return model.transform(frame).selectExpr("sum(prediction)").first()[0]
+
+        work = {"expressions": lambda: scored(1 << 30), "kernel": lambda: scored(0)}
+        try:
+            times = in_turns(work)
+        finally:
+            room.NARROW = chosen
+        assert times["expressions"][1] == times["kernel"][1]  # noqa: S101
+        size = room.ScoringModel.of(clf, [str(j) for j in range(n_features)]).size
+        taken = "expressions" if size <= chosen else "kernel"
+        for name, (seconds, _) in times.items():
+            how = "a line" if bins is None else f"bins={bins}"
+            mark = ", chosen" if name == taken else ""
+            found.append(Figure(SCORED, n_features, f"{how}: {name}{mark}", seconds))
+    return found
+
+
+def kept(folder: Path) -> list[Figure]:
+    """Measure ten passes over bins of DuckDB's rows: their cells fit in memory, nearly fit, and do not."""
+    import duckdb as engine
+
+    from sefr import SEFRClassifier
+
+    names, files = [f"c{j}" for j in range(SOME)], made(folder, 16)
+    found = []
+    for millions in (10, 12.5, 15):
+        relation = engine.connect().read_parquet(files).limit(int(millions * ROWS))
+        model = SEFRClassifier(bins=32, passes=10)
+        seconds, clf = timed(lambda relation=relation, model=model: model.fit_frame(relation, "y", names))
+        found.append(Figure(int(clf.summary_.n_rows), SOME, f"{clf.n_passes_} passes, bins=32", seconds))
+    return found
+
+
 STEPS = {"duckdb": duckdb, "polars": polars, "spark": spark, "vectors": vectors, "wide": wide}
+STEPS |= {"scoring": scoring, "kept": kept}
 
 
 def write(step: str, figures: list[Figure]) -> None:

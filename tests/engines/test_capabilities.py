@@ -134,25 +134,36 @@ def check_contributions(at):
     np.testing.assert_allclose(np.abs(found["part_1"]), np.abs(parts).max(axis=1), rtol=1e-12)
 
 
-def check_scoring(at):
-    clf = at.in_memory()
+def scored(at, model):
+    """Return what a model says of every row, computed by the engine if it can."""
     if at.engine in ("duckdb", "sql"):
         import duckdb
 
         connection = duckdb.connect()
         connection.register("t", at.rows)
-        found = connection.execute(Scoring("t", ScoringModel.of(clf)).sql("duckdb")).df()["prediction"]
-    elif at.engine == "pandas":
-        found = clf.predict(at.frame[NAMES])
-    elif at.engine == "dask":
-        parts = [part.compute() for part in at.frame[NAMES].to_delayed()]
-        found = np.concatenate([clf.predict(part.astype(float)) for part in parts])
-    else:
-        kind = at.engine.split()[0]
-        scored = at.frame.select(clf.expression(kind))
-        collect = {"polars": "collect", "ibis": "to_pandas", "pyspark": "toPandas"}[kind]
-        found = getattr(scored, collect)()["prediction"]
-    assert list(found) == list(clf.predict(at.X))
+        return connection.execute(Scoring("t", ScoringModel.of(model)).sql("duckdb")).df()["prediction"]
+    names = list(model.feature_names_in_)
+    if at.engine == "pandas":
+        return model.predict(at.frame[names])
+    if at.engine == "dask":
+        parts = [part.compute() for part in at.frame[names].to_delayed()]
+        return np.concatenate([model.predict(part.astype(float)) for part in parts])
+    kind = at.engine.split()[0]
+    found = at.frame.select(model.expression(kind))
+    collect = {"polars": "collect", "ibis": "to_pandas", "pyspark": "toPandas"}[kind]
+    return getattr(found, collect)()["prediction"]
+
+
+def check_scoring(at):
+    clf = at.in_memory()
+    assert list(scored(at, clf)) == list(clf.predict(at.X))
+
+
+def check_scoring_of_numbers(at):
+    X = at.X[NAMES[:3]]
+    for settings in ({}, {"bins": 6, "interactions": 2}):
+        model = SEFRRegressor(**settings).fit(X, at.X["d"])
+        np.testing.assert_allclose(scored(at, model), model.predict(X), rtol=1e-9)
 
 
 def check_drift(at):
@@ -204,6 +215,27 @@ def check_regression(at):
     if at.engine != "sql":
         summary = Summary.of_frame(at.frame, "d", NAMES[:3], "w", numbers=True)
         assert summary == expected.summary_
+
+
+def check_several_outputs(at):
+    """Two columns are predicted from the others, by one model, weighted."""
+    X, Y, weights = at.X[["a", "b"]], at.X[["c", "d"]], at.rows["w"].to_numpy()
+    expected = SEFRRegressor().fit(X, Y, weights)
+    if at.engine == "sql":
+        result = at.query(label=None, features=NAMES, weight="w", moments=2)
+        found = SEFRRegressor.from_summary(Summary.of_query(result, target=["c", "d"]))
+    else:
+        found = SEFRRegressor().fit_frame(at.frame, ["c", "d"], ["a", "b"], "w")
+        cut = {"bins": 6, "scale": (0.0, 50.0)}
+        curves = SEFRRegressor(**cut).fit_frame(at.frame, ["c", "d"], ["a", "b"], "w")
+        assert curves.summary_ == SEFRRegressor(**cut).fit(X, Y, weights).summary_
+        with pytest.raises(EngineError, match="'gaps'"):
+            Summary.of_frame(at.frame, ["d", "gaps"], ["a"], numbers=True)
+        with pytest.raises(EngineError, match="one column has the labels, not 2: 'y', 'fold'"):
+            Summary.of_frame(at.frame, ["y", "fold"], ["a"])
+    assert found.summary_ == expected.summary_
+    assert found.predict(X).shape == (600, 2)
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-9)
 
 
 def check_regression_with_bins(at):

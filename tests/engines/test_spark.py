@@ -361,7 +361,8 @@ def test_java_compiles_what_is_generated(spark, width, bins, n_classes):
     from pyspark.sql import functions as F  # noqa: N812
 
     from sefr.engines.scoring_model import ScoringModel
-    from sefr.engines.spark import NARROW, SEFRModel
+    from sefr.engines.spark import SEFRModel
+    from sefr.engines.spark_ml import NARROW
 
     X, y = separable(400, width, n_classes)
     clf = SEFRClassifier(bins=bins).fit(X, y)
@@ -529,7 +530,8 @@ def test_null_vectors(spark, width):
 
 def test_every_setting_of_the_command_is_one_of_spark_too(spark):
     """Each reaches the classifier under its name in Spark's manner."""
-    from sefr.engines.spark import SEFR, spark_name
+    from sefr.engines.spark import SEFR
+    from sefr.engines.spark_ml import parameter_name
     from sefr.settings import kinds
 
     others = {"scale": "-100:100", "epsilon": 0.5, "missing": "ignore", "class_weight": "balanced"}
@@ -537,7 +539,9 @@ def test_every_setting_of_the_command_is_one_of_spark_too(spark):
     texts = {name: kind for name, _, kind in kinds() if kind.from_text is not None}
     assert set(others) == set(texts)
     X, y = separable(300, 4, 2)
-    model = SEFR(**{spark_name(name): value for name, value in others.items()}).fit(as_vectors(spark, X, y))
+    model = SEFR(**{parameter_name(name): value for name, value in others.items()}).fit(
+        as_vectors(spark, X, y)
+    )
     clf = model.classifier()
     for name, value in others.items():
         assert getattr(clf, name) == texts[name].from_text(str(value))

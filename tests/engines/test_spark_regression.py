@@ -56,7 +56,7 @@ def test_a_line_goes_through_a_pipeline_an_evaluator_and_a_file(spark, table, tm
 
 
 def test_curves_and_interactions_are_scored_by_our_kernel(spark, table):
-    from sefr.engines import spark as scoring
+    from sefr.engines import spark_ml as scoring
     from sefr.engines.spark_regression import SEFRRegression
 
     frame = assembled(spark, table)
@@ -87,3 +87,29 @@ def test_what_is_wrong(spark, table):
     model = SEFRRegression(labelCol="load").fit(frame)
     with pytest.raises(EngineError, match="there is no feature column 'x'"):
         model.setFeaturesCol("x").transform(frame)
+
+
+def test_every_setting_has_a_parameter_a_keyword_and_a_setter(spark):
+    """Of both estimators; its default is that of the scikit-learn estimator."""
+    from sefr import SEFRClassifier
+    from sefr.engines.spark import SEFR
+    from sefr.engines.spark_ml import parameter_name
+    from sefr.engines.spark_regression import SEFRRegression
+    from sefr.settings import NumberSettings, Settings, kinds
+
+    others = {"scale": "0:100", "epsilon": 0.5, "missing": "ignore", "class_weight": "balanced"}
+    others |= {"bins": 6, "interactions": 4, "passes": 3, "moments": 2}
+    for kind, settings, plain in (
+        (SEFR, Settings, SEFRClassifier),
+        (SEFRRegression, NumberSettings, SEFRRegressor),
+    ):
+        defaults = plain().get_params()
+        names = [name for name, _, own in kinds(settings) if own.from_text is not None]
+        assert kind().settings() == {name: defaults[name] for name in names}
+        for name in names:
+            own = parameter_name(name)
+            by_keyword = kind(**{own: others[name]})
+            by_setter = getattr(kind(), f"set{own[0].upper()}{own[1:]}")(others[name])
+            assert by_keyword.settings() == by_setter.settings()
+            assert by_setter.getOrDefault(own) == others[name]
+            assert by_setter.getParam(own).doc

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -20,34 +21,32 @@ from .._summary.accumulate import DELICATE
 from .._summary.double_double import DoubleDouble
 from .._summary.products import Products
 from .._summary.summary import Summary
-from .._system.types import Array, Floats, Foreign, Label
+from .._system.types import Array, Floats, Label
 from .columns import Columns, Summing
 from .error import EngineError, engine_errors
 from .product_sums import products_of_lazy
 from .selection import select_columns
 
 
-def summary_of_lazy(
-    frame: Foreign, columns: Columns, schema: Foreign, summing: Summing, *, at_once: int
-) -> Summary:
+def summary_of_lazy(frame: Any, columns: Columns, schema: Any, summing: Summing, *, at_once: int) -> Summary:
     """Return the Summary of a narwhals LazyFrame's rows, asking for some features ``at_once``."""
     if columns.numbers:
-        # A label that is a number is one more column whose products are added up, of rows of one class.
-        alike = replace(columns, features=(*columns.features, columns.label), numbers=False)
+        # Targets are columns more whose products are added up, of rows of one class.
+        alike = replace(columns, features=(*columns.features, *columns.targets), targets=())
         summary = summary_of_lazy(frame, alike, schema, summing, at_once=at_once)
         try:
-            return summary.with_targets([columns.label])
+            return summary.with_targets(columns.targets)
         except ValueError as error:
             raise EngineError(f"{columns.engine}: {error}") from None
-    question = Question(frame, columns, schema)
+    query = AggregateQuery(frame, columns, schema)
     m = len(columns.features)
-    answer = question.ask(range(min(m, at_once)))
+    answer = query.ask(range(min(m, at_once)))
     if not len(answer.rows):
         raise EngineError(f"{columns.engine}: the table has no rows")
     classes, order = distinct_labels(answer.labels, columns.label, columns.engine)
     answer = answer.ordered(order)
     for start in range(at_once, m, at_once):
-        more = question.ask(range(start, min(m, start + at_once))).matched(classes, columns)
+        more = query.ask(range(start, min(m, start + at_once))).matched(classes, columns)
         answer.refuse_other_rows(more, columns)
         answer.append(more)
     undefined = [
@@ -56,7 +55,7 @@ def summary_of_lazy(
         if schema[columns.features[j]].is_float()
     ]
     if undefined:
-        again = question.ask(undefined, without_nan=True)
+        again = query.ask(undefined, without_nan=True)
         answer = answer.with_features(undefined, again.matched(classes, columns))
     table = Aggregates(
         columns, classes, answer.counts, answer.present, answer.gaps, answer.sums, answer.low, answer.high
@@ -66,13 +65,13 @@ def summary_of_lazy(
     inexact = columns.weight is not None or any(schema[name] == nw.Float64 for name in columns.features)
     if inexact and len(delicate := table.delicate()):
         low = table.low.min(axis=0)[delicate]
-        again = question.ask(delicate.tolist(), without_nan=bool(undefined), origin=low)
+        again = query.ask(delicate.tolist(), without_nan=bool(undefined), origin=low)
         moved = again.matched(classes, columns)
         answer.refuse_other_rows(moved, columns)
         sums = table.moved(delicate, low, moved.sums)
     if summing.moments == 1:
         return table.summary(sums)
-    return table.summary(sums, products_of_lazy(question, table, sums, answer.rows.sum()))
+    return table.summary(sums, products_of_lazy(query, table, sums, answer.rows.sum()))
 
 
 def distinct_labels(labels: Sequence[Label], column: str, engine: str) -> tuple[Array, NDArray[np.intp]]:
@@ -93,7 +92,7 @@ def distinct_labels(labels: Sequence[Label], column: str, engine: str) -> tuple[
     return classes, np.argsort(codes)
 
 
-class Answer:
+class AggregateRows:
     """What an engine says of some features, a row a class."""
 
     def __init__(self, labels: list[Label], rows: Floats, counts: Floats, features: Sequence[Floats]) -> None:
@@ -102,46 +101,46 @@ class Answer:
         self.counts = counts  # rows by weight
         self.gaps, self.present, self.sums, self.low, self.high = features
 
-    def ordered(self, order: NDArray[np.intp]) -> Answer:
+    def ordered(self, order: NDArray[np.intp]) -> AggregateRows:
         """Return the classes in another order."""
         features = [part[order] for part in (self.gaps, self.present, self.sums, self.low, self.high)]
-        return Answer([self.labels[i] for i in order], self.rows[order], self.counts[order], features)
+        return AggregateRows([self.labels[i] for i in order], self.rows[order], self.counts[order], features)
 
-    def matched(self, classes: Array, columns: Columns) -> Answer:
+    def matched(self, classes: Array, columns: Columns) -> AggregateRows:
         """Return the answer in the order of the classes that an earlier one had."""
         again, order = distinct_labels(self.labels, columns.label, columns.engine)
         if not np.array_equal(again, classes):
             raise EngineError(f"{columns.engine}: the rows changed between two passes over the table")
         return self.ordered(order)
 
-    def refuse_other_rows(self, other: Answer, columns: Columns) -> None:
+    def refuse_other_rows(self, other: AggregateRows, columns: Columns) -> None:
         """Raise an error where another pass saw other rows: the table is being written to, or random."""
         if not np.array_equal(self.rows, other.rows):
             raise EngineError(f"{columns.engine}: the rows changed between two passes over the table")
 
-    def append(self, other: Answer) -> None:
+    def append(self, other: AggregateRows) -> None:
         """Take over further features."""
         for name in ("gaps", "present", "sums", "low", "high"):
             setattr(self, name, np.concatenate([getattr(self, name), getattr(other, name)], axis=1))
 
-    def with_features(self, features: Sequence[int], other: Answer) -> Answer:
+    def with_features(self, features: Sequence[int], other: AggregateRows) -> AggregateRows:
         """Return this answer with another's in the place of some features."""
         for name in ("gaps", "present", "sums", "low", "high"):
             getattr(self, name)[:, features] = getattr(other, name)
         return self
 
 
-class Question:
+class AggregateQuery:
     """Asks an engine for aggregates of features, each a float64 before it is added up."""
 
-    def __init__(self, frame: Foreign, columns: Columns, schema: Foreign) -> None:
+    def __init__(self, frame: Any, columns: Columns, schema: Any) -> None:
         self.frame = frame
         self.columns = columns
         self.schema = schema
 
     def ask(
         self, features: Sequence[int], *, without_nan: bool = False, origin: Floats | None = None
-    ) -> Answer:
+    ) -> AggregateRows:
         """Return the aggregates of some features per class; with ``origin``, of their distances from it."""
         label, weight = self.columns.label, self.columns.weight
         one_class = label in self.columns.features  # which is to be predicted
@@ -178,10 +177,10 @@ class Question:
         self,
         features: Sequence[int],
         origin: Floats,
-        sums: Callable[[dict[int, Foreign], Foreign], Iterable[Foreign]],
+        sums: Callable[[dict[int, Any], Any], Iterable[Any]],
         *,
         without_nan: bool,
-    ) -> dict[str, Foreign]:
+    ) -> dict[str, Any]:
         """Return sums over all rows of some features, each less its origin, and how many rows there are.
 
         ``sums`` makes them of the features, by their places, and of the weight, None if there is none.
@@ -203,7 +202,7 @@ class Question:
             result = _collected(table.select(*named).select(nw.len().alias("rows"), *made))
         return {name: result[name].to_list()[0] for name in result.columns}
 
-    def _value(self, name: str, kind: Foreign, without_nan: bool) -> Foreign:
+    def _value(self, name: str, kind: Any, without_nan: bool) -> Any:
         if kind == nw.Boolean:
             # Not a cast of the column: DuckDB would push it into its CSV reader, which then fails on "true".
             # Whole numbers first: to PostgreSQL 1.0 is a decimal, which Ibis takes for a double already.
@@ -215,7 +214,7 @@ class Question:
             return nw.when(~value.is_nan()).then(value)
         return value
 
-    def _weighted(self, table: Foreign, key: Foreign, values: list[Label]) -> Foreign:
+    def _weighted(self, table: Any, key: Any, values: list[Label]) -> Any:
         table = table.select(key, nw.col("w").cast(nw.Float64), *values)
         counted = [nw.when(nw.col("w") > 0).then(nw.col(f"f{i}")).alias(f"f{i}") for i in range(len(values))]
         table = table.select("label", "w", *counted)
@@ -230,7 +229,7 @@ class Question:
         used = nw.when(nw.col("w") > 0).then(nw.lit(1)).cast(nw.Float64).alias("used")
         return table.with_columns(used, *products)
 
-    def _read(self, result: Foreign, n: int) -> Answer:
+    def _read(self, result: Any, n: int) -> AggregateRows:
         def column(name: str, empty: float) -> Floats:
             return np.array(
                 [empty if v is None else float(v) for v in result[name].to_list()], dtype=np.float64
@@ -250,7 +249,7 @@ class Question:
         else:
             counts, gaps, weights = column("w", 0.0), rows[:, None] - present, block("v", 0.0)
             self._check_weights(labels, column("all", 0.0), column("wn", 0.0), column("wl", 0.0), counts)
-        return Answer(
+        return AggregateRows(
             labels, rows, counts, [gaps, weights, block("s", 0.0), block("l", np.inf), block("h", -np.inf)]
         )
 
@@ -265,7 +264,7 @@ class Question:
             )
 
 
-def _plain(n: int) -> list[Foreign]:
+def _plain(n: int) -> list[Any]:
     return [nw.len().alias("rows")] + [
         part
         for i in range(n)
@@ -279,7 +278,7 @@ def _plain(n: int) -> list[Foreign]:
     ]
 
 
-def _weighted(n: int) -> list[Foreign]:
+def _weighted(n: int) -> list[Any]:
     w = nw.col("w")
     parts = [
         nw.len().alias("all"),
@@ -299,7 +298,7 @@ def _weighted(n: int) -> list[Foreign]:
     return parts
 
 
-def _collected(result: Foreign) -> Foreign:
+def _collected(result: Any) -> Any:
     if result.implementation.is_polars():
         return result.collect(engine="streaming")
     return result.collect()
@@ -335,7 +334,7 @@ class Aggregates:
             ~np.isfinite(self.sums), "the values of {} are too large to be summed in float64"
         )
 
-    def _refuse_features(self, cells: Foreign, words: str) -> None:
+    def _refuse_features(self, cells: Any, words: str) -> None:
         if (bad := cells.any(axis=0)).any():
             raise EngineError(f"{self.columns.engine}: {words.format(self._name(int(np.argmax(bad))))}")
 

@@ -18,7 +18,7 @@ from .._rows.matrix import KERNEL_TYPES, Dense, Matrix, Sparse
 from .._rows.matrix import Columns as ColumnMatrix
 from .._summary.source import Batch
 from .._summary.summary import Summary
-from .._system.types import Floats, Foreign
+from .._system.types import Floats
 from .columns import Columns, coded_labels
 from .error import EngineError, counted
 
@@ -82,10 +82,7 @@ def rows_of_batch(batch: pa.RecordBatch, columns: Columns) -> Labelled | None:
             weights = checked_weights(values, batch.num_rows)
         except ValueError as error:
             raise ValueError(f"weight column {columns.weight!r}: {error}") from None
-    try:
-        classes, codes, targets = coded_labels(labels_of(batch.column(places[columns.label])), columns)
-    except ValueError as error:
-        raise ValueError(f"label column {columns.label!r}: {error}") from None
+    classes, codes, targets = coded_labels(lambda name: labels_of(batch.column(places[name])), columns)
     return Labelled(_matrix_of_batch(batch, places, columns), classes, codes, weights, targets)
 
 
@@ -129,7 +126,7 @@ def category_numbers(column: pa.Array, categories: Categories, name: str) -> Flo
     return np.asarray(np.array([*numbers, np.nan])[at], dtype=np.float64)
 
 
-def labels_of(column: pa.Array) -> Foreign:
+def labels_of(column: pa.Array) -> Any:
     """Return a column of labels as numpy has it; a missing one as None or NaN."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -142,7 +139,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _numbers(column: pa.Array, name: str) -> Foreign:
+def _numbers(column: pa.Array, name: str) -> Any:
     if not _is_number(column.type):
         raise ValueError(f"column {name!r} is {column.type}, not a number")
     return _as_floats(column)
@@ -167,7 +164,7 @@ def matrix_of_vectors(column: pa.Array, name: str) -> Matrix:
     return Dense(_as_floats(flat).reshape(len(column), width))
 
 
-def _as_floats(flat: pa.Array) -> Foreign:
+def _as_floats(flat: pa.Array) -> Any:
     """Return numbers as numpy has them, in place where Arrow and numpy agree; null as NaN."""
     if flat.null_count or pa.types.is_decimal(flat.type):
         flat = flat.cast(pa.float64())

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from .dialects import quoted
+from .dialects import source_of
 from .error import EngineError, engine_errors
 
 
@@ -47,7 +47,7 @@ def _found(dialect: str, table: str, kinds: list[tuple[str, str]]) -> Catalogue:
 def _duckdb(database: str | None, table: str) -> Catalogue:
     import duckdb
 
-    source = table if any(c in table for c in "('\"") else ".".join(map(quoted, table.split(".")))
+    source = source_of(table)
     with engine_errors("duckdb", f"read the columns of {table}"):
         connection = duckdb.connect() if database is None else duckdb.connect(database, read_only=True)
         with connection:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 
 from .._rows.cells import Cut
 from .._rows.cells.categories import MOST_CATEGORIES, categories_of, is_categorical, most_frequent
-from .._system.types import Foreign, Params
+from .._system.types import Params
 from .batches import batch_rows
 from .columns import Columns
 from .error import engine_errors
@@ -21,9 +22,7 @@ from .selection import select_columns
 from .streams import ArrowStream
 
 
-def columns_with_categories(
-    columns: Columns, table: Foreign, schema: Params | None, cut: Cut | None
-) -> Columns:
+def columns_with_categories(columns: Columns, table: Any, schema: Params | None, cut: Cut | None) -> Columns:
     """Return the columns with the categories of those that are text; without bins, the same columns.
 
     Categories are those that bins are given with, else those that a frame in this process declares, else
@@ -51,7 +50,7 @@ def columns_with_categories(
     return replace(columns, categories=named)
 
 
-def _counted_by_engine(table: Foreign, columns: Columns, feature: int) -> Counter[Foreign]:
+def _counted_by_engine(table: Any, columns: Columns, feature: int) -> Counter[Any]:
     """Return how often each value of a feature occurs."""
     name = columns.features[feature]
     with engine_errors(columns.engine, f"count the categories of column {name!r}"):
@@ -65,9 +64,9 @@ def _counted_by_engine(table: Foreign, columns: Columns, feature: int) -> Counte
     return Counter({value: int(rows) for value, rows in pairs if rows})
 
 
-def _counted_by_arrow(table: ArrowStream, columns: Columns, text: Sequence[int]) -> list[Counter[Foreign]]:
+def _counted_by_arrow(table: ArrowStream, columns: Columns, text: Sequence[int]) -> list[Counter[Any]]:
     """Return how often each value of some features occurs; all batches are read."""
-    found: list[Counter[Foreign]] = [Counter() for _ in text]
+    found: list[Counter[Any]] = [Counter() for _ in text]
     names = [columns.features[j] for j in text]
     if not names:
         return found

@@ -10,7 +10,7 @@ features follow, made and written in the same way.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -29,6 +29,19 @@ FIELDS = ("label", "feature", "place", "class_rows", *VALUES)
 def quoted(name: str) -> str:
     """Return a name in double quotes."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def source_of(table: str) -> str:
+    """Return a table in quotes, unless it is more than a name: quoted already, a function, a subquery."""
+    return table if any(c in table for c in "('\"") else ".".join(map(quoted, table.split(".")))
+
+
+def unlike_names(names: Iterable[str]) -> str:
+    """Return how a query's own names begin, so that none of the user's can be taken for one of them."""
+    theirs, beginning = "\n".join(names).casefold(), "sefr_"
+    while beginning in theirs:
+        beginning += "_"
+    return beginning
 
 
 def literal(value: str) -> str:
@@ -72,7 +85,7 @@ DIALECTS = {
 }
 
 
-class Aggregates:
+class AggregateTerms:
     """The aggregates of one feature, whose values are doubles or NULL by now."""
 
     def __init__(self, query: Query) -> None:
@@ -152,7 +165,7 @@ class Block:
 
     def values(self) -> list[list[str]]:
         """Return the aggregates that make ``VALUES``, per feature or pair."""
-        terms, columns = Aggregates(self.query), self.columns
+        terms, columns = AggregateTerms(self.query), self.columns
         origins = {name: float(self.query.origins.get(name, 0.0)) for name in columns}
         if self.others is None:
             return [terms.of(columns[name], origins[name]) for name in self.names]
@@ -180,7 +193,7 @@ class Block:
             for name, values in lists
         )
         return f"""\
-SELECT {self.outer_keys()}, {Aggregates(self.query).class_rows} AS class_rows,
+SELECT {self.outer_keys()}, {AggregateTerms(self.query).class_rows} AS class_rows,
     {columns}
   FROM (
     {self.renamed()}
@@ -195,7 +208,7 @@ SELECT {self.outer_keys()}, {Aggregates(self.query).class_rows} AS class_rows,
             for name, value in zip(VALUES, values, strict=True)
         ]
         columns = ",\n    ".join(
-            [self.outer_keys(), f"{Aggregates(self.query).class_rows} AS class_rows", *made]
+            [self.outer_keys(), f"{AggregateTerms(self.query).class_rows} AS class_rows", *made]
         )
         return f"""\
 SELECT {columns}
@@ -221,7 +234,8 @@ def blocks(query: Query, dialect: Dialect) -> Iterator[Block]:
 def _result(query: Query) -> tuple[str, str]:
     """Return the keys of the result, and how it is ordered."""
     keys = ", ".join(_result_keys(query))
-    return keys, f"ORDER BY {keys}, {'other, ' if query.moments == 2 else ''}place"
+    order = f"ORDER BY {keys}, {'other, ' if query.moments == 2 else ''}place"
+    return keys if query.target is None else f"{literal(query.target)} AS target, {keys}", order
 
 
 def duckdb(query: Query) -> str:
@@ -354,7 +368,7 @@ def _result_keys(query: Query) -> list[str]:
 
 def _of_values(query: Query) -> str:
     """Return the fields of the column of values, each with its name."""
-    made = Aggregates(query).of(query.own("value"), 0.0)
+    made = AggregateTerms(query).of(query.own("value"), 0.0)
     return ",\n  ".join(f"{value} AS {name}" for value, name in zip(made, VALUES, strict=True))
 
 
@@ -363,7 +377,7 @@ def _of_cells(query: Query) -> tuple[str, str, str]:
     cell = [query.own("feature"), query.own("place")]
     select = (
         f"SELECT {_named_keys(query)}, {cell[0]} AS feature, {cell[1]} AS place, "
-        f"{Aggregates(query).class_rows} AS class_rows,\n  {_of_values(query)}"
+        f"{AggregateTerms(query).class_rows} AS class_rows,\n  {_of_values(query)}"
     )
     return select, f"GROUP BY {', '.join([*_keys(query), *cell])}", _result(query)[1]
 

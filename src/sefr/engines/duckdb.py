@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._summary.summary import Summary
 from .._system.installation import install_line
-from .._system.types import Foreign, Params
+from .._system.types import Params
 from .columns import choose_columns
 from .dialects import literal
 from .error import EngineError, engine_errors, one_line
@@ -137,7 +137,7 @@ def _remote(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
         return [name if "://" in name else f"{protocol}://{name.lstrip('/')}" for name in found]
 
 
-def _with_times(system: Foreign) -> Foreign:
+def _with_times(system: Any) -> Any:
     """Return a file system that can say when a file was changed, which DuckDB asks; that of https cannot."""
     from fsspec import AbstractFileSystem
 
@@ -165,7 +165,7 @@ def _relation(
         raise EngineError(f"{ENGINE}: the files are of different kinds: {', '.join(sorted(kinds))}")
     function = f"read_{kinds.pop()}"
 
-    def read(some: list[str]) -> Foreign:
+    def read(some: list[str]) -> Any:
         names = ", ".join(literal(exact_file(file)) for file in some)
         return connection.sql(f"FROM {function}([{names}], union_by_name=true, hive_partitioning=true)")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from .._rows.cells import Categories
-from .._system.types import Expression, Foreign, Label
+from .._system.types import Expression, Label
 from ..base import Learner
 from .error import EngineError
 from .scoring_model import ScoringModel, balanced, searched
@@ -294,7 +295,7 @@ class SparkBackend:
 class _Ibis:
     """The words of Ibis for what ``_by_cases`` needs."""
 
-    def __init__(self, ibis: Foreign) -> None:
+    def __init__(self, ibis: Any) -> None:
         self.literal, self.array, self.greatest = ibis.literal, lambda parts: ibis.array(parts), ibis.greatest
         self.exp: Callable[[Expression], Expression] = lambda x: x.exp()
         self._ibis = ibis
@@ -306,7 +307,7 @@ class _Ibis:
 class _Spark:
     """The words of Spark for what ``_by_cases`` needs."""
 
-    def __init__(self, functions: Foreign) -> None:
+    def __init__(self, functions: Any) -> None:
         self.literal, self.exp = functions.lit, functions.exp
         self.array: Callable[[list[Expression]], Expression] = lambda parts: functions.array(*parts)
         self.greatest = functions.greatest
@@ -319,7 +320,7 @@ class _Spark:
         return made
 
 
-def _by_cases(model: ScoringModel, kind: str, scores: list[Expression], backend: Foreign) -> Expression:
+def _by_cases(model: ScoringModel, kind: str, scores: list[Expression], backend: Any) -> Expression:
     """Return the prediction or the probabilities from scores, in the words of an engine."""
     if kind == "probabilities":
         powers = softmax_powers(model, scores, backend.greatest, backend.exp)

@@ -29,7 +29,6 @@ import numpy as np
 from .._rows.inputs import checked_weights, matrix_of
 from .._rows.labelled import Labelled
 from .._summary.summary import Summary
-from .._system.types import Foreign
 from ..settings import Settings
 from .aggregates import summary_of_lazy
 from .columns import Columns, Summing, choose_columns, coded_labels, is_vector, require_numbers
@@ -45,8 +44,8 @@ WIDE_PRODUCTS = 64
 
 
 def summary_of_frame(
-    frame: Foreign,
-    label: str,
+    frame: Any,
+    label: str | Sequence[str],
     features: Sequence[str] | None = None,
     weight: str | None = None,
     *,
@@ -92,7 +91,7 @@ def summary_of_frame(
     return summary_of_lazy(table, columns, schema, summing, at_once=WIDE)
 
 
-def open_frame(frame: Foreign) -> Foreign:
+def open_frame(frame: Any) -> Any:
     """Return a narwhals frame, or an ``ArrowStream`` for Arrow data that is no frame."""
     stream = arrow_stream(frame)
     if stream is not None:
@@ -114,7 +113,7 @@ def open_frame(frame: Foreign) -> Foreign:
         ) from None
 
 
-def _refuse_two_columns_of_one_name(frame: Foreign) -> None:
+def _refuse_two_columns_of_one_name(frame: Any) -> None:
     """Look where a frame can have such columns: Polars and DuckDB cannot."""
     engine = type(frame).__module__.split(".")[0]
     if engine in {"pandas", "dask", "pyspark"} and hasattr(frame, "columns"):
@@ -123,13 +122,13 @@ def _refuse_two_columns_of_one_name(frame: Foreign) -> None:
         refuse_duplicates(engine, frame.column_names)
 
 
-def _as_table(batch: Foreign) -> Foreign:
+def _as_table(batch: Any) -> Any:
     import pyarrow as pa
 
     return pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
 
 
-def engine_of(table: Foreign) -> str:
+def engine_of(table: Any) -> str:
     """Return the name of the engine behind a narwhals frame, for people to read."""
     name = str(table.implementation)
     if table.implementation.is_ibis():
@@ -137,28 +136,28 @@ def engine_of(table: Foreign) -> str:
     return name
 
 
-def _backend(table: Foreign) -> str:
+def _backend(table: Any) -> str:
     try:
         return str(table.get_backend().name)
     except Exception:  # a table made of several backends has none; its query will say so
         return "no backend"
 
 
-def _is_plain(columns: Columns, schema: Foreign) -> bool:
+def _is_plain(columns: Columns, schema: Any) -> bool:
     """Say whether the features are columns of numbers, not one column of vectors."""
     return len(columns.features) > 1 or not isinstance(
         schema[columns.features[0]], nw.List | nw.Array | nw.Unknown | nw.Struct
     )
 
 
-def _streams(table: Foreign, n_features: int, moments: int) -> bool:
+def _streams(table: Any, n_features: int, moments: int) -> bool:
     """Say whether rows are carried to our kernel, since the engine's own aggregates take longer."""
     if table.implementation.is_ibis():  # the rows may have to come over a network
         return moments == 2 and n_features > WIDE_PRODUCTS
     return moments == 2 or n_features > WIDE
 
 
-def summary_of_eager(table: Foreign, columns: Columns, *, missing: str, moments: int = 1) -> Summary:
+def summary_of_eager(table: Any, columns: Columns, *, missing: str, moments: int = 1) -> Summary:
     """Return the Summary of a narwhals DataFrame's rows, added up by our kernel."""
     rows = select_columns(table, columns.features)
     if not rows.shape[0]:
@@ -168,29 +167,24 @@ def summary_of_eager(table: Foreign, columns: Columns, *, missing: str, moments:
             batches = frame_batches(table, columns.all, rows.shape[0])
         if batches is not None:
             return _summary_of_stream(batches, columns, Summing(missing, moments))
-    labels = table[columns.label]
-    if labels.dtype in (nw.Categorical, nw.Enum) and not table.implementation.is_pandas():
-        labels = labels.cast(nw.String)
-    what = "weight"
+    what = f"weight column {columns.weight!r}: "
     try:
         weights = None
         if columns.weight is not None:
             weights = checked_weights(table[columns.weight].cast(nw.Float64).to_numpy(), rows.shape[0])
-        what = "label"
-        classes, codes, targets = coded_labels(_label_values(labels), columns)
         what = ""
+        classes, codes, targets = coded_labels(lambda name: _label_values(table, name), columns)
         labelled = Labelled(matrix_of(rows.to_native()), classes, codes, weights, targets)
         return Summary.of_rows(labelled, columns.features, missing=missing, moments=moments)
     except ValueError as error:
-        column = {
-            "weight": f"weight column {columns.weight!r}: ",
-            "label": f"label column {columns.label!r}: ",
-        }
-        raise EngineError(f"{columns.engine}: {column.get(what, '')}{error}") from None
+        raise EngineError(f"{columns.engine}: {what}{error}") from None
 
 
-def _label_values(labels: Any) -> Foreign:
+def _label_values(table: Any, name: str) -> Any:
     """Return labels as numpy has them; text with NUL as objects, since numpy's own strings end there."""
+    labels = table[name]
+    if labels.dtype in (nw.Categorical, nw.Enum) and not table.implementation.is_pandas():
+        labels = labels.cast(nw.String)
     values = labels.to_numpy()
     if (
         labels.dtype == nw.String
@@ -201,7 +195,7 @@ def _label_values(labels: Any) -> Foreign:
     return values
 
 
-def _holds_vectors(rows: Foreign) -> bool:
+def _holds_vectors(rows: Any) -> bool:
     """Say whether the one column is of Python objects, the first of which is a list or an array."""
     if rows.shape[1] != 1 or rows.schema[rows.columns[0]] != nw.Object:
         return False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from .._system.installation import install_line
-from .._system.types import Foreign
 from .error import EngineError, engine_errors
 
 EXTRAS = {"delta": "deltalake", "iceberg": "pyiceberg"}
@@ -32,7 +32,7 @@ def refuse_part_of_lake(file: Path) -> None:
             )
 
 
-def refuse_part_of_remote_lake(system: Foreign, files: Sequence[str]) -> None:
+def refuse_part_of_remote_lake(system: Any, files: Sequence[str]) -> None:
     """Raise an error if one of these files of fsspec belongs to a Delta or Iceberg table."""
     folders = {str(folder) for file in files for folder in PurePosixPath(file).parents if folder.name}
     for folder in sorted(folders):
@@ -46,7 +46,7 @@ def refuse_part_of_remote_lake(system: Foreign, files: Sequence[str]) -> None:
             )
 
 
-def open_lake(folder: Path, kind: str) -> Foreign:
+def open_lake(folder: Path, kind: str) -> Any:
     """Return the rows that a Delta or Iceberg table holds now, as Arrow data."""
     try:
         return _delta(folder) if kind == "delta" else _iceberg(folder)
@@ -57,14 +57,14 @@ def open_lake(folder: Path, kind: str) -> Foreign:
         ) from None
 
 
-def _delta(folder: Path) -> Foreign:
+def _delta(folder: Path) -> Any:
     from deltalake import DeltaTable
 
     with engine_errors("delta", f"open {folder}"):
         return DeltaTable(str(folder)).to_pyarrow_dataset()
 
 
-def _iceberg(folder: Path) -> Foreign:
+def _iceberg(folder: Path) -> Any:
     from pyiceberg.table import StaticTable
 
     with engine_errors("iceberg", f"open {folder}"):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import model_file
-from .._system.types import Array, Foreign, Rows
+from .._system.types import Array, Rows
 from ..base import Learner
 
 if TYPE_CHECKING:
     from mlflow.models.model import ModelInfo
 
 
-def log_model(clf: Learner, name: str, **options: Foreign) -> ModelInfo:
+def log_model(clf: Learner, name: str, **options: Any) -> ModelInfo:
     """Log a trained model in the active run of MLflow; return what MLflow says of it.
 
     Parameters
@@ -66,7 +66,7 @@ class Served:
         scores = () if clf.predicts_numbers else ("predict_proba", "decision_function")
         self.methods = ("predict", *scores)
 
-    def predict(self, rows: Rows, params: dict[str, Foreign] | None = None) -> Array:
+    def predict(self, rows: Rows, params: dict[str, Any] | None = None) -> Array:
         """Return the label or number of every row, or its probabilities or scores."""
         method = (params or {}).get("method", "predict")
         if method not in self.methods:

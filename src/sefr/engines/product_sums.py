@@ -12,18 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
 from .._summary.double_double import DoubleDouble
 from .._summary.products import Products, check_columns, pack
-from .._system.types import Floats, Foreign
+from .._system.types import Floats
 from .error import EngineError
 
 if TYPE_CHECKING:
-    from .aggregates import Aggregates, Question
+    from .aggregates import AggregateQuery, Aggregates
 
 # Sums per query: databases plan them one by one, and PostgreSQL takes at most 1,664.
 SUMS_PER_QUERY = 400
@@ -91,7 +91,7 @@ def origin_near(table: Aggregates) -> Floats:
     return np.where((total > 0) & (span == 0), low, near)  # a constant is 0 about itself, exactly
 
 
-def products_of_lazy(question: Question, table: Aggregates, sums: DoubleDouble, n_rows: float) -> Products:
+def products_of_lazy(query: AggregateQuery, table: Aggregates, sums: DoubleDouble, n_rows: float) -> Products:
     """Return the products of a lazy frame's features, in queries of ``SUMS_PER_QUERY`` sums each."""
     m, missing = len(table.columns.features), bool(table.gaps.any())
     origin = origin_near(table)
@@ -102,7 +102,7 @@ def products_of_lazy(question: Question, table: Aggregates, sums: DoubleDouble, 
     for start in range(0, len(pairs), at_once):
         some = pairs[start : start + at_once]
         needed = sorted({j for pair in some for j in pair})
-        row = question.add_up(needed, origin, partial(_sums, some, kinds), without_nan=missing)
+        row = query.add_up(needed, origin, partial(_sums, some, kinds), without_nan=missing)
         if row["rows"] != n_rows:
             raise EngineError(f"{table.columns.engine}: the rows changed between two passes over the table")
         for i, j in some:
@@ -113,11 +113,11 @@ def products_of_lazy(question: Question, table: Aggregates, sums: DoubleDouble, 
 
 
 def _sums(
-    pairs: Sequence[tuple[int, int]], kinds: Sequence[str], values: dict[int, Foreign], weight: Foreign
-) -> Iterator[Foreign]:
+    pairs: Sequence[tuple[int, int]], kinds: Sequence[str], values: dict[int, Any], weight: Any
+) -> Iterator[Any]:
     """Yield the aggregates of pairs of features, under their names."""
 
-    def total(value: Foreign, kind: str) -> Foreign:
+    def total(value: Any, kind: str) -> Any:
         return (value if weight is None else value * weight).sum().alias(f"{kind}_{i}_{j}")
 
     for i, j in pairs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import exp
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from river import base
@@ -13,8 +13,9 @@ from .._rows.inputs import matrix_of
 from .._rows.labelled import Labelled
 from .._rows.labels import encode
 from .._summary.summary import Summary
-from .._system.types import Foreign, Label, Scale
+from .._system.types import Label, Scale
 from .correction import Correction
+from .river_regression import SEFRStreamRegressor
 from .running_summary import RunningSummary
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         scale: Scale = "minmax",
         epsilon: float = 1e-7,
         half_life: float | None = None,
-        drift_detector: Foreign = None,
+        drift_detector: Any = None,
         on_drift: str = "reset",
         drift_factor: float = 0.1,
         correct: bool = False,
@@ -96,7 +97,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
     def _multiclass(self) -> bool:
         return True
 
-    def learn_one(self, x: dict[Foreign, Foreign], y: Label, w: float = 1.0) -> None:
+    def learn_one(self, x: dict[Any, Any], y: Label, w: float = 1.0) -> None:
         """Learn a row; ``w`` is how often it counts."""
         if self.drift_detector is not None:
             self._look_for_drift(x, y)
@@ -104,7 +105,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         if self._correction is not None and w:
             self._correct(x, y, w)
 
-    def _correct(self, x: dict[Foreign, Foreign], y: Label, w: float) -> None:
+    def _correct(self, x: dict[Any, Any], y: Label, w: float) -> None:
         sums, correction = self._sums, cast(Correction, self._correction)
         values, n_classes, place = sums.values(x), len(sums.counts), sums.labels[y]
         if n_classes == 2 and not correction.places:
@@ -112,7 +113,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         elif n_classes > 1:
             correction.learn_of_many(values, place, n_classes, w)
 
-    def _look_for_drift(self, x: dict[Foreign, Foreign], y: Label) -> None:
+    def _look_for_drift(self, x: dict[Any, Any], y: Label) -> None:
         answer = self.predict_one(x)
         if answer is None:
             return
@@ -128,7 +129,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
                     self.drift_factor
                 )
 
-    def predict_one(self, x: dict[Foreign, Foreign], **kwargs: Foreign) -> Foreign:
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Return the label of a row; None before any row was learned."""
         order = self._sums.order
         if len(order) < 2:
@@ -136,7 +137,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         scores = self._scores(x)
         return order[scores.index(max(scores))][0] if len(order) > 2 else order[scores[1] > 0][0]
 
-    def _scores(self, x: dict[Foreign, Foreign]) -> list[float]:
+    def _scores(self, x: dict[Any, Any]) -> list[float]:
         """Return a score for each class in sorted order."""
         correction = self._correction
         if correction is None:
@@ -148,7 +149,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         scores = correction.scores(values)
         return [float(scores[k]) for _, k in order]
 
-    def predict_proba_one(self, x: dict[Foreign, Foreign], **kwargs: Foreign) -> dict[Foreign, float]:
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return a number in [0, 1] for each label seen; they add up to 1."""
         order = self._sums.order
         if len(order) < 2:
@@ -161,7 +162,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         total = sum(powers)
         return {label: power / total for (label, _), power in zip(order, powers, strict=True)}
 
-    def learn_many(self, X: Foreign, y: Label) -> None:
+    def learn_many(self, X: Any, y: Label) -> None:
         """Learn a data frame's rows: equal to ``learn_one`` of each in turn, and faster."""
         n, width = X.shape
         if self.drift_detector is not None or self.correct or n * width <= FEW_CELLS:
@@ -178,7 +179,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         sums.absorb(summary, frame.columns)
         sums.age(1)
 
-    def _learn_each(self, X: Foreign, y: Label) -> None:
+    def _learn_each(self, X: Any, y: Label) -> None:
         """Learn rows one by one, after all of them were looked at: a batch is learned whole or not at all."""
         if hasattr(X, "to_dict") and hasattr(y, "tolist"):  # pandas, without a detour that costs as much
             rows, labels = _records(X), y.tolist()
@@ -192,14 +193,14 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
             for x, label in zip(rows, labels, strict=True):
                 self.learn_one(x, label)
 
-    def predict_many(self, X: Foreign) -> Foreign:
+    def predict_many(self, X: Any) -> Any:
         """Return the labels of a data frame's rows."""
         frame = into_frame(X)
         scores, labels = self._scores_of_many(frame)
         answers = [labels[k] for k in scores.argmax(axis=1)] if len(labels) else [None] * frame.shape[0]
         return to_native_series(np.array(answers), name=None, like=frame)
 
-    def predict_proba_many(self, X: Foreign) -> Foreign:
+    def predict_proba_many(self, X: Any) -> Any:
         """Return a column of numbers in [0, 1] for each label seen."""
         frame = into_frame(X)
         scores, labels = self._scores_of_many(frame)
@@ -209,7 +210,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         shares = powers / powers.sum(axis=1, keepdims=True)
         return to_native_frame({label: shares[:, k] for k, label in enumerate(labels)}, like=frame)
 
-    def _scores_of_many(self, frame: Foreign) -> tuple[Foreign, Sequence[Foreign]]:
+    def _scores_of_many(self, frame: Any) -> tuple[Any, Sequence[Any]]:
         labels = [label for label, _ in self._sums.order]
         n = frame.shape[0]
         if len(labels) < 2:
@@ -237,7 +238,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         self._sums.absorb(summary, features)
 
 
-def _records(X: Foreign) -> list[dict[Foreign, Foreign]]:
+def _records(X: Any) -> list[dict[Any, Any]]:
     """Return the rows of a pandas frame as dicts; where all are floats, without pandas' way per cell."""
     names = list(X.columns)
     if set(X.dtypes) == {np.dtype(np.float64)} and len(set(names)) == len(names):
@@ -245,4 +246,4 @@ def _records(X: Foreign) -> list[dict[Foreign, Foreign]]:
     return list(X.to_dict("records"))
 
 
-__all__ = ["SEFRStream"]
+__all__ = ["SEFRStream", "SEFRStreamRegressor"]

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
-from .._system.types import Floats, Foreign, Label, Scale
+from .._system.types import Floats, Label, Scale
 from .._weights.hyperplanes import Scaling
 from .._weights.solve import scaling_of, weights_and_midpoints
 
@@ -323,7 +323,7 @@ class _Solved:
         return np.asarray(np.where(here, x, 0.0) @ weights.T - here @ (weights * midpoints).T)
 
 
-def _known_range(scale: Foreign) -> tuple[float, float] | None:
+def _known_range(scale: Any) -> tuple[float, float] | None:
     if scale == "minmax":
         return None
     if scale is None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import narwhals as nw
 
-from .._system.types import Expression, Foreign
+from .._system.types import Expression
 from .dialects import quoted
 
 
-def select_columns(table: Foreign, names: Sequence[str], aliases: Sequence[str] | None = None) -> Foreign:
+def select_columns(table: Any, names: Sequence[str], aliases: Sequence[str] | None = None) -> Any:
     """Return a narwhals frame of some columns of another; ``aliases`` are names to give them.
 
     Each engine is asked in its own words: narwhals hands names on, and Polars takes ``^a$`` for a pattern,
@@ -40,7 +41,7 @@ def polars_column(name: str) -> Expression:
     return cs.by_name(name).as_expr() if pattern else pl.col(name)
 
 
-def spark_column(frame: Foreign, name: str) -> Expression:
+def spark_column(frame: Any, name: str) -> Expression:
     """Return a column of a Spark data frame, whose name may have dots and backticks."""
     return frame[spark_name(name)]
 

@@ -20,7 +20,7 @@ from .._rows.cells.batches import learn_coder_of_batches
 from .._rows.labelled import Labelled
 from .._summary.source import Batch, BatchRows, RowSource
 from .._summary.summary import Summary
-from .._system.types import Array, Foreign
+from .._system.types import Array
 from ..settings import AnySettings
 from .batches import Reading, batch_rows
 from .categories import columns_with_categories
@@ -37,8 +37,8 @@ KEPT_BYTES = 1 << 28
 
 @contextmanager
 def rows_of_frame(
-    frame: Foreign,
-    label: str,
+    frame: Any,
+    label: str | Sequence[str],
     features: Sequence[str] | None,
     weight: str | None,
     settings: AnySettings,
@@ -105,7 +105,7 @@ class EngineBatches(BatchRows):
     def __init__(self, columns: Columns, kept: _KeptCells, batches: Callable[[], Any]) -> None:
         super().__init__()
         self.columns, self.kept, self.batches = columns, kept, batches
-        self.place = f"column {columns.label!r}"
+        self.place = columns.place
 
     def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[Batch]:
         """Yield the batches that the engine streams, or what was kept of them."""

@@ -1,96 +1,32 @@
 """SEFRRegressor for spark.ml: an Estimator and a Model, beside those of the classifier in ``spark``.
 
-Training is one pass in the executors, with bins one more for their edges; no row is kept or comes home but a
-sample for these edges.
+Training is one pass in the executors, with bins one more for their edges; no row is kept, and none comes to
+the driver but a sample for these edges.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Self
+from typing import Any
 
 from pyspark import keyword_only
-from pyspark.ml import Estimator, Model
 from pyspark.ml.linalg import DenseVector
-from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import HasFeaturesCol, HasLabelCol, HasPredictionCol, HasWeightCol
-from pyspark.ml.util import (
-    DefaultParamsReadable,
-    DefaultParamsWritable,
-    MLReadable,
-    MLReader,
-    MLWritable,
-    MLWriter,
-)
 from pyspark.sql import functions as F  # noqa: N812
 
-from .._summary.summary import Summary
-from .._system.types import Expression, Fields, Foreign
+from .._system.types import Expression
 from ..regressor import SEFRRegressor
-from ..settings import NumberSettings, kinds
+from ..settings import NumberSettings
 from .cluster.rows import ClusterRows
 from .cluster.spark import SparkRows
-from .columns import choose_columns
-from .scoring_model import ScoringModel
-from .spark import ENGINE, ModelReader, ModelWriter, array_column, element_names, score_column, unlike
+from .spark_ml import LearnerEstimator, LearnerModel, LearnerParams, array_column, score_column, unlike
 
 __all__ = ["SEFRRegression", "SEFRRegressionModel"]
 
 
-class _RegressionParams(
-    HasFeaturesCol,  # type: ignore[misc]
-    HasLabelCol,  # type: ignore[misc]
-    HasPredictionCol,  # type: ignore[misc]
-    HasWeightCol,  # type: ignore[misc]
-):
+class _RegressionParams(LearnerParams, settings=NumberSettings):
     """Parameters that Estimator and Model share."""
 
-    missing = Param(
-        Params._dummy(), "missing", "what NaN and null mean: error or ignore", TypeConverters.toString
-    )
-    scale = Param(
-        Params._dummy(),
-        "scale",
-        "the ranges of features: 'minmax', or 'low:high' for a known one",
-        TypeConverters.toString,
-    )
-    bins = Param(
-        Params._dummy(),
-        "bins",
-        "how many bins a feature is cut into at most, 2 to 256; 0 for none",
-        TypeConverters.toInt,
-    )
-    interactions = Param(
-        Params._dummy(),
-        "interactions",
-        "with bins: how many interactions of several features at most; 0 for none",
-        TypeConverters.toInt,
-    )
-    moments = Param(
-        Params._dummy(), "moments", "what is added up: 2, the products of features", TypeConverters.toInt
-    )
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._setDefault(missing="error", scale="minmax", bins=0, interactions=0, moments=2)
-
-    def setFeaturesCol(self, value: str) -> Self:  # noqa: N802
-        """Set the column of vectors or arrays."""
-        return self._set(featuresCol=value)  # type: ignore[no-any-return]
-
-    def setPredictionCol(self, value: str) -> Self:  # noqa: N802
-        """Set the column that predictions are written to."""
-        return self._set(predictionCol=value)  # type: ignore[no-any-return]
-
-    def _regressor_params(self) -> Fields:
-        return {
-            name: kind.from_text(str(self.getOrDefault(name)))
-            for name, _, kind in kinds(NumberSettings)
-            if kind.from_text is not None
-        }
-
-
-class SEFRRegression(Estimator, _RegressionParams, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]
+class SEFRRegression(LearnerEstimator, _RegressionParams):
     """The SEFR regressor as a spark.ml Estimator: ridge regression, or with ``bins`` a curve per feature.
 
     ``featuresCol`` is a vector or an array column, ``labelCol`` the numbers to predict, ``weightCol`` says
@@ -123,38 +59,21 @@ class SEFRRegression(Estimator, _RegressionParams, DefaultParamsReadable, Defaul
         bins: int = 0,
         interactions: int = 0,
         moments: int = 2,
+        passes: int = 1,
     ) -> None:
         super().__init__()
-        self._set(**{name: value for name, value in self._input_kwargs.items() if value is not None})
+        self._set_given()
 
-    @keyword_only  # type: ignore[untyped-decorator]
-    def setParams(self, **params: Expression) -> Self:  # noqa: N802
-        """Set parameters, by the names that the constructor takes."""
-        return self._set(**{k: v for k, v in self._input_kwargs.items() if v is not None})  # type: ignore[no-any-return]
-
-    def setLabelCol(self, value: str) -> Self:  # noqa: N802
-        """Set the column of numbers to predict."""
-        return self._set(labelCol=value)  # type: ignore[no-any-return]
-
-    def setWeightCol(self, value: str) -> Self:  # noqa: N802
-        """Set the column of weights."""
-        return self._set(weightCol=value)  # type: ignore[no-any-return]
-
-    def _fit(self, dataset: Foreign) -> SEFRRegressionModel:
-        weight = self.getOrDefault("weightCol") if self.isDefined("weightCol") else None
-        names = [self.getFeaturesCol()]
-        columns = choose_columns(
-            ENGINE, dataset.columns, self.getLabelCol(), names, weight or None, numbers=True
-        )
-        columns = replace(columns, elements=element_names(dataset.schema[names[0]].metadata))
-        regressor = SEFRRegressor(**self._regressor_params())
+    def _fit(self, dataset: Any) -> SEFRRegressionModel:
+        columns = self._columns(dataset, numbers=True)
+        regressor = SEFRRegressor(**self.settings())
         with SparkRows(dataset, columns) as rows:
             regressor.fit_from(ClusterRows(rows, columns))
         model: SEFRRegressionModel = self._copyValues(SEFRRegressionModel(regressor))
         return model
 
 
-class SEFRRegressionModel(Model, _RegressionParams, MLReadable, MLWritable):  # type: ignore[misc]
+class SEFRRegressionModel(LearnerModel, _RegressionParams):
     """A trained regressor: ``transform`` adds the predictions as a column of doubles.
 
     Examples
@@ -167,46 +86,25 @@ class SEFRRegressionModel(Model, _RegressionParams, MLReadable, MLWritable):  # 
     """
 
     def __init__(self, regressor: SEFRRegressor) -> None:
-        super().__init__()
-        self._regressor = regressor
-
-    @property
-    def summary(self) -> Summary:
-        """All that was learned."""
-        return self._regressor.summary_
-
-    @property
-    def numFeatures(self) -> int:  # noqa: N802
-        """Number of features."""
-        return self.summary.n_features
+        super().__init__(regressor)
 
     @property
     def coefficients(self) -> DenseVector:
         """The weights of the features; not with bins."""
-        return DenseVector(self._regressor.coef_)
+        return DenseVector(self._learner.coef_)
 
     @property
     def intercept(self) -> float:
         """What is added to the weighted features; not with bins."""
-        return float(self._regressor.intercept_)
+        return float(self._learner.intercept_)
 
     def regressor(self) -> SEFRRegressor:
         """Return the model as a scikit-learn regressor."""
-        return self._regressor.with_fitted(self._regressor.fitted_)
+        return self._learner.with_fitted(self._learner.fitted_)
 
-    def _transform(self, dataset: Foreign) -> Expression:
+    def _transform(self, dataset: Any) -> Expression:
         name, made = self.getFeaturesCol(), self.getPredictionCol()
         own = unlike("features", {column.lower() for column in [*dataset.columns, made]})
-        scoring = ScoringModel.of(self._regressor, [str(j) for j in range(self.numFeatures)])
         found = dataset.withColumn(own, array_column(dataset, name))
-        scores = score_column(scoring, self._regressor, F.col(own), name)
+        scores = score_column(self._scoring(), self._learner, F.col(own), name)
         return found.withColumn(made, scores[0]).drop(own)
-
-    def write(self) -> MLWriter:
-        """Return the writer: all goes into the metadata, so any file system that Spark knows will do."""
-        return ModelWriter(self, self.regressor(), {})
-
-    @classmethod
-    def read(cls) -> MLReader[SEFRRegressionModel]:
-        """Return the reader."""
-        return ModelReader(cls, lambda regressor, extra: cls(regressor))

@@ -12,6 +12,7 @@ features: ``feature``, ``other``, and about the origins of the first rows ``tota
 ``missing`` and ``present`` the weight of the rows that lack both or have both, ``low`` the sum of the feature
 over rows that lack only the other, ``high`` the sum of the other over rows that lack only the feature.
 
+A query with a ``target`` has one column more, ``target``, which names the feature that is to be predicted.
 A query with a group has one column more, ``model``, and its result is one Summary per group. The order of the
 rows means nothing. One scan adds up a block of features: 256 in DuckDB, 300 in PostgreSQL, 128 in SQLite. The
 query runs in the database, so only K·m rows leave it, or K·m·(m + 3) / 2.
@@ -25,15 +26,16 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
-from .._system.types import Floats, Foreign, Label
+from .._system.types import Floats, Label
 from .aggregates import Aggregates, distinct_labels
 from .columns import Columns
-from .dialects import CARRIED, DIALECTS, FIELDS, WRITERS, ansi, carried, quoted
+from .dialects import CARRIED, DIALECTS, FIELDS, WRITERS, ansi, carried, source_of, unlike_names
 from .error import EngineError, engine_errors
 from .product_sums import PairSums
 
@@ -48,7 +50,8 @@ class Query:
     near the values of a feature that lies far from zero, such as a timestamp; its distances from it are then
     added up, which loses no bits. ``group`` is a column of which every value gets a model of its own.
     ``moments`` 2 adds up the products of any two features too, which are named then. ``label`` None takes all
-    rows together, for regression: what is to be predicted is one of the features then.
+    rows together, for regression: what is to be predicted is one of the features then, which ``target`` names
+    in the result.
     """
 
     table: str
@@ -59,6 +62,7 @@ class Query:
     origins: Mapping[str, float] = field(default_factory=dict)
     group: str | None = None
     moments: int = 1
+    target: str | None = None
 
     def sql(self, dialect: str = "duckdb") -> str:
         """Return the query in a dialect: duckdb, postgresql, sqlite, ansi, or one that sqlglot writes."""
@@ -72,6 +76,8 @@ class Query:
             raise ValueError("there are no features to add up")
         if self.label is None and self.moments != 2:
             raise ValueError("a query without a label is for regression, which needs moments=2")
+        if self.target is not None and (self.label is not None or self.target not in (self.features or ())):
+            raise ValueError("a target is one of the features of a query without a label")
         if self.moments not in (1, 2):
             raise ValueError(f"moments must be 1 or 2, not {self.moments!r}")
         if self.moments == 2 and self.features is None:
@@ -84,64 +90,74 @@ class Query:
 
     @cached_property
     def _beginning(self) -> str:
-        names = [self.table, self.label or "", self.weight or "", self.group or "", *(self.features or ())]
-        theirs, beginning = "\n".join(names).casefold(), "sefr_"
-        while beginning in theirs:
-            beginning += "_"
-        return beginning
+        others = (self.label or "", self.weight or "", self.group or "")
+        return unlike_names((self.table, *others, *(self.features or ())))
 
     @property
     def source(self) -> str:
-        """The table in quotes, unless it is more than a name: quoted already, a function, a subquery."""
-        if any(c in self.table for c in "('\""):
-            return self.table
-        return ".".join(map(quoted, self.table.split(".")))
+        """The table as the query names it."""
+        return source_of(self.table)
 
 
-def summary_of_result(result: Foreign, *, missing: str = "error", target: str | None = None) -> Summary:
+def summary_of_result(
+    result: Any, *, missing: str = "error", target: str | Sequence[str] | None = None
+) -> Summary:
     """Return the Summary in the result of a query; see ``Summary.of_query``."""
     engine, names, rows = _rows(result)
     if "model" in names:
         raise EngineError(f"{engine}: the result has a Summary per group: read it with summaries_of_result")
+    rows = list(rows)
+    target = target or _named_target(engine, names, rows)
     return _of_target(engine, _summary(engine, *_cells(engine, names, rows), missing), target)
 
 
 def summaries_of_result(
-    result: Foreign, *, missing: str = "error", target: str | None = None
-) -> dict[Foreign, Summary]:
+    result: Any, *, missing: str = "error", target: str | Sequence[str] | None = None
+) -> dict[Any, Summary]:
     """Return the Summaries in the result of a query with a group, by the values of its column.
 
-    With ``target``, the name of a feature to be predicted from the others, they are for regression.
+    With ``target``, the name of a feature to be predicted from the others, or a list of such names, they are
+    for regression.
     """
     engine, names, rows = _rows(result)
     if "model" not in names:
         raise EngineError(f"{engine}: the result has no column 'model'; its columns are {names}")
     at = names.index("model")
-    groups: dict[Foreign, list[Sequence[Foreign]]] = {}
+    groups: dict[Any, list[Sequence[Any]]] = {}
     for row in rows:
         groups.setdefault(row[at], []).append(row)
     if not groups:
         raise EngineError(f"{engine}: the table has no rows")
     found = {}
     for group, some in groups.items():
-        place = f"{engine}: model {group!r}"
+        place, target = f"{engine}: model {group!r}", target or _named_target(engine, names, some)
         found[group] = _of_target(place, _summary(place, *_cells(engine, names, some), missing), target)
     return found
 
 
-def _of_target(place: str, summary: Summary, target: str | None) -> Summary:
-    """Return the Summary that predicts a feature from the others; without a target, the same."""
+def _named_target(engine: str, names: list[str], rows: list[Sequence[Any]]) -> str | None:
+    """Return the feature to be predicted that a result names; None if it names none."""
+    if "target" not in names:
+        return None
+    found = {row[names.index("target")] for row in rows}
+    if len(found) > 1 or not all(isinstance(name, str) for name in found):
+        raise EngineError(f"{engine}: column 'target' must name one feature in every row")
+    return found.pop() if found else None
+
+
+def _of_target(place: str, summary: Summary, target: str | Sequence[str] | None) -> Summary:
+    """Return the Summary that predicts one feature or more from the others; without a target, the same."""
     if target is None:
         return summary
     try:
-        return summary.with_targets([target])
+        return summary.with_targets([target] if isinstance(target, str) else target)
     except ValueError as error:
         raise EngineError(f"{place}: {error}") from None
 
 
 def _cells(
-    engine: str, names: list[str], rows: Iterable[Sequence[Foreign]]
-) -> tuple[list[list[Foreign]], list[tuple[str, list[Foreign]]] | None]:
+    engine: str, names: list[str], rows: Iterable[Sequence[Any]]
+) -> tuple[list[list[Any]], list[tuple[str, list[Any]]] | None]:
     """Return the fields of the rows of features, and of pairs with the other's name; None without these."""
     if absent := [name for name in FIELDS if name not in names]:
         raise EngineError(f"{engine}: the result has no column {absent[0]!r}; its columns are {names}")
@@ -160,8 +176,8 @@ def _cells(
 
 def _summary(
     engine: str,
-    cells: list[list[Foreign]],
-    pairs: list[tuple[str, list[Foreign]]] | None,
+    cells: list[list[Any]],
+    pairs: list[tuple[str, list[Any]]] | None,
     missing: str,
 ) -> Summary:
     if not cells:
@@ -204,7 +220,7 @@ def _one_per_feature(origin: Floats) -> Floats:
 
 
 def _pair_sums(
-    engine: str, features: list[str], n_classes: int, pairs: list[tuple[str, list[Foreign]]]
+    engine: str, features: list[str], n_classes: int, pairs: list[tuple[str, list[Any]]]
 ) -> PairSums:
     """Return the sums of pairs of features, over all classes."""
     m, place = len(features), {name: j for j, name in enumerate(features)}
@@ -239,7 +255,7 @@ def _numbers(values: Sequence[Label], feature: str, engine: str) -> list[float]:
     return numbers
 
 
-def _warn_of_lost_bits(table: Aggregates, origin: Foreign) -> None:
+def _warn_of_lost_bits(table: Aggregates, origin: Any) -> None:
     near = [j for j in table.delicate() if not origin[:, j].any() and not _whole(table, j)]
     if near:
         name, low = table.columns.features[near[0]], table.low[:, near[0]].min()
@@ -260,7 +276,7 @@ def _whole(table: Aggregates, feature: int) -> bool:
     )
 
 
-def _rows(result: Foreign) -> tuple[str, list[str], Iterable[Sequence[Foreign]]]:
+def _rows(result: Any) -> tuple[str, list[str], Iterable[Sequence[Any]]]:
     """Return the engine's name, the names of the columns and the rows of whatever holds a result."""
     engine = type(result).__module__.split(".")[0].lstrip("_")
     with engine_errors(engine, "read the result of the query"):

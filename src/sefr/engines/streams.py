@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .._system.types import Foreign, Label
+from .._system.types import Label
 from .columns import counted_names
 from .error import EngineError, engine_errors
 from .selection import select_columns
@@ -31,7 +31,7 @@ class ArrowStream:
 
     engine = "pyarrow"
 
-    def __init__(self, source: Foreign) -> None:
+    def __init__(self, source: Any) -> None:
         self.source = source
         self.schema: pa.Schema = getattr(source, "schema", None) or source.dataset_schema
         self.once = not hasattr(source, "to_batches")
@@ -66,7 +66,7 @@ class ArrowStream:
         )
 
 
-def _parquet_options(dataset: Foreign) -> Foreign:
+def _parquet_options(dataset: Any) -> Any:
     """Return how files of Parquet on a disk are read: piece by piece, not a row group as a whole.
 
     None for other files, for addresses, where every read costs a round trip, and for encrypted files.
@@ -89,7 +89,7 @@ def _parquet_options(dataset: Foreign) -> Foreign:
     )
 
 
-def arrow_stream(source: Foreign) -> ArrowStream | None:
+def arrow_stream(source: Any) -> ArrowStream | None:
     """Return Arrow data that is no frame as a stream; None for anything else."""
     arrow = sys.modules.get("pyarrow")
     if arrow is not None and isinstance(source, arrow.RecordBatchReader):
@@ -100,7 +100,7 @@ def arrow_stream(source: Foreign) -> ArrowStream | None:
     return None
 
 
-def foreign_stream(source: Foreign) -> ArrowStream | None:
+def foreign_stream(source: Any) -> ArrowStream | None:
     """Return what is no frame but has Arrow's C stream interface; None for anything else."""
     if not hasattr(source, "__arrow_c_stream__"):
         return None
@@ -110,9 +110,7 @@ def foreign_stream(source: Foreign) -> ArrowStream | None:
         return ArrowStream(pa.RecordBatchReader.from_stream(source))
 
 
-def frame_batches(
-    table: Foreign, names: Sequence[str], rows: int, *, ordered: bool = False
-) -> Batches | None:
+def frame_batches(table: Any, names: Sequence[str], rows: int, *, ordered: bool = False) -> Batches | None:
     """Return the batches of some columns of a narwhals frame; None for a frame on a cluster.
 
     ``ordered`` keeps the rows in the order that the engine has them in, for passes that must see the same.
@@ -129,18 +127,18 @@ def frame_batches(
     return _eager_batches(table, names, rows)
 
 
-def _duckdb_batches(relation: Foreign, rows: int) -> Batches:
+def _duckdb_batches(relation: Any, rows: int) -> Batches:
     read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # DuckDB before 1.4
     with read(rows) as reader:  # closed also after an error: its connection can do nothing else until then
         yield from reader
 
 
-def _polars_batches(frame: Foreign, rows: int, ordered: bool) -> Batches:
+def _polars_batches(frame: Any, rows: int, ordered: bool) -> Batches:
     for piece in frame.collect_batches(chunk_size=rows, maintain_order=ordered, engine="streaming"):
         yield from piece.to_arrow().to_batches()
 
 
-def _ibis_batches(table: Foreign, rows: int) -> Batches:
+def _ibis_batches(table: Any, rows: int) -> Batches:
     connection = getattr(table.get_backend(), "con", None)
     if "duckdb" in type(connection).__module__ and not hasattr(connection, "fetch_record_batch"):
         # Ibis 12 calls a function that DuckDB 2 has no longer: the columns come all at once.
@@ -150,7 +148,7 @@ def _ibis_batches(table: Foreign, rows: int) -> Batches:
         yield from reader
 
 
-def _eager_batches(table: Foreign, names: Sequence[str], rows: int) -> Batches:
+def _eager_batches(table: Any, names: Sequence[str], rows: int) -> Batches:
     chosen = select_columns(table, names)
     for start in range(0, chosen.shape[0], rows):  # not all at once, which would be a copy of the frame
         yield from chosen[start : start + rows].to_arrow().to_batches()

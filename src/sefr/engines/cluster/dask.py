@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals as nw
 
 from ..._rows.cells import Coder
 from ..._summary.summary import Summary
-from ..._system.types import Array, Foreign
+from ..._system.types import Array
 from ..batches import Reading
 from ..columns import Columns, Summing, require_numbers
 from ..error import EngineError, engine_errors
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FEWEST_DRAWN = 64
 
 
-def summary_of_dask(frame: Foreign, columns: Columns, summing: Summing) -> Summary:
+def summary_of_dask(frame: Any, columns: Columns, summing: Summing) -> Summary:
     """Return the Summary of a Dask DataFrame's rows."""
     return DaskRows(frame, columns).summary(summing)
 
@@ -48,11 +48,11 @@ def summary_of_dask(frame: Foreign, columns: Columns, summing: Summing) -> Summa
 class DaskRows:
     """The partitions of a Dask data frame; on a cluster they stay in its memory between the passes."""
 
-    def __init__(self, frame: Foreign, columns: Columns) -> None:
+    def __init__(self, frame: Any, columns: Columns) -> None:
         self.columns = columns
         with engine_errors(columns.engine, "plan the partitions"):
             self.parts = frame[columns.all].to_delayed()
-        self.kept: list[Foreign] = []
+        self.kept: list[Any] = []
 
     def summary(self, summing: Summing) -> Summary:
         """Return the Summary of all rows."""
@@ -82,9 +82,7 @@ class DaskRows:
         """Return the reply of all partitions, joined where they are if they are many."""
         return self._joined(_run, self.kept, job, reading.coder, classes)
 
-    def _joined(
-        self, function: Foreign, parts: Sequence[Foreign], joining: Joining, *settings: Foreign
-    ) -> Reply:
+    def _joined(self, function: Any, parts: Sequence[Any], joining: Joining, *settings: Any) -> Reply:
         """Return the replies of a function of the partitions, the job and settings, as one."""
         import dask
 
@@ -102,14 +100,14 @@ class DaskRows:
             raise EngineError(f"{engine}: {absent} of {len(parts)} partitions did not answer")
         return reply
 
-    def _computed(self, function: Foreign, parts: list[Foreign], *settings: Foreign) -> list[Foreign]:
+    def _computed(self, function: Any, parts: list[Any], *settings: Any) -> list[Any]:
         import dask
 
         with engine_errors(self.columns.engine, "compute the partitions"):
             return list(dask.compute(*_tasks(function, parts, *settings)))
 
 
-def _tasks(function: Foreign, parts: Sequence[Foreign], *settings: Foreign) -> list[Foreign]:
+def _tasks(function: Any, parts: Sequence[Any], *settings: Any) -> list[Any]:
     """Return a task per partition: the function of it, its number and the settings, which are sent once."""
     import dask
 
@@ -118,11 +116,11 @@ def _tasks(function: Foreign, parts: Sequence[Foreign], *settings: Foreign) -> l
     return [task(part, i, shared) for i, part in enumerate(parts)]
 
 
-def _with_settings(function: Foreign, part: Foreign, number: int, settings: bytes) -> Foreign:
+def _with_settings(function: Any, part: Any, number: int, settings: bytes) -> Any:
     return function(part, number, *deserialise(settings))
 
 
-def _kept_on_cluster(parts: list[Foreign]) -> list[Foreign]:
+def _kept_on_cluster(parts: list[Any]) -> list[Any]:
     """Return the partitions, held by the workers of a cluster if there is one; this process may be small."""
     import dask
 
@@ -143,14 +141,14 @@ class _Kept(NamedTuple):
     rows: list[PackedRows]
 
 
-def _batches(partition: Foreign, number: int, columns: Columns) -> list[pa.RecordBatch]:
+def _batches(partition: Any, number: int, columns: Columns) -> list[pa.RecordBatch]:
     """Return a partition as Arrow batches; other columns than the table's are an error that names it."""
     table = nw.from_native(partition, eager_only=True)
     _require_columns(table, replace(columns, engine=f"{columns.engine}: partition {number}"))
     return list(table.to_arrow().to_batches())
 
 
-def _require_columns(table: Foreign, columns: Columns) -> None:
+def _require_columns(table: Any, columns: Columns) -> None:
     if absent := [name for name in columns.all if name not in table.columns]:
         raise EngineError(
             f"{columns.engine}: there is no column {absent[0]!r}; the columns are {table.columns}"
@@ -158,7 +156,7 @@ def _require_columns(table: Foreign, columns: Columns) -> None:
     require_numbers(columns, table.schema)
 
 
-def _draw(partition: Foreign, number: int, reading: Reading, job: Job) -> Reply:
+def _draw(partition: Any, number: int, reading: Reading, job: Job) -> Reply:
     try:
         found = reading.rows(_batches(partition, number, reading.columns), f"partition {number}, ")
         n_rows, data = job(each.rows for each in found)
@@ -167,7 +165,7 @@ def _draw(partition: Foreign, number: int, reading: Reading, job: Job) -> Reply:
         return Reply({number: 0}, None, str(error))
 
 
-def _first_pass(partition: Foreign, number: int, reading: Reading, summing: Summing) -> _Kept:
+def _first_pass(partition: Any, number: int, reading: Reading, summing: Summing) -> _Kept:
     first = FirstPass(reading, summing, f"partition {number}, ")
     try:
         rows = [pack_rows(found) for found in first.rows(_batches(partition, number, reading.columns))]
@@ -197,7 +195,7 @@ def _join(replies: list[Reply], number: int, joining: Joining, engine: str) -> R
         return Reply({min(replies[0].rows): 0}, None, str(error))
 
 
-def _summary(partition: Foreign, number: int, joining: Joining, reading: Reading, summing: Summing) -> Reply:
+def _summary(partition: Any, number: int, joining: Joining, reading: Reading, summing: Summing) -> Reply:
     """Return one partition's Summary, of the frame as it is; what is wrong comes back as words."""
     from ..frames import summary_of_eager
 

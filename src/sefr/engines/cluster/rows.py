@@ -58,7 +58,7 @@ class ClusterRows(RowSource):
 
     def __init__(self, partitions: Partitions, columns: Columns) -> None:
         self.partitions, self.columns = partitions, columns
-        self.place = f"column {columns.label!r}"
+        self.place = columns.place
         self.reading = Reading(columns)
         self.rows: dict[int, int] = {}
         self._summary: Summary | None = None
@@ -96,6 +96,11 @@ class ClusterRows(RowSource):
 
     def gradient(self, sweep: Sweep, n_threads: int) -> Gradient:
         """Make one pass: loss and gradient of every partition, added in the order of their numbers."""
+        if sweep.numbers:
+            raise EngineError(
+                f"{self.columns.engine}: further passes over rows of numbers are made in memory or in "
+                "batches: use moments=2, or fit_batches"
+            )
         engine, job = self.columns.engine, ComputeGradient(sweep)
         with engine_errors(engine, "make a pass over the rows"):
             reply = self.partitions.run(job, self.reading, sweep.classes)

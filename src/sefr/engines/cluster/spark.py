@@ -24,7 +24,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from ..._rows.cells import Coder
 from ..._summary.summary import Summary
-from ..._system.types import Array, Foreign
+from ..._system.types import Array
 from ..batches import Reading
 from ..columns import Columns, Summing
 from ..error import EngineError, engine_errors
@@ -49,7 +49,7 @@ BATCH_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"
 BATCH_BYTES = 4 << 20
 
 
-def summary_of_spark(frame: Foreign, columns: Columns, summing: Summing) -> Summary:
+def summary_of_spark(frame: Any, columns: Columns, summing: Summing) -> Summary:
     """Return the Summary of a Spark DataFrame's rows, added up by our kernel in the executors."""
     return SparkRows(frame, columns).summary(summing)
 
@@ -57,12 +57,12 @@ def summary_of_spark(frame: Foreign, columns: Columns, summing: Summing) -> Summ
 class SparkRows:
     """The rows of a Spark data frame; inside ``with`` the executors keep them between the passes."""
 
-    def __init__(self, frame: Foreign, columns: Columns) -> None:
+    def __init__(self, frame: Any, columns: Columns) -> None:
         refuse_types(frame, columns)
         self.columns = columns
         self.session = frame.sparkSession
         self.files = RowFiles(uuid4().hex)
-        self.told: Foreign = None  # the replies of the first pass, which Spark keeps where the rows are
+        self.told: Any = None  # the replies of the first pass, which Spark keeps where the rows are
         self.reading = Reading(columns)
         self.n_partitions = 0  # not known yet
         with engine_errors(columns.engine, "read the columns of the table"):
@@ -115,7 +115,7 @@ class SparkRows:
         with engine_errors(self.columns.engine, "add up the rows"), _small_batches(self.session):
             return self._added(self.told)
 
-    def _added(self, told: Foreign) -> Reply:
+    def _added(self, told: Any) -> Reply:
         """Return the sum of the Summaries that partitions reply; ``told`` is kept, and its size looked at."""
         engine = self.columns.engine
         size = told.agg(F.count("*").alias("n"), F.sum(F.length("data")).alias("bytes")).first()
@@ -149,7 +149,7 @@ class SparkRows:
                 found += self._anew(absent, _run_on_table(reading, job))
         return join_replies((reply for reply in found if reply.rows), job, engine)
 
-    def _kept(self) -> Foreign:
+    def _kept(self) -> Any:
         """Return the numbers of the partitions; where there is one executor, in one task per core.
 
         Several executors keep the rows they have read, and Spark sends a task to where its partition is.
@@ -167,7 +167,7 @@ class SparkRows:
         replies = map(_reply, some.mapInArrow(task, REPLY).collect())
         return [reply for reply in replies if min(reply.rows) in set(absent)]
 
-    def _joined(self, replies: Foreign, joining: Joining, n_bytes: int) -> Foreign:
+    def _joined(self, replies: Any, joining: Joining, n_bytes: int) -> Any:
         """Join the replies of neighbouring partitions on the cluster, until they are few or small."""
         n, span = self.n_partitions, 1  # how many replies there are, of how many partitions each
         while (width := group_width(n, n_bytes)) > 1:
@@ -200,7 +200,7 @@ _SIZES: WeakKeyDictionary[Any, _BatchSize] = WeakKeyDictionary()
 
 
 @contextmanager
-def _small_batches(session: Foreign) -> Iterator[None]:
+def _small_batches(session: Any) -> Iterator[None]:
     """Let Spark cut batches by size too: 10,000 rows of 5,000 features would be 400 MB in every executor.
 
     The setting belongs to the session: the first of several threads changes it, the last one restores it.
@@ -230,11 +230,11 @@ def _is_small(setting: str | None) -> bool:
     return found is not None and 0 < int(found[1]) << 10 * " kmgtp".index(found[2] or " ") <= BATCH_BYTES
 
 
-def _bytes(data: Foreign) -> bytes | None:
+def _bytes(data: Any) -> bytes | None:
     return None if data is None else bytes(data)
 
 
-def refuse_types(frame: Foreign, columns: Columns) -> None:
+def refuse_types(frame: Any, columns: Columns) -> None:
     """Raise an error that names the first feature or weight that is neither a number nor a vector."""
     kinds = {field.name: field.dataType for field in frame.schema.fields}
     plain = len(columns.features) > 1
@@ -244,13 +244,13 @@ def refuse_types(frame: Foreign, columns: Columns) -> None:
             isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType | T.BooleanType)
         )
         number = isinstance(kind, T.NumericType | T.BooleanType)
-        single = plain or name in (columns.label, columns.weight)
+        single = plain or name in (*columns.targets, columns.weight)
         if not number and (single or not vector):
             wanted = "a number" if single else "a number, a vector or an array of numbers"
             raise EngineError(f"{columns.engine}: column {name!r} is {kind.simpleString()}, not {wanted}")
 
 
-def _shipped(frame: Foreign, name: str) -> Foreign:
+def _shipped(frame: Any, name: str) -> Any:
     """Return a column as Arrow carries it: a vector as a struct without null lists.
 
     Spark takes four times as long to write a null list of indices as to write an empty one.
@@ -293,7 +293,7 @@ def _named(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[pa.R
         yield pa.RecordBatch.from_arrays(batch.columns, names=columns.all)
 
 
-def _reply(row: Foreign) -> Reply:
+def _reply(row: Any) -> Reply:
     """Return a row of ``REPLY``, here or in an executor."""
     rows = {int(number): count for number, count in json.loads(row.rows).items()}
     return Reply(rows, _bytes(row.data), row.fault)
