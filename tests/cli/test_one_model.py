@@ -36,7 +36,7 @@ def run(job):
         return end.code or 0
     return 0
 
-import sefr.cli.changes, sefr.cli.predictions  # what a child would import again
+import sefr.cli.changes, sefr.cli.predict  # what a child would import again
 children = []
 for job in sys.argv[1].split(","):
     children.append(os.fork())
@@ -167,7 +167,7 @@ def test_a_model_goes_to_standard_output(name):
     with process("predict", "m.sefr", "iris.csv", "-o", "/dev/stdout") as run:
         out, err = run.communicate()
     assert run.returncode == 0, err
-    assert out.startswith(b'"prediction"')
+    assert out.startswith(b"prediction")
     assert len(out.splitlines()) == 151
 
 

@@ -189,10 +189,11 @@ def test_a_german_table_of_excel_is_offered_its_encoding_and_then_trains(sefr, k
     assert_one_line(*result, r"kunden.csv, line 1: the text is not UTF-8 \(byte 0xdf\): --encoding cp1252")
     code, out, err = sefr("train", "kunden.csv", "--label", "Bezahlt", "--encoding", "cp1252", "--exact")
     assert code == 0, err
-    assert err.splitlines()[:3] == [
+    assert err.splitlines()[:4] == [
         "decimal commas are read in Umsatz (--decimal . reads text)",
         "1 column of text learned as categories: Straße (3 values)",
-        "left out: Kunden-Nr (a number per row), Datum (a date), Firma (one value only)",
+        "1 date learned as year, month and weekday: Datum",
+        "left out: Kunden-Nr (a number per row), Firma (one value only)",
     ]
     clf = load("model.sefr")
     umsatz = clf.summary_.feature_names.index("Umsatz")
@@ -241,14 +242,15 @@ def test_commas_between_thousands_are_not_taken_for_decimal_commas(sefr):
     assert load("model.sefr").summary_.high[0] == 1.413
 
 
-def test_dates_and_rows_without_a_label_are_left_out_and_said(sefr, iris):
+def test_what_is_done_about_dates_and_rows_without_a_label_is_said(sefr, iris):
     iris["day"] = pd.date_range("2026-01-01", periods=len(iris)).strftime("%Y-%m-%d")
     iris["when"] = pd.date_range("2026-01-01", periods=len(iris), freq="h").strftime("%d/%m/%Y %H:%M")
     iris.loc[[5, 6], "species"] = None
     iris.to_csv("days.csv", index=False)
     code, _out, err = sefr("train", "days.csv", "--label", "species", "--exact")
     assert code == 0, err
-    assert "left out: day (a date), when (a date)" in err
+    assert "1 date learned as year, month and weekday: day\n" in err
+    assert "left out: when (a date: the day or the month first?)" in err
     assert "2 rows without a label left out" in err
     assert load("model.sefr").summary_.n_rows == 148
     code, _out, err = sefr("update", "model.sefr", "days.csv")

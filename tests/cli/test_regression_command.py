@@ -196,13 +196,18 @@ def test_a_query_predicts_the_same_numbers(sefr, houses):
 def test_commands_that_do_not_take_numbers_say_so(sefr, houses):
     sefr("train", "houses.csv", *PRICE, "--exact")
     before = Path("model.sefr").read_bytes()
-    for words in (
-        ("drift", "model.sefr", "model.sefr"),
-        ("export", "model.sefr", "--to", "c"),
-        ("simulate", "model.sefr", "houses.csv"),
-    ):
-        assert_one_line(*sefr(*words), "a model that predicts numbers, which this command does not take")
+    words = ("drift", "model.sefr", "model.sefr")
+    assert_one_line(*sefr(*words), "a model that predicts numbers, which this command does not take")
     assert Path("model.sefr").read_bytes() == before
+
+
+def test_a_model_of_numbers_is_exported_to_a_board(sefr, houses):
+    sefr("train", "houses.csv", *PRICE, "--exact")
+    assert sefr("export", "model.sefr", "--to", "c", "--unit", "1000")[0] == 0
+    assert "#define model_UNIT 1000.0".lower() in Path("model.h").read_text().lower()
+    assert_one_line(
+        *sefr("export", "model.sefr", "--to", "c", "--unit", "0"), "unit must be a number above 0"
+    )
 
 
 @pytest.mark.parametrize("words", [[], ["--exact"], ["--bins", "8"]], ids=["auto", "exact", "bins"])

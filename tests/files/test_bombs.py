@@ -3,7 +3,9 @@
 import gzip
 import io
 import struct
+import tracemalloc
 import zipfile
+import zlib
 from contextlib import suppress
 
 import numpy as np
@@ -12,11 +14,13 @@ import pytest
 from files import limited
 from pyarrow import feather, ipc
 
-from sefr import SEFRClassifier, save
+from sefr import SEFRClassifier, Summary, save
+from sefr.device import Moments, Normal, Regression, StateError, read_state, write_state
 from sefr.files.arrow_messages import messages
 
 pytestmark = pytest.mark.slow
 
+FEW = [[1, 200], [3, 100], [9, 50]]  # rows of a board
 QUIET_MB = 260  # what a child takes that learns four rows
 
 
@@ -242,10 +246,11 @@ def test_a_csv_of_very_many_columns_is_refused(tmp_path):
 PREDICT = """
 import sys
 import numpy as np
+from scipy import sparse
 from sefr import load
 X = np.random.default_rng(0).random((30_000, 4))
 clf = load(sys.argv[1])
-labels = clf.predict(X)
+labels = clf.predict(sparse.csr_array(X) if sys.argv[2] == "CSR" else X)
 assert len(labels) == len(X)
 some = np.arange(0, len(X), 1_000)
 assert (labels[some] == clf.predict(X[some])).all()
@@ -258,15 +263,49 @@ except ValueError as error:
 
 
 @pytest.mark.filterwarnings("ignore:y has 8000 different numbers")
-def test_labels_of_thousands_of_classes_are_found_in_bounded_memory(tmp_path, rng):
+@pytest.mark.parametrize(("bins", "layout"), [(None, "dense"), (None, "CSR"), (4, "dense")])
+def test_labels_of_thousands_of_classes_are_found_in_bounded_memory(tmp_path, rng, bins, layout):
     """30,000 rows have 240 million scores, 1.9 GB; a fault is named by its row among all."""
     classes = 8_000
-    clf = SEFRClassifier().fit(rng.random((2 * classes, 4)), np.arange(2 * classes) % classes)
+    clf = SEFRClassifier(bins=bins).fit(rng.random((2 * classes, 4)), np.arange(2 * classes) % classes)
     save(clf, tmp_path / "m.sefr")
-    outcome = limited.run(PREDICT + limited.PEAK, tmp_path / "m.sefr", cpu_seconds=300)
+    outcome = limited.run(PREDICT + limited.PEAK, tmp_path / "m.sefr", layout, cpu_seconds=300)
     assert outcome.code == 0, outcome
     assert "row 29000" in outcome.said[0]
     assert outcome.peak_mb < 600
+
+
+def with_features(state, count):
+    """Return a board's state that claims another number of features, with the checksum that fits."""
+    changed = bytearray(state[:-4])
+    struct.pack_into("<I", changed, 8, count)
+    return bytes(changed) + struct.pack("<I", zlib.crc32(changed))
+
+
+@pytest.mark.parametrize(
+    ("read", "state"),
+    [
+        (read_state, lambda: write_state(Summary.of(FEW, [0, 1, 1]))),
+        (read_state, lambda: write_state(Summary.of(FEW, [0, 1, 1]), ranges=True)),
+        (Moments.from_state, lambda: Moments(2).learn(FEW, [0, 1, 1]).state()),
+        (Regression.from_state, lambda: Regression().learn(FEW, [5, 6, 7]).state()),
+        (Normal.from_state, lambda: Normal(2).learn(FEW).state()),
+    ],
+    ids=["classes", "classes and ranges", "moments", "regression", "normal"],
+)
+def test_the_state_of_a_board_is_not_believed(read, state):
+    """It says how many features it has: 4 billion would be 64 GB of sums."""
+    sent = state()
+    assert struct.unpack_from("<I", sent, 8)[0] == 2
+    read(sent)
+    tracemalloc.start()
+    try:
+        for count in ((1 << 32) - 1, 65_535, 3, 0):
+            with pytest.raises(StateError):
+                read(with_features(sent, count))
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_np_is_what_writes_these_headers(tmp_path):

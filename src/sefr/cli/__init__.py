@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable
 from functools import partial, wraps
 from importlib import import_module
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 from .._system.installation import install_line
 from .._system.namesake import REINSTALL, namesake
 
 try:
     import typer
+    import typer.core
 except ModuleNotFoundError as error:  # the extra is not installed
     sys.exit(f"sefr: the command needs {error.name}: {install_line('cli')}")
 
@@ -23,6 +24,7 @@ try:
 except ImportError:  # the first file of the package is not ours any more
     sys.exit(f"sefr: {namesake() or f'damaged: {REINSTALL}'}")
 
+from . import options
 from .interrupt import Interrupted, interruptible, leave, say
 from .outcome import forget_promises, kept
 from .streams import OutputError, abandon_output, open_standard_streams
@@ -56,8 +58,30 @@ EPILOG = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 drift, 130 interrupted. NO_COLOR=1 turns colours off."
 )
 
+
+class _PlainHelp:
+    """A command whose help shows no type for options that take no value: typer would show ``<bool>``."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the options, also those that typer adds."""
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False) and param.metavar is None:
+                param.metavar = options.FLAG
+        return params
+
+
+class _Command(_PlainHelp, typer.core.TyperCommand):
+    pass
+
+
+class _Group(_PlainHelp, typer.core.TyperGroup):
+    pass
+
+
 app = typer.Typer(
     name="sefr",
+    cls=_Group,
     help="Train a classifier on a table, see how good it is and why it answers as it does, and use it.",
     epilog=EPILOG,
     no_args_is_help=True,
@@ -106,7 +130,7 @@ def _unwrapped(text: str | None) -> str:
 
 for _name in COMMANDS:
     _command = getattr(import_module(f".{_name}", __name__), _name)
-    app.command(_name, help=_unwrapped(_command.__doc__))(_prepared(_command))
+    app.command(_name, cls=_Command, help=_unwrapped(_command.__doc__))(_prepared(options.spread(_command)))
 app.add_typer(
     import_module(".board", __name__).app,
     name="board",

@@ -88,21 +88,52 @@ def fetch(
 
 @app.command()
 def merge(
-    states: Annotated[list[str], typer.Argument(help="Files of sefr board fetch.", metavar="STATE...")],
-    sketch: SketchFolder,
-    output: Annotated[str, typer.Option("--output", "-o", help="The model file to write.")],
+    states: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files of sefr board fetch, or of what sefr_moments_send or sefr_regress_send sent.",
+            metavar="STATE...",
+        ),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The model file to write; of numbers, the state.")
+    ],
+    sketch: Annotated[
+        str | None,
+        typer.Option(
+            "--sketch",
+            help="The folder of the sketch on the boards; not for sefr_moments and sefr_regress.",
+            metavar="FOLDER",
+            show_default=False,
+        ),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            "--classes",
+            help="States of second moments: what classes 0, 1, ... mean. Without it: the numbers.",
+            metavar="A,B,...",
+            show_default=False,
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
     """Merge what several boards learned into one model; the model they started from counts once.
 
+    States of second moments (sefr_moments.h) become a model of moments 2, which sefr merge adds to others.
+    Those of numbers (sefr_regress.h) become one state, which a board takes: they have no sum of y * y,
+    without which a computer cannot choose a ridge.
+
     For example:
 
       sefr board merge kitchen.state hall.state --sketch iris/ -o all.sefr
+
+      sefr board merge a.state b.state --classes off,on -o all.sefr
     """
     from . import board_session
 
-    board_session.merge(states, sketch, output, quiet, json)
+    board_session.merge(states, sketch, classes, output, screen=board_session.screen_of(quiet, json))
 
 
 @app.command()

@@ -14,6 +14,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from .. import model_file
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
+from ..device.moments import MAGIC as MOMENTS
+from ..device.moments import Moments
+from ..device.regression import MAGIC as NUMBERS
+from ..device.regression import Regression
 from ..device.serial_board import BoardError, SerialBoard, Sketch
 from ..device.state import base_id_of, id_of, merge_states, read_state, write_state
 from . import options
@@ -77,22 +81,81 @@ def fetch(port: str, output: str, quiet: bool) -> None:
     )
 
 
-def merge(states: list[str], sketch: str, output: str, quiet: bool, json: bool) -> None:
+def screen_of(quiet: bool, json: bool) -> Screen:
+    """Return where a command tells what it did."""
+    return Screen(quiet=quiet, as_json=json)
+
+
+def merge(states: list[str], sketch: str | None, classes: str | None, output: str, *, screen: Screen) -> None:
     """Merge what several boards learned into one model; the model they started from counts once."""
-    screen = Screen(quiet=quiet, as_json=json)
-    known = Sketch.read(sketch)
     output = options.output_path(output)
-    parts = []
-    for path in states:
-        parts.append(Path(path).read_bytes())
-        try:
-            read_state(parts[-1], base=known.base, **known.meaning)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+    parts = [Path(path).read_bytes() for path in states]
+    kinds = {part[:4] for part in parts}
+    if len(kinds) > 1:
+        raise ValueError(f"{states[0]} and others are states of different kinds, which do not add up")
+    kind = kinds.pop()
+    if kind in (MOMENTS, NUMBERS):
+        if sketch is not None:
+            raise ValueError(
+                f"{states[0]}: a state of sefr_moments or sefr_regress, which goes without --sketch"
+            )
+        if classes is not None and kind == NUMBERS:
+            raise ValueError(f"{states[0]}: a state of numbers, which goes without --classes")
+        if kind == MOMENTS:
+            rows = _merge_moments(states, parts, classes, output)
+        else:
+            rows = _merge_numbers(states, parts, output)
+        return _tell_merged(screen, output, rows, states, "")
+    if sketch is None or classes is not None:
+        raise ValueError(f"{states[0]}: a state of an exported sketch, which goes with --sketch FOLDER")
+    known = Sketch.read(sketch)
+    for path, part in zip(states, parts, strict=True):
+        with _named(path):
+            read_state(part, base=known.base, **known.meaning)
     total = merge_states(parts, base=known.base, **known.meaning)
     model_file.save(SEFRClassifier.from_summary(total), output)
-    screen.line(f"{output}: {total.n_rows:.0f} records of {len(states)} boards and their base")
-    screen.json({"model": output, "records": total.n_rows, "boards": len(states)})
+    return _tell_merged(screen, output, total.n_rows, states, " and their base")
+
+
+def _tell_merged(screen: Screen, output: str, rows: float, states: list[str], rest: str) -> None:
+    screen.line(f"{output}: {rows:.0f} records of {len(states)} boards{rest}")
+    screen.json({"model": output, "records": rows, "boards": len(states)})
+
+
+def _merge_moments(states: list[str], parts: list[bytes], classes: str | None, output: str) -> int:
+    """Write the model of all records that boards with ``sefr_moments.h`` learned; return their number."""
+    total: Moments | None = None
+    for path, part in zip(states, parts, strict=True):
+        with _named(path):
+            own = Moments.from_state(part)
+            total = own if total is None else total.merge(own)
+    assert total is not None  # noqa: S101  the command takes one at least
+    summary = total.summary(None if classes is None else classes.split(","))
+    model_file.save(SEFRClassifier.from_summary(summary, moments=2, scale=(0, 255)), output)
+    return int(total.counts.sum())
+
+
+def _merge_numbers(states: list[str], parts: list[bytes], output: str) -> int:
+    """Write the state of all records that boards with ``sefr_regress.h`` learned; return their number."""
+    total: Regression | None = None
+    for path, part in zip(states, parts, strict=True):
+        with _named(path):
+            own = Regression.from_state(part)
+            total = own if total is None else total.merge(own)
+    assert total is not None  # noqa: S101  the command takes one at least
+    data = total.solve().state()
+    with atomic_file(output) as file:
+        file.write(data)
+    return total.count
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Say of what is wrong with a state in which file it is."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def push(port: str, source: str, sketch: str, save: bool, quiet: bool) -> None:

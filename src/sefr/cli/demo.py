@@ -10,9 +10,9 @@ from . import options
 
 
 def demo(
+    *,
     folder: Annotated[str, typer.Option("--output", "-o", help="The folder to leave the files in.")] = "demo",
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    printing: options.Printing,
 ) -> None:
     """Run every step on scikit-learn's handwritten digits.
 
@@ -25,7 +25,6 @@ def demo(
     """
     from pathlib import Path
 
-    from .screen import Screen
     from .story import tell
 
-    tell(Screen(quiet=quiet, as_json=json), Path(folder))
+    tell(printing.screen(), Path(folder))

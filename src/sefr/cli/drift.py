@@ -2,46 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options
 
+if TYPE_CHECKING:
+    from rich.table import Table as Grid
+
+    from .._summary.drift import Drift
+    from .screen import Screen
+
 DRIFTED = 3  # the exit code; 1 and 2 are failures
+MOST_SHOWN = 10
+# Each training finds its own edges; what --exact and --paper add up has none.
+ADVICE = "; train both with --exact, or see how other rows differ with sefr predict MODEL DATA --check"
+
+
+def _from_0(text: str) -> Any:
+    return typer.Option(help=text, min=0, rich_help_panel="Thresholds")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Changes beyond these are drift: see ``sefr.Thresholds``."""
+
+    share: Annotated[float, _from_0("How much a class's share of the rows may change.")] = 0.1
+    mean: Annotated[float, _from_0("How far a feature's mean may move, as a share of its range.")] = 0.1
+    missing: Annotated[float, _from_0("How much a feature's share of missing values may change.")] = 0.1
+    outside: Annotated[float, _from_0("How far values may leave the range, in multiples of its width.")] = (
+        10.0
+    )
+    chance: Annotated[float, _from_0("Standard errors that shares and means must exceed as well.")] = 4.0
+    psi: Annotated[float, _from_0("With bins: the population stability index of a feature.")] = 0.25
+    ks: Annotated[float, _from_0("With bins: the Kolmogorov-Smirnov distance of a feature.")] = 0.1
 
 
 def drift(
+    *,
     before: Annotated[
-        str, typer.Argument(help="The earlier model, a .sefr file.", metavar="BEFORE", show_default=False)
+        str,
+        typer.Argument(
+            help="The earlier model, a .sefr file.",
+            metavar="BEFORE",
+            show_default=False,
+            callback=options.existing,
+        ),
     ],
-    after: Annotated[str, typer.Argument(help="The later one.", metavar="AFTER", show_default=False)],
-    share: Annotated[
-        float, typer.Option(help="A class's share of the rows may change so much.", min=0)
-    ] = 0.1,
-    mean: Annotated[
-        float, typer.Option(help="A feature's mean may move by so much of its range.", min=0)
-    ] = 0.1,
-    missing: Annotated[
-        float, typer.Option(help="A feature's share of missing values may change so much.", min=0)
-    ] = 0.1,
-    outside: Annotated[
-        float, typer.Option(help="How far values may leave the range, in multiples of its width.", min=0)
-    ] = 10.0,
-    chance: Annotated[
-        float, typer.Option(help="Standard errors that shares and means must exceed as well.", min=0)
-    ] = 4.0,
-    psi: Annotated[
-        float, typer.Option(help="With bins: the population stability index of a feature.", min=0)
-    ] = 0.25,
-    ks: Annotated[
-        float, typer.Option(help="With bins: the Kolmogorov-Smirnov distance of a feature.", min=0)
-    ] = 0.1,
+    after: Annotated[
+        str,
+        typer.Argument(help="The later one.", metavar="AFTER", show_default=False, callback=options.existing),
+    ],
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Write a page, .html.", show_default=False)
     ] = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    limits: Limits,
+    printing: options.Printing,
 ) -> None:
     """Compare what two models were trained on: shares of the classes, means, missing values, ranges.
 
@@ -59,14 +77,62 @@ def drift(
 
       sefr drift last.sefr this.sefr --quiet || alarm
     """
-    from .comparing import Comparing, carry_out
-    from .screen import Screen
-
     if output is not None and not output.lower().endswith((".html", ".htm")) and output != "-":
         raise typer.BadParameter("--output writes a page: name it .html")
-    screen = Screen(quiet=quiet, as_json=json, output=output)
-    thresholds = {"share": share, "mean": mean, "missing": missing, "outside": outside, "chance": chance}
-    thresholds |= {"psi": psi, "ks": ks}
-    asked = Comparing(before, after, thresholds, output and options.output_path(output))
-    if carry_out(screen, asked):
+    screen = printing.screen(output)
+    from .._summary.drift import Thresholds
+    from .stored import read_model
+
+    output = output and options.output_path(output)
+    thresholds = Thresholds(**asdict(limits))
+    first, second = (read_model(path)[0].summary_ for path in (before, after))
+    try:
+        found = first.compare(second, thresholds)
+    except ValueError as error:
+        advice = ADVICE if first.coder != second.coder else ""
+        raise ValueError(f"{before} and {after}: {error}{advice}") from None
+    if output:
+        from .._answers.drift_page import drift_page
+        from .._system.atomic_file import atomic_file
+
+        with atomic_file(output) as file:
+            file.write(drift_page(found, before=before, after=after).encode())
+    _show(screen, found, before, after, output)
+    screen.json({"before": before, "after": after, **found.to_dict(), "page": output})
+    if found:
         raise typer.Exit(DRIFTED)
+
+
+def _means(found: Drift) -> Grid:
+    from .screen import bar, grid, shown
+
+    table = grid("feature", "mean moved", "before", "after", "", right=["mean moved", "before", "after"])
+    for item in sorted(found.features, key=lambda item: -abs(item.shift))[:MOST_SHOWN]:
+        means = ["none" if mean is None else f"{mean:.5g}" for mean in (item.mean_before, item.mean_after)]
+        table.add_row(shown(item.feature), f"{item.shift:+.3f}", *means, bar(item.shift))
+    return table
+
+
+def _bins(found: Drift) -> Grid:
+    from .screen import grid, shown
+
+    columns = ["PSI", "KS", "missing before", "after"]
+    table = grid("feature", *columns, right=columns)
+    for item in sorted(found.features, key=lambda item: -(item.psi or 0.0))[:MOST_SHOWN]:
+        ks = "none" if item.ks is None else f"{item.ks:.3f}"
+        missing = [f"{share:.1%}" for share in (item.missing_before, item.missing_after)]
+        table.add_row(shown(item.feature), f"{item.psi:.3f}", ks, *missing)
+    return table
+
+
+def _show(screen: Screen, found: Drift, before: str, after: str, output: str | None) -> None:
+    for said in found.findings[:MOST_SHOWN]:
+        screen.line(said)
+    if len(found.findings) > MOST_SHOWN:
+        screen.line(f"and {len(found.findings) - MOST_SHOWN} more; --json or -o drift.html has all")
+    if not found:
+        rows = f"{found.rows_before:,.0f} to {found.rows_after:,.0f} rows"
+        screen.line(f"no drift from {before} to {after} ({rows})")
+    screen.print(_bins(found) if any(item.psi is not None for item in found.features) else _means(found))
+    if output:
+        screen.note(f"{output}: written")

@@ -27,8 +27,15 @@ def export(
         str | None,
         typer.Option("--output", "-o", help="The .onnx file, or the folder for code.", show_default=False),
     ] = None,
-    weights: options.Weights = options.WeightType.int8,
+    weights: options.Weights = None,
     input: options.Values = None,
+    unit: Annotated[
+        float | None,
+        typer.Option(
+            help="Boards, numbers: what an answer of 1 stands for. Without it: a power of ten.",
+            show_default=False,
+        ),
+    ] = None,
     margin: Annotated[
         int,
         typer.Option(
@@ -44,7 +51,8 @@ def export(
     fold: Annotated[
         bool,
         typer.Option(
-            "--fold", help="C, whole numbers of 16 bits: scaling within int16 weights, no bytes in between."
+            "--fold",
+            help="C and Arduino, values of 16 bits: scaling within int16 weights, no bytes in between.",
         ),
     ] = False,
     learn: Annotated[
@@ -106,8 +114,8 @@ def export(
         if value is not None and not learn:
             raise typer.BadParameter(f"--{key.replace('_', '-')} goes with --learn")
     screen = Screen(quiet=quiet, as_json=json, output=output)
-    clf, recipe = read_model(model, numbers=to == "onnx")
-    if learn and (clf.auto or clf.passes > 1 or clf.moments == 2):
+    clf, recipe = read_model(model, numbers=True)
+    if learn and not clf.predicts_numbers and (clf.auto or clf.passes > 1 or clf.moments == 2):
         command = train_command(recipe, "--paper")
         raise ValueError(f"{model}: a board learns on from a model of one pass: train it with {command}")
     if to == "onnx":
@@ -121,8 +129,9 @@ def export(
             to,
             output or ".",
             name=called,
-            weights=weights.value,
+            weights=None if weights is None else weights.value,
             input=None if input is None else input.value,
+            unit=unit,
             learn=learn,
             window=_window(window),
             signal=sampling_of(clf) if to == "arduino" else None,

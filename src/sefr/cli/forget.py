@@ -10,6 +10,7 @@ from . import options
 
 
 def forget(
+    *,
     model: options.OneModel,
     data: options.Data,
     label: options.MaybeLabel = None,
@@ -24,13 +25,8 @@ def forget(
         ),
     ] = None,
     skip_unlabelled: options.SkipUnlabelled = False,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    decimal: options.DecimalPoint = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    reading: options.Reading,
+    printing: options.Printing,
 ) -> None:
     """Forget rows: the model is then the same as if it had never seen them.
 
@@ -52,9 +48,7 @@ def forget(
     """
     options.refuse_swapped(model, data)
     from .changes import Change, carry_out
-    from .screen import Screen
 
-    screen = Screen(quiet=quiet, as_json=json, output=output)
-    reading = options.Reading(format, delimiter, no_header, encoding, decimal)
+    screen = printing.screen(output)
     change = Change(model, data, label, output, skip_unlabelled, once, certificate)
     carry_out(screen, change, reading, verb="forgot")

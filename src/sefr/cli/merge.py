@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def merge(
+    *,
     models: Annotated[list[str], typer.Argument(help="Two or more .sefr files.", metavar="MODEL...")],
     output: Annotated[str, typer.Option("--output", "-o", help="The file to write.", show_default=False)],
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    printing: options.Printing,
 ) -> None:
     """Merge models: the result is the same as one trained on the rows of all.
 
@@ -31,10 +31,9 @@ def merge(
     """
     from .. import model_file
     from .._system.lock import locked
-    from .screen import Screen
     from .stored import known_rows, read_model, refuse_without_sums, whole
 
-    screen = Screen(quiet=quiet, as_json=json, output=output)
+    screen = printing.screen(output)
     if len(models) < 2:
         raise typer.BadParameter("two or more models are needed")
     output = options.output_path(output)

@@ -1,21 +1,81 @@
 """Options that several commands share: each is described once, and those that belong together are one value.
 
-This module and those of the commands import nothing heavy at their top: the shell asks them for completions.
+A command has a parameter of such a value, of which :func:`spread` makes the options. Settings of a model are
+declared in ``sefr._system.declarations``. This module and those of the commands import nothing heavy at their
+top, but in the functions that need it: the shell asks them for completions.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from .._system import declarations as declared
+
 if TYPE_CHECKING:
     from .._system.types import Fields
+    from .screen import Screen
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that has the options of the values among its parameters, instead of them.
+
+    An option that the command describes itself is left out of the value.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    own = inspect.signature(command).parameters
+    parameters: dict[str, inspect.Parameter] = {}
+    values: dict[str, tuple[Any, list[str]]] = {}
+    for name, parameter in own.items():
+        kind = hints[name]
+        if not is_dataclass(kind):
+            parameters[name] = parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
+            continue
+        types = get_type_hints(kind, include_extras=True)
+        options = [f for f in fields(kind) if hasattr(types[f.name], "__metadata__") and f.name not in own]
+        values[name] = kind, [f.name for f in options]
+        for f in options:
+            parameters[f.name] = inspect.Parameter(
+                f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=types[f.name]
+            )
+
+    @wraps(command)
+    def spread_out(**given: Any) -> None:
+        built = {name: kind(**{key: given.pop(key) for key in keys}) for name, (kind, keys) in values.items()}
+        command(**given, **built)
+
+    spread_out.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    spread_out.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
+    return spread_out
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _setting(own: declared.Declaration, more: str = "", **options: Any) -> Any:
+    """Return the option of a setting, as it is declared."""
+    return typer.Option(
+        _option(own.name),
+        help=f"{own.meaning} {more}".strip(),
+        min=own.low,
+        max=own.high,
+        rich_help_panel=TRAINING,
+        **options,
+    )
+
+
+COLUMNS, TRAINING = "Columns and rows", "How to train"
+READING, OUTPUT = "How files are read", "What is printed"
 
 
 FORMATS = ("csv", "tsv", "parquet", "arrow", "numpy", "arff", "libsvm")  # of sefr.files; a test compares
@@ -118,7 +178,9 @@ Data = Annotated[
 OneModel = Annotated[
     str, typer.Argument(help="A .sefr file.", show_default=False, metavar="MODEL", callback=existing)
 ]
-Label = Annotated[str, typer.Option("--label", "-l", help="The column to predict.", metavar="COLUMN")]
+Label = Annotated[
+    str, typer.Option("--label", "-l", help="The column to predict.", metavar="COLUMN", show_default=False)
+]
 MaybeLabel = Annotated[
     str | None,
     typer.Option("--label", "-l", help="The column to predict.", metavar="COLUMN", show_default=False),
@@ -126,12 +188,21 @@ MaybeLabel = Annotated[
 Features = Annotated[
     str,
     typer.Option(
-        "--features", help="Columns to learn from: a,b,c. All others are left out.", metavar="COLUMNS"
+        "--features",
+        help="Columns to learn from: a,b,c. All others are left out.",
+        metavar="COLUMNS",
+        rich_help_panel=COLUMNS,
     ),
 ]
-Drop = Annotated[str, typer.Option("--drop", help="Columns to leave out: a,b,c.", metavar="COLUMNS")]
+Drop = Annotated[
+    str,
+    typer.Option("--drop", help="Columns to leave out: a,b,c.", metavar="COLUMNS", rich_help_panel=COLUMNS),
+]
 DropText = Annotated[
-    bool, typer.Option("--drop-text", help="Leave out all columns of text or dates.", metavar=FLAG)
+    bool,
+    typer.Option(
+        "--drop-text", help="Leave out all columns of text or dates.", metavar=FLAG, rich_help_panel=COLUMNS
+    ),
 ]
 Once = Annotated[
     str | None,
@@ -143,7 +214,10 @@ Once = Annotated[
     ),
 ]
 SkipUnlabelled = Annotated[
-    bool, typer.Option("--skip-unlabelled", help="Leave out rows without a label.", metavar=FLAG)
+    bool,
+    typer.Option(
+        "--skip-unlabelled", help="Leave out rows without a label.", metavar=FLAG, rich_help_panel=COLUMNS
+    ),
 ]
 Categories = Annotated[
     str,
@@ -151,16 +225,26 @@ Categories = Annotated[
         "--categories",
         help="Columns to learn as categories: a,b,c or all. Text columns with few values are anyway.",
         metavar="COLUMNS",
+        rich_help_panel=COLUMNS,
     ),
 ]
 FileFormat = Annotated[
     Format | None,
-    typer.Option("--format", help="The format, if the file name does not show it.", show_default=False),
+    typer.Option(
+        "--format",
+        help="The format, if the file name does not show it.",
+        show_default=False,
+        rich_help_panel=READING,
+    ),
 ]
 Delimiter = Annotated[
     str | None,
     typer.Option(
-        "--delimiter", help="What separates the columns of CSV.", metavar="CHAR", show_default=False
+        "--delimiter",
+        help="What separates the columns of CSV.",
+        metavar="CHAR",
+        show_default=False,
+        rich_help_panel=READING,
     ),
 ]
 NoHeader = Annotated[
@@ -169,12 +253,17 @@ NoHeader = Annotated[
         "--no-header",
         help="CSV without column names: they are x0, x1, ...; --label -1 is the last.",
         metavar=FLAG,
+        rich_help_panel=READING,
     ),
 ]
 Encoding = Annotated[
     str | None,
     typer.Option(
-        "--encoding", help="Of text, if it is not UTF-8: cp1252, utf-16.", metavar="NAME", show_default=False
+        "--encoding",
+        help="Of text, if it is not UTF-8: cp1252, utf-16.",
+        metavar="NAME",
+        show_default=False,
+        rich_help_panel=READING,
     ),
 ]
 DecimalPoint = Annotated[
@@ -184,37 +273,32 @@ DecimalPoint = Annotated[
         help="Decimal point of CSV. Commas are noticed if columns are not separated by commas.",
         metavar="CHAR",
         show_default=False,
+        rich_help_panel=READING,
     ),
 ]
 Strict = Annotated[
     bool,
     typer.Option(
-        "--strict", help="Refuse text, dates and empty cells instead of deciding what to do.", metavar=FLAG
+        "--strict",
+        help="Refuse text, dates and empty cells instead of deciding what to do.",
+        metavar=FLAG,
+        rich_help_panel=COLUMNS,
     ),
 ]
 MissingValues = Annotated[
     Missing | None,
+    _setting(declared.MISSING, "Without it, left out, unless --strict.", show_default=False),
+]
+Scale = Annotated[str, _setting(declared.SCALE, metavar="SCALE")]
+Epsilon = Annotated[float, _setting(declared.EPSILON)]
+Weights = Annotated[
+    WeightType | None,
     typer.Option(
-        "--missing",
-        help="An empty cell: an error, or left out of sums and scores (ignore, unless --strict).",
+        "--weights",
+        help="Type of the weights on a board. Without it: int8; of numbers with bins int16.",
         show_default=False,
     ),
 ]
-Scale = Annotated[
-    str,
-    typer.Option(
-        "--scale",
-        help="Range of the features: minmax learns it, LOW:HIGH is known, none takes values as they are.",
-        metavar="SCALE",
-    ),
-]
-Epsilon = Annotated[
-    float,
-    typer.Option(
-        "--epsilon", help="Keeps the weights of the SEFR paper (equation 5) from dividing by zero.", min=0
-    ),
-]
-Weights = Annotated[WeightType, typer.Option("--weights", help="Type of the weights on a board.")]
 Values = Annotated[
     ValueType | None,
     typer.Option(
@@ -223,30 +307,23 @@ Values = Annotated[
         show_default=False,
     ),
 ]
-Balance = Annotated[
-    ClassWeight,
-    typer.Option("--class-weight", help="balanced: rare classes count as much as frequent ones."),
-]
+Balance = Annotated[ClassWeight, _setting(declared.CLASS_WEIGHT)]
 Engine = Annotated[
     Engines,
     typer.Option(
-        "--engine", help="What reads the rows. duckdb uses all cores and reads Parquet, CSV and JSON."
+        "--engine",
+        help="What reads the rows. duckdb uses all cores and reads Parquet, CSV and JSON.",
+        rich_help_panel=READING,
     ),
 ]
-Auto = Annotated[
-    bool,
-    typer.Option(
-        "--auto",
-        help="The default: lines, curves and interactions, weighed on held-out rows; nothing to choose.",
-        metavar=FLAG,
-    ),
-]
+Auto = Annotated[bool, _setting(declared.AUTO, "The default.", metavar=FLAG)]
 Paper = Annotated[
     bool,
     typer.Option(
         "--paper",
         help="One pass, as in the SEFR paper: the fastest and smallest; update, merge, forget are exact.",
         metavar=FLAG,
+        rich_help_panel=TRAINING,
     ),
 ]
 Exact = Annotated[
@@ -255,6 +332,7 @@ Exact = Annotated[
         "--exact",
         help="--moments 2: far more accurate than the paper, and update, merge, forget are exact.",
         metavar=FLAG,
+        rich_help_panel=TRAINING,
     ),
 ]
 WhichTask = Annotated[
@@ -263,65 +341,36 @@ WhichTask = Annotated[
         "--task",
         help="Without it, numbers with fractions or more than 30 different ones are predicted as numbers.",
         show_default=False,
+        rich_help_panel=TRAINING,
     ),
 ]
-Passes = Annotated[
-    int | None,
-    typer.Option(
-        "--passes",
-        help="Passes over the data. 1: the SEFR paper; 10: about as accurate as logistic regression.",
-        min=1,
-        show_default=False,
-    ),
-]
-Bins = Annotated[
-    int | None,
-    typer.Option(
-        "--bins",
-        help="Maximum number of bins per feature, e.g. 32 (allows non-linear effects).",
-        min=2,
-        max=256,
-        show_default=False,
-    ),
-]
-Interactions = Annotated[
-    int | None,
-    typer.Option(
-        "--interactions",
-        help="With --bins: maximum number of feature interactions, e.g. 60.",
-        min=1,
-        max=1000,
-        show_default=False,
-    ),
-]
+Passes = Annotated[int | None, _setting(declared.PASSES, show_default=False)]
+Bins = Annotated[int | None, _setting(declared.BINS, show_default=False)]
+Interactions = Annotated[int | None, _setting(declared.INTERACTIONS, show_default=False)]
 Moments = Annotated[
-    int | None,
-    typer.Option(
-        "--moments",
-        help="1 adds up features, as the SEFR paper does; 2 products of any two as well: see --exact.",
-        min=1,
-        max=2,
-        metavar="NUMBER",
-        show_default=False,
-    ),
+    int | None, _setting(declared.MOMENTS, "See --exact.", metavar="NUMBER", show_default=False)
 ]
 Out = Annotated[
     str | None,
     typer.Option("--output", "-o", help="The file to write.", metavar="FILE", show_default=False),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.", metavar=FLAG)]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.", metavar=FLAG)]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print errors only.", metavar=FLAG, rich_help_panel=OUTPUT)
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON.", metavar=FLAG, rich_help_panel=OUTPUT)
+]
 
 
 @dataclass(frozen=True)
 class Reading:
     """How files are read."""
 
-    format: Any = None
-    delimiter: str | None = None
-    no_header: bool = False
-    encoding: str | None = None
-    decimal: str | None = None
+    format: FileFormat = None
+    delimiter: Delimiter = None
+    no_header: NoHeader = False
+    encoding: Encoding = None
+    decimal: DecimalPoint = None
 
     def __post_init__(self) -> None:
         delimiter_of(self.delimiter)  # wrong usage is said before any work is done
@@ -351,6 +400,7 @@ class Reading:
             encoding=self.encoding,
             decimal=self.decimal or (like and like.decimal),
             usual_encoding=like and like.encoding,
+            dates=like and like.dates,
         )
 
     def arguments(self) -> list[str]:
@@ -365,13 +415,13 @@ class Reading:
 class Choice:
     """Which columns and rows are learned."""
 
-    label: str
-    features: str = ""
-    drop: str = ""
-    categories: str = ""
-    drop_text: bool = False
-    skip_unlabelled: bool = False
-    strict: bool = False
+    label: Label = ""
+    features: Features = ""
+    drop: Drop = ""
+    categories: Categories = ""
+    drop_text: DropText = False
+    skip_unlabelled: SkipUnlabelled = False
+    strict: Strict = False
     survey: Any = None  # what a look at the table decided, of sefr.files.survey
 
     def surveyed(self, table: Any) -> Choice:
@@ -384,7 +434,9 @@ class Choice:
         chosen = self._chosen(table, label)
         if "all" in hot:
             hot = [name for name in chosen if name in table.texts()]
-        return replace(self, survey=survey(table, label, chosen, [*names(self.features), *hot]))
+        found = survey(table, label, chosen, names(self.features), hot)
+        table.split_dates(found.dates)
+        return replace(self, survey=found)
 
     def _chosen(self, table: Any, label: str) -> list[str]:
         """Return the columns that may become features."""
@@ -411,15 +463,25 @@ class Choice:
             dropped += [name for name in self._texts(table, label) if name not in dropped]
         found = self.survey
         if found is not None:
-            dropped += found.left_out
+            dropped += [*found.left_out, *found.dates]
             hot = [name for name in hot if name != "all"]
             hot += [name for name in found.categories if name not in hot]
             table.skip_unlabelled = table.skip_unlabelled or found.unlabelled > 0
-        chosen = [n for n in names(self.features) if n not in dropped]
+        chosen = [
+            part
+            for name in names(self.features)
+            for part in (found.parts_of(name) if found is not None else [name])
+            if part not in dropped
+        ]
         recipe = table.recipe(label, chosen, dropped, hot, coded=coded)
         if found is None:
             return recipe
-        return replace(recipe, left_out=dict(found.left_out), skip_unlabelled=table.skip_unlabelled)
+        return replace(
+            recipe,
+            left_out=dict(found.left_out),
+            dates=dict(found.dates),
+            skip_unlabelled=table.skip_unlabelled,
+        )
 
     def arguments(self) -> list[str]:
         """Return the options that say the same again."""
@@ -434,17 +496,18 @@ class Choice:
 class Settings:
     """What the model is told. Without a choice of how to train it is ``--auto``."""
 
-    missing: Missing | None = None
-    scale: str = "minmax"
-    epsilon: float = 1e-7
-    class_weight: ClassWeight = ClassWeight.none
-    passes: int | None = None
-    bins: int | None = None
-    interactions: int | None = None
-    moments: int | None = None
-    auto: bool = False
-    paper: bool = False
-    exact: bool = False
+    task: WhichTask = None
+    auto: Auto = False
+    paper: Paper = False
+    exact: Exact = False
+    passes: Passes = None
+    bins: Bins = None
+    interactions: Interactions = None
+    moments: Moments = None
+    missing: MissingValues = None
+    class_weight: Balance = ClassWeight.none
+    scale: Scale = declared.SCALE.default
+    epsilon: Epsilon = declared.EPSILON.default
 
     def __post_init__(self) -> None:
         """Complain of options that exclude each other, before any work is done."""
@@ -486,6 +549,11 @@ class Settings:
         return 2 if self.exact else self.moments or 1
 
     @property
+    def is_one_pass(self) -> bool:
+        """Whether classes are learned from the sums of features as they are."""
+        return self.bins is None and bool(self.paper or self.exact or self.moments or self.passes == 1)
+
+    @property
     def cuts(self) -> bool:
         """Whether features are cut into bins, in which categories are coded instead of one-hot."""
         return self.is_auto or self.bins is not None
@@ -500,60 +568,77 @@ class Settings:
             return self
         return replace(self, missing=Missing.ignore)
 
-    def params(self, **more: Any) -> Fields:
-        """Return the parameters of the classifier; a wrong one is an error."""
-        from ..classifier import SEFRClassifier
+    def _params(self, of: Any) -> Fields:
+        """Return those of the parameters that an estimator has, of what it says are its settings."""
+        from ..settings import kinds
 
-        params = {
+        given: Fields = {
             "missing": (self.missing or Missing.error).value,
             "scale": scale_of(self.scale),
             "epsilon": self.epsilon,
             "class_weight": None if self.class_weight is ClassWeight.none else self.class_weight.value,
-            "passes": self.passes or 1,
+            "passes": self.passes,
             "bins": self.bins,
             "interactions": self.interactions,
-            "moments": self.order,
+            "moments": 2 if self.exact else self.moments,
             "auto": self.is_auto,
-            **more,
         }
+        usual = {name: default for name, default, kind in kinds(of) if kind.trained}
+        return {name: usual[name] if (value := given[name]) is None else value for name in usual}
+
+    def params(self) -> Fields:
+        """Return the parameters of the classifier; a wrong one is an error."""
+        from ..classifier import SEFRClassifier
+        from ..settings import Settings as ClassSettings
+
+        params = self._params(ClassSettings)
         SEFRClassifier(**params).check_params()
         return params
 
     def number_params(self) -> Fields:
         """Return the parameters of the regressor; an option that only classes have is an error."""
         from ..regressor import SEFRRegressor
+        from ..settings import NumberSettings
 
-        of_classes = {
-            "--paper": self.paper,
-            "--moments 1": self.moments == 1,
-            "--passes": (self.passes or 1) > 1,
-            "--class-weight": self.class_weight is not ClassWeight.none,
-            "--epsilon": self.epsilon != 1e-7,
-        }
-        if wrong := [option for option, given in of_classes.items() if given]:
+        params = self._params(NumberSettings)
+        given = {**self._given(), **({"paper": True} if self.paper else {})}
+        wrong = [_option(name) for name in given if name not in params]
+        try:
+            SEFRRegressor(**params).check_params()
+        except ValueError as error:
+            if self.moments != 1:
+                raise typer.BadParameter(f"of numbers, {error}") from None
+            wrong.append("--moments 1")
+        if wrong:
             raise typer.BadParameter(f"{wrong[0]} goes with classes, not with numbers: leave it out")
-        params: Fields = {
-            "missing": (self.missing or Missing.error).value,
-            "scale": scale_of(self.scale),
-            "bins": self.bins,
-            "interactions": self.interactions,
-            "moments": 2,
-            "auto": self.is_auto,
-        }
-        SEFRRegressor(**params).check_params()
         return params
+
+    def _given(self) -> Fields:
+        """Return the settings that differ from what is usual."""
+        named = ("passes", "bins", "interactions", "moments", "missing", "class_weight", "scale", "epsilon")
+        return {name: value for name in named if (value := getattr(self, name)) != getattr(Settings, name)}
 
     def arguments(self) -> list[str]:
         """Return the options that say the same again."""
-        given = [] if self.missing is None else ["--missing", self.missing.value]
-        given += [] if self.scale == "minmax" else ["--scale", self.scale]
-        given += [] if self.epsilon == 1e-7 else ["--epsilon", repr(self.epsilon)]
-        for name in ("passes", "bins", "interactions", "moments"):
-            value = getattr(self, name)
-            given += [] if value is None else [f"--{name}", str(value)]
+        given = []
+        for name, value in self._given().items():
+            given += [_option(name), value.value if isinstance(value, Enum) else str(value)]
         given += [f"--{name}" for name in ("auto", "paper", "exact") if getattr(self, name)]
-        weighted = self.class_weight is not ClassWeight.none
-        return given + (["--class-weight", self.class_weight.value] if weighted else [])
+        return given + ([] if self.task is None else ["--task", self.task.value])
+
+
+@dataclass(frozen=True)
+class Printing:
+    """What is printed, for whom."""
+
+    quiet: Quiet = False
+    json: Json = False
+
+    def screen(self, output: str | None = None) -> Screen:
+        """Return the screen; ``output`` is the file that is written, which may be standard output."""
+        from .screen import Screen
+
+        return Screen(quiet=self.quiet, as_json=self.json, output=output)
 
 
 def names(text: str) -> list[str]:

@@ -16,15 +16,17 @@ from pyarrow import parquet
 from .. import model_file
 from .._summary.summary import Summary
 from .._system.lock import locked
+from ..base import Learner
 from ..classifier import SEFRClassifier
 from ..engines.error import EngineError
 from ..engines.sql import summaries_of_result
 from ..files import SourceError
 from ..files.arrow_input import in_memory
+from ..regressor import SEFRRegressor
 from . import options
 from .screen import Screen
 from .stored import whole
-from .training import show_strongest
+from .strongest import show_strongest
 
 PLACE = "{}"  # where the group's name goes in the output's
 MOST_NAME = 80
@@ -37,8 +39,8 @@ def train_from_query(screen: Screen, source: str, output: str | None, settings: 
     if "model" not in table.column_names:
         with _naming(source, screen):
             summary = Summary.of_query(table, missing=params["missing"])
-        path = options.output_path(output or "model.sefr")
-        _write(screen, SEFRClassifier.from_summary(summary, **params), path)
+            model = _model(summary, params)
+        _write(screen, model, options.output_path(output or "model.sefr"))
         return
     pattern = output or f"model-{PLACE}.sefr"
     if pattern.count(PLACE) != 1:
@@ -53,17 +55,29 @@ def train_from_query(screen: Screen, source: str, output: str | None, settings: 
     made = {}
     for group, summary in found.items():
         try:
-            made[group] = SEFRClassifier.from_summary(summary, **params)
+            made[group] = _model(summary, params)
         except ValueError as error:
             raise SourceError(f"{source}: model {group!r}: {error}") from None
     for group, clf in made.items():
         _write(screen, clf, options.output_path(paths[group]))
 
 
-def _write(screen: Screen, clf: SEFRClassifier, path: str) -> None:
+def _model(summary: Summary, params: dict[str, Any]) -> Learner:
+    """Return the model of a Summary: a regressor if the result names what is to be predicted."""
+    if summary.products is not None and summary.products.n_targets:
+        named = {name: params[name] for name in ("missing", "scale")}
+        return SEFRRegressor.from_summary(summary, **named)
+    return SEFRClassifier.from_summary(summary, **params)
+
+
+def _write(screen: Screen, clf: Learner, path: str) -> None:
     with locked(path, lambda: screen.note(f"waiting for another process that changes {path}")):
         model_file.save(clf, path)
     summary = clf.summary_
+    if clf.predicts_numbers:
+        screen.line(f"{path}: {summary.n_rows:,.0f} rows, numbers, {clf.n_features_in_:,} features")
+        screen.json({"model": path, "rows": whole(summary.n_rows), "features": clf.n_features_in_})
+        return
     rows = f"{summary.n_rows:,.0f} rows, {len(clf.classes_)} classes, {clf.n_features_in_:,} features"
     screen.line(f"{path}: {rows}")
     show_strongest(screen, clf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -13,9 +14,11 @@ from ..engines.columns import choose_columns
 from ..engines.dialects import literal
 from ..engines.duckdb import exact_file
 from ..engines.maintained import maintenance_sql
+from ..engines.regression_sql import RegressionQuery
 from ..engines.scoring import SCORED, Scoring
 from ..engines.scoring_model import ScoringModel
 from ..engines.sql import Query
+from .options import Task
 from .stored import read_model
 
 
@@ -48,6 +51,19 @@ class Wanted(NamedTuple):
     weight: str | None
     group_by: str | None
     moments: int = 1
+    task: Task = Task.classify
+
+    def looked_up(self, found: Catalogue | None) -> tuple[list[str], list[str]]:
+        """Return the features, none if they are not known, and which columns are boolean."""
+        if found is None:
+            if self.dropped:
+                raise typer.BadParameter(
+                    "--drop needs --database or --features: the query does not know the columns"
+                )
+            return self.features, []
+        columns = choose_columns(found.dialect, found.columns, self.label, self.features or None, self.weight)
+        left_out = {*self.dropped, self.group_by}
+        return [name for name in columns.features if name not in left_out], found.booleans
 
 
 def macros(which: str) -> str:
@@ -58,21 +74,34 @@ def macros(which: str) -> str:
 def training(asked: Asked, wanted: Wanted, near: dict[str, float], *, maintain: bool = False) -> str:
     """Return the query whose result is a Summary, or the triggers that maintain that."""
     found, table, dialect = asked.looked_up()
-    names, booleans = wanted.features, []
-    if found is not None:
-        booleans = found.booleans
-        columns = choose_columns(found.dialect, found.columns, wanted.label, names or None, wanted.weight)
-        names = [name for name in columns.features if name not in {*wanted.dropped, wanted.group_by}]
-    elif wanted.dropped:
-        raise typer.BadParameter("--drop needs --database or --features: the query does not know the columns")
+    names, booleans = wanted.looked_up(found)
     query = Query(
         table, wanted.label, names or None, wanted.weight, booleans, near, wanted.group_by, wanted.moments
     )
+    if wanted.task is Task.regress:  # the label is one more column whose products are added up
+        if not names:
+            raise typer.BadParameter("--task regress needs --features, or --database")
+        query = replace(query, label=None, features=[*names, wanted.label], moments=2, target=wanted.label)
     if not maintain:
         return query.sql(dialect)
     if dialect != "postgresql":
         raise typer.BadParameter(f"--maintain speaks postgresql, not {dialect}")
     return maintenance_sql(query)
+
+
+def regression(asked: Asked, wanted: Wanted, ridge: float, prefix: str) -> str:
+    """Return the query that solves linear regression, or ridge regression, in the database."""
+    found, table, dialect = asked.looked_up()
+    names, booleans = wanted.looked_up(found)
+    if not names:
+        raise typer.BadParameter("--coefficients needs --features, or --database")
+    query = RegressionQuery(
+        table, wanted.label, names, wanted.weight, booleans, wanted.group_by, ridge, prefix
+    )
+    try:
+        return query.sql(dialect)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 class Answers(NamedTuple):

@@ -23,7 +23,7 @@ from ..signals.sampling import Sampling
 from . import options
 from .recordings import NO_RECORDINGS, Recordings, most_clipped, samples_in, too_short
 from .screen import Screen, seconds
-from .training import show_strongest
+from .strongest import show_strongest
 
 FOLDS = 5
 MOST_HELD = 1 << 28  # bytes of features that stay in memory; beyond, files are read again

@@ -24,9 +24,15 @@ def simulate(
     board: Annotated[
         str, typer.Option(help="uno, cortex-m0, cortex-m3, cortex-m4 or riscv32.", metavar="BOARD")
     ] = "uno",
-    rows: Annotated[int, typer.Option(help="How many rows to classify.", min=1)] = 100,
-    weights: options.Weights = options.WeightType.int8,
+    rows: Annotated[int, typer.Option(help="How many rows to answer.", min=1)] = 100,
+    weights: options.Weights = None,
     input: options.Values = None,
+    unit: Annotated[
+        float | None,
+        typer.Option(
+            help="Numbers: what an answer of 1 stands for. Without it: a power of ten.", show_default=False
+        ),
+    ] = None,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
@@ -56,14 +62,19 @@ def simulate(
     from .stored import device_library, read_model
 
     screen = Screen(quiet=quiet, as_json=json)
-    clf, stored = read_model(model)
+    clf, stored = read_model(model, numbers=True)
     reading = options.Reading(format, delimiter, no_header, encoding, decimal)
     X = _records(screen, clf, stored, data, reading, rows)
     scorer = without_feature_names(clf)
     device = device_library()
-    kind = None if input is None else input.value
+    settings = {
+        "weights": None if weights is None else weights.value,
+        "input": None if input is None else input.value,
+        "unit": unit,
+    }
     complete = np.asarray(~np.isnan(X).any(axis=1))
-    if device.quantise(scorer, weights.value, kind).takes_missing:
+    quantised = device.quantise(scorer, **settings)
+    if quantised.takes_missing:
         complete[:] = True
     chosen = np.flatnonzero(complete)[:rows]
     if not len(chosen):
@@ -71,15 +82,23 @@ def simulate(
     passed = int(np.count_nonzero(~complete[: chosen[-1]]))
     X = np.ascontiguousarray(X[chosen])
     try:
-        run = device.simulate(scorer, X, board=board, weights=weights.value, input=kind)
+        run = device.simulate(scorer, X, board=board, **settings)
     except (device.ToolMissingError, device.BuildError) as error:
         raise ValueError(f"{board}: {error}") from None
-    agree = float(np.mean(np.asarray(run.predictions) == scorer.predict(Dense(X))))
+    host, board_said = scorer.predict(Dense(X)), np.asarray(run.predictions)
     screen.line(str(run))
-    screen.line(f"{agree:.1%} of {len(X)} records get the same label as on this computer")
+    if clf.predicts_numbers:
+        found = {"unit": quantised.unit, "largest_difference": float(np.abs(host - board_said).max())}
+        screen.line(
+            f"{len(X)} answers in units of {found['unit']:g}, at most {found['largest_difference']:.3g} from "
+            "those of this computer"
+        )
+    else:
+        found = {"agreement": float(np.mean(host == board_said))}
+        screen.line(f"{found['agreement']:.1%} of {len(X)} records get the same label as on this computer")
     if passed:
         screen.note(f"{passed} records with missing values were left out: a board has none")
-    screen.json({"model": model, "records": len(X), "left_out": passed, "agreement": agree, **_facts(run)})
+    screen.json({"model": model, "records": len(X), "left_out": passed, **found, **_facts(run)})
 
 
 def _records(

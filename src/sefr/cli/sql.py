@@ -85,6 +85,18 @@ def sql(
         bool,
         typer.Option("--maintain", help="Print triggers that keep the Summary in a table (postgresql)."),
     ] = False,
+    task: Annotated[
+        options.Task,
+        typer.Option("--task", help="regress: the label is a number, to be predicted from the features."),
+    ] = options.Task.classify,
+    coefficients: Annotated[
+        bool,
+        typer.Option("--coefficients", help="With --task regress: solve it in the query, a row per model."),
+    ] = False,
+    ridge: Annotated[
+        float,
+        typer.Option("--ridge", help="With --coefficients: penalty of squared coefficients.", min=0.0),
+    ] = 0.0,
     macros: Annotated[
         Macros | None,
         typer.Option("--macros", help="Print macros that train and score, and stop.", show_default=False),
@@ -106,13 +118,20 @@ def sql(
     ] = 0,
     prefix: Annotated[
         str,
-        typer.Option("--prefix", help="With --predict: what new columns' names begin with.", metavar="WORD"),
+        typer.Option(
+            "--prefix",
+            help="With --predict or --coefficients: what new columns' names begin with.",
+            metavar="WORD",
+        ),
     ] = "",
 ) -> None:
     """Print the query whose result is a model's Summary, or with --predict what a model says of each row.
 
     sefr train --from-query and Summary.of_query read the Summary. With --features, --database or a file as
     --table the columns are named in the query: several times faster than one that finds them out.
+
+    With --task regress --coefficients the query itself does linear or ridge regression, of all rows or for
+    every value of --group-by.
 
     For example:
 
@@ -123,6 +142,8 @@ def sql(
       sefr sql --label species --table iris.parquet | duckdb -csv > summary.csv
 
       sefr sql --label y --table t --database postgresql:///shop --maintain | psql shop
+
+      sefr sql --label load --table t --features hour,rain --task regress --coefficients --group-by shop
 
       sefr sql --macros duckdb > sefr.sql
 
@@ -137,20 +158,34 @@ def sql(
     if macros is not None:
         text = queries.macros(macros.value)
     elif predict is not None:
-        if maintain or label or features or drop or weight or group_by or origin or moments > 1:
+        about = (maintain, label, features, drop, weight, group_by, origin, moments > 1, ridge, coefficients)
+        if any(about) or task is options.Task.regress:
             raise typer.BadParameter(
-                "--predict takes no --label, --features, --drop, --weight, --group-by, --origin, --moments"
+                "--predict takes no --label, --features, --drop, --weight, --group-by, --origin, --moments, "
+                "--task"
             )
         text = queries.scoring(asked, predict, queries.Answers(probabilities, explain, prefix))
-    elif probabilities or explain or prefix:
+    elif probabilities or explain or (prefix and not coefficients):
         raise typer.BadParameter("--probabilities, --explain and --prefix go with --predict MODEL")
     elif label is None:
         raise typer.BadParameter("which column is the label? (--label)")
     else:
         columns = queries.Wanted(
-            label, options.names(features), options.names(drop), weight, group_by, moments
+            label, options.names(features), options.names(drop), weight, group_by, moments, task
         )
-        text = queries.training(asked, columns, queries.origins(origin or []), maintain=maintain)
+        near = queries.origins(origin or [])
+        if ridge and not coefficients:
+            raise typer.BadParameter("--ridge goes with --coefficients")
+        if task is options.Task.regress and maintain:
+            raise typer.BadParameter("--maintain keeps sums of classes: leave out --task regress")
+        if coefficients:
+            if task is not options.Task.regress or near or moments > 1:
+                raise typer.BadParameter(
+                    "--coefficients goes with --task regress, without --origin and --moments"
+                )
+            text = queries.regression(asked, columns, ridge, prefix)
+        else:
+            text = queries.training(asked, columns, near, maintain=maintain)
     with output():
         out = binary_output()
         out.write(text.encode())

@@ -12,6 +12,7 @@ from .. import model_file
 from .._rows.cells import Categories
 from ..base import Learner
 from ..files import ColumnRecipe, Dataset, SourceError
+from ..files.dates import part_names
 from ..files.reader import NUMBER
 from . import options
 from .screen import Screen
@@ -26,7 +27,7 @@ def read_model(path: str, *, numbers: bool = False) -> tuple[Any, ColumnRecipe |
     if clf.predicts_numbers and not numbers:
         raise model_file.ModelFileError(
             f"{path}: a model that predicts numbers, which this command does not take; sefr predict, "
-            "explain, evaluate, update, merge, forget, sql --predict and export --to onnx do, and "
+            "explain, evaluate, update, merge, forget, sql --predict, export and simulate do, and "
             "SEFRRegressor in Python"
         )
     if clf.predicts_numbers and len(clf.fitted_.constant) > 1:
@@ -63,7 +64,9 @@ def fitted_recipe(
             )
         return ColumnRecipe(name, tuple(columns))
     for part in table.readers:
-        missing = [column for column in recipe.columns if column not in part.columns]
+        missing = [column for column in recipe.dates if column not in part.columns]
+        parts = {made for date in missing for made in part_names(date, recipe.dates[date])}
+        missing += [column for column in recipe.columns if column not in {*part.columns, *parts}]
         if missing and not part.absent_means_zero():
             them = "them" if len(missing) > 1 else "it"
             raise SourceError(f"{part.name}: {_listed(missing)} missing; the model needs {them}")
@@ -72,7 +75,7 @@ def fitted_recipe(
         ]
         if text:
             raise SourceError(f"{part.name}: {_listed(text)} not numbers{part.describe_text(text[0])}")
-    known = {name, *recipe.columns, *recipe.left_out}
+    known = {name, *recipe.columns, *recipe.left_out, *recipe.dates}
     extra = [column for column in table.columns if column not in known]
     if extra:
         screen.note(f"{first.name}: {_listed(extra)} not in the model and left out")

@@ -24,7 +24,7 @@ from ..files import open_dataset
 from ..files.learning import learn, refine, without_feature_names
 from ..report import explained, report
 from . import options
-from .explanation import save_picture
+from .explain import save_picture
 from .picture import gallery
 from .screen import Screen, path_shown, seconds
 

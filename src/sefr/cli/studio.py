@@ -10,6 +10,7 @@ from . import options
 
 
 def studio(
+    *,
     data: Annotated[
         str | None,
         typer.Argument(help="A file with rows, as for train; none: the empty page.", show_default=False),
@@ -19,13 +20,8 @@ def studio(
         str | None,
         typer.Option("--output", "-o", help="Write the page here, open nothing.", show_default=False),
     ] = None,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    decimal: options.DecimalPoint = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    reading: options.Reading,
+    printing: options.Printing,
 ) -> None:
     """Open a page that trains, explains, simulates a board and exports, in the browser and offline.
 
@@ -39,8 +35,7 @@ def studio(
 
       sefr studio iris.csv -o iris.html
     """
-    from .screen import Screen
     from .studio_page import show
 
-    screen = Screen(quiet=quiet, as_json=json, output=output)
-    show(screen, data, options.Reading(format, delimiter, no_header, encoding, decimal), label, output)
+    screen = printing.screen(output)
+    show(screen, data, reading, label, output)

@@ -1,39 +1,46 @@
-"""``sefr train``: a model from files, in one pass or a few."""
+"""``sefr train``: a model from files, of classes or of numbers."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import shlex
+import time
+import warnings
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options
 
+if TYPE_CHECKING:
+    from .._rows.batches import Gatherer
+    from .._summary.summary import Summary
+    from .._system.types import Fields
+    from ..classifier import SEFRClassifier
+    from ..files import ColumnRecipe, Dataset
+    from ..regressor import SEFRRegressor
+    from .screen import Screen
+
+# More different numbers than these, of so few rows each, are rather a quantity than classes.
+MOST_WHOLE_LABELS, FEW_PER_LABEL = 20, 20
+# Values of rows that --auto may hold: some 45 bytes each while it trains, 3 GB.
+MOST_VALUES = 1 << 26
+# What trains instead of --auto if the rows do not fit in memory: nearly as accurate, from files of any size.
+INSTEAD = {"bins": 32, "interactions": 100, "passes": 20}
+INSTEAD_OF_SPARSE = {"passes": 20}
+SIGNAL = "Recordings of a sensor"
+
 
 def train(
+    *,
     data: Annotated[
         list[str] | None,
         typer.Argument(help=options.FILES, show_default=False, metavar="DATA...", callback=options.existing),
     ] = None,
-    label: options.MaybeLabel = None,
+    choice: options.Choice,
     output: options.Out = None,
-    features: options.Features = "",
-    drop: options.Drop = "",
-    drop_text: options.DropText = False,
-    categories: options.Categories = "",
-    skip_unlabelled: options.SkipUnlabelled = False,
-    missing: options.MissingValues = None,
-    strict: options.Strict = False,
-    scale: options.Scale = "minmax",
-    epsilon: options.Epsilon = 1e-7,
-    class_weight: options.Balance = options.ClassWeight.none,
-    task: options.WhichTask = None,
-    auto: options.Auto = False,
-    paper: options.Paper = False,
-    exact: options.Exact = False,
-    passes: options.Passes = None,
-    bins: options.Bins = None,
-    interactions: options.Interactions = None,
-    moments: options.Moments = None,
+    settings: options.Settings,
     engine: options.Engine = options.Engines.sefr,
     from_query: Annotated[
         str | None,
@@ -50,12 +57,17 @@ def train(
             "--signal",
             help="DATA are recordings of a sensor: a folder per label, or rows of samples with --label.",
             metavar=options.FLAG,
+            rich_help_panel=SIGNAL,
         ),
     ] = False,
     rate: Annotated[
         float | None,
         typer.Option(
-            "--rate", help="With --signal: samples per second.", metavar="HERTZ", show_default=False
+            "--rate",
+            help="With --signal: samples per second.",
+            metavar="HERTZ",
+            show_default=False,
+            rich_help_panel=SIGNAL,
         ),
     ] = None,
     window: Annotated[
@@ -65,6 +77,7 @@ def train(
             help="With --signal: samples in a window, and from one to the next.",
             metavar="LENGTH:HOP",
             show_default=False,
+            rich_help_panel=SIGNAL,
         ),
     ] = None,
     range: Annotated[
@@ -74,20 +87,16 @@ def train(
             help="With --signal: range of the sensor, e.g. 0:1023. Without it: that of the recordings.",
             metavar="LOW:HIGH",
             show_default=False,
+            rich_help_panel=SIGNAL,
         ),
     ] = None,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    decimal: options.DecimalPoint = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    reading: options.Reading,
+    printing: options.Printing,
 ) -> None:
     """Train a model that predicts one column of a table from the others.
 
-    Text columns become categories, names, dates and row numbers are left out, and empty cells count as
-    missing; what was done is printed. With --strict these are errors.
+    Text columns become categories, dates become year, month and weekday, names and row numbers are left out,
+    and empty cells count as missing; what was done is printed. With --strict these are errors.
 
     For example:
 
@@ -125,20 +134,13 @@ def train(
 
       sefr train recordings/ --signal --rate 50 --window 64:32
     """
-    from .screen import Screen
-    from .training import Training, carry_out
-
-    screen = Screen(quiet=quiet, as_json=json, output=output)
-    settings = options.Settings(
-        missing, scale, epsilon, class_weight, passes, bins, interactions, moments, auto, paper, exact
-    )
-    if task is options.Task.regress and (from_query or signal or engine is not options.Engines.sefr):
+    screen = printing.screen(output)
+    asked_of_rows = choice != options.Choice(choice.label) or engine is not options.Engines.sefr
+    sums_only = (settings.passes or 1) == 1 and not settings.auto and not settings.bins
+    if settings.task is options.Task.regress and (from_query or signal or engine is not options.Engines.sefr):
         raise typer.BadParameter("--task regress goes without --from-query, --signal and --engine")
     if from_query is not None:
-        chosen = options.Choice("", features, drop, categories, drop_text, skip_unlabelled, strict)
-        reading = options.Reading(format, delimiter, no_header, encoding, decimal)
-        asked = data or label or chosen != options.Choice("") or not reading.is_plain
-        if asked or (passes or 1) > 1 or auto or bins:
+        if data or choice.label or asked_of_rows or not reading.is_plain or not sums_only:
             raise typer.BadParameter("--from-query takes no DATA and no option about rows: it has the sums")
         from .queried import train_from_query
 
@@ -147,8 +149,7 @@ def train(
     if not data:
         raise typer.BadParameter("which DATA? (or --from-query FILE)")
     if signal:
-        chosen = options.Choice(label or "", features, drop, categories, drop_text, skip_unlabelled, strict)
-        if chosen != options.Choice(label or "") or engine is not options.Engines.sefr:
+        if asked_of_rows:
             raise typer.BadParameter(
                 "--signal takes every column as an axis, without options about columns and rows"
             )
@@ -159,25 +160,346 @@ def train(
         from . import signal_training
 
         length, hop = signal_training.window_of(window)
-        reading = options.Reading(format, delimiter, no_header, encoding, decimal)
         asked_range = signal_training.range_of(range)
         recorded = signal_training.SignalTraining(
-            data, reading, label, settings.from_sums(), rate, length, hop, asked_range
+            data, reading, choice.label or None, settings.from_sums(), rate, length, hop, asked_range
         )
         signal_training.carry_out(screen, recorded, options.output_path(output or "model.sefr"))
         return
     if rate is not None or window is not None or range is not None:
         raise typer.BadParameter("--rate, --window and --range go with --signal")
-    if label is None:
+    if not choice.label:
         raise typer.BadParameter("which column is the label? (--label)")
-    if engine is options.Engines.duckdb and ((passes or 1) > 1 or auto or bins):
+    if engine is options.Engines.duckdb and not sums_only:
         more = "--passes, --bins, --auto"
         raise typer.BadParameter(f"--engine duckdb adds up one pass: leave out {more} or --engine")
-    training = Training(
-        data,
-        options.Reading(format, delimiter, no_header, encoding, decimal),
-        options.Choice(label, features, drop, categories, drop_text, skip_unlabelled, strict),
-        settings,
-        task,
+    asked = Training(data, reading, choice, settings)
+    _carry_out(screen, asked, options.output_path(output or "model.sefr"), engine)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What ``sefr train`` is asked."""
+
+    data: list[str]
+    reading: options.Reading
+    choice: options.Choice
+    settings: options.Settings
+
+    def check(self) -> None:
+        """Complain of settings without a meaning before any work is done."""
+        if self.settings.task is options.Task.regress:
+            self.settings.number_params()
+        else:
+            self.settings.params()
+
+    def surveyed(self, table: Dataset) -> Training:
+        """Return the training with what a look at the table decides."""
+        choice = self.choice.surveyed(table)
+        return replace(self, choice=choice, settings=self.settings.surveyed(choice.survey))
+
+    def recipe(self, table: Dataset, *, coded: bool) -> ColumnRecipe:
+        """Return how the columns become features, here and when other files are read for the model."""
+        from ..files import SourceError
+
+        try:
+            recipe: ColumnRecipe = self.choice.recipe(table, coded=coded)
+        except SourceError as error:
+            raise SourceError(f"{error}{self._empty_cells(table)}") from None
+        return replace(recipe, encoding=self.reading.encoding, decimal=self.reading.decimal)
+
+    def _empty_cells(self, table: Dataset) -> str:
+        """Return what a strict training will complain of next, so that all is said at once."""
+        if not self.choice.strict or self.settings.missing is options.Missing.ignore or table.sparse:
+            return ""
+        if any(reader.source.once for reader in table.readers):
+            return ""
+        from ..files.reader import NUMBER
+        from ..files.survey import survey
+
+        numbers = [name for name, kind in table.columns.items() if kind == NUMBER]
+        found = survey(table, table.label_name(self.choice.label), numbers, numbers)
+        return f"; {found.empty_cells()}: --missing ignore leaves them out" if found.empty else ""
+
+    @property
+    def decisions(self) -> list[str]:
+        """What was decided about the columns, in sentences."""
+        survey = self.choice.survey
+        return [] if survey is None else survey.sentences()
+
+    def why_numbers(self, table: Dataset) -> str | None:
+        """Return why the label is a number to predict; None if it names classes."""
+        from ..files.numbers import why_a_quantity
+
+        task = self.settings.task
+        if task is None:
+            why = why_a_quantity(table, table.label_name(self.choice.label))
+            return None if why is None else f"{why} (--task classify makes a class of each)"
+        return None if task is options.Task.classify else "--task regress"
+
+    def command(self, name: str) -> str:
+        """Return a command line that reads the same rows in the same way."""
+        words = [options.program(), name, *self.data, *self.choice.arguments(), *self.settings.arguments()]
+        return shlex.join([*words, *self.reading.arguments()])
+
+
+def _carry_out(screen: Screen, asked: Training, path: str, engine: options.Engines) -> None:
+    """Train, write the model and show what it has learned."""
+    from .. import model_file
+    from .._system.lock import locked
+    from .screen import seconds
+    from .stored import whole
+
+    asked.check()
+    started = time.perf_counter()
+    why = None
+    if engine is options.Engines.duckdb:
+        training = replace(asked, settings=asked.settings.from_sums())
+        model, recipe = _learned_by_duckdb(screen, training)
+    else:
+        table, training = opened(asked)
+        why = training.why_numbers(table)
+        model, recipe = learned(screen, training, table, numbers=why is not None)
+    with locked(path, lambda: screen.note(f"waiting for another process that changes {path}")):
+        model_file.save(model_file.with_columns(model, recipe.member()), path)
+    elapsed, rows = time.perf_counter() - started, model.summary_.n_rows
+    if why is not None:
+        screen.note(f"regression: {why}")
+    elif asked.settings.is_default:
+        if engine is options.Engines.duckdb:
+            screen.note("--paper: DuckDB adds up one pass, and has no --auto; --exact is more accurate")
+        elif model.auto:
+            screen.note(
+                "--auto: lines, curves and interactions, weighed on held-out rows. For update, merge and "
+                "forget train with --exact"
+            )
+    for said in training.decisions:
+        screen.note(said)
+    what = f"numbers of mean {model.base_:.5g}" if why is not None else f"{len(model.classes_)} classes"
+    screen.line(
+        f"{path}: {rows:,.0f} rows, {what}, {model.n_features_in_:,} features, "
+        f"{seconds(elapsed)} ({rows / elapsed:,.0f} rows/s)"
     )
-    carry_out(screen, training, options.output_path(output or "model.sefr"), engine)
+    show = _show_classes if why is None else _show_numbers
+    told = show(screen, model, recipe)
+    _say_next(screen, asked, path, report=why is None)
+    survey = training.choice.survey
+    screen.json(
+        {
+            "model": path,
+            "rows": whole(rows),
+            "features": model.n_features_in_,
+            "seconds": elapsed,
+            "decided": {} if survey is None else survey.to_dict(),
+            "settings": _shown_settings(model),
+            **told,
+        }
+    )
+
+
+def opened(training: Training) -> tuple[Dataset, Training]:
+    """Return the rows, and the training with what a look at them decides."""
+    settings = training.settings
+    reread = bool(training.choice.categories) or (settings.passes or 1) > 1 or settings.cuts
+    reread |= settings.task is options.Task.regress
+    table = training.reading.open(training.data, reread=reread)
+    return table, training.surveyed(table)
+
+
+def learned(
+    screen: Screen, training: Training, table: Dataset, *, numbers: bool = False
+) -> tuple[Any, ColumnRecipe]:
+    """Learn the rows of files: a classifier, or a regressor for numbers."""
+    recipe = training.recipe(table, coded=training.settings.cuts)
+    learn = _learned_numbers if numbers else _learned_classes
+    return learn(screen, training.settings, table, recipe), recipe
+
+
+def _learned_numbers(
+    screen: Screen, settings: options.Settings, table: Dataset, recipe: ColumnRecipe
+) -> SEFRRegressor:
+    """Learn numbers, each reading of which is one pass."""
+    from ..files.numbers import NumberRows
+    from ..regressor import SEFRRegressor
+
+    params = settings.number_params()
+    with screen.progress(table, "learning") as tick:
+        return SEFRRegressor(**params).fit_from(NumberRows(table, recipe, params["missing"], tick))
+
+
+def _learned_classes(
+    screen: Screen, settings: options.Settings, table: Dataset, recipe: ColumnRecipe
+) -> SEFRClassifier:
+    """Learn classes; if --auto was not asked for and the rows do not fit in memory, as ``INSTEAD`` says."""
+    from .._summary.source import TooManyValuesError
+    from ..classifier import SEFRClassifier
+    from ..files.learning import refine
+
+    params = settings.params()
+    try:
+        summary, gatherer = _summary(screen, table, recipe, params)
+    except TooManyValuesError:
+        params = _without_auto(screen, settings, sparse=table.sparse).params()
+        summary, gatherer = _summary(screen, table, recipe, params)
+    working = screen.working("fitting") if params["auto"] else screen.progress(table, "refining")
+    with working as tick, warnings.catch_warnings():
+        # the command says it in its own words
+        warnings.filterwarnings("ignore", "y has .* different numbers")
+        return refine(table, recipe, SEFRClassifier(**params), summary, gatherer, tick)
+
+
+def _summary(
+    screen: Screen, table: Dataset, recipe: ColumnRecipe, params: Fields
+) -> tuple[Summary, Gatherer]:
+    """Return the Summary of the rows, cut into bins if need be, and some of the rows, with auto all."""
+    from .._rows.batches import Gatherer
+    from .._summary.source import EveryRow
+    from ..files.learning import learn, learn_edges
+    from ..settings import Settings
+
+    cut = Settings(**params).cut
+    table.coder = None
+    if cut is not None:
+        with screen.progress(table, "finding bins") as tick:
+            learn_edges(table, recipe, cut, tick)
+    gatherer = EveryRow(MOST_VALUES) if params["auto"] else Gatherer()
+    with screen.progress(table, "learning") as tick:
+        found = learn(
+            table,
+            recipe,
+            missing=params["missing"],
+            moments=params["moments"],
+            gatherer=gatherer,
+            tick=tick,
+        )
+    return found, gatherer
+
+
+def _without_auto(screen: Screen, settings: options.Settings, *, sparse: bool) -> options.Settings:
+    """Return what trains rows that do not fit in memory; an error if ``--auto`` was asked for by name."""
+    instead = INSTEAD_OF_SPARSE if sparse else INSTEAD
+    given = " ".join(f"--{name} {value}" for name, value in instead.items())
+    many = f"more than {MOST_VALUES:,} values are too many to hold in memory"
+    if settings.auto:
+        from ..files import SourceError
+
+        raise SourceError(f"{many}, as --auto does: leave it out, for {given}")
+    screen.note(f"{given}: {many}, as --auto does; the files are read again for every pass")
+    return replace(
+        settings,
+        passes=instead["passes"],
+        bins=instead.get("bins"),
+        interactions=instead.get("interactions"),
+    )
+
+
+def _show_classes(screen: Screen, clf: SEFRClassifier, recipe: ColumnRecipe) -> Fields:
+    """Show what a classifier has learned; return it for JSON."""
+    from ..displays import strongest_features
+    from .stored import whole
+    from .strongest import show_strongest
+
+    classes, counts = clf.classes_, clf.summary_.counts
+    rows = clf.summary_.n_rows
+    many = len(classes)
+    if classes.dtype.kind in "iuf" and many > MOST_WHOLE_LABELS and rows / many < FEW_PER_LABEL:
+        screen.note(
+            f"warning: {recipe.label!r} has {many:,} different numbers in {rows:,.0f} rows. If it is a "
+            "quantity, a class for each of them predicts it badly: --task regress predicts numbers"
+        )
+    if clf.auto:
+        screen.line(_chosen(clf))
+    show_strongest(screen, clf)
+    return {
+        "classes": [
+            {"label": c, "rows": whole(n)} for c, n in zip(classes.tolist(), counts.tolist(), strict=True)
+        ],
+        "passes": clf.n_passes_,
+        "auto": _choice(clf),
+        "strongest": strongest_features(clf, 10),
+    }
+
+
+def _show_numbers(screen: Screen, reg: SEFRRegressor, recipe: ColumnRecipe) -> Fields:
+    """Show what a regressor has learned; return it for JSON."""
+    from .strongest import importances, show_importances
+
+    screen.line(f"{recipe.label} scatters about its predictions by {reg.noise_:.4g}")
+    show_importances(screen, reg)
+    return {
+        "task": "regress",
+        "mean": float(reg.base_),
+        "noise": float(reg.noise_),
+        "importances": importances(reg),
+    }
+
+
+def _shown_settings(model: Any) -> Fields:
+    """Return the settings that say how a model was trained, but not how rows were read."""
+    named = ("auto", "passes", "class_weight", "bins", "interactions", "moments")
+    return {name: value for name, value in model.get_params().items() if name in named}
+
+
+def _chosen(clf: SEFRClassifier) -> str:
+    """Say what ``--auto`` chose: how much each part counts, and how well their sum does."""
+    found = clf.auto_
+    words = {"line": "lines", "bins": "curves", "ferns": f"interactions ({found.n_ferns})"}
+    parts = " + ".join(
+        f"{weight:.2f} x {words[name]}" for name, weight in found.weights.items() if weight > 0
+    )
+    loss = found.log_loss.get("sum")
+    held = "" if loss is None else f"; log loss {loss:.3f} of {found.n_held_out:,} rows that were held out"
+    return f"auto: {parts or 'the base rate'}{held}"
+
+
+def _choice(clf: SEFRClassifier) -> Fields | None:
+    """Return what ``--auto`` chose; None for other models."""
+    if not clf.auto:
+        return None
+    found = clf.auto_
+    return {
+        "weights": dict(found.weights),
+        "log_loss": dict(found.log_loss),
+        "interactions": found.n_ferns,
+        "held_out_rows": found.n_held_out,
+    }
+
+
+def _say_next(screen: Screen, training: Training, path: str, *, report: bool) -> None:
+    """Say what can be done next, with the options that this training needed."""
+    explain = shlex.join([options.program(), "explain", path, *(["-o", "report.html"] if report else [])])
+    if "-" in training.data or _are_json(training.data):  # which sefr evaluate does not read
+        screen.note(f"next: {explain}")
+    else:
+        screen.note(f"next: {training.command('evaluate')}; {explain}")
+
+
+def _learned_by_duckdb(screen: Screen, training: Training) -> tuple[SEFRClassifier, ColumnRecipe]:
+    """Let DuckDB add up the rows, out of memory and on all cores; nothing is decided about the columns."""
+    choice = training.choice
+    if choice.categories or not training.reading.is_plain or choice.skip_unlabelled:
+        raise typer.BadParameter("--engine duckdb takes no --categories, --skip-unlabelled or option of CSV")
+    from ..classifier import SEFRClassifier
+    from ..engines.duckdb import summary_of_files
+    from ..files import ColumnRecipe
+
+    label, features = choice.label, options.names(choice.features) or None
+    if not _are_json(training.data):
+        recipe = choice.recipe(training.reading.open(training.data))
+        label, features = str(recipe.label), recipe.columns
+    elif choice.drop or choice.drop_text:
+        raise typer.BadParameter("--drop and --drop-text are not for JSON: name the --features")
+    missing = (training.settings.missing or options.Missing.error).value
+    with nullcontext() if screen.hides_progress else screen.err.status("learning, in DuckDB"):
+        moments = training.settings.order
+        summary = summary_of_files(training.data, label, features, missing=missing, moments=moments)
+    clf = SEFRClassifier.from_summary(summary, **training.settings.params())
+    return clf, ColumnRecipe(label, tuple(summary.feature_names or ()))
+
+
+def _are_json(paths: list[str]) -> bool:
+    """Say whether files are JSON, which only DuckDB reads."""
+    from ..files.formats import JSON
+
+    plain = [path.lower().removesuffix(".gz").removesuffix(".zst") for path in paths]
+    return all(path.endswith(JSON) for path in plain)

@@ -6,19 +6,15 @@ from . import options
 
 
 def update(
+    *,
     model: options.OneModel,
     data: options.Data,
     label: options.MaybeLabel = None,
     output: options.Out = None,
     once: options.Once = None,
     skip_unlabelled: options.SkipUnlabelled = False,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    decimal: options.DecimalPoint = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    reading: options.Reading,
+    printing: options.Printing,
 ) -> None:
     """Learn more rows: the model is then the same as if it had been trained on all of them.
 
@@ -40,8 +36,6 @@ def update(
     """
     options.refuse_swapped(model, data)
     from .changes import Change, carry_out
-    from .screen import Screen
 
-    screen = Screen(quiet=quiet, as_json=json, output=output)
-    reading = options.Reading(format, delimiter, no_header, encoding, decimal)
+    screen = printing.screen(output)
     carry_out(screen, Change(model, data, label, output, skip_unlabelled, once), reading, verb="learned")

@@ -10,14 +10,14 @@ from . import options
 
 
 def verify(
+    *,
     certificate: Annotated[str, typer.Argument(help="What sefr forget --certificate wrote.")],
     model: options.OneModel,
     rows: Annotated[
         str | None,
         typer.Option(help="The file with the rows that were removed: check that it is that one."),
     ] = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    printing: options.Printing,
 ) -> None:
     """Check that a model holds what a deletion certificate says: what it knew before, less the rows removed.
 
@@ -37,10 +37,9 @@ def verify(
       sefr verify withdrawn.json iris.sefr --rows withdrawn.csv
     """
     from .certificate import KEPT, Certificate, CertificateError, digest_of_file
-    from .screen import Screen
     from .stored import read_model, whole
 
-    screen = Screen(quiet=quiet, as_json=json)
+    screen = printing.screen()
     found = Certificate.read(certificate)
     clf, _ = read_model(model, numbers=True)
     try:

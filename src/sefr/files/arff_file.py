@@ -6,10 +6,10 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 
-from .._system.types import Foreign
 from .csv_file import HEAD, LONGEST_FIELD, CsvReader, check_text_width, is_number
 from .reader import NUMBER, OTHER, TEXT, SourceError, checked_names
 from .source import LONGEST_LINE, Source, lines_of
@@ -45,7 +45,7 @@ class ArffReader(CsvReader):
     def _decoded(self, stream: io.RawIOBase, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
         return super()._decoded(_Cleaned(self._cleaned(stream), stream), types)
 
-    def _cleaned(self, stream: Foreign) -> Iterator[bytes]:
+    def _cleaned(self, stream: Any) -> Iterator[bytes]:
         """Yield the rows as CSV, some at a time."""
         line = 0
         for lines in lines_of(stream):
@@ -135,7 +135,7 @@ class _Cleaned(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Foreign) -> int:
+    def readinto(self, buffer: Any) -> int:
         while not self._left:
             piece = next(self._pieces, None)
             if piece is None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import ipc
 
-from .._system.types import Foreign
 from .arrow_messages import messages
 from .reader import DAMAGE, Reader, SourceError, as_wanted, batch_rows, checked_names, first_line, kind_of
 from .source import Source
@@ -59,7 +59,7 @@ class ArrowReader(Reader):
         except DAMAGE as error:
             raise SourceError(f"{self.place(record)}: damaged: {first_line(error)}") from None
 
-    def _refuse_bombs(self, content: Foreign) -> None:
+    def _refuse_bombs(self, content: Any) -> None:
         """Refuse a batch that would take far more memory than the file: Arrow decompresses it whole."""
         for message in messages(content):
             if message.claimed > max(MOST_CLAIMED, MOST_RATIO * message.body):
@@ -73,7 +73,7 @@ class ArrowReader(Reader):
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     @staticmethod
-    def _open(content: mmap.mmap, fields: list[int] | None = None) -> Foreign:
+    def _open(content: mmap.mmap, fields: list[int] | None = None) -> Any:
         buffer = pa.BufferReader(pa.py_buffer(content))
         options = ipc.IpcReadOptions(included_fields=fields, use_threads=False)
         if content[:6] == b"ARROW1":

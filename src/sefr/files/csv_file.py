@@ -8,12 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from .._system.types import Foreign
 from .arrow_input import in_memory, whole_rows
 from .reader import TEXT, EncodingError, Reader, SourceError, check_width, checked_names, first_line, kind_of
 from .source import LONGEST_LINE, NulByteError, Source, Stream, lines_of
@@ -248,7 +247,7 @@ class CsvReader(Reader):
             for data in whole_rows(stream, block, self.delimiter):
                 yield from self._reader(data, types, names, len(data) + 1)
 
-    def _reader(self, data: bytes, types: Mapping[str, pa.DataType], names: list[str], block: int) -> Foreign:
+    def _reader(self, data: bytes, types: Mapping[str, pa.DataType], names: list[str], block: int) -> Any:
         convert = arrow_csv.ConvertOptions(
             column_types=types,
             include_columns=names,

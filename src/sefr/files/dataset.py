@@ -23,6 +23,7 @@ from .._rows.labelled import Labelled
 from .._rows.matrix import Columns, Matrix, Sparse
 from .._summary.summary import Summary
 from .._system.types import Array, Codes
+from .dates import DatedReader
 from .label_column import as_label, coded
 from .reader import LABEL, NUMBER, OTHER, TEXT, Reader, SourceError, batch_rows
 from .recipe import ColumnRecipe
@@ -141,6 +142,12 @@ class Dataset:
             )
         for reader in self.readers:
             reader.sparse = True
+
+    def split_dates(self, dates: Mapping[str, str]) -> None:
+        """Put the parts of columns of dates beside them, as columns of numbers."""
+        if dates:
+            self.readers = [DatedReader(reader, dates) for reader in self.readers]
+            self.columns = self.readers[0].columns
 
     @property
     def typed(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import glob
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from .arff_file import ArffReader
@@ -61,12 +61,14 @@ def open_dataset(
     encoding: str | None = None,
     decimal: str | None = None,
     usual_encoding: str | None = None,
+    dates: Mapping[str, str] | None = None,
 ) -> Dataset:
     r"""Open files, folders and globs, "-" for standard input, as one dataset.
 
     ``reread`` says that the rows will be read more than once, for which a pipe is copied to disk. Text is
     UTF-8 unless ``encoding`` names another; ``usual_encoding`` is taken for text that does not begin as
-    UTF-8. ``decimal`` is the decimal point of CSV; without it, decimal commas are noticed.
+    UTF-8. ``decimal`` is the decimal point of CSV; without it, decimal commas are noticed. ``dates`` are the
+    columns of dates that a model has the parts of, and how each is written.
 
     Examples
     --------
@@ -94,7 +96,9 @@ def open_dataset(
             source.spool()
         readers.append(_reader(source, kind, delimiter, header=header, decimal=decimal))
         source.release()
-    return Dataset(readers)
+    found_rows = Dataset(readers)
+    found_rows.split_dates(dates or {})
+    return found_rows
 
 
 def refuse_table_format(folder: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._rows.cells import Categories, Coder, Cut, code_matrix
 from .._rows.cells.batches import learn_coder_of_batches
@@ -12,8 +13,9 @@ from .._rows.labelled import NUMBERS, Labelled
 from .._summary.source import Batch as SourceBatch
 from .._summary.source import BatchRows
 from .._system.types import Array
+from ..regressor import SEFRRegressor
 from .dataset import Dataset, refuse_bad_cell
-from .learning import Tick
+from .learning import Tick, checked, without_feature_names
 from .reader import NUMBER, SourceError
 from .recipe import ColumnRecipe
 
@@ -90,3 +92,25 @@ def why_a_quantity(dataset: Dataset, label: str) -> str | None:
         if left <= 0:
             break
     return None
+
+
+def predicted_numbers(
+    dataset: Dataset,
+    recipe: ColumnRecipe,
+    reg: SEFRRegressor,
+    *,
+    tick: Tick = lambda rows: None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the numbers of a dataset and those that a model predicts for its rows."""
+    if recipe.label is None:
+        raise SourceError("which column is the label? (--label)")
+    truth: list[NDArray[np.float64]] = []
+    given: list[NDArray[np.float64]] = []
+    scorer = without_feature_names(reg)
+    for batch, matrix, targets in dataset.numbered(recipe, recipe.label):
+        truth.append(targets)
+        given.append(scorer.predict(checked(batch, matrix, recipe, reg.missing)))
+        tick(len(batch))
+    if not truth:
+        raise SourceError(f"{dataset.readers[0].name}: there are no rows")
+    return np.concatenate(truth), np.concatenate(given)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 
-from .._system.types import Foreign
 from .prefetch import prefetch
 from .reader import (
     DAMAGE,
@@ -61,7 +61,7 @@ class ParquetReader(Reader):
         except DAMAGE as error:
             raise SourceError(f"{self.place(self._seen)}: damaged: {first_line(error)}") from None
 
-    def _open(self) -> Foreign:
+    def _open(self) -> Any:
         from pyarrow import parquet  # here, because it takes 8 MB that no other format needs
 
         # A buffered stream reads pages as they are needed, not whole row groups.

@@ -16,6 +16,7 @@ from scipy import sparse
 from .._rows.cells import Categories
 from .._rows.matrix import Columns, Sparse
 from .._system.types import Array, Fields, Params
+from .dates import ORDERS, TIMES
 from .reader import ENTRIES, NUMBER, TEXT, SourceError
 
 # A column of a libsvm file.
@@ -40,7 +41,7 @@ class ColumnRecipe:
 
     ``left_out`` are columns that were not learned, and why. ``encoding`` and ``decimal`` say how the text of
     other files is read if these do not show it; with ``skip_unlabelled``, their rows without a label are left
-    out.
+    out. ``dates`` are columns of dates, and how each is written: their parts are among the columns.
 
     Examples
     --------
@@ -59,6 +60,7 @@ class ColumnRecipe:
     encoding: str | None = None
     decimal: str | None = None
     skip_unlabelled: bool = False
+    dates: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_member(cls, member: Params) -> ColumnRecipe:
@@ -72,14 +74,17 @@ class ColumnRecipe:
             left_out, skips = member.get("left_out", {}), member.get("skip_unlabelled", False)
             encoding, decimal = member.get("encoding"), member.get("decimal")
             sound = sound and type(coded) is bool and type(skips) is bool
-            sound = sound and all(type(name) is type(why) is str for name, why in left_out.items())
+            dates = member.get("dates", {})
+            pairs = [*left_out.items(), *dates.items()]
+            sound = sound and all(type(name) is type(why) is str for name, why in pairs)
+            sound = sound and all(order.removesuffix(TIMES) in ORDERS for order in dates.values())
             sound = sound and all(value is None or type(value) is str for value in (encoding, decimal))
         except (KeyError, TypeError, AttributeError):
             sound = False
         if not sound:
             raise SourceError("the model's table of columns does not hold together")
         values = {name: tuple(own) for name, own in categories.items()}
-        return cls(label, tuple(columns), values, coded, left_out, encoding, decimal, skips)
+        return cls(label, tuple(columns), values, coded, left_out, encoding, decimal, skips, dates)
 
     def member(self) -> Fields:
         """Return the recipe as JSON."""
@@ -92,6 +97,7 @@ class ColumnRecipe:
             **({"encoding": self.encoding} if self.encoding else {}),
             **({"decimal": self.decimal} if self.decimal else {}),
             **({"skip_unlabelled": True} if self.skip_unlabelled else {}),
+            **({"dates": dict(self.dates)} if self.dates else {}),
         }
 
     @property

@@ -12,11 +12,10 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from .._system.types import Foreign
 from .reader import SourceError, first_line
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ class Stream(io.RawIOBase):
         raw = _opened(path)
         self._counted = _Counted(raw)
         buffered = io.BufferedReader(self._counted, CHUNK)
-        self._inner: Foreign = buffered
+        self._inner: Any = buffered
         try:
             start = buffered.peek(4)[:4]
         except OSError as error:
@@ -163,7 +162,7 @@ class Stream(io.RawIOBase):
         """Leave out bytes that ``head`` has shown."""
         self._at += length
 
-    def readinto(self, buffer: Foreign) -> int:
+    def readinto(self, buffer: Any) -> int:
         """Fill a buffer; return the number of bytes."""
         wanted = len(buffer)
         if self._at < len(self._head):
@@ -204,7 +203,7 @@ class Stream(io.RawIOBase):
 class _Recoded:
     """Text in some encoding, as UTF-8 without a byte order mark."""
 
-    def __init__(self, inner: Foreign, encoding: str) -> None:
+    def __init__(self, inner: Any, encoding: str) -> None:
         self._inner = inner
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._pending = b""

@@ -18,20 +18,20 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .dataset import MOST_CATEGORIES, Dataset
+from .dates import TIMES, are_dates, order_of, part_names, typed_order
 from .reader import NUMBER, OTHER, TEXT, EncodingError
 
 # Values that are looked at; of a larger table the first rows, and then nothing is said of all of them.
 MOST_CELLS = 1 << 24
 MOST_COLUMNS = 1_000  # of numbers: each costs by itself
 FEW_ROWS = 20  # too few to tell a name from a category
-NAME_PER_ROW, CONSTANT, EMPTY, DATE = "a name per row", "one value only", "empty", "a date"
+NAME_PER_ROW, CONSTANT, EMPTY = "a name per row", "one value only", "empty"
+WHICH_DATE = "a date: the day or the month first?"
+TIME = "a time of day"
 ROW_NUMBER, NOT_NUMBERS = "a number per row", "neither numbers nor text"
 ID_NAME = re.compile(r"(?:^|[\s_.-])(?:id|nr|no|number|nummer|uuid|guid)\.?$|^unnamed: 0$", re.IGNORECASE)
 ID_ENDING = re.compile(r"[a-z](?:Id|ID|Nr)$")  # customerId, but not paid
-DATES = (
-    re.compile(r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}(?:[ T][0-9:.]+(?:Z|[+-][0-9:]+)?)?"),
-    re.compile(r"[0-9]{1,2}[./-][0-9]{1,2}[./-](?:[0-9]{4}|[0-9]{2})(?:,? [0-9:.]+(?: ?[APap][Mm])?)?"),
-)
+PARTS_SAID, PARTS_AND_HOUR = "year, month and weekday", "year, month, weekday and hour"
 SEPARATED = re.compile(r"[+-]?[0-9]{1,3}(?:[.,' ][0-9]{3})+(?:[.,][0-9]+)?")
 
 
@@ -43,6 +43,7 @@ class Survey:
     ----------
     categories : columns of text that are learned as categories, and how many values each has.
     left_out : columns that are not learned, and why.
+    dates : columns of dates, whose parts are learned instead, and how each is written.
     suspects : columns of numbers that are learned but may be numbers of rows.
     empty : columns with empty cells among those that are learned, and how many.
     unlabelled : rows without a label.
@@ -52,6 +53,7 @@ class Survey:
 
     categories: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    dates: Mapping[str, str] = field(default_factory=dict)
     suspects: tuple[str, ...] = ()
     empty: Mapping[str, int] = field(default_factory=dict)
     unlabelled: int = 0
@@ -63,6 +65,17 @@ class Survey:
         """Whether cells are empty, or may be in rows that were not looked at."""
         return bool(self.empty) or not self.whole
 
+    def empty_cells(self) -> str:
+        """Return how many cells are empty, and in which columns."""
+        cells = sum(self.empty.values())
+        so_far = "" if self.whole else " in the first rows"
+        named = _listed(f"{name} ({count:,})" for name, count in self.empty.items())
+        return f"{cells:,} empty {'cells' if cells > 1 else 'cell'}{so_far}: {named}"
+
+    def parts_of(self, column: str) -> list[str]:
+        """Return the columns that are learned for one: itself, or the parts of dates."""
+        return part_names(column, self.dates[column]) if column in self.dates else [column]
+
     def sentences(self) -> list[str]:
         """Return what was decided, a sentence per kind of decision."""
         said = []
@@ -72,15 +85,15 @@ class Survey:
             many = "columns" if len(self.categories) > 1 else "column"
             named = _listed(f"{name} ({count} values)" for name, count in self.categories.items())
             said.append(f"{len(self.categories)} {many} of text learned as categories: {named}")
+        if self.dates:
+            what = [PARTS_SAID, PARTS_AND_HOUR][any(order.endswith(TIMES) for order in self.dates.values())]
+            many = "dates" if len(self.dates) > 1 else "date"
+            said.append(f"{len(self.dates)} {many} learned as {what}: {_listed(self.dates)}")
         if self.left_out:
             said.append("left out: " + _listed(f"{name} ({why})" for name, why in self.left_out.items()))
         if self.empty:
-            cells = sum(self.empty.values())
-            so_far = "" if self.whole else " in the first rows"
-            said.append(
-                f"{cells:,} empty {'cells' if cells > 1 else 'cell'}{so_far} treated as missing: "
-                + _listed(f"{name} ({count:,})" for name, count in self.empty.items())
-            )
+            cells, _, where = self.empty_cells().partition(": ")
+            said.append(f"{cells} treated as missing: {where}")
         if self.unlabelled:
             rows = "rows" if self.unlabelled > 1 else "row"
             said.append(f"{self.unlabelled:,} {rows} without a label left out")
@@ -95,6 +108,7 @@ class Survey:
         """Return the decisions as JSON."""
         return {
             "categories": list(self.categories),
+            "dates": list(self.dates),
             "left_out": dict(self.left_out),
             "empty_cells": dict(self.empty),
             "rows_without_a_label": self.unlabelled,
@@ -102,8 +116,17 @@ class Survey:
         }
 
 
-def survey(table: Dataset, label: str, chosen: Sequence[str], asked: Iterable[str] = ()) -> Survey:
-    """Look at the columns ``chosen`` and at the label; columns that were ``asked`` for are not left out."""
+def survey(
+    table: Dataset,
+    label: str,
+    chosen: Sequence[str],
+    asked: Iterable[str] = (),
+    as_categories: Iterable[str] = (),
+) -> Survey:
+    """Look at the columns ``chosen`` and at the label.
+
+    Columns that were ``asked`` for, or ``as_categories``, are not left out; of these, dates stay text.
+    """
     if table.sparse:
         return Survey()
     kinds = {name: _kind(table, name) for name in chosen}
@@ -111,24 +134,36 @@ def survey(table: Dataset, label: str, chosen: Sequence[str], asked: Iterable[st
     numbers = [name for name, kind in kinds.items() if kind == NUMBER]
     looked = numbers if len(numbers) <= MOST_COLUMNS else []
     texts = {name: _Text() for name, kind in kinds.items() if kind == TEXT}
+    if not table.typed:  # dates, which Arrow recognises
+        texts |= {name: _Text() for name, kind in kinds.items() if kind == OTHER}
     found = {name: _Numbers(name) for name in looked}
     if not texts and any(reader.source.once for reader in table.readers):
-        return Survey(whole=False, left_out=_not_numbers(table, kinds, asked))
+        return Survey(whole=False, left_out=_not_numbers(table, kinds))
     for reader in table.readers:
         if reader.source.once:
             reader.source.spool()  # a pipe is read again for learning
     unlabelled, whole = _look(table, label, {**found, **texts})
     whole = whole and looked == numbers
-    keep = set(asked)
-    left_out = _not_numbers(table, kinds, keep)
+    hot = set(as_categories)
+    keep = {*asked, *hot}
+    dates = {name: order for name, own in texts.items() if name not in hot and (order := own.dates())}
+    dates |= (
+        _typed_dates(table, [name for name, kind in kinds.items() if kind == OTHER]) if table.typed else {}
+    )
+    dates = {
+        name: order for name, order in dates.items() if not set(part_names(name, order)) & set(table.columns)
+    }
+    left_out = _not_numbers(table, {name: kind for name, kind in kinds.items() if name not in dates})
     columns: dict[str, _Column] = {**found, **texts}
     reasons = {name: own.reason(whole) for name, own in columns.items()}
     left_out |= {name: why for name, why in reasons.items() if why is not None and name not in keep}
+    left_out = {name: why for name, why in left_out.items() if name not in dates}
     learned = [name for name in chosen if name not in left_out]
     empty = {name: columns[name].empty for name in learned if name in reasons}
     commas = {name for reader in table.readers for name in reader.with_commas}
     return Survey(
-        categories={name: len(texts[name].counts) for name in learned if name in texts},
+        categories={n: len(texts[n].counts) for n in learned if n in texts and n not in dates},
+        dates={name: dates[name] for name in learned if name in dates},
         left_out={name: left_out[name] for name in chosen if name in left_out},
         suspects=tuple(n for n in learned if n in found and whole and found[n].is_rising),
         empty={name: count for name, count in empty.items() if count},
@@ -174,13 +209,17 @@ class _Text(_Column):
         self.counts.update(dict(zip(values.to_pylist(), counts.to_pylist(), strict=True)))
         self.is_full = len(self.counts) > 2 * MOST_CATEGORIES
 
+    def dates(self) -> str | None:
+        """Return how the values are written if all are dates; else None."""
+        return order_of(self.counts) if self.counts else None
+
     def reason(self, whole: bool) -> str | None:
         values, present = len(self.counts), self.rows - self.empty
         if not values:
             return EMPTY if whole else None
         first = [value for value, _count in self.counts.most_common(50)]
-        if all(any(form.fullmatch(value.strip()) for form in DATES) for value in first):
-            return DATE
+        if are_dates(first):
+            return WHICH_DATE
         if values > 2 and all(SEPARATED.fullmatch(value.strip()) for value in first):
             return f"numbers with separators, such as {first[0]!r}: write them without"
         if values == 1 and not self.empty and whole:
@@ -274,10 +313,23 @@ def _refuse_faults(table: Dataset, names: Sequence[str]) -> None:
         raise EncodingError("; ".join(faults[:3]))
 
 
-def _not_numbers(table: Dataset, kinds: Mapping[str, str], asked: Iterable[str]) -> dict[str, str]:
-    """Return the columns that hold neither numbers nor text; in a file of text these are dates."""
-    why, keep = NOT_NUMBERS if table.typed else DATE, set(asked)
-    return {name: why for name, kind in kinds.items() if kind == OTHER and name not in keep}
+def _not_numbers(table: Dataset, kinds: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns that hold neither numbers nor text; in a file of text, and no dates, times."""
+    why = NOT_NUMBERS if table.typed else TIME
+    return {name: why for name, kind in kinds.items() if kind == OTHER}
+
+
+def _typed_dates(table: Dataset, names: Sequence[str]) -> dict[str, str]:
+    """Return the columns whose type is a date or a point in time, in all files."""
+    found: dict[str, str] = {}
+    for name in names:
+        orders = set()
+        for reader in table.readers:
+            batch = next(iter(reader.batches({name: OTHER})), None)
+            orders.add(None if batch is None else typed_order(batch.column(name)))
+        order = orders.pop() if len(orders) == 1 else None
+        found |= {} if order is None else {name: order}
+    return found
 
 
 def _kind(table: Dataset, name: str) -> str:

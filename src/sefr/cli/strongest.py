@@ -1,0 +1,67 @@
+"""What a model has learned, in a few lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..classifier import SEFRClassifier
+from ..displays import strongest_features
+from ..regressor import SEFRRegressor
+from .screen import Screen, bar, grid, shown
+
+if TYPE_CHECKING:
+    from .._system.types import Fields
+
+MOST_CLASSES_SHOWN = 20
+
+
+def show_strongest(screen: Screen, clf: SEFRClassifier, count: int = 5) -> None:
+    """Show the strongest features: a bar each for two classes, a line per class for more."""
+    if len(clf.classes_) == 2:
+        against, for_ = clf.classes_.tolist()
+        sides = f"{shown(against, 20)} │ {shown(for_, 20)}"
+        table = grid("feature", "effect", "score", sides, right=["effect", "score"])
+        for item in strongest_features(clf, count)[0]["features"]:
+            table.add_row(
+                shown(item["feature"]), f"{item['effect']:+.3f}", f"{item['score']:+.3f}", bar(item["share"])
+            )
+    else:
+        table = grid("class", "rows", "strongest features (+ for, - against)", right=["rows"])
+        counts = clf.summary_.counts
+        for line, rows in list(zip(strongest_features(clf, 4), counts, strict=True))[:MOST_CLASSES_SHOWN]:
+            best = "  ".join(
+                f"{shown(item['feature'], 30)} {item['effect']:+.2f}" for item in line["features"]
+            )
+            table.add_row(shown(line["label"], 30), f"{rows:,.0f}", shown(best, 300))
+        if len(clf.classes_) > MOST_CLASSES_SHOWN:
+            table.add_row(f"and {len(clf.classes_) - MOST_CLASSES_SHOWN} more; --json has all")
+    screen.print(table)
+
+
+def importances(reg: SEFRRegressor) -> list[Fields]:
+    """Return the share of each feature in moving predictions, the greatest first; of a line with weights."""
+    names = reg.summary_.feature_names or [f"x{j}" for j in range(reg.n_features_in_)]
+    shares = reg.feature_importances_
+    is_line = reg.summary_.coder is None
+    found: list[Fields] = []
+    for j in np.argsort(-shares, kind="stable"):
+        one: Fields = {"feature": str(names[j]), "share": float(shares[j])}
+        if is_line:
+            one |= {"weight": float(reg.coef_[j]), "standard_error": float(reg.coef_std_[j])}
+        found.append(one)
+    return found
+
+
+def show_importances(screen: Screen, reg: SEFRRegressor, count: int = 5) -> None:
+    """Show how much of what moves predictions is of each feature; of a line with its weights."""
+    found = importances(reg)
+    line = ["weight", "standard error"] if "weight" in found[0] else []
+    table = grid("feature", "share", *line, right=["share", *line])
+    for one in found[:count]:
+        numbers = [f"{one['share']:.1%}"] + [f"{one[name.replace(' ', '_')]:+.4g}" for name in line]
+        table.add_row(shown(one["feature"]), *numbers)
+    if len(found) > count:
+        table.add_row(f"and {len(found) - count} more; --json has all")
+    screen.print(table)

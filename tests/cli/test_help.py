@@ -1,0 +1,65 @@
+"""Options that several commands share are described once; the help shows no types of flags."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+
+from sefr._system import declarations
+from sefr.cli import COMMANDS, app, options
+
+DECLARED = [value for value in vars(declarations).values() if isinstance(value, declarations.Declaration)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_flags_have_no_type(sefr, name):
+    code, out, _err = sefr(name, "--help")
+    assert code == 0
+    assert "bool" not in out
+
+
+@pytest.mark.parametrize("declared", DECLARED, ids=lambda declared: declared.name)
+def test_an_option_says_what_is_declared(declared):
+    for command in ("train", "evaluate"):
+        own = {param.name: param for param in get_command(app).commands[command].params}
+        if declared.name in ("n_jobs", "verbose"):
+            assert declared.name not in own
+            continue
+        option = own[declared.name]
+        if (command, declared.name) == ("evaluate", "passes"):
+            continue  # a list of them
+        assert option.help.startswith(declared.meaning)
+        limited = option if hasattr(option, "min") else option.type  # older typer has them in the type
+        assert [getattr(limited, "min", None), getattr(limited, "max", None)] == [declared.low, declared.high]
+
+
+def test_a_value_is_spread_over_its_options_but_for_those_of_the_command():
+    given = {}
+
+    def command(*, format: str = "mine", reading: options.Reading, printing: options.Printing) -> None:
+        given.update(format=format, reading=reading, printing=printing)
+
+    spread = options.spread(command)
+    assert list(spread.__annotations__) == [
+        "format", "delimiter", "no_header", "encoding", "decimal", "quiet", "json"
+    ]  # fmt: skip
+    spread(format="x", delimiter=";", no_header=True, encoding=None, decimal=",", quiet=True, json=False)
+    assert given["format"] == "x"
+    assert given["reading"] == options.Reading(None, ";", True, None, ",")
+    assert given["printing"].quiet
+
+
+def test_completions_and_missing_files_need_no_library(tmp_path):
+    """The modules of the commands import what is heavy where they use it."""
+    code = (
+        "import sys\nfrom sefr.cli import main\nsys.argv = ['sefr', 'train', 'nowhere.csv', '-l', 'y']\n"
+        "try:\n    main()\nfinally:\n"
+        "    print([name for name in ('numpy', 'pyarrow', 'sklearn') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.stdout.strip() == "[]"
+    assert re.search("nowhere.csv: no such file", done.stderr)
