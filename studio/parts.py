@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, nodes
 
-from sefr import SEFRClassifier, model_file
+from sefr import SEFRClassifier, SEFRRegressor, model_file
 from sefr._rows.cells import Coder
 from sefr._rows.cells.plain import plain_coder
 from sefr._system import colours
@@ -29,8 +29,8 @@ from sefr.device.windows import FEATURES, windows
 from sefr.signals import kernels
 
 ROOT = Path(__file__).parents[1]
-# The page writes no code with literals, and none of models with bins.
-UNUSED = {"generated.h.j2", "cells.j2", "entries.j2", "ferns.j2", "table.h.j2", "table_sketch.h.j2"}
+# The page writes no code with literals, none of models with bins or for numbers, and no folded scaling.
+UNUSED = {"generated.h.j2", "cells.j2", "entries.j2", "ferns.j2", "folded.j2", "line.j2", "scores.h.j2"}
 COMPARISONS = {"eq": "===", "ne": "!==", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<="}
 FILTERS = {"length": "{}.length", "abs": "Math.abs({})"}
 
@@ -164,8 +164,10 @@ class Compiler:
             return f"({' + '.join(f's({self.value(part)})' for part in node.nodes)})"
         if isinstance(node, nodes.Mod) and isinstance(node.left, nodes.Const):
             return f"{self.value(node.left)}.replace('%d', {self.value(node.right)})"
-        if isinstance(node, nodes.Add | nodes.Sub | nodes.Mul | nodes.Mod):
+        if isinstance(node, nodes.Add | nodes.Sub | nodes.Mul | nodes.Mod | nodes.Pow):
             return f"({self.value(node.left)} {node.operator} {self.value(node.right)})"
+        if isinstance(node, nodes.Neg):
+            return f"(-{self.value(node.node)})"
         if isinstance(node, nodes.FloorDiv):
             return f"Math.floor({self.value(node.left)} / {self.value(node.right)})"
         if isinstance(node, nodes.Filter) and node.name in FILTERS and not node.args:
@@ -275,6 +277,7 @@ def main() -> None:
             "version": version[1],
             "schema": model_file.SCHEMA,
             "settings": dict(sorted(SEFRClassifier().get_params().items())),
+            "numberSettings": dict(sorted(SEFRRegressor().get_params().items())),
             "coder": plain_coder(Coder.of([], missing=False)),
         },
         "reserved": sorted(RESERVED),

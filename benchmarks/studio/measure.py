@@ -46,7 +46,7 @@ def opened(browser: Browser) -> Page:
     """Open the page."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(WAIT)
-    page.goto(PAGE.as_uri())
+    page.goto(f"{PAGE.as_uri()}#method=paper")
     page.wait_for_selector("html[data-ready]")
     return page
 
@@ -58,7 +58,7 @@ def digits(page: Page) -> dict[str, float]:
         train, folds = [], []
         for _ in range(runs):
             page.goto("about:blank")
-            page.goto(f"{PAGE.as_uri()}#label=digit{words}")
+            page.goto(f"{PAGE.as_uri()}#label=digit&method=own{words}")
             page.wait_for_selector("html[data-ready]")
             for _ in range(WARM):
                 page.evaluate("() => document.querySelector('#train').replaceChildren()")

@@ -1,10 +1,14 @@
 /* The host's kernels and the device library, as the page calls them: numbers and places in memory. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cells/coding.h"
 #include "cells/edges.h"
 #include "common/table.h"
 #include "common/threads.h"
+#include "moments/products.h"
+#include "moments/ridge.h"
+#include "moments/step_products.h"
 #include "refine/gradient.h"
 #include "refine/gradient_cells.h"
 #include "signals/signals.h"
@@ -127,6 +131,46 @@ int studio_cell_scores(ptrdiff_t n, const char *const *data, const uint8_t *byte
     return outcome == FINITE ? (int)sefr_cell_scores(&x, &coder, table, intercept, k, NULL, n, out, 1) : outcome;
 }
 
+/* pairs: the upper triangle of how many rows lie in two cells. */
+EXPORT(count_pairs)
+int studio_count_pairs(ptrdiff_t n, const char *const *data, const uint8_t *bytes, const struct cut *cut,
+                       double *pairs) {
+    const struct table x = table_of(n, cut->m, data, bytes);
+    struct coder coder = {0};
+    const int outcome = prepare(&coder, cut);
+    return outcome == FINITE ? (int)sefr_count_pairs(&x, &coder, NULL, pairs, 1) : outcome;
+}
+
+EXPORT(step_products)
+void studio_step_products(ptrdiff_t n, const uint8_t *begins, const double *scale, const double *packed,
+                          double *products, ptrdiff_t pitch) {
+    const struct step_basis basis = {begins, scale, n};
+    double *reached = malloc((size_t)n * sizeof *reached);
+    if (reached) sefr_step_products(&basis, packed, n, reached, products, pitch);
+}
+
+/* Ridge regressions of k targets on p columns, and the leverage of some rows for the ridge of the first target. */
+struct ridges {
+    ptrdiff_t p, k, n_ridges, n_rows;
+    int32_t together;
+    double *matrix;
+    const double *cross, *power, *ridges, *rows;
+    double *chosen, *solved, *leverage;
+};
+
+EXPORT(solve_ridges) int studio_solve_ridges(const struct ridges *of, double count) {
+    const size_t p = (size_t)of->p, k = (size_t)of->k;
+    double *work = malloc((3 * p + (k + 3) * p + k * (size_t)of->n_ridges) * sizeof *work);
+    if (!work) return 0;
+    const struct tridiagonal t = {of->p, of->matrix, work, work + p, work + 2 * p};
+    const struct ridge_targets targets = {of->cross,    of->power, of->ridges,       of->k,
+                                          of->n_ridges, count,     of->together != 0};
+    sefr_tridiagonal(&t, work + 3 * p);
+    return sefr_ridge(&t, &targets, of->chosen, of->solved, work + 3 * p) &&
+           (!of->n_rows ||
+            sefr_leverage(&t, of->chosen[0] * count, of->rows, of->n_rows, of->leverage, work + 3 * p));
+}
+
 /* One further pass: the class of each row, the model, and where loss and derivatives go. */
 struct pass {
     const int32_t *codes;
@@ -139,18 +183,21 @@ int studio_gradient(ptrdiff_t n, ptrdiff_t m, const char *const *data, const uin
                     const double *scale, const struct pass *pass) {
     const struct table x = table_of(n, m, data, bytes);
     const struct grouping by = {pass->codes, NULL, pass->model.n_classes, pass->model.n_classes};
-    return (int)sefr_gradient(&x, &by, centre, scale, &pass->model, &pass->out, 1);
+    const struct task task = {loss_of_classes(pass->model.n_scores), NULL};
+    return (int)sefr_gradient(&x, &by, centre, scale, &pass->model, &task, &pass->out, 1);
 }
 
 /* cells (n x m), as code_cells writes them. */
 EXPORT(gradient_cells)
 int studio_gradient_cells(ptrdiff_t n, const uint8_t *cells, const struct cut *cut, const struct pass *pass) {
     const struct grouping by = {pass->codes, NULL, pass->model.n_classes, pass->model.n_classes};
+    const struct task task = {loss_of_classes(pass->model.n_scores), NULL};
     struct coder coder = {0};
     struct shelf shelf = {0};
     int outcome = prepare(&coder, cut);
     if (outcome == FINITE) outcome = (int)sefr_shelve(cells, n, &coder, pass->model.n_scores, &shelf);
-    return outcome == FINITE ? (int)sefr_gradient_cells(&shelf, &coder, &by, &pass->model, &pass->out, 1) : outcome;
+    if (outcome != FINITE) return outcome;
+    return (int)sefr_gradient_cells(&shelf, &coder, &by, &pass->model, &task, &pass->out, 1);
 }
 
 /* Recorded values in steps of a resolution, as samples of 16 bits; halves go to even numbers, as in Python. */
@@ -163,7 +210,13 @@ EXPORT(samples_of) void studio_samples_of(ptrdiff_t n, const double *values, dou
 
 EXPORT(signal_features)
 int studio_signal_features(const struct signal_plan *plan, const int16_t *windows, ptrdiff_t n, uint8_t *features) {
-    return sefr_signal_features(plan, windows, n, features, 1);
+    const ptrdiff_t size = n * plan->axes * plan->length;
+    int32_t *samples = malloc((size_t)size * sizeof *samples + 1); /* not 0 bytes, which may be NULL */
+    if (!samples) return 0;
+    for (ptrdiff_t i = 0; i < size; i++) samples[i] = windows[i];
+    const int enough = sefr_signal_features(plan, samples, n, features, 1);
+    free(samples);
+    return enough;
 }
 
 /* The device library with 32-bit sums: weights of 8 or 16 bits from sums of bytes. */

@@ -19,19 +19,18 @@ export interface Batch {
 export interface Reading {
   table: Table;
   recipe: Recipe;
-  skipUnlabelled: boolean;
 }
 
-/** Yield all rows, or those that are wanted. */
-export function* batches({ table, recipe, skipUnlabelled }: Reading, wanted?: (row: number) => boolean): Generator<Batch> {
+/** Yield all rows that have a label, or those of them that are wanted. */
+export function* batches({ table, recipe }: Reading, wanted?: (row: number) => boolean): Generator<Batch> {
   const size = batchRows(recipe.columns.length + 1);
   const label = table.column(recipe.label);
   for (let start = 0; start < table.rows; start += size) {
     let rows: Rows = { start, end: Math.min(start + size, table.rows) };
     let codes = taken(label.codes!, rows);
-    if (wanted || (skipUnlabelled && codes.includes(-1))) {
+    if (wanted || codes.includes(-1)) {
       const all = Int32Array.from(codes.keys());
-      rows = all.filter((i) => (codes[i] >= 0 || !skipUnlabelled) && (!wanted || wanted(start + i))).map((i) => start + i);
+      rows = all.filter((i) => codes[i] >= 0 && (!wanted || wanted(start + i))).map((i) => start + i);
       codes = taken(label.codes!, rows);
     }
     if (!codes.length) continue;
@@ -58,13 +57,13 @@ export function picked(column: Column, rows: ArrayLike<number>): Column {
 }
 
 /** Raise an error for the first value that a model cannot use, with its place; return if there is none. */
-export function refuseBadCell({ table, recipe }: Reading, batch: Batch, ignoreMissing: boolean, hint: string): void {
+export function refuseBadCell({ table, recipe }: Reading, batch: Batch, ignoreMissing: boolean): void {
   const names = featureNames(recipe);
   for (let i = 0; i < batch.codes.length; i++) {
     for (let j = 0; j < batch.columns.length; j++) {
       const value = batch.columns[j][i];
       if (Number.isFinite(value) || (ignoreMissing && Number.isNaN(value))) continue;
-      const what = Number.isNaN(value) ? `is missing (--missing ignore ${hint})` : "is infinite";
+      const what = Number.isNaN(value) ? "is missing" : "is infinite";
       throw new SourceError(`${table.place(rowOf(batch, i))}: the value of column ${repr(names[j])} ${what}`);
     }
   }

@@ -39,16 +39,21 @@ export function showBoard(panel: HTMLElement, studio: Studio, model: Model): voi
     } }, text);
     return element;
   };
+  if (model.planes.table) {
+    put(panel, h("h2", { id: "board-title" }, "On a board"),
+      h("p", { class: "lead" }, "A model with curves becomes C by the command: sefr export. To run a model on a simulated Arduino Uno here, choose the paper's method or ten passes."));
+    return;
+  }
   put(panel,
     h("h2", { id: "board-title" }, "On a board"),
     h("p", { class: "lead" }, "A simulated Arduino Uno runs the device library, instruction by instruction: 16 MHz, 32 KB of flash, 2 KB of RAM."),
     h("div", { class: "block" }, h("h3", {}, "Answer"),
       button("run-board", `Classify ${TRIED} rows on the Uno`, out, () => classify(studio, model, out)), out),
-    h("div", { class: "block" }, h("h3", {}, "Learn there, come home"),
-      h("p", { class: "faint" }, `The page forgets ${LEARNED} rows, exactly. The board, which knows nothing yet, learns them record by record; its state comes home over its serial line and is added to the page's model.`),
+    h("div", { class: "block" }, h("h3", {}, "Learn on the board"),
+      h("p", { class: "faint" }, `The page forgets ${LEARNED} rows, exactly. The board, which knows nothing yet, learns them record by record; its state comes back over its serial line and is added to the page's model.`),
       button("learn-board", `Let the Uno learn ${LEARNED} rows`, learned, () => learn(studio, model, learned)), learned),
     h("div", { class: "block" }, h("h3", {}, "A real board"),
-      h("p", { class: "faint" }, "The same panel speaks to a board with an exported sketch, where the browser has Web Serial. What a sketch that learns has learned since it was flashed can be brought home. Tried against the simulator alone; no board was at hand."),
+      h("p", { class: "faint" }, "The same panel speaks to a board with an exported sketch, where the browser has Web Serial. What a sketch that learns has learned since it was flashed can be added to the model."),
       button("real-board", hasSerial() ? "Connect a board" : "This browser has no Web Serial", real, () => connect(studio, model, real), !hasSerial()), real));
 }
 
@@ -99,7 +104,7 @@ async function learn(studio: Studio, model: Model, out: HTMLElement): Promise<vo
   const state = unpackState(await client.state());
   const home = summaryOfState(state, q);
   put(out, figures(learning, "per record learned"), memory(uno, q, mode, studio),
-    h("p", { id: "board-learned" }, `From ${counted(rows.length, "record")} alone the board tells ${right} of ${others.length} other rows right. To solve took ${solving.toLocaleString("en-US")} cycles.`),
+    h("p", { id: "board-learned" }, `From ${counted(rows.length, "record")} alone the board answers ${right} of ${others.length} other rows right. To solve took ${solving.toLocaleString("en-US")} cycles.`),
     mode === "lean" && h("p", { class: "faint" }, "Weights do not fit beside the sums: the board computes them at each answer."),
     h("button", { type: "button", id: "bring-home", onclick: () => {
       const kept = rows.map((at) => model.row(at));
@@ -109,11 +114,11 @@ async function learn(studio: Studio, model: Model, out: HTMLElement): Promise<vo
       const same = before.sums.head.every((sum, i) => sum === model.summary.sums.head[i]) && before.counts.head.every((count, i) => count === model.summary.counts.head[i]);
       studio.tell("changed");
       const said = same
-        ? `${counted(rows.length, "record")} came home. The model is what it was before, to the bit.`
-        : `${counted(rows.length, "record")} came home, as bytes: the model is what it was but for their rounding.`;
+        ? `${counted(rows.length, "record")} were added. The model is what it was before, to the bit.`
+        : `${counted(rows.length, "record")} were added, as bytes: the model is what it was but for their rounding.`;
       put(document.querySelector("#learn-board + .ran")!, h("p", { id: "came-home" }, said));
       studio.say(said);
-    } }, "Bring home what it learned"));
+    } }, "Add what it learned"));
   studio.say(`The board learned ${rows.length} records`);
 }
 
@@ -174,10 +179,10 @@ async function learnedThere(studio: Studio, model: Model, client: Client): Promi
   return h("div", {}, said, records > 0 && h("button", { type: "button", id: "bring-real-home", onclick: () => {
     model.merge(summaryOfState(learned, q), "what a board learned");
     studio.tell("changed");
-    const done = `${counted(records, "record")} came home from the board.`;
+    const done = `${counted(records, "record")} of the board were added.`;
     put(document.querySelector("#real-board + .ran")!, h("p", { id: "board-home" }, done));
     studio.say(done);
-  } }, "Bring home what it learned"));
+  } }, "Add what it learned"));
 }
 
 function median(values: readonly number[]): number {

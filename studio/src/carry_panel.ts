@@ -1,4 +1,4 @@
-/** Carry away: the model, the C header, the sketch, and a link with the settings. */
+/** Download: the model, the C header, the sketch, and a link with the settings. */
 
 import { about } from "virtual:assets";
 import { h, offer, put } from "./dom";
@@ -26,14 +26,14 @@ export function showCarry(panel: HTMLElement, studio: Studio, model: Model): voi
         put(said, error.message);
         said.classList.add("refusal");
       }
-    } }, "Save"));
+    } }, "Download"));
   const saved = (name: string, content: Uint8Array<ArrayBuffer>, type: string): string => {
     offer(name, content, type);
     return `${name}: ${content.length.toLocaleString("en-US")} bytes`;
   };
   const encoder = new TextEncoder();
   put(panel,
-    h("h2", { id: "carry-title" }, "Carry away"),
+    h("h2", { id: "carry-title" }, "Download"),
     h("p", { class: "lead" }, "The same files that the command writes: sefr train and sefr export."),
     h("div", { class: "aways" },
       card("save-model", "Model", "A .sefr file for Python and the command: sefr predict, update, merge.", () =>
@@ -48,10 +48,7 @@ export function showCarry(panel: HTMLElement, studio: Studio, model: Model): voi
       }, [h("label", { class: "tick", for: "sketch-learns" }, learns, "goes on learning on the board")]),
       h("div", { class: "away" }, h("h3", {}, "Link"), h("p", { class: "faint" }, "The settings of this page, never the data."),
         h("button", { type: "button", id: "copy-link", onclick: () => {
-          const link = studio.link();
-          history.replaceState(null, "", link);
-          void navigator.clipboard?.writeText(link).catch(() => undefined);
-          put(said, "The link is in the address bar and, where the browser allows it, copied.");
+          put(said, studio.copyLink());
         } }, "Copy"))),
     h("div", { class: "field" }, h("label", { for: "weight-bits" }, "Weights in C"), bits), said);
 }

@@ -8,10 +8,19 @@ const DELIMITERS = ",;\t|";
 /** As much as the command looks at to tell what columns hold. */
 const HEAD = 1 << 19;
 const MOST_COLUMNS = 1 << 14;
+/** Rows that are looked at for decimal commas. */
+const MOST_NOTICED = 2000;
+const COMMA_NUMBER = /^[+-]?(?:[0-9]+(?:,[0-9]*)?|,[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
+const COMMA_THOUSANDS = /^[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+$/;
+const WORKBOOK = /\.(?:xlsx|xlsm|xlsb|xls|ods)$/i;
+
+/** Text that is not UTF-8. */
+export class NotUtf8 extends Error {}
 
 export class CsvReader {
   table: Table | null = null;
-  private readonly decoder = new TextDecoder("utf-8", { ignoreBOM: false });
+  private readonly decoder: TextDecoder;
+  private delimiter = ",";
   private parser: Papa.Parser | null = null;
   private rest = "";
   private bytes = 0;
@@ -25,11 +34,13 @@ export class CsvReader {
   /** Nothing but white space came so far. */
   private blank = true;
 
-  constructor(private readonly name: string) {}
+  constructor(private readonly name: string, private readonly encoding: "utf-8" | "windows-1252" = "utf-8") {
+    this.decoder = new TextDecoder(encoding, { fatal: true });
+  }
 
   /** Take the next bytes of the file. */
   push(bytes: Uint8Array): void {
-    if (this.bytes === 0) this.refuseOtherEncodings(bytes);
+    if (this.bytes === 0) this.refuseOtherFiles(bytes);
     const nul = bytes.indexOf(0);
     if (nul >= 0) {
       const before = bytes.subarray(0, nul).filter((byte) => byte === 10).length;
@@ -37,28 +48,37 @@ export class CsvReader {
       throw new SourceError(`${this.name}, line ${line}: there is a NUL byte: this is not a text file`);
     }
     this.bytes += bytes.length;
-    this.take(this.decoder.decode(bytes, { stream: true }), false);
+    this.take(this.decoded(bytes), false);
   }
 
   /** Finish; return the table. */
   end(): Table {
-    this.take(this.decoder.decode(), true);
+    this.take(this.decoded(), true);
     if (!this.names) throw new SourceError(`${this.name}: the file is empty`);
     if (!this.inferred) this.infer();
     if (!this.table!.rows) throw new SourceError(`${this.name}: there are column names but no rows`);
+    this.table!.encoding = this.encoding === "utf-8" ? null : "cp1252";
     return this.table!;
   }
 
-  private refuseOtherEncodings(bytes: Uint8Array): void {
+  private decoded(bytes?: Uint8Array): string {
+    try {
+      return this.decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch {
+      throw new NotUtf8();
+    }
+  }
+
+  private refuseOtherFiles(bytes: Uint8Array): void {
     if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
       throw new SourceError(`${this.name}, line 1: the text is UTF-16; save it as UTF-8`);
     }
-    const end = bytes.indexOf(10);
-    try {
-      new TextDecoder("utf-8", { fatal: true }).decode(end < 0 ? bytes : bytes.subarray(0, end), { stream: end < 0 });
-    } catch {
-      const found = bytes.findIndex((_, i) => !isStart(bytes, i));
-      throw new SourceError(`${this.name}, line 1: the text is not UTF-8 (byte 0x${bytes[found].toString(16).padStart(2, "0")})`);
+    const zipped = String.fromCharCode(...bytes.subarray(0, 1 << 12));
+    if (WORKBOOK.test(this.name) || (zipped.startsWith("PK\x03\x04") && zipped.includes("[Content_Types].xml"))) {
+      const kind = /ods$/i.test(this.name) ? "OpenDocument" : "Excel";
+      throw new SourceError(
+        `${this.name}: an ${kind} workbook, which is not read: save the sheet as CSV (in Excel: Save as, CSV UTF-8) and give that file`,
+      );
     }
   }
 
@@ -79,7 +99,8 @@ export class CsvReader {
         this.rest = input + this.rest;
         return;
       }
-      this.parser = new Papa.Parser({ delimiter: sniffed(input), newline: "\n", quoteChar: '"' } as never);
+      this.delimiter = sniffed(input);
+      this.parser = new Papa.Parser({ delimiter: this.delimiter, newline: "\n", quoteChar: '"' } as never);
     }
     const found = (this.parser as unknown as { parse(i: string, b: number, l: boolean): Papa.ParseResult<string[]> }).parse(input, 0, !last);
     const quoted = input.includes('"');
@@ -119,7 +140,19 @@ export class CsvReader {
   }
 
   private infer(): void {
-    this.table!.columns.forEach((column, j) => column.infer(this.head.map((row) => row[j])));
+    const table = this.table!;
+    const valuesOf = (j: number): string[] => this.head.map((row) => row[j]);
+    table.columns.forEach((column, j) => column.infer(valuesOf(j)));
+    if (this.delimiter !== ",") {
+      table.columns.forEach((column, j) => {
+        const some = valuesOf(j).slice(0, MOST_NOTICED).map((value) => value.trim());
+        column.withCommas = column.kind === "text" && haveDecimalCommas(some.filter((value) => !MISSING.has(value)));
+      });
+      if (table.columns.some(({ withCommas }) => withCommas)) {
+        table.decimal = ",";
+        table.columns.forEach((column, j) => column.infer(valuesOf(j), ","));
+      }
+    }
     this.inferred = true;
     this.head.forEach((row, i) => this.store(row, this.headLines[i]));
     this.head = [];
@@ -133,7 +166,7 @@ export class CsvReader {
     for (let j = 0; j < columns.length; j++) {
       const column = columns[j];
       column.set(at, row[j]);
-      if (column.kind === "text" && !column.example && !MISSING.has(row[j].trim()) && !isNumber(row[j])) {
+      if (column.kind === "text" && !column.example && !MISSING.has(row[j].trim()) && !isNumber(row[j], table.decimal)) {
         column.example = { row: at, text: row[j] };
       }
     }
@@ -164,17 +197,8 @@ function checkedNames(names: string[], where: string): string[] {
   return names;
 }
 
-/** Say whether UTF-8 goes on well at byte i: a character begins here and is whole, or goes on from before. */
-function isStart(bytes: Uint8Array, i: number): boolean {
-  const byte = bytes[i];
-  if (byte < 0x80) return true;
-  if ((byte & 0xc0) === 0x80) return [1, 2, 3].some((back) => lengthOf(bytes[i - back]) > back);
-  const length = lengthOf(byte);
-  for (let k = 1; k < length; k++) if ((bytes[i + k] & 0xc0) !== 0x80) return false;
-  return length > 0;
-}
-
-function lengthOf(byte: number | undefined): number {
-  if (byte === undefined || byte < 0xc2 || byte > 0xf4) return 0;
-  return byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+/** Say whether values are numbers with decimal commas, and not with commas between thousands. */
+function haveDecimalCommas(values: readonly string[]): boolean {
+  if (!values.length || !values.every((value) => COMMA_NUMBER.test(value))) return false;
+  return values.some((value) => value.includes(",") && !COMMA_THOUSANDS.test(value));
 }

@@ -5,9 +5,11 @@ import { counted, h, put, rounded, styled, visible } from "./dom";
 import { DrawnGestures } from "./drawn_gestures";
 import { filesOf, foldersOf } from "./folders";
 import type { ColumnView, Given } from "./messages";
+import type { Method } from "./learning";
 import type { Role } from "./recipe";
 import { showRecordings, signalFields } from "./signal_panel";
 import { type Event, SIGNAL, type Studio } from "./studio";
+import { sentences } from "./survey";
 
 const EXAMPLES: Record<string, [string, string]> = {
   "digits.csv": ["Digits", "1,797 handwritten digits of 8 by 8 pixels"],
@@ -15,7 +17,10 @@ const EXAMPLES: Record<string, [string, string]> = {
   "gestures.csv": ["Gestures", "320 windows of an accelerometer, made by formulas"],
 };
 const SHOWN_COLUMNS = 12;
-const PASSES: [number, string][] = [[1, "1: the paper"], [3, "3"], [10, "10: about a linear SVM"], [30, "30"]];
+const METHODS: [Method, string][] = [
+  ["best", "Best of the three below"], ["paper", "Paper: one pass, straight lines"], ["passes", "Ten passes: straight lines"], ["exact", "Exact: one pass, curves"], ["own", "My own passes and bins"],
+];
+const PASSES: [number, string][] = [[1, "1"], [3, "3"], [10, "10"], [30, "30"]];
 const BINS: [number | null, string][] = [[null, "none: straight lines"], [8, "8"], [16, "16"], [32, "32: curves"], [64, "64"], [256, "256"]];
 
 export class DataPanel {
@@ -58,8 +63,8 @@ export class DataPanel {
     });
     put(panel,
       h("div", { class: "hero" },
-        h("h1", { id: "data-title" }, "A classifier from your table"),
-        h("p", { class: "lead" }, "Drop a table. See in a moment what can be told from it, why, and how it runs on an Arduino. Then carry the sketch away.")),
+        h("h1", { id: "data-title" }, "A model from your table"),
+        h("p", { class: "lead" }, "Drop a table. See at once what can be predicted from it, why, and how it runs on an Arduino. Then download the model.")),
       h("div", { class: "sources" }, h("div", {}, zone, paste, new DrawnGestures(studio).element),
         h("div", { class: "examples", role: "group", "aria-label": "Examples" }, h("p", { class: "kicker" }, "Or try one of these"), choices)),
       this.status, this.details);
@@ -76,13 +81,14 @@ export class DataPanel {
       return;
     }
     put(this.status,
+      event === "training" && h("p", { class: "faint working" }, "Training, and testing on rows that are left out …"),
       refusal && h("p", { class: "refusal", role: "alert" }, visible(refusal.message, 2000)),
       table && h("p", { class: "opened" }, h("strong", {}, visible(table.name)), ` ${counted(table.rows, "row")}, ${counted(table.columns.length, "column")}, read in ${table.milliseconds.toFixed(0)} ms`));
     if (event === "opened") {
       this.allColumns = false;
       this.status.scrollIntoView({ block: "start" });
     }
-    if (event === "opened" || event === "training") this.showColumns();
+    if (event === "opened" || event === "training" || (event === "trained" && !studio.settings?.signal)) this.showColumns();
     if (event === "trained" || event === "refused") showRecordings(this.windows, studio);
   }
 
@@ -91,7 +97,7 @@ export class DataPanel {
     const { table, settings } = studio;
     if (!table || !settings) return;
     const focused = (document.activeElement as HTMLElement | null)?.id;
-    const label = h("select", { id: "label", onchange: () => studio.set({ label: label.value }) },
+    const label = h("select", { id: "label", onchange: () => studio.set({ label: label.value, task: null }) },
       table.columns.map((column) => h("option", { value: column.name, selected: column.name === settings.label }, visible(column.name))));
     const tick = (id: string, text: string, on: boolean, change: (checked: boolean) => void): HTMLElement => {
       const box = h("input", { type: "checkbox", id, checked: on, onchange: () => change(box.checked) });
@@ -101,7 +107,12 @@ export class DataPanel {
     const shown = this.allColumns ? features : features.slice(0, SHOWN_COLUMNS);
     const meaning = h("select", { id: "rows-are", onchange: () => studio.set({ signal: meaning.value === "samples" ? SIGNAL : null }) },
       h("option", { value: "records" }, "records"), h("option", { value: "samples", selected: settings.signal !== null }, "samples of a signal"));
-    const told = h("div", { class: "field" }, h("label", { for: "label" }, "What should be told"), label);
+    const told = h("div", { class: "field" }, h("label", { for: "label" }, "Column to predict"), label);
+    const column = table.columns.find(({ name }) => name === settings.label)!;
+    const predicted = settings.task ?? (studio.numbers ? "number" : "classes");
+    const task = h("select", { id: "task", onchange: () => studio.set({ task: task.value as "classes" | "number" }) },
+      h("option", { value: "classes", selected: predicted === "classes" }, "one of its values"), h("option", { value: "number", selected: predicted === "number" }, "a number"));
+    const predictAs = column.kind === "number" && h("div", { class: "field" }, h("label", { for: "task" }, "Predict"), task);
     const rowsAre = h("div", { class: "field" }, h("label", { for: "rows-are" }, "Rows are"), meaning);
     if (settings.signal) {
       put(this.details,
@@ -115,12 +126,14 @@ export class DataPanel {
     }
     put(this.details,
       h("div", { class: "settings" },
-        told, rowsAre,
-        dial("passes", "Passes", PASSES, settings.passes, (passes) => studio.set({ passes: passes ?? 1 })),
-        dial("bins", "Bins", BINS, settings.bins, (bins) => studio.set({ bins })),
-        tick("balanced", "Every class counts the same (class_weight)", settings.balanced, (balanced) => studio.set({ balanced })),
-        tick("ignore", "Missing values vote for no class", settings.ignoreMissing, (ignoreMissing) => studio.set({ ignoreMissing })),
-        tick("skip", "Leave out rows without a label", settings.skipUnlabelled, (skipUnlabelled) => studio.set({ skipUnlabelled }))),
+        told, predictAs, rowsAre,
+        predicted === "classes" && dial("method", "Method", METHODS, settings.method, (method) => studio.set({ method })),
+        settings.method === "own" && [
+          dial("passes", "Passes over the rows", PASSES, settings.passes, (passes) => studio.set({ passes: passes ?? 1 })),
+          dial("bins", "Bins per column", BINS, settings.bins, (bins) => studio.set({ bins })),
+        ],
+        predicted === "classes" && tick("balanced", "Rare classes count as much as common ones", settings.balanced, (balanced) => studio.set({ balanced }))),
+      h("ul", { class: "decided", id: "decided" }, sentences(table.columns, settings.label, settings.roles, table.encoding).map((said) => h("li", {}, visible(said, 600)))),
       h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Columns" },
         h("table", { class: "columns" },
           h("thead", {}, h("tr", {}, ["Column", "Holds", "Distribution", "Missing", "Use"].map((name) => h("th", { scope: "col" }, name)))),
@@ -135,7 +148,8 @@ export class DataPanel {
   private columnRow(column: ColumnView, i: number): HTMLElement {
     const { studio } = this;
     const { roles } = studio.settings!;
-    const role = roles.get(column.name) ?? (column.kind === "number" ? "number" : "out");
+    const role = roles.get(column.name) ?? column.decision.role;
+    const { why } = column.decision;
     const choices: [Role, string][] = [["number", "as a number"], ["categories", "as categories"], ["out", "leave out"]];
     const select = h("select", { id: `role-${i}`, "aria-label": `Use of ${visible(column.name)}`, onchange: () => {
       studio.set({ roles: new Map(roles).set(column.name, select.value as Role) });
@@ -144,10 +158,10 @@ export class DataPanel {
     const distinct = column.distinct === null ? "many values" : counted(column.distinct, "value");
     return h("tr", { class: role === "out" ? "out" : null },
       h("th", { scope: "row" }, visible(column.name, 32)),
-      h("td", {}, kind, h("span", { class: "faint" }, ` ${distinct}`)),
-      h("td", {}, distribution(column)),
-      h("td", { class: "number" }, column.missing ? column.missing.toLocaleString("en-US") : "–"),
-      h("td", {}, select, column.note && role !== "number" && h("span", { class: "faint note", title: visible(column.note, 600) }, "no numbers")));
+      h("td", { class: "holds" }, kind, h("span", { class: "faint" }, ` ${distinct}`)),
+      h("td", { class: "spread" }, distribution(column)),
+      h("td", { class: "number gone" }, column.missing ? column.missing.toLocaleString("en-US") : "–"),
+      h("td", { class: "use" }, select, why && role === "out" && h("span", { class: "faint note" }, visible(why, 80))));
   }
 }
 
@@ -159,8 +173,8 @@ function openAll(studio: Studio, files: readonly Given[]): void {
   else studio.openRecordings("recordings", files.map((file) => ({ ...file, label: file.label ?? "" })));
 }
 
-/** A choice among numbers; one that a link asks for is added. */
-function dial<T extends number | null>(id: string, name: string, choices: readonly [T, string][], now: T, change: (value: T) => void): HTMLElement {
+/** A choice; one that a link asks for is added. */
+function dial<T extends number | string | null>(id: string, name: string, choices: readonly [T, string][], now: T, change: (value: T) => void): HTMLElement {
   const all = choices.some(([value]) => value === now) ? choices : [...choices, [now, String(now)] as [T, string]];
   const select = h("select", { id, onchange: () => change(all[select.selectedIndex][0]) },
     all.map(([value, text]) => h("option", { value: value ?? "", selected: value === now }, text)));

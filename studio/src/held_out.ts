@@ -56,7 +56,7 @@ function share(rows: number, features: number, planes: number, whole: boolean): 
 }
 
 /** Return about `most` rows, evenly spread by weight; those of a rare class by themselves. */
-function sampleOf(
+export function sampleOf(
   { codes, weights: given }: SampledRows, counted: number, most: number, counts: Floats,
 ): { some: number[]; weights: Floats; evidence: Floats | null } {
   const n = codes.length;

@@ -22,6 +22,9 @@ interface Exports {
   cell_scores(n: number, data: number, bytes: number, cut: number, table: number, intercept: number, k: number, out: number): number;
   gradient(n: number, m: number, data: number, bytes: number, centre: number, scale: number, pass: number): number;
   gradient_cells(n: number, cells: number, cut: number, pass: number): number;
+  count_pairs(n: number, data: number, bytes: number, cut: number, pairs: number): number;
+  step_products(n: number, begins: number, scale: number, packed: number, products: number, pitch: number): void;
+  solve_ridges(of: number, count: number): number;
   samples_of(n: number, values: number, step: number, samples: number): void;
   signal_features(plan: number, windows: number, n: number, features: number): number;
 }
@@ -210,6 +213,39 @@ export class Kernel {
     };
   }
 
+  /** Return how many rows lie in both of two cells: the upper triangle, row after row. */
+  countPairs(columns: readonly Column[], n: number, cut: Cut, cells: number): Floats {
+    return this.call((call) => {
+      const { data, bytes } = call.columns(columns);
+      const pairs = call.room(((cells * (cells + 1)) / 2) * 8);
+      check(this.exports.count_pairs(n, data, bytes, call.cut(cut), pairs));
+      return call.readFloats(pairs, (cells * (cells + 1)) / 2);
+    });
+  }
+
+  /** Return the upper triangle of the products of steps (size x size), from those of cells. */
+  stepProducts(begins: Uint8Array, scale: Floats, packed: Floats, size: number): Floats {
+    return this.call((call) => {
+      const parts = [call.bytes(begins), call.floats(scale), call.floats(packed), call.floats(new Float64Array(size * size))];
+      this.exports.step_products(begins.length, parts[0], parts[1], parts[2], parts[3], size);
+      return call.readFloats(parts[3], size * size);
+    });
+  }
+
+  /** Return the ridge regressions of targets (k x p), the ridge of each by restricted likelihood, and the leverage of rows (n x p). */
+  solveRidges({ gram, cross, power, count, together, ridges, rows }: RidgeProblem): { solved: Floats; chosen: Floats; leverage: Floats } {
+    const k = power.length;
+    const p = cross.length / k;
+    const n = p ? rows.length / p : 0;
+    return this.call((call) => {
+      const given = [gram, cross, power, ridges, rows].map((part) => call.floats(part));
+      const [chosen, solved, leverage] = [call.room(k * 8), call.room(k * p * 8), call.room(n * 8)];
+      const of = call.words(Uint32Array.from([p, k, ridges.length, n, together ? 1 : 0, ...given, chosen, solved, leverage]));
+      if (!this.exports.solve_ridges(of, count)) throw new RangeError("products of columns are not those of any rows");
+      return { solved: call.readFloats(solved, k * p), chosen: call.readFloats(chosen, k), leverage: call.readFloats(leverage, n) };
+    });
+  }
+
   /** Return equations 3 to 9 on sums; null where they need care. */
   solve(learned: Learned, epsilon: number): Solved | null {
     return this.planes(learned, (call, to) => this.exports.solve(call.learned(learned), epsilon, to) !== 0);
@@ -321,6 +357,23 @@ export class Kernel {
       this.exports.release(mark);
     }
   }
+}
+
+/** See native/moments/ridge.h. */
+export interface RidgeProblem {
+  /** Products of columns about their means (p x p), of which the upper triangle counts. */
+  gram: Floats;
+  /** Those of targets with columns (k x p) and with themselves (k). */
+  cross: Floats;
+  power: Floats;
+  /** The weight of all rows. */
+  count: number;
+  /** One ridge for all targets. */
+  together: boolean;
+  /** Per row. */
+  ridges: Floats;
+  /** Rows (n x p) whose leverage is wanted. */
+  rows: Floats;
 }
 
 /** Counts (k), sums (k x m), and what features are scaled by (m). */

@@ -22,18 +22,14 @@ export function labelText(label: Label): string {
   return typeof label === "boolean" ? (label ? "True" : "False") : String(label);
 }
 
-/** Refuse a column whose rows have no label, or too many different ones to be classes. */
-export function checkLabels(table: Table, column: TableColumn, features: number, skipUnlabelled: boolean): void {
+/** Refuse a column that has no label in any row, or too many different ones to be classes. */
+export function checkLabels(table: Table, column: TableColumn, features: number): void {
   const { name, codes } = column;
   if (!codes) throw tooMany(MOST_CLASSES + 1, name, table.place(column.firstRow.at(-1)!));
-  if (!skipUnlabelled) {
-    const row = codes.subarray(0, table.rows).indexOf(-1);
-    if (row >= 0) throw new SourceError(`${table.place(row)}: there is no label in column ${repr(name)}`);
-  }
+  if (!column.texts.length) throw new SourceError(`${table.place(0)}: there is no label in column ${repr(name)}`);
   column.texts.forEach((text, code) => {
     const size = [...text].length;
     const place = (): string => table.place(column.firstRow[code]);
-    if (text.includes("\ufffd")) throw new SourceError(`${place()}: column ${repr(name)}: the text is not UTF-8`);
     if (size > LONGEST_LABEL) {
       throw new SourceError(`${place()}: column ${repr(name)} has a label of ${grouped(size)} characters: is it a class?`);
     }
@@ -55,7 +51,7 @@ export function finalLabels(table: Table, column: TableColumn, labels: readonly 
   if (!values) {
     const fraction = labels.find((label) => !Number.isInteger(Number(label)))!;
     throw new SourceError(
-      `${placeOf(fraction)}: column ${repr(name)} has ${fraction}, a fraction, and a label names a class: this page does not predict numbers, sefr train and SEFRRegressor do`,
+      `${placeOf(fraction)}: column ${repr(name)} has ${fraction}, a fraction, and a label names a class: predict it as a number`,
     );
   }
   if (labels.length > 20 && labels.length > rows / 2) throw tooMany(labels.length, name, placeOf(labels[0]), rows);

@@ -6,28 +6,38 @@ import { Gatherer } from "./gatherer";
 import { type HeldOut, heldOutScores } from "./held_out";
 import type { Kernel } from "./kernel";
 import { checkLabels, finalLabels, byLabel, type Label } from "./labels";
+import { addProducts, type Products, solveClasses } from "./moments";
 import { fitScaling, type TemperatureScaling } from "./probabilities";
 import { byCodePoints, repr } from "./python_text";
-import { featureNames, type Recipe, recipeOf, type Roles } from "./recipe";
+import { featureNames, missesValues, type Recipe, recipeOf, type Roles } from "./recipe";
 import { refine, type Refined } from "./refine";
 import { answerOf, classWeights, type Planes, scalingOf, scoresOf, solve } from "./solve";
 import { join, NotFinite, over, relabelled, summarise, type Summary } from "./summary";
 import type { SignalPlan, SignalSettings } from "./signal_plan";
 import { SourceError, type Table } from "./table";
 
-export interface Settings {
-  label: string;
-  roles: Roles;
-  /** Every class counts the same, however rare it is. */
-  balanced: boolean;
-  /** A missing value votes for no class; else it is an error. */
-  ignoreMissing: boolean;
-  /** Rows without a label are left out; else they are an error. */
-  skipUnlabelled: boolean;
+/** How a model is trained. */
+export interface How {
   /** The rows are read so often: 1 is the paper. */
   passes: number;
   /** Each feature is cut into at most so many bins; null: not at all. */
   bins: number | null;
+  /** 2: the products of any two cells are added up too. */
+  moments: 1 | 2;
+}
+
+/** One of three that have names, the best of these, or passes and bins as they are set. */
+export type Method = "best" | Named | "own";
+export type Named = "paper" | "passes" | "exact";
+
+export interface Settings extends Pick<How, "passes" | "bins"> {
+  label: string;
+  roles: Roles;
+  method: Method;
+  /** Whether a column of numbers names classes or is a quantity; null: what it looks like. */
+  task: "classes" | "number" | null;
+  /** Every class counts the same, however rare it is. */
+  balanced: boolean;
   /** Rows are samples of a signal, which is cut into windows; null: rows are records. */
   signal: SignalSettings | null;
 }
@@ -49,16 +59,32 @@ export interface Evaluation {
   mistakes: Mistake[];
 }
 
+/** How well a way of training does on rows that were left out. */
+export interface Compared {
+  method: Named;
+  accuracy: number;
+  f1: number;
+}
+
 /** What the rows taught. */
 export interface Fitted {
   summary: Summary<Label>;
   refined: Refined | null;
+  /** Of second moments. */
+  products: Products | null;
+  /** What further passes or second moments found; null: the paper, from the Summary. */
+  planes: Planes | null;
   /** Leave-one-out scores of a few rows: what probabilities are fitted to; null where they are not wanted. */
   heldOut: HeldOut | null;
 }
 
 export interface Trained extends Fitted {
   recipe: Recipe;
+  how: How;
+  /** The ways that were compared to find the best, simplest first; null: none was. */
+  compared: Compared[] | null;
+  /** A missing value votes for no class; there are none, or none was seen, where it is false. */
+  ignoreMissing: boolean;
   names: string[];
   /** What turns scores into probabilities; null where no row tells, or there are too many classes. */
   calibration: TemperatureScaling | null;
@@ -78,74 +104,176 @@ const FOLD_BYTES = 128 << 20;
 const MOST_MISTAKES = 24;
 /** Values that the passes of ten folds may read, about a minute of them. */
 const MOST_READ = 2 ** 33;
+/** Values of the rows that ways of training are compared on, but for those of classes with so few rows. */
+const COMPARED_VALUES = 2 ** 21;
+const FEW_OF_CLASS = 1000;
+const GOLDEN = (5 ** 0.5 - 1) / 2;
+const MOST_BINS_OF_ALL = 512;
+/** More different numbers than these, of so few rows each, are a quantity. */
+const MOST_NUMBERS = 20;
+const FEW_PER_NUMBER = 20;
+const PAPER: How = { passes: 1, bins: null, moments: 1 };
 
 /** What all training of one table shares. */
 interface Task extends Reading {
   kernel: Kernel;
   settings: Settings;
   names: string[];
+  ignoreMissing: boolean;
+  how: How;
+}
+
+/** Return into how many bins features are cut whose second moments are to be quick to solve; undefined: there are too many. */
+export function binsOf(features: number): number | undefined {
+  return [32, 16, 8].find((bins) => bins * features <= MOST_BINS_OF_ALL);
+}
+
+/** Return the ways of training that settings ask for; second moments of so many features only where they are quick to solve. */
+function waysOf({ method, passes, bins, signal }: Settings, features: number): { method: Named | "own"; how: How }[] {
+  const most = binsOf(features);
+  const ways: { method: Named | "own"; how: How }[] = [{ method: "paper", how: PAPER }, { method: "passes", how: { ...PAPER, passes: 10 } }];
+  if (most) ways.push({ method: "exact", how: { passes: 1, bins: most, moments: 2 } });
+  if (method === "own" || signal) return [{ method: "own", how: { passes, bins, moments: 1 } }];
+  if (method === "best") return ways;
+  const found = ways.filter((way) => way.method === method);
+  if (!found.length) throw new SourceError(`${features} features are too many for the exact method in this page: choose another one, or sefr train --exact`);
+  return found;
+}
+
+export function accuracyOf(confusion: readonly number[][]): number {
+  const rows = confusion.flat().reduce((a, b) => a + b, 0);
+  return confusion.reduce((sum, row, k) => sum + row[k], 0) / rows;
+}
+
+/** Return the mean over the classes of the harmonic mean of precision and recall. */
+export function macroF1(confusion: readonly number[][]): number {
+  const each = confusion.map((row, k) => {
+    const both = row.reduce((a, b) => a + b, 0) + confusion.reduce((sum, other) => sum + other[k], 0);
+    return both ? (2 * row[k]) / both : 0;
+  });
+  return each.reduce((a, b) => a + b, 0) / each.length;
 }
 
 export function train(kernel: Kernel, table: Table, settings: Settings, plan: SignalPlan | null = null): Trained {
   const recipe = recipeOf(table, settings.label, settings.roles);
   const names = featureNames(recipe);
-  checkLabels(table, table.column(recipe.label), names.length, settings.skipUnlabelled);
+  checkLabels(table, table.column(recipe.label), names.length);
   if (names.length > kernel.mostColumns) {
     throw new SourceError(`${table.name}: ${names.length} features, but the page takes ${kernel.mostColumns}`);
   }
-  const task: Task = { kernel, table, recipe, skipUnlabelled: settings.skipUnlabelled, settings, names };
-  const started = performance.now();
-  const counted = count(task);
+  const ignoreMissing = plan === null && missesValues(table, recipe);
+  const ways = waysOf(settings, names.length);
+  const task: Task = { kernel, table, recipe, settings, names, ignoreMissing, how: ways[0].how };
+  let started = performance.now();
+  let counted = count(task);
   const { total } = counted;
   const rows = total.counts.head.reduce((a, b) => a + b, 0);
+  refuseQuantity(task, total);
   const found = finalLabels(table, table.column(recipe.label), total.classes, rows);
+  refuseLone(task, total);
   const labels = plan ? [...total.classes] : found; // of recordings, labels are names of folders
-  const fitted = fit(task, counted, new Map(total.classes.map((text, k) => [text, labels[k]])), true);
-  const places = total.classes.map((text, k): [string, number] => [text, fitted.summary.classes.indexOf(labels[k])]);
-  const trained = performance.now();
-  const { heldOut, summary } = fitted;
-  const calibration = heldOut && fitScaling(heldOut, summary.counts.head);
-  const calibrated = performance.now();
+  const labelOf = new Map(total.classes.map((text, k) => [text, labels[k]]));
+  const order = [...labels].sort(byLabel);
+  const places = total.classes.map((text, k): [string, number] => [text, order.indexOf(labels[k])]);
   let evaluation: Evaluation | null = null;
+  let compared: Compared[] | null = null;
   let note: string | null = null;
-  try {
-    evaluation = crossValidate(task, total, new Map(places), labels);
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error;
-    note = error.message;
+  const evaluate = (how: How, some?: (row: number) => boolean): Evaluation => crossValidate({ ...task, how }, total, new Map(places), labels, some);
+  let evaluated = performance.now();
+  if (ways.length > 1) {
+    try {
+      const tried = ways.map(({ method, how }) => ({ method: method as Named, how, evaluation: evaluate(how, someOf(task)) }));
+      compared = tried.map(({ method, evaluation: { confusion } }) => ({ method, accuracy: accuracyOf(confusion), f1: macroF1(confusion) }));
+      const best = tried.reduce((one, other) => (macroF1(other.evaluation.confusion) > macroF1(one.evaluation.confusion) ? other : one));
+      [task.how, evaluation] = [best.how, best.evaluation];
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error;
+      note = error.message;
+    }
+    evaluated = performance.now() - evaluated;
+    started = performance.now();
+    if (task.how !== ways[0].how) counted = count(task);
   }
-  const milliseconds = { train: trained - started, evaluate: performance.now() - calibrated };
+  const fitted = fit(task, counted, labelOf, true);
+  const trained = performance.now();
+  const calibration = fitted.heldOut && fitScaling(fitted.heldOut, fitted.summary.counts.head);
+  if (ways.length === 1) {
+    evaluated = performance.now();
+    try {
+      evaluation = evaluate(task.how);
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error;
+      note = error.message;
+    }
+    evaluated = performance.now() - evaluated;
+  }
+  const milliseconds = { train: trained - started, evaluate: evaluated };
   const ranges = fitted.summary.coder ? rangesOf(task) : { low: fitted.summary.low, high: fitted.summary.high };
-  return { recipe, names, ...fitted, calibration, ranges, places, evaluation, note, milliseconds, plan };
+  return { recipe, how: task.how, compared, ignoreMissing, names, ...fitted, calibration, ranges, places, evaluation, note, milliseconds, plan };
+}
+
+/** Return which rows ways of training are compared on, if not all: evenly spread ones, and all of rare classes. */
+function someOf({ table, recipe, names }: Task): ((row: number) => boolean) | undefined {
+  const part = COMPARED_VALUES / (table.rows * names.length);
+  if (part >= 1) return undefined;
+  const { codes, texts } = table.column(recipe.label);
+  const counts = new Int32Array(texts.length);
+  for (const code of codes!.subarray(0, table.rows)) if (code >= 0) counts[code]++;
+  return (row) => ((row + 0.5) * GOLDEN) % 1 < part || counts[codes![row]] < FEW_OF_CLASS;
+}
+
+/** Refuse many different numbers as classes: little can be learned about each of them. */
+function refuseQuantity({ table, recipe }: Task, { counts: { head } }: Summary): void {
+  const rows = head.reduce((a, b) => a + b, 0);
+  if (table.recordings || table.column(recipe.label).kind !== "number" || head.length <= MOST_NUMBERS || rows / head.length >= FEW_PER_NUMBER) return;
+  throw new SourceError(
+    `${table.name}: column ${repr(recipe.label)} has ${head.length} different numbers in ${rows} rows: a class for each of them predicts it badly; predict it as a number`,
+  );
+}
+
+/** Refuse labels of which most occur once: they are names, and nothing can be learned about any of them. */
+function refuseLone({ table, recipe }: Task, { counts: { head } }: Summary): void {
+  const lone = head.filter((n) => n < 2).length;
+  if (table.recordings || lone <= head.length / 2) return;
+  throw new SourceError(
+    `${table.name}: column ${repr(recipe.label)} has ${head.length} different labels, and ${lone} of them in one row only: is it a class, or a number or a name?`,
+  );
 }
 
 /** The Summary of rows, by the texts of their labels, and a sample of them. */
 interface Counted {
   total: Summary;
   gatherer: Gatherer;
+  products: Products | null;
   wanted?: (row: number) => boolean;
 }
 
 /** Make the first pass, and before it the reading that finds where features are cut. */
 function count(task: Task, wanted?: (row: number) => boolean): Counted {
-  const coder = task.settings.bins === null ? null : findEdges(task, task.settings.bins, wanted);
+  const { bins, moments } = task.how;
+  const coder = bins === null ? null : findEdges(task, bins, wanted);
   const gatherer = new Gatherer(0, coder?.featureOf.length);
   let total: Summary | null = null;
+  let products: Products | null = null;
   for (const batch of batches(task, wanted)) {
     const [summary] = summariseBatch(task, batch, coder, null);
     gatherer.add(batch);
     total = total ? join(total, summary, byCodePoints) : summary;
+    if (moments === 1) continue;
+    const n = batch.codes.length;
+    const more = { count: n, pairs: task.kernel.countPairs(batch.columns, n, coder!, coder!.featureOf.length), target: null };
+    products = products ? addProducts(products, more) : more;
   }
   if (!total) throw new SourceError(`${task.table.name}: there are no rows`);
-  return { total, gatherer, wanted };
+  return { total, gatherer, products, wanted };
 }
 
 function findEdges(task: Task, bins: number, wanted?: (row: number) => boolean): Coder {
-  const { ignoreMissing } = task.settings;
+  const { ignoreMissing } = task;
   const gatherer = new Gatherer(EDGE_ROWS);
   let some = false;
   for (const batch of batches(task, wanted)) {
-    refuseBadCell(task, batch, ignoreMissing, "gives it a bin");
+    refuseBadCell(task, batch, ignoreMissing);
     gatherer.add(batch);
     some = true;
   }
@@ -154,16 +282,22 @@ function findEdges(task: Task, bins: number, wanted?: (row: number) => boolean):
 }
 
 /** Make the further passes; `keep` what probabilities are fitted to. */
-function fit(task: Task, { total, gatherer, wanted }: Counted, labelOf: ReadonlyMap<string, Label>, keep: boolean): Fitted {
+function fit(task: Task, { total, gatherer, products, wanted }: Counted, labelOf: ReadonlyMap<string, Label>, keep: boolean): Fitted {
   const { kernel, settings, names } = task;
   const summary = relabelled(total, total.classes.map((text) => labelOf.get(text)!), byLabel);
   const scaling = scalingOf(summary, names);
-  const sefr = solve(kernel, summary, scaling, settings.balanced);
   const place = (text: string): number => summary.classes.indexOf(labelOf.get(text)!);
   const { columns, labels, weights } = gatherer.sample();
   const sampled = { columns, codes: Int32Array.from(labels, place), weights };
-  if (settings.passes === 1) {
-    return { summary, refined: null, heldOut: keep ? heldOutScores(kernel, sampled, summary, sefr, settings.balanced) : null };
+  if (products) {
+    const solved = solveClasses(kernel, summary, products, scaling, classWeights(settings.balanced, summary), keep ? sampled : null);
+    return { summary, refined: null, products, ...solved };
+  }
+  const sefr = solve(kernel, summary, scaling, settings.balanced);
+  const { passes } = task.how;
+  if (passes === 1) {
+    const heldOut = keep ? heldOutScores(kernel, sampled, summary, sefr, settings.balanced) : null;
+    return { summary, refined: null, products: null, planes: null, heldOut };
   }
   const again = function* (): Generator<Batch> {
     for (const batch of batches(task, wanted)) {
@@ -173,24 +307,28 @@ function fit(task: Task, { total, gatherer, wanted }: Counted, labelOf: Readonly
   };
   const first = batches(task, wanted).next().value as Batch;
   const narrow = first.columns.map((column) => column instanceof Uint8Array);
-  const refined = refine(kernel, summary, scaling, sefr, classWeights(settings.balanced, summary), { batches: again, sampled, narrow }, { passes: settings.passes, keep });
-  return { summary, refined, heldOut: refined.heldOut };
+  const refined = refine(kernel, summary, scaling, sefr, classWeights(settings.balanced, summary), { batches: again, sampled, narrow }, { passes, keep });
+  return { summary, refined, products: null, planes: refined.planes, heldOut: refined.heldOut };
 }
 
-/** Test the model of the other folds on the rows of each fold. */
-function crossValidate(task: Task, total: Summary, places: ReadonlyMap<string, number>, labels: readonly Label[]): Evaluation {
-  const { kernel, table, settings } = task;
+/** Test the model of the other folds on the rows of each fold, of `some` rows if they are given. */
+function crossValidate(
+  task: Task, total: Summary, places: ReadonlyMap<string, number>, labels: readonly Label[], some: (row: number) => boolean = () => true,
+): Evaluation {
+  const { kernel, table, settings, how } = task;
   refuseRare(task, total);
   const folds = foldsOf(task);
-  const models = settings.passes === 1 && settings.bins === null ? modelsOfFolds(task, total, folds, labels) : null;
-  const read = table.rows * task.names.length * settings.passes * FOLDS;
+  for (let row = 0; row < table.rows; row++) if (!some(row)) folds[row] = -1;
+  const models = how.passes === 1 && how.bins === null ? modelsOfFolds(task, total, folds, labels) : null;
+  const tested = folds.reduce((n, fold) => n + Number(fold >= 0), 0);
+  const read = tested * task.names.length * how.passes * FOLDS;
   if (!models && read > MOST_READ) {
     throw new SourceError("ten folds of so many rows and passes take too long in a page: use sefr evaluate");
   }
   const labelOf = new Map(total.classes.map((text, k) => [text, labels[k]]));
   const modelOf = (fold: number): Planes => {
-    const { summary, refined } = fit(task, count(task, (row) => folds[row] !== fold), labelOf, false);
-    return refined?.planes ?? solve(kernel, summary, scalingOf(summary, task.names), settings.balanced);
+    const { summary, planes } = fit(task, count(task, (row) => folds[row] !== fold && folds[row] >= 0), labelOf, false);
+    return planes ?? solve(kernel, summary, scalingOf(summary, task.names), settings.balanced);
   };
   const confusion = labels.map(() => labels.map(() => 0));
   const mistakes: Mistake[] = [];
@@ -210,7 +348,7 @@ function crossValidate(task: Task, total: Summary, places: ReadonlyMap<string, n
     });
   };
   if (models) {
-    for (const batch of batches(task)) models.forEach((planes, fold) => test(planes, batch, rowsIn(batch, folds, fold)));
+    for (const batch of batches(task, some)) models.forEach((planes, fold) => test(planes, batch, rowsIn(batch, folds, fold)));
   } else {
     for (let fold = 0; fold < FOLDS; fold++) {
       const planes = modelOf(fold);
@@ -248,7 +386,7 @@ function modelsOfFolds(task: Task, total: Summary, folds: Int8Array, labels: rea
     throw new SourceError(`${FOLDS} folds of so many features and classes do not fit: use fewer folds`);
   }
   let parts: Summary[] = [];
-  for (const batch of batches(task)) {
+  for (const batch of batches(task, (row) => folds[row] >= 0)) {
     const more = summariseBatch(task, batch, null, Int32Array.from(batch.codes, (_, i) => folds[rowOf(batch, i)]));
     parts = parts.length ? parts.map((fold, f) => join(fold, more[f], byCodePoints)) : more;
   }
@@ -271,12 +409,12 @@ function summariseBatch(task: Task, batch: Batch, coder: Coder | null, folds: In
   const classes = batch.classes.length;
   const codes = folds ? batch.codes.map((code, i) => folds[i] * classes + code) : batch.codes;
   const by = { codes, classes, folds: folds ? FOLDS : 1 };
-  const { ignoreMissing } = task.settings;
+  const { ignoreMissing } = task;
   try {
     return summarise(task.kernel, batch.columns, batch.classes, by, ignoreMissing, coder);
   } catch (error) {
     if (!(error instanceof NotFinite)) throw error;
-    refuseBadCell(task, batch, ignoreMissing, "leaves it out");
+    refuseBadCell(task, batch, ignoreMissing);
     throw new SourceError(`${task.table.name}: the sums of its values are beyond float64`);
   }
 }

@@ -6,9 +6,11 @@ import { showCarry } from "./carry_panel";
 import { DataPanel } from "./data_panel";
 import { byId, counted, percent } from "./dom";
 import type { Model } from "./model";
+import { showNumberCarry, showNumberTrain, showNumberUnderstand } from "./number_panels";
 import { showTrial } from "./signal_panel";
 import { Studio, unpacked } from "./studio";
-import { accuracyOf, showTrain } from "./train_panel";
+import { accuracyOf } from "./learning";
+import { showTrain } from "./train_panel";
 import { showUnderstand } from "./understand_panel";
 
 const LATER = ["train", "understand", "board", "carry"] as const;
@@ -23,10 +25,22 @@ async function begin(): Promise<void> {
       showTrial(studio);
       return;
     }
-    for (const id of LATER) byId(id).hidden = !studio.model && !(id === "train" && event === "training");
+    const shown = studio.model ?? studio.numbers;
+    for (const id of LATER) byId(id).hidden = !shown && !(id === "train" && event === "training");
+    const { evaluation, plan } = studio.model?.trained ?? { evaluation: null, plan: null };
+    if (!evaluation && !plan) byId("board").hidden = true; // a number, or nothing that was tested
     document.querySelectorAll<HTMLElement>("#steps li").forEach((step, i) => (step.hidden = i > 0 && byId(LATER[i - 1]).hidden));
     document.body.classList.toggle("busy", event === "opening" || event === "training");
-    const { model } = studio;
+    const { model, numbers } = studio;
+    if (numbers && event === "trained") {
+      const { evaluation, products } = numbers.trained;
+      studio.say(`Trained on ${counted(products.count, "row")}${evaluation ? `, R² ${evaluation.r2.toFixed(3)}` : ""}`);
+      inTurn([
+        () => showNumberTrain(byId("train"), numbers),
+        () => showNumberUnderstand(byId("understand"), numbers),
+        () => showNumberCarry(byId("carry"), studio, numbers),
+      ], () => studio.numbers === numbers);
+    }
     if (!model) return;
     if (event === "trained") {
       const { evaluation } = model.trained;
@@ -39,7 +53,7 @@ async function begin(): Promise<void> {
   data.show("opening");
   document.querySelectorAll<HTMLElement>("#steps li").forEach((step, i) => (step.hidden = i > 0));
   const words = new URLSearchParams(location.hash.slice(1));
-  if (words.has("label")) studio.want(words);
+  if (words.has("label") || words.has("method")) studio.want(words);
   const given = document.getElementById("given");
   const example = `${words.get("example")}.csv`;
   if (given) studio.open(given.dataset.name ?? "data.csv", new Blob([await unpacked(given.textContent!.trim())]));
@@ -49,7 +63,7 @@ async function begin(): Promise<void> {
 
 function panels(studio: Studio, model: Model): (() => void)[] {
   return [
-    () => showTrain(byId("train"), model),
+    () => showTrain(byId("train"), studio, model),
     () => showUnderstand(byId("understand"), studio, model),
     () => showBoard(byId("board"), studio, model),
     () => showCarry(byId("carry"), studio, model),

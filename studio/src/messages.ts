@@ -1,7 +1,9 @@
 /** What the page and its worker say to each other. */
 
 import type { Settings, Trained } from "./learning";
+import type { TrainedNumbers } from "./numbers";
 import type { RecordingsView } from "./recordings";
+import type { Decision } from "./survey";
 import type { Kind } from "./table";
 
 /** A column, as the page shows it. */
@@ -17,8 +19,8 @@ export interface ColumnView {
   bars: number[];
   /** The most frequent texts, with how often each occurs. */
   common: [string, number][];
-  /** The command's sentence where the column cannot be used as it is. */
-  note: string | null;
+  withCommas: boolean;
+  decision: Decision;
 }
 
 export interface TableView {
@@ -26,6 +28,8 @@ export interface TableView {
   rows: number;
   columns: ColumnView[];
   milliseconds: number;
+  /** How the text was read if it is not UTF-8. */
+  encoding: string | null;
   /** The column with the labels of several files: rows are samples then. */
   recordings: string | null;
 }
@@ -41,7 +45,7 @@ export interface Given {
 export interface Sample {
   rows: number[];
   lines: number[];
-  /** The class of each row. */
+  /** The class of each row, or the number that is predicted. */
   truth: number[];
   /** Features, row by row. */
   values: Float64Array;
@@ -57,5 +61,6 @@ export type Reply =
   | { kind: "progress"; id: number; part: number }
   | { kind: "opened"; id: number; table: TableView }
   | { kind: "trained"; id: number; trained: Trained; sample: Sample; recordings: RecordingsView | null }
+  | { kind: "numbers"; id: number; trained: TrainedNumbers; sample: Sample }
   | { kind: "tried"; id: number; name: string; values: Float64Array[] }
   | { kind: "refused"; id: number; message: string; about: "data" | "training" | "trial" };

@@ -1,6 +1,7 @@
 /** The model in the page: what the file taught, what was taught since, and what follows. */
 
 import { cellOf, sumsOfFeatures } from "./cells";
+import { rounded } from "./dom";
 import type { Kernel } from "./kernel";
 import { byLabel, labelText, type Label } from "./labels";
 import type { Settings, Trained } from "./learning";
@@ -8,18 +9,63 @@ import type { Sample } from "./messages";
 import { pictureOf, type Picture } from "./picture";
 import { fitScaling, probabilities, type TemperatureScaling } from "./probabilities";
 import { quantise, type Quantised } from "./quantise";
-import { answerOf, type Planes, type Scaling, scalingOf, scoresOf, solve } from "./solve";
+import type { Recipe } from "./recipe";
+import { addProducts, type Products, solveClasses } from "./moments";
+import { answerOf, classWeights, type Planes, type Scaling, scalingOf, scoresOf, solve } from "./solve";
 import { join, summarise, type Summary, without } from "./summary";
 
+/** A column of the table among the features: its own, or one for each of its values. */
+export interface Input {
+  name: string;
+  first: number;
+  values: readonly string[] | null;
+}
+
+/** Return the columns behind the features of a recipe. */
+export function inputsOf({ columns, categories }: Recipe): Input[] {
+  let first = 0;
+  return columns.map((name) => {
+    const values = categories.get(name) ?? null;
+    const input = { name, first, values };
+    first += values ? values.length : 1;
+    return input;
+  });
+}
+
+/** Return the value of a record in a column, in words. */
+export function valueOf({ first, values }: Input, record: Float64Array): string {
+  if (!values) return rounded(record[first]);
+  const at = values.findIndex((_, i) => record[first + i] === 1);
+  return at < 0 ? (Number.isNaN(record[first]) ? "missing" : "none") : values[at];
+}
+
+/** Return what each column adds, from what its features add. */
+export function byInput(inputs: readonly Input[], parts: Float64Array): Float64Array {
+  return Float64Array.from(inputs, ({ first, values }) => parts.subarray(first, first + (values?.length ?? 1)).reduce((a, b) => a + b, 0));
+}
+
+/** What a model was learned from. */
+interface State {
+  summary: Summary<Label>;
+  products: Products | null;
+}
+
+function copyOf(products: Products): Products {
+  return { ...products, pairs: products.pairs.slice() };
+}
+
 export class Model {
+  readonly inputs: readonly Input[];
   readonly labels: readonly string[];
   readonly names: readonly string[];
   readonly picture: Picture | null;
   summary: Summary<Label>;
+  /** Of an exact model. */
+  products: Products | null;
   scaling: Scaling;
   planes: Planes;
   /** What the model was before each change, with the words for it. */
-  readonly before: { summary: Summary<Label>; what: string }[] = [];
+  readonly before: { state: State; what: string }[] = [];
   private quantised = new Map<8 | 16, Quantised>();
   private fittedScaling: { found: TemperatureScaling | null } | null = null;
 
@@ -27,9 +73,11 @@ export class Model {
     readonly kernel: Kernel, readonly trained: Trained, readonly sample: Sample, readonly settings: Settings, readonly fileName: string,
   ) {
     this.summary = trained.summary;
+    this.products = trained.products;
     this.names = trained.names;
     this.labels = trained.summary.classes.map(labelText);
     this.picture = pictureOf(trained.names);
+    this.inputs = inputsOf(trained.recipe);
     this.fittedScaling = { found: trained.calibration };
     [this.scaling, this.planes] = this.solved();
   }
@@ -55,8 +103,7 @@ export class Model {
 
   /** Why the model cannot learn further records; null if it can. */
   get fixed(): string | null {
-    const { passes } = this.settings;
-    return this.trained.refined && `a model of passes=${passes} cannot learn on: its weights were refined on all rows. Train with one pass.`;
+    return this.trained.refined && "a model of several passes cannot learn on: its weights were refined on all rows. Choose the paper's method.";
   }
 
   /** The mean row of all; with bins, of the rows that are kept. */
@@ -78,6 +125,18 @@ export class Model {
       }
       return cells > 0 ? sum / cells : 0;
     });
+  }
+
+  /** The mean of numbers and the commonest category of each column. */
+  typical(): Float64Array {
+    const mean = this.mean();
+    for (const { first, values } of this.inputs) {
+      if (!values) continue;
+      const own = mean.subarray(first, first + values.length);
+      const best = own.indexOf(Math.max(...own));
+      own.forEach((_, i) => (own[i] = Number(i === best)));
+    }
+    return mean;
   }
 
   /** Return one score per class for a record: the higher wins. */
@@ -142,6 +201,16 @@ export class Model {
     };
   }
 
+  /** Return what each value of a column of categories adds to the score of a class; of a model with bins. */
+  effectsOfValues({ first, values }: Input, k: number): Float64Array {
+    const own = values!.map((_, i) => Float64Array.from(values!, (_, j) => Number(i === j)));
+    return Float64Array.from(own, (record) => {
+      const whole = new Float64Array(this.names.length).fill(NaN);
+      whole.set(record, first);
+      return this.contributions(whole, k).subarray(first, first + values!.length).reduce((a, b) => a + b, 0);
+    });
+  }
+
   /** Return the weight of every scaled feature for a class; with bins, the entry of its strongest bin. */
   featureScores(k: number): Float64Array {
     const m = this.names.length;
@@ -175,23 +244,24 @@ export class Model {
 
   /** Learn one more record. */
   teach(values: Float64Array, k: number): void {
-    this.change(join(this.summary, this.summaryOf([values], [k]), byLabel), `a record of ${this.labels[k]}`);
+    const products = this.products && addProducts(copyOf(this.products), this.productsOf([values]));
+    this.change({ summary: join(this.summary, this.summaryOf([values], [k]), byLabel), products }, `a record of ${this.labels[k]}`);
   }
 
   /** Take records back that were learned. */
   forget(rows: readonly Float64Array[], codes: readonly number[], what: string): void {
-    this.change(without(this.summary, this.summaryOf(rows, codes)), what);
+    this.change({ summary: without(this.summary, this.summaryOf(rows, codes)), products: null }, what);
   }
 
   /** Add what a board learned. */
   merge(other: Summary<Label>, what: string): void {
-    this.change(join(this.summary, other, byLabel), what);
+    this.change({ summary: join(this.summary, other, byLabel), products: null }, what);
   }
 
   /** Be as before the last change, exactly. */
   undo(): void {
     const last = this.before.pop();
-    if (last) this.become(last.summary);
+    if (last) this.become(last.state);
   }
 
   inIntegers(weightBits: 8 | 16): Quantised {
@@ -211,18 +281,25 @@ export class Model {
   private summaryOf(rows: readonly Float64Array[], codes: readonly number[]): Summary<Label> {
     const columns = this.names.map((_, j) => Float64Array.from(rows, (row) => row[j]));
     const by = { codes: Int32Array.from(codes), classes: this.classes.length, folds: 1 };
-    const [summary] = summarise(this.kernel, columns, this.labels, by, this.settings.ignoreMissing, this.summary.coder);
+    const [summary] = summarise(this.kernel, columns, this.labels, by, this.trained.ignoreMissing, this.summary.coder);
     return { ...summary, classes: this.classes };
   }
 
-  private change(summary: Summary<Label>, what: string): void {
-    const old = this.summary;
-    this.become(summary);
-    this.before.push({ summary: old, what });
+  private productsOf(rows: readonly Float64Array[]): Products {
+    const columns = this.names.map((_, j) => Float64Array.from(rows, (row) => row[j]));
+    const coder = this.summary.coder!;
+    return { count: rows.length, pairs: this.kernel.countPairs(columns, rows.length, coder, coder.featureOf.length), target: null };
   }
 
-  private become(summary: Summary<Label>): void {
+  private change(state: State, what: string): void {
+    const { summary, products } = this;
+    this.become(state);
+    this.before.push({ state: { summary, products }, what });
+  }
+
+  private become({ summary, products }: State): void {
     this.summary = summary;
+    this.products = products;
     [this.scaling, this.planes] = this.solved();
     this.quantised.clear();
     this.fittedScaling = null;
@@ -230,6 +307,9 @@ export class Model {
 
   private solved(): [Scaling, Planes] {
     const scaling = scalingOf(this.summary, this.names);
-    return [scaling, this.trained.refined?.planes ?? solve(this.kernel, this.summary, scaling, this.settings.balanced)];
+    const { kernel, summary, products, settings: { balanced }, trained } = this;
+    if (summary === trained.summary && trained.planes) return [scaling, trained.planes];
+    if (products) return [scaling, solveClasses(kernel, summary, products, scaling, classWeights(balanced, summary), null).planes];
+    return [scaling, trained.refined?.planes ?? solve(kernel, summary, scaling, balanced)];
   }
 }

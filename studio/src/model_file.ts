@@ -3,6 +3,9 @@
 import { type Coder, edgesOf } from "./cells";
 import type { Doubles } from "./double_double";
 import type { Floats } from "./kernel";
+import type { How } from "./learning";
+import type { Products } from "./moments";
+import type { TrainedNumbers } from "./numbers";
 import type { Label } from "./labels";
 import type { TemperatureScaling } from "./probabilities";
 import { dumps, Float, type Json, reprFloat } from "./python_text";
@@ -17,6 +20,8 @@ export interface About {
   version: string;
   schema: number;
   settings: Record<string, Json>;
+  /** Those of a model that predicts a number. */
+  numberSettings: Record<string, Json>;
   /** The members that say where features are cut, without any. */
   coder: Record<string, Json>;
 }
@@ -26,23 +31,25 @@ const EXACT = 2 ** 53;
 /** What a file holds of a model. */
 export interface Content {
   summary: Summary<Label>;
-  trained: { recipe: Recipe; refined: Refined | null; plan: SignalPlan | null };
+  products: Products | null;
+  trained: { recipe: Recipe; how: How; ignoreMissing: boolean; refined: Refined | null; plan: SignalPlan | null };
   calibration: TemperatureScaling | null;
-  settings: { balanced: boolean; ignoreMissing: boolean; passes: number; bins: number | null; signal: SignalSettings | null };
+  settings: { balanced: boolean; signal: SignalSettings | null };
 }
 
-export function modelFile(about: About, { summary, trained, calibration, settings: chosen }: Content): Uint8Array<ArrayBuffer> {
+export function modelFile(about: About, { summary, products, trained, calibration, settings: chosen }: Content): Uint8Array<ArrayBuffer> {
   const { recipe, refined, plan } = trained;
   const settings = {
     ...about.settings,
-    bins: chosen.bins,
+    bins: trained.how.bins,
     class_weight: chosen.balanced ? "balanced" : null,
-    missing: chosen.ignoreMissing ? "ignore" : "error",
-    passes: chosen.passes,
+    missing: trained.ignoreMissing ? "ignore" : "error",
+    moments: trained.how.moments,
+    passes: trained.how.passes,
   };
   const line = (value: Json): string => dumps(value, { ascii: false });
   const { signal } = chosen;
-  const columns: Record<string, Json> = { label: signal ? null : recipe.label, columns: recipe.columns, categories: recipe.categories };
+  const columns: Record<string, Json> = { ...recipeMember(recipe), ...(signal ? { label: null } : {}) };
   if (signal && plan) columns.signal = signalMember(plan, signal);
   const members: [string, string][] = [
     ["made_by", line(`sefr ${about.version}`)],
@@ -50,13 +57,48 @@ export function modelFile(about: About, { summary, trained, calibration, setting
     ["classes", line({ kind: kindOf(summary.classes), labels: summary.classes, closed: false })],
     ["features", line(featureNames(recipe))],
     ["bins", line(summary.coder && { ...about.coder, ...plainCoder(summary.coder) })],
-    ["summary", summaryText(summary)],
+    ["summary", summaryText(summary, products)],
     ["refined", refined ? refinedText(refined, summary.sums.head.length / summary.classes.length) : "null"],
     ["auto", "null"],
     ["calibration", calibration ? calibrationText(calibration) : "null"],
     ["columns", line(columns)],
     ["batches", "[]"],
   ];
+  return sealed(about, members);
+}
+
+/** Return the file of a model that predicts a number. */
+export function numberFile(about: About, { recipe, bins, ignoreMissing, coder, products }: TrainedNumbers): Uint8Array<ArrayBuffer> {
+  const cells = coder.featureOf.length;
+  const zeros = new Float64Array(cells);
+  const sums = Float64Array.from({ length: cells }, (_, c) => products.pairs[c * cells - (c * (c - 1)) / 2]);
+  const plain = (head: Floats): Doubles => ({ head, tail: null });
+  const summary = { classes: [0n], counts: plain(Float64Array.of(products.count)), sums: plain(sums), present: null, low: zeros, high: zeros, coder };
+  const line = (value: Json): string => dumps(value, { ascii: false });
+  return sealed(about, [
+    ["made_by", line(`sefr ${about.version}`)],
+    ["settings", line({ ...about.numberSettings, bins, missing: ignoreMissing ? "ignore" : "error" })],
+    ["classes", line({ kind: "int8", labels: [0], closed: false })],
+    ["features", line(featureNames(recipe))],
+    ["bins", line({ ...about.coder, ...plainCoder(coder) })],
+    ["summary", summaryText(summary, products)],
+    ["refined", "null"],
+    ["auto", "null"],
+    ["calibration", "null"],
+    ["columns", line(recipeMember(recipe))],
+    ["batches", "[]"],
+  ]);
+}
+
+function recipeMember(recipe: Recipe): Record<string, Json> {
+  const columns: Record<string, Json> = { label: recipe.label, columns: recipe.columns, categories: recipe.categories };
+  if (recipe.leftOut.size) columns.left_out = recipe.leftOut;
+  if (recipe.encoding) columns.encoding = recipe.encoding;
+  if (recipe.skipUnlabelled) columns.skip_unlabelled = true;
+  return columns;
+}
+
+function sealed(about: About, members: readonly [string, string][]): Uint8Array<ArrayBuffer> {
   const text = members.map(([name, value]) => `  "${name}": ${value},\n`).join("");
   const body = `{\n  "format": "sefr model",\n  "schema": ${about.schema},\n${text}  "checksum": "sha256:`;
   const encoder = new TextEncoder();
@@ -96,7 +138,7 @@ function rowsText(values: Floats, m: number): string {
   return `[\n${rows.join(",\n")}\n    ]`;
 }
 
-function summaryText(summary: Summary<Label>): string {
+function summaryText(summary: Summary<Label>, products: Products | null): string {
   const m = summary.low.length;
   const table = (part: Floats | null | undefined): string => (part ? rowsText(part, m) : "null");
   const tail = (part: Doubles | null): Floats | null => part && part.tail;
@@ -111,7 +153,50 @@ function summaryText(summary: Summary<Label>): string {
     ["present", table(summary.present?.head)],
     ["count_tails", counts.tail ? numbers(counts.tail) : "null"],
     ["present_tails", table(tail(summary.present))],
+    ...(products ? [["products", JSON.stringify(inBase64(productBytes(products)))] as [string, string]] : []),
   ]);
+}
+
+/** Return products of cells as src/sefr/_summary/bytes_format.py packs them. */
+function productBytes({ count, pairs, target }: Products): Uint8Array {
+  const cells = Math.round((Math.sqrt(8 * pairs.length + 1) - 1) / 2);
+  const rows = Array.from({ length: cells }, (_, c) => pairs.subarray(c * cells - (c * (c - 1)) / 2, (c + 1) * cells - (c * (c + 1)) / 2));
+  const sums = rows.map((row) => row[0]);
+  const beside = (value: number): number[] => (target ? [value] : []);
+  const packed = [count, ...sums, ...beside(target?.sum ?? 0)];
+  rows.forEach((row, c) => {
+    for (const pair of row) packed.push(pair);
+    if (target) packed.push(target.byCell[c]);
+  });
+  if (target) packed.push(target.squares);
+  const origin = [...new Array<number>(cells).fill(0), ...beside(target?.origin ?? 0)];
+  return joinedBytes([Uint8Array.of(0, target ? 1 : 0), arrayBytes(Float64Array.from(origin)), arrayBytes(Float64Array.from(packed))]);
+}
+
+/** Return numbers in the smallest of the kinds that hold each of them: a byte for the kind, then the numbers. */
+function arrayBytes(values: Floats): Uint8Array {
+  const kinds = [Uint8Array, Int8Array, Uint16Array, Int16Array, Uint32Array, Int32Array, Float32Array, Float64Array];
+  for (const [kind, Kind] of kinds.entries()) {
+    const narrow = Kind.from(values);
+    if (narrow.every((value, i) => Object.is(value, values[i]))) return joinedBytes([Uint8Array.of(kind), new Uint8Array(narrow.buffer)]);
+  }
+  throw new Error("float64 holds itself");
+}
+
+function joinedBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function inBase64(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 1 << 13) text += String.fromCharCode(...bytes.subarray(at, at + (1 << 13)));
+  return btoa(text);
 }
 
 /** Return numbers as JSON: whole ones without a point, null for none. */

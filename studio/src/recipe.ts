@@ -2,9 +2,10 @@
 
 import type { Column } from "./kernel";
 import { byCodePoints, repr } from "./python_text";
+import { isWhole, MOST_CATEGORIES } from "./survey";
 import { SourceError, type Table, type TableColumn } from "./table";
 
-/** What the reader wants a column for; a column that is not named is a number, or left out if it is none. */
+/** What the reader wants a column for; for a column that is not named, a look at the table decides. */
 export type Role = "number" | "categories" | "out";
 
 /** By the names of columns. A map, since a column may be called "constructor" or "__proto__". */
@@ -14,9 +15,12 @@ export interface Recipe {
   label: string;
   columns: string[];
   categories: ReadonlyMap<string, string[]>;
+  /** Columns that a look at the table left out, and why. */
+  leftOut: ReadonlyMap<string, string>;
+  encoding: string | null;
+  skipUnlabelled: boolean;
 }
 
-const MOST_CATEGORIES = 1000;
 const MOST_LISTED = 50;
 
 export function recipeOf(table: Table, label: string, roles: Roles): Recipe {
@@ -30,17 +34,30 @@ export function recipeOf(table: Table, label: string, roles: Roles): Recipe {
     if (!column.codes || column.texts.length > MOST_CATEGORIES) {
       throw new SourceError(
         `${table.place(0)}: column ${repr(column.name)} has more than ${MOST_CATEGORIES} values: ` +
-          "too many for categories; leave it out with --drop",
+          "too many for categories; leave it out",
       );
     }
     categories.set(column.name, [...column.texts].sort(byCodePoints));
   }
   refuseFault(table, [...chosen.filter((column) => !categories.has(column.name))]);
-  return { label, columns: chosen.map((column) => column.name), categories };
+  const left = table.columns.filter(({ name, decision }) => name !== label && decision?.why && !roles.has(name));
+  return {
+    label,
+    columns: chosen.map((column) => column.name),
+    categories,
+    leftOut: new Map(left.map(({ name, decision }) => [name, decision!.why!])),
+    encoding: table.encoding,
+    skipUnlabelled: table.column(label).missing > 0,
+  };
+}
+
+/** Say whether a value of the columns that are learned may be missing. */
+export function missesValues(table: Table, recipe: Recipe): boolean {
+  return !isWhole(table) || recipe.columns.some((name) => table.column(name).missing > 0);
 }
 
 export function roleOf(column: TableColumn, roles: Roles): Role {
-  return roles.get(column.name) ?? (column.kind === "number" ? "number" : "out");
+  return roles.get(column.name) ?? column.decision?.role ?? (column.kind === "number" ? "number" : "out");
 }
 
 export function featureNames(recipe: Recipe): string[] {
@@ -95,10 +112,7 @@ function refuseText(table: Table, bad: readonly TableColumn[]): void {
   const found: string[] = [];
   if (texts.length) found.push(`text where numbers are needed: ${listed(texts)}${table.describeText(texts[0])}`);
   if (others.length) found.push(`not numbers: ${listed(others)}`);
-  const joined = (columns: readonly TableColumn[]): string => repr(columns.map((column) => column.name).join(","));
-  const dropped = bad.length <= MOST_LISTED ? `--drop ${joined(bad)} or ` : "";
-  let advice = `leave out with ${dropped}--drop-text`;
-  if (texts.length) advice += `, or make categories of text with --categories ${joined(texts.slice(0, MOST_LISTED))}`;
+  const advice = texts.length ? "leave out, or make categories of text" : "leave out";
   throw new SourceError(`${table.name}: ${found.join("; ")}; ${advice}`);
 }
 

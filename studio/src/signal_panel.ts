@@ -7,7 +7,8 @@ import { type Recording, windowsOf } from "./recordings";
 import { evidenceOf } from "./signal_evidence";
 import { clippedIn, signalFeatures, type SignalPlan, type SignalSettings } from "./signal_plan";
 import type { Studio } from "./studio";
-import { byKind, effect, signed } from "./understand_panel";
+import { signed } from "./curve_chart";
+import { byKind, effect } from "./understand_panel";
 
 const MOST_POINTS = 1500;
 const MOST_BARS = 400;

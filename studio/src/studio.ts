@@ -6,26 +6,30 @@ import { MOST_BINS } from "./cells";
 import { byId } from "./dom";
 import type { Source } from "./export";
 import { Kernel } from "./kernel";
-import type { Settings } from "./learning";
+import type { Method, Settings } from "./learning";
 import type { Given, Reply, Request, TableView } from "./messages";
 import { Model } from "./model";
+import { NumberModel } from "./number_model";
 import type { Role } from "./recipe";
 import type { RecordingsView } from "./recordings";
 import type { SignalSettings } from "./signal_plan";
 import type { Image } from "./simulated_uno";
 
 export const MOST_PASSES = 1000;
+const METHODS: readonly Method[] = ["best", "paper", "passes", "exact", "own"];
 
 export type Event = "opening" | "opened" | "training" | "trained" | "changed" | "refused" | "tried";
 
 /** What is taken for granted of a signal until the reader says otherwise. */
 export const SIGNAL: SignalSettings = { rate: 50, length: 64, hop: 32, range: null };
 
-const LIKELY = /^(?:class|label|target|y|species|outcome|digit|category|result|diagnosis|type)$/i;
+const LIKELY = /^(?:class|label|target|y|species|outcome|digit|category|result|diagnosis|type|survived|churn)$/i;
 
 export class Studio {
   table: TableView | null = null;
   model: Model | null = null;
+  /** The model if the label is a quantity. */
+  numbers: NumberModel | null = null;
   settings: Settings | null = null;
   /** What is wrong, in the words of the command. */
   refusal: { message: string; about: "data" | "training" | "trial" } | null = null;
@@ -37,6 +41,8 @@ export class Studio {
   example: string | null = null;
   fileName = "";
   private firstSignal = SIGNAL;
+  /** What was chosen last stays when another file is opened. */
+  private method: Method = "best";
   private wanted: URLSearchParams | null = null;
   private latest = 0;
   private readonly listeners: ((event: Event) => void)[] = [];
@@ -79,7 +85,7 @@ export class Studio {
   }
 
   private read(name: string, files: readonly Given[], example: string | null): void {
-    this.table = this.model = this.settings = this.refusal = this.recordings = this.trial = null;
+    this.table = this.model = this.numbers = this.settings = this.refusal = this.recordings = this.trial = null;
     this.progress = 0;
     this.example = example;
     this.fileName = name;
@@ -94,11 +100,13 @@ export class Studio {
   /** Remember settings from a link until there is a table that has its columns. */
   want(settings: URLSearchParams): void {
     this.wanted = settings;
+    this.method = METHODS.find((known) => known === settings.get("method")) ?? this.method;
   }
 
   set(change: Partial<Settings>): void {
     if (!this.settings) return;
     this.settings = { ...this.settings, ...change };
+    this.method = this.settings.method;
     this.train();
   }
 
@@ -110,11 +118,13 @@ export class Studio {
       if (this.example) words.set("example", this.example);
       words.set("label", settings.label);
       for (const [name, role] of settings.roles) words.append(role, name);
-      if (settings.passes > 1) words.set("passes", String(settings.passes));
-      if (settings.bins !== null) words.set("bins", String(settings.bins));
+      words.set("method", settings.method);
+      if (settings.task) words.set("task", settings.task);
+      if (settings.method === "own" || settings.signal) {
+        if (settings.passes > 1) words.set("passes", String(settings.passes));
+        if (settings.bins !== null) words.set("bins", String(settings.bins));
+      }
       if (settings.balanced) words.set("class_weight", "balanced");
-      if (settings.ignoreMissing) words.set("missing", "ignore");
-      if (settings.skipUnlabelled) words.set("skip_unlabelled", "1");
       const { signal } = settings;
       if (signal) {
         words.set("rate", String(signal.rate));
@@ -123,6 +133,14 @@ export class Studio {
       }
     }
     return `${location.href.split("#")[0]}#${words}`;
+  }
+
+  /** Put the link into the address bar and, where the browser allows it, copy it; return the words for it. */
+  copyLink(): string {
+    const link = this.link();
+    history.replaceState(null, "", link);
+    void navigator.clipboard?.writeText(link).catch(() => undefined);
+    return "The link is in the address bar and, where the browser allows it, copied.";
   }
 
   say(text: string): void {
@@ -154,15 +172,19 @@ export class Studio {
       this.tell("tried");
     } else if (reply.kind === "trained") {
       this.recordings = reply.recordings;
-      this.trial = null;
+      this.trial = this.numbers = null;
       this.model = new Model(this.kernel, reply.trained, reply.sample, this.settings!, this.fileName);
+      this.tell("trained");
+    } else if (reply.kind === "numbers") {
+      this.model = this.recordings = this.trial = null;
+      this.numbers = new NumberModel(reply.trained, reply.sample, this.fileName);
       this.tell("trained");
     } else if (reply.about === "trial") {
       this.trial = { name: "", values: null, refusal: reply.message };
       this.say(reply.message);
       this.tell("tried");
     } else {
-      this.model = this.recordings = null;
+      this.model = this.numbers = this.recordings = null;
       this.refusal = { message: reply.message, about: reply.about };
       this.say(reply.message);
       this.tell("refused");
@@ -175,6 +197,7 @@ export class Studio {
     const named = table.columns.filter((column) => LIKELY.test(column.name)).at(-1);
     const text = table.columns.filter((column) => column.kind === "text" && (column.distinct ?? 1e9) <= table.rows / 2).at(-1);
     const { wanted } = this;
+    const method = METHODS.find((known) => known === wanted?.get("method")) ?? (wanted?.has("passes") || wanted?.has("bins") ? "own" : this.method);
     const asked = wanted?.get("label");
     const roles = new Map<string, Role>();
     for (const role of ["number", "categories", "out"] as const) {
@@ -184,9 +207,9 @@ export class Studio {
     return {
       label: table.recordings ?? (asked && names.includes(asked) ? asked : (named ?? text ?? table.columns.at(-1)!).name),
       roles,
+      method,
+      task: (["classes", "number"] as const).find((task) => task === wanted?.get("task")) ?? null,
       balanced: wanted?.get("class_weight") === "balanced",
-      ignoreMissing: wanted?.get("missing") === "ignore",
-      skipUnlabelled: wanted?.get("skip_unlabelled") === "1",
       passes: wholeNumber(wanted?.get("passes"), 1, MOST_PASSES) ?? 1,
       bins: wholeNumber(wanted?.get("bins"), 2, MOST_BINS),
       signal: signalOf(wanted) ?? (table.recordings === null ? null : this.firstSignal),

@@ -1,8 +1,10 @@
 /** A Table: the columns of a file in memory, each as numbers and, where they could be labels, as text. */
 
 import { repr } from "./python_text";
+import type { Decision } from "./survey";
 
 export type Kind = "number" | "text" | "other";
+export type Decimal = "." | ",";
 
 /** An error that is the reader's to mend, in the words of the command. */
 export class SourceError extends Error {}
@@ -38,19 +40,27 @@ export class TableColumn {
   fault: { row: number; what: string } | null = null;
   /** A text and its row, for a message. */
   example: { row: number; text: string } | null = null;
+  /** Numbers because a comma is taken for their decimal point. */
+  withCommas = false;
+  /** What is done with the column; null where nobody looked. */
+  decision: Decision | null = null;
+  private decimal: Decimal = ".";
   private readonly places = new Map<string, number>();
 
   constructor(readonly name: string) {}
 
   /** Decide what the column holds, from the rows read so far. */
-  infer(values: readonly string[]): void {
+  infer(values: readonly string[], decimal: Decimal = "."): void {
+    this.decimal = decimal;
+    this.kind = "number";
+    this.boolean = false;
     const filled = values.filter((value) => !MISSING.has(value));
     const kindOf = (test: (value: string) => boolean): boolean => filled.every(test);
     if (kindOf((value) => INTEGER.test(trimmed(value)))) this.kind = "number";
     else if (kindOf((value) => TRUE.has(value) || FALSE.has(value))) this.boolean = true;
     else if (kindOf(isDate) || kindOf(isTime) || kindOf((value) => isMoment(value, false)) || kindOf((value) => isMoment(value, true))) {
       this.kind = "other";
-    } else if (!kindOf(isNumber)) this.kind = "text";
+    } else if (!kindOf((value) => isNumber(value, decimal))) this.kind = "text";
     if (this.kind === "number") this.numbers = new Float64Array(1024);
   }
 
@@ -83,7 +93,8 @@ export class TableColumn {
     this.codes![row] = place;
   }
 
-  private numberOf(text: string, row: number): number {
+  private numberOf(given: string, row: number): number {
+    const text = this.decimal === "." ? given : withPoint(given);
     const first = text.charCodeAt(0);
     if ((first >= 48 && first <= 57) || first === 45 || first === 46) {
       const last = text.charCodeAt(text.length - 1);
@@ -100,7 +111,7 @@ export class TableColumn {
     const plain = trimmed(text);
     if (NUMBER_TEXT.test(plain)) return +plain;
     if (WORD.test(plain)) return /nan/i.test(plain) ? NaN : plain.startsWith("-") ? -Infinity : Infinity;
-    this.fault ??= { row, what: `${short(text)} is not a number` };
+    this.fault ??= { row, what: `${short(given)} is not a number` };
     return NaN;
   }
 
@@ -117,6 +128,9 @@ export class Table {
   rows = 0;
   /** Which recording each row belongs to, if rows are windows: folds keep those of one together. */
   recordings: Int32Array | null = null;
+  decimal: Decimal = ".";
+  /** How the text was read if it is not UTF-8, as Python calls it. */
+  encoding: string | null = null;
   /** The line where rows begin, for each row after which the count changes. */
   private readonly lines: { row: number; line: number }[] = [];
 
@@ -159,14 +173,19 @@ export class Table {
   }
 }
 
-export function isNumber(text: string): boolean {
-  const plain = trimmed(text);
+export function isNumber(text: string, decimal: Decimal = "."): boolean {
+  const plain = trimmed(decimal === "." ? text : withPoint(text));
   return NUMBER_TEXT.test(plain) || WORD.test(plain);
 }
 
 export function short(text: string): string {
   const chars = [...text];
   return repr(chars.length <= 40 ? text : `${chars.slice(0, 39).join("")}…`);
+}
+
+/** Return a number that has a decimal comma with a point; one that has a point is none. */
+function withPoint(text: string): string {
+  return text.replaceAll(".", "_").replaceAll(",", ".");
 }
 
 function trimmed(text: string): string {

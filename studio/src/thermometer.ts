@@ -13,7 +13,7 @@ const STEP_POWER = 0.5;
 const GRAM_CELLS = 1 << 22;
 
 /** Which cells follow each other: runs begin at `starts`; the lowest bin of a feature is no step. */
-class Steps {
+export class Steps {
   readonly starts: number[] = [];
   readonly runOf: Int32Array;
   readonly free: Uint8Array;
@@ -105,20 +105,23 @@ class StepSpace implements Space {
 
   /** Each feature's effect has its mean over the rows at its share of the intercept. */
   hyperplanes(weights: Floats, intercepts: Floats): { weights: Floats; bias: Floats; midpoints: Floats } {
-    const { coder, width } = this;
-    const m = coder.offsets.length - 1;
-    const feature = (i: number): number => Math.floor(i / width) * m + coder.featureOf[i % width];
-    const table = this.steps.table(weights.map((weight, i) => weight * this.scale[i % width]));
-    const mean = sumsOfFeatures(table.map((value, i) => value * this.shares[i % width]), coder);
-    const power = sumsOfFeatures(table.map((value, i) => (value - mean[feature(i)]) ** 2 * this.shares[i % width]), coder);
-    const shift = mean.map((value, i) => {
-      const k = Math.floor(i / m);
-      const all = total(power.subarray(k * m, (k + 1) * m));
-      return (all > 0 ? power[i] / all : 1 / m) * intercepts[k] - value;
-    });
-    const zeros = new Float64Array(table.length);
-    return { weights: table.map((value, i) => value + shift[feature(i)]), bias: new Float64Array(intercepts.length), midpoints: zeros };
+    return centredTable(this.steps.table(weights.map((weight, i) => weight * this.scale[i % this.width])), this.shares, this.coder, intercepts);
   }
+}
+
+/** Return a table (R x C) in which each feature's mean over the rows is its share of the intercept: by how much it moves the score. */
+export function centredTable(table: Floats, shares: Floats, coder: Coder, intercepts: Floats): { weights: Floats; bias: Floats; midpoints: Floats } {
+  const [width, m] = [shares.length, coder.offsets.length - 1];
+  const feature = (i: number): number => Math.floor(i / width) * m + coder.featureOf[i % width];
+  const mean = sumsOfFeatures(table.map((value, i) => value * shares[i % width]), coder);
+  const power = sumsOfFeatures(table.map((value, i) => (value - mean[feature(i)]) ** 2 * shares[i % width]), coder);
+  const shift = mean.map((value, i) => {
+    const k = Math.floor(i / m);
+    const all = total(power.subarray(k * m, (k + 1) * m));
+    return (all > 0 ? power[i] / all : 1 / m) * intercepts[k] - value;
+  });
+  const zeros = new Float64Array(table.length);
+  return { weights: table.map((value, i) => value + shift[feature(i)]), bias: new Float64Array(intercepts.length), midpoints: zeros };
 }
 
 class CellSample implements Sample {

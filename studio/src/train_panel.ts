@@ -1,7 +1,9 @@
 /** Train: how often the answers are right, class by class, by ten folds. */
 
 import { counted, h, percent, put, styled, visible } from "./dom";
+import { accuracyOf, type Compared, macroF1, type Named } from "./learning";
 import type { Model } from "./model";
+import type { Studio } from "./studio";
 
 const SHOWN_CLASSES = 20;
 
@@ -21,18 +23,15 @@ export function reportOf(confusion: readonly number[][]): ClassReport[] {
   });
 }
 
-export function accuracyOf(confusion: readonly number[][]): number {
-  const rows = confusion.flat().reduce((a, b) => a + b, 0);
-  return confusion.reduce((sum, row, k) => sum + row[k], 0) / rows;
-}
+const NAMES: Record<Named, string> = { paper: "Paper: one pass", passes: "Ten passes", exact: "Exact, with curves" };
 
-export function showTrain(panel: HTMLElement, model: Model): void {
+export function showTrain(panel: HTMLElement, studio: Studio, model: Model): void {
   const { evaluation, note, milliseconds } = model.trained;
   const rows = model.summary.counts.head.reduce((a, b) => a + b, 0);
   const title = h("h2", { id: "train-title" }, "Trained");
   const made = model.trained.refined?.lossCurve.length ?? 1;
   const signal = model.trained.plan !== null;
-  const how = `${counted(rows, signal ? "window" : "row")}, ${counted(model.names.length, "feature")}, ${counted(model.labels.length, "class")}, ${made === 1 ? "one pass" : `${made} passes`} in ${milliseconds.train.toFixed(1)} ms`;
+  const how = `${named(model)}: ${counted(rows, signal ? "window" : "row")}, ${counted(model.names.length, "feature")}, ${counted(model.labels.length, "class")}, ${made === 1 ? "one pass" : `${made} passes`} in ${milliseconds.train.toFixed(1)} ms`;
   if (!evaluation) {
     put(panel, title, h("p", { class: "lead" }, how), h("p", { class: "refusal" }, visible(note ?? "", 600)));
     return;
@@ -40,17 +39,47 @@ export function showTrain(panel: HTMLElement, model: Model): void {
   const { confusion } = evaluation;
   const report = reportOf(confusion);
   const accuracy = accuracyOf(confusion);
-  const f1 = report.reduce((sum, one) => sum + one.f1, 0) / report.length;
-  const commonest = Math.max(...report.map((one) => one.rows)) / rows;
+  const tested = report.reduce((sum, one) => sum + one.rows, 0);
+  const commonest = Math.max(...report.map((one) => one.rows)) / tested;
   put(panel, title,
-    h("p", { class: "lead" }, `${how}; ${signal ? "recordings that were left out" : "ten folds"} tested in ${milliseconds.evaluate.toFixed(0)} ms.`),
+    h("p", { class: "lead" }, `${how}; ${signal ? "tested on recordings that were left out" : `tested on ${tested < rows ? `${counted(tested, "row")} of them` : "rows that were left out, in ten parts"}`}, in ${milliseconds.evaluate.toFixed(0)} ms.`),
     h("div", { class: "figures" },
       figure("Accuracy", percent(accuracy), signal ? "of windows of recordings that were left out" : "of rows that the model had not seen", "accuracy"),
-      figure("Macro F1", f1.toFixed(3), "all classes alike", "f1"),
-      figure("Base rate", percent(commonest), "by saying the commonest class always", "base")),
+      figure("Macro F1", macroF1(confusion).toFixed(3), "every class counts the same; 1 is perfect", "f1"),
+      figure("Without a model", percent(commonest), "by always answering the commonest class", "base")),
+    accuracy <= commonest && h("p", { class: "refusal", id: "useless" }, "The model is no better than always answering the commonest class: these columns hardly tell the classes apart."),
+    !signal && comparison(studio, model),
     h("div", { class: "two" },
       h("div", {}, h("h3", {}, "Class by class"), classTable(model, report)),
-      h("div", {}, h("h3", {}, "What is taken for what"), confusionTable(model, confusion))));
+      h("div", {}, h("h3", {}, "Which classes are confused"), confusionTable(model, confusion))));
+}
+
+/** The name of the method that a model is of. */
+function named({ trained: { how } }: Model): string {
+  if (how.moments === 2) return NAMES.exact;
+  if (how.bins !== null) return "Curves";
+  return how.passes === 1 ? NAMES.paper : "Several passes";
+}
+
+/** The ways of training beside each other, and what the best of them brings. */
+function comparison(studio: Studio, model: Model): HTMLElement {
+  const { compared, how } = model.trained;
+  if (!compared) {
+    return h("div", { class: "block" }, h("button", { type: "button", id: "compare", onclick: () => studio.set({ method: "best" }) }, "Compare the methods"),
+      h("span", { class: "faint note" }, "Tests the paper, ten passes and the exact method on the same rows, and takes the best."));
+  }
+  const used: Named = how.moments === 2 ? "exact" : how.passes > 1 ? "passes" : "paper";
+  const line = ({ method, accuracy, f1 }: Compared): HTMLElement => h("tr", { class: method === used ? "used" : null },
+    h("th", { scope: "row" }, NAMES[method], method === used && h("span", { class: "faint" }, " used")),
+    h("td", {}, styled(h("div", { class: "track" }, h("i", {})), { "--part": accuracy })),
+    h("td", { class: "number" }, percent(accuracy)), h("td", { class: "number" }, f1.toFixed(3)));
+  const [paper, best] = [compared[0], compared.find(({ method }) => method === used)!];
+  const gain = best === paper ? "The paper's single pass is as good as any: it is used." : `${NAMES[used]}: ${(100 * paper.accuracy).toFixed(1)} → ${percent(best.accuracy)} against the paper's single pass.`;
+  return h("div", { class: "block" }, h("h3", {}, "Methods compared"),
+    h("p", { id: "gain" }, `${gain} `, h("span", { class: "faint" }, "The one with the highest macro F1 is used. sefr train has a more accurate one, auto, which this page does not have.")),
+    h("table", { id: "compared" },
+      h("thead", {}, h("tr", {}, ["Method", "", "Accuracy", "Macro F1"].map((name, i) => h("th", { scope: "col", class: i > 1 ? "number" : null }, name)))),
+      h("tbody", {}, compared.map(line))));
 }
 
 function figure(name: string, value: string, what: string, id: string): HTMLElement {
@@ -58,22 +87,26 @@ function figure(name: string, value: string, what: string, id: string): HTMLElem
 }
 
 function classTable(model: Model, report: readonly ClassReport[]): HTMLElement {
-  const shown = report.slice(0, SHOWN_CLASSES);
-  const more = report.length - shown.length;
+  const line = (one: ClassReport, k: number): HTMLElement => h("tr", {},
+    h("th", { scope: "row" }, visible(model.labels[k], 24)),
+    h("td", { class: "number" }, one.rows.toLocaleString("en-US")),
+    [one.precision, one.recall, one.f1].map((value) => h("td", { class: "number" }, value.toFixed(3))));
+  const body = h("tbody", {}, report.slice(0, SHOWN_CLASSES).map(line));
+  const all = h("button", { type: "button", onclick: () => {
+    put(body, report.map(line));
+    all.remove();
+  } }, `Show all ${counted(report.length, "class")}`);
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Class by class" },
     h("table", { id: "classes" },
       h("thead", {}, h("tr", {}, ["Class", "Rows", "Precision", "Recall", "F1"].map((name, i) => h("th", { scope: "col", class: i ? "number" : null }, name)))),
-      h("tbody", {}, shown.map((one, k) => h("tr", {},
-        h("th", { scope: "row" }, visible(model.labels[k], 24)),
-        h("td", { class: "number" }, one.rows.toLocaleString("en-US")),
-        [one.precision, one.recall, one.f1].map((value) => h("td", { class: "number" }, value.toFixed(3))))))),
-    more > 0 && h("p", { class: "faint" }, `and ${counted(more, "more class")}`));
+      body),
+    report.length > SHOWN_CLASSES && all);
 }
 
 function confusionTable(model: Model, confusion: readonly number[][]): HTMLElement {
   const n = Math.min(confusion.length, SHOWN_CLASSES);
   const names = model.labels.slice(0, n).map((label) => visible(label, 12));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What is taken for what" },
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Which classes are confused" },
     h("table", { id: "confusion", class: "confusion" },
       h("caption", {}, "Rows: what it is. Columns: what the model says."),
       h("thead", {}, h("tr", {}, h("td", {}), names.map((name) => h("th", { scope: "col" }, name)))),

@@ -1,10 +1,10 @@
 /** Understand: what the model looks at, what would change an answer, where it fails, and drawing. */
 
-import { curveChart } from "./curve_chart";
+import { curveChart, signed, valuesChart } from "./curve_chart";
 import { drawPanel } from "./draw_panel";
-import { counted, h, put, rounded, styled, visible } from "./dom";
+import { counted, h, put, styled, visible } from "./dom";
 import type { Mistake } from "./learning";
-import type { Model } from "./model";
+import { byInput, type Input, type Model, valueOf } from "./model";
 import { drawn, drawnWeights } from "./picture";
 import { trySignal } from "./signal_panel";
 import type { Studio } from "./studio";
@@ -21,15 +21,15 @@ const chosen = { k: 0, effects: true };
 export function showUnderstand(panel: HTMLElement, studio: Studio, model: Model): void {
   if (model.trained.plan) {
     put(panel,
-      h("h2", { id: "understand-title" }, "Why it answers so"),
+      h("h2", { id: "understand-title" }, "Why it answers as it does"),
       h("p", { class: "lead" }, "Each window is answered by itself, from how often which shape occurs in it, and from its level and spread."),
       trySignal(studio, model), looks(model));
     return;
   }
   const whatIf = new WhatIf(model);
   const parts = [
-    h("h2", { id: "understand-title" }, "Why it answers so"),
-    h("p", { class: "lead" }, "A score is a sum, one part per feature. So every answer can be taken apart."),
+    h("h2", { id: "understand-title" }, "Why it answers as it does"),
+    h("p", { class: "lead" }, "A score is a sum with one part per column, so every answer can be taken apart."),
     model.picture && drawPanel(studio, model),
     looks(model),
     whatIf.element,
@@ -52,7 +52,7 @@ function looks(model: Model): HTMLElement {
     put(bars, order.map((j) => effect(names[j], values[j], most)));
     if (model.planes.table) showCurves(curves, model, chosen.k);
     put(pictures, picture && model.labels.slice(0, MOST_PICTURES).map((label, k) =>
-      h("figure", {}, drawnWeights(picture, of(k), `What speaks for ${visible(label)}`), h("figcaption", {}, visible(label, 12)))));
+      h("figure", {}, drawnWeights(picture, of(k), `What counts for ${visible(label)}`), h("figcaption", {}, visible(label, 12)))));
   };
   const select = h("select", { id: "looks-class", onchange: () => {
     chosen.k = Number(select.value);
@@ -66,11 +66,11 @@ function looks(model: Model): HTMLElement {
   show();
   return h("div", { class: "block" },
     h("h3", {}, "What it looks at"),
-    h("p", { class: "key" }, h("span", { class: "swatch for" }), "speaks for the class", h("span", { class: "swatch against" }), "speaks against it"),
+    h("p", { class: "key" }, h("span", { class: "swatch for" }), "counts for the class", h("span", { class: "swatch against" }), "counts against it"),
     picture && pictures,
     h("div", { class: "field" }, h("label", { for: "looks-class" }, "Class"), select, h("label", { for: "looks-kind" }, "Show"), kind), bars,
     model.planes.table && h("h4", {}, "Curves: what a value adds to the score of the class"),
-    model.planes.table && h("p", { class: "faint" }, "From the lowest value to the highest, bin by bin; below, how many rows lie in each."), model.planes.table && curves);
+    model.planes.table && h("p", { class: "faint" }, "From the lowest value to the highest; below, in grey, how many rows have such a value. All are drawn to one scale."), model.planes.table && curves);
 }
 
 /** Return the sums over features of one shape and width, or one statistic of all parts of a window. */
@@ -85,20 +85,24 @@ export function byKind(names: readonly string[], values: Float64Array): [string[
 
 /** The curves of the features that move the score most. */
 function showCurves(to: HTMLElement, model: Model, k: number): void {
-  const effects = model.effects(k);
+  const { inputs } = model;
+  const effects = byInput(inputs, model.effects(k));
   const order = Array.from(effects.keys()).sort((a, b) => Math.abs(effects[b]) - Math.abs(effects[a])).slice(0, MOST_CURVES);
-  const most = Math.max(1e-12, ...order.flatMap((j) => Array.from(model.curve(j, k).effects, Math.abs)));
-  put(to, order.map((j) => curveChart(model, j, k, most)));
+  const valuesOf = (input: Input): Float64Array => (input.values ? model.effectsOfValues(input, k) : model.curve(input.first, k).effects);
+  const most = Math.max(1e-12, ...order.flatMap((at) => Array.from(valuesOf(inputs[at]), Math.abs)));
+  put(to, order.map((at) => {
+    const input = inputs[at];
+    const about = { name: input.name, what: visible(model.labels[k]), most };
+    if (input.values) return valuesChart(about, input.values, valuesOf(input));
+    const { low, high } = model.trained.ranges;
+    return curveChart(about, { ...model.curve(input.first, k), low: low[input.first], high: high[input.first] });
+  }), inputs.length > order.length && h("p", { class: "faint" }, `The ${order.length} of ${inputs.length} columns that move the score most.`));
 }
 
 /** A bar to the right where a number is positive, to the left where it is negative. */
 export function effect(name: string, value: number, most: number): HTMLElement {
   const bar = styled(h("div", { class: `bar ${value >= 0 ? "for" : "against"}` }), { "--part": Math.min(1, Math.abs(value) / (most || 1)) });
   return h("div", { class: "effect" }, h("span", { class: "feature", title: visible(name, 200) }, visible(name, 40)), h("div", { class: "axis" }, bar), h("span", { class: "number" }, signed(value)));
-}
-
-export function signed(value: number): string {
-  return `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(3)}`;
 }
 
 function mistakes(model: Model, whatIf: WhatIf): HTMLElement | null {
@@ -108,7 +112,7 @@ function mistakes(model: Model, whatIf: WhatIf): HTMLElement | null {
   const total = evaluation.confusion.reduce((sum, row, k) => sum + row.reduce((a, b, j) => a + (j === k ? 0 : b), 0), 0);
   return h("div", { class: "block" },
     h("h3", {}, "Hardest mistakes"),
-    h("p", { class: "faint" }, total ? `${counted(total, "mistake")} in all; these the model was surest of. Choose one to see why.` : "None: every row was told right."),
+    h("p", { class: "faint" }, total ? `${counted(total, "mistake")} in all; these the model was surest of. Choose one to see why.` : "None: every row was answered right."),
     h("div", { class: "mistakes" }, hardest.map((mistake) => card(model, mistake, whatIf))));
 }
 
@@ -118,7 +122,7 @@ function card(model: Model, mistake: Mistake, whatIf: WhatIf): HTMLElement {
   const show = (): void => whatIf.show(mistake.values, `line ${mistake.line}`, mistake.truth, true);
   const seen = picture
     ? drawn(picture, mistake.values, model.highest, `line ${mistake.line}`)
-    : h("span", { class: "faint values" }, Array.from(mistake.values.slice(0, 4), rounded).join(", ") + (mistake.values.length > 4 ? ", …" : ""));
+    : h("span", { class: "faint values" }, model.inputs.slice(0, 4).map((input) => visible(valueOf(input, mistake.values), 16)).join(", ") + (model.inputs.length > 4 ? ", …" : ""));
   return h("button", { type: "button", class: "mistake", onclick: show }, seen,
     h("span", {}, "is ", h("strong", {}, is), ", said ", h("strong", {}, said)), h("span", { class: "faint" }, `line ${mistake.line}`));
 }

@@ -1,12 +1,14 @@
 /** The worker: reads files and trains, so that the page stays free. */
 
-import { CsvReader } from "./csv";
+import { CsvReader, NotUtf8 } from "./csv";
 import { Kernel } from "./kernel";
 import { train, type Trained } from "./learning";
 import type { ColumnView, Given, Reply, Request, Sample, TableView } from "./messages";
-import { featuresOf, recipeOf } from "./recipe";
+import { trainNumbers, whyAQuantity } from "./numbers";
+import { featuresOf, type Recipe } from "./recipe";
 import { axesOf, joined, type Samples, tableOfWindows } from "./recordings";
 import { Unscalable } from "./solve";
+import { survey } from "./survey";
 import { SourceError, type Table, type TableColumn } from "./table";
 
 const PIECE = 1 << 21;
@@ -41,14 +43,20 @@ self.onmessage = async ({ data }: MessageEvent<Request>) => {
     }
     const { settings } = data;
     if (!settings.signal) {
+      if (settings.task === "number" || (settings.task === null && whyAQuantity(table, settings.label))) {
+        const trained = trainNumbers(await kernel, table, settings);
+        const { numbers } = table.column(settings.label);
+        say({ kind: "numbers", id: data.id, trained, sample: sampleOf(table, trained, (row) => (Number.isNaN(numbers![row]) ? null : numbers![row])) });
+        return;
+      }
       const trained = train(await kernel, table, settings);
-      say({ kind: "trained", id: data.id, trained, sample: sampleOf(table, trained), recordings: null });
+      say({ kind: "trained", id: data.id, trained, sample: sampleOf(table, trained, classIn(table, trained)), recordings: null });
       return;
     }
     const made = tableOfWindows(await kernel, several ?? { table, label: settings.label, files: [] }, settings.signal);
     const label = made.table.columns.at(-1)!.name;
-    const trained = train(await kernel, made.table, { ...settings, label, roles: new Map(), skipUnlabelled: false, ignoreMissing: false }, made.plan);
-    say({ kind: "trained", id: data.id, trained, sample: sampleOf(made.table, trained), recordings: made.view });
+    const trained = train(await kernel, made.table, { ...settings, label, roles: new Map() }, made.plan);
+    say({ kind: "trained", id: data.id, trained, sample: sampleOf(made.table, trained, classIn(made.table, trained)), recordings: made.view });
   } catch (error) {
     const tooLarge = error instanceof RangeError;
     if (!tooLarge && !(error instanceof SourceError) && !(error instanceof Unscalable)) throw error;
@@ -70,23 +78,30 @@ async function open(id: number, files: readonly Given[]): Promise<TableView> {
   if (files[0].label !== null) several = joined(tables, files.map(({ label }) => label!));
   table = several?.table ?? tables[0];
   const opened = table;
+  survey(opened);
   const columns = opened.columns.map((column) => viewOf(opened, column));
-  return { name: opened.name, rows: opened.rows, columns, milliseconds: performance.now() - started, recordings: several?.label ?? null };
+  return { name: opened.name, rows: opened.rows, columns, milliseconds: performance.now() - started, encoding: opened.encoding, recordings: several?.label ?? null };
 }
 
-async function read({ name, data }: Given, tick: (bytes: number) => void): Promise<Table> {
-  const reader = new CsvReader(name);
-  for (let at = 0; at < data.size; at += PIECE) {
-    reader.push(new Uint8Array(await data.slice(at, at + PIECE).arrayBuffer()));
-    tick(at + PIECE);
+/** Read a file; one that is not UTF-8 is taken for what Excel writes in Western Europe. */
+async function read({ name, data }: Given, tick: (bytes: number) => void, encoding: "utf-8" | "windows-1252" = "utf-8"): Promise<Table> {
+  const reader = new CsvReader(name, encoding);
+  try {
+    for (let at = 0; at < data.size; at += PIECE) {
+      reader.push(new Uint8Array(await data.slice(at, at + PIECE).arrayBuffer()));
+      tick(at + PIECE);
+    }
+    return reader.end();
+  } catch (error) {
+    if (!(error instanceof NotUtf8)) throw error;
+    return read({ name, label: null, data }, tick, "windows-1252");
   }
-  return reader.end();
 }
 
 function viewOf(from: Table, column: TableColumn): ColumnView {
-  const { name, kind, boolean, missing } = column;
+  const { name, kind, boolean, missing, withCommas } = column;
   const distinct = column.codes ? column.texts.length : null;
-  const view: ColumnView = { name, kind, boolean, missing, distinct, range: null, bars: [], common: [], note: noteOf(from, column) };
+  const view: ColumnView = { name, kind, boolean, missing, distinct, range: null, bars: [], common: [], withCommas, decision: column.decision! };
   if (column.numbers) {
     const numbers = column.numbers.subarray(0, from.rows);
     let [low, high] = [Infinity, -Infinity];
@@ -111,32 +126,25 @@ function viewOf(from: Table, column: TableColumn): ColumnView {
   return view;
 }
 
-/** Return what the command says of a column that is no number, used as one. */
-function noteOf(from: Table, column: TableColumn): string | null {
-  if (column.kind === "number") return null;
-  try {
-    const roles = new Map(from.columns.map(({ name }) => [name, name === column.name ? "number" : "out"] as const));
-    recipeOf(from, from.columns.find((other) => other !== column)?.name ?? column.name, roles);
-  } catch (error) {
-    if (error instanceof SourceError) return error.message;
-  }
-  return null;
+/** Return what says the class of a row; null if it has none. */
+function classIn(from: Table, trained: Trained): (row: number) => number | null {
+  const { codes, texts } = from.column(trained.recipe.label);
+  const places = new Map(trained.places);
+  return (row) => (codes![row] < 0 ? null : places.get(texts[codes![row]])!);
 }
 
-/** Return some rows, evenly spread, with their classes. */
-function sampleOf(from: Table, trained: Trained): Sample {
-  const label = from.column(trained.recipe.label);
+/** Return some rows, evenly spread, with their classes or numbers. */
+function sampleOf(from: Table, trained: { recipe: Recipe; names: string[] }, truthOf: (row: number) => number | null): Sample {
   const m = trained.names.length;
   const most = Math.max(8, Math.min(SAMPLE, Math.floor(SAMPLE_CELLS / m)));
   const step = Math.max(1, from.rows / most);
   const rows: number[] = [];
   for (let at = step / 2; at < from.rows; at += step) {
     const row = Math.floor(at);
-    if (label.codes![row] >= 0) rows.push(row);
+    if (truthOf(row) !== null) rows.push(row);
   }
   const columns = featuresOf(from, trained.recipe, Int32Array.from(rows));
   const values = new Float64Array(rows.length * m);
   columns.forEach((column, j) => column.forEach((value, i) => (values[i * m + j] = value)));
-  const places = new Map(trained.places);
-  return { rows, lines: rows.map((row) => from.lineOf(row)), truth: rows.map((row) => places.get(label.texts[label.codes![row]])!), values };
+  return { rows, lines: rows.map((row) => from.lineOf(row)), truth: rows.map((row) => truthOf(row)!), values };
 }

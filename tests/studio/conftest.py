@@ -48,7 +48,8 @@ def open_page(browser):
 
 @pytest.fixture
 def page(open_page):
-    return open_page()
+    """The page, which trains as the paper does until something else is chosen."""
+    return open_page(words="#method=paper")
 
 
 @pytest.fixture(scope="session")

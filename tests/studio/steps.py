@@ -27,11 +27,22 @@ def choose(page, example):
 
 def turn(page, *, passes=1, bins=None):
     """Set the dial and the bins, and wait until the model is trained with them and shown."""
+    method(page, "own")
     for name, value in (("passes", str(passes)), ("bins", "" if bins is None else str(bins))):
-        if page.input_value(f"#{name}") != value:
-            page.evaluate("() => { document.querySelector('#carry').replaceChildren(); }")
-            page.select_option(f"#{name}", value)
-            page.wait_for_selector("#save-model")
+        change(page, name, value)
+
+
+def method(page, name):
+    """Choose a method, and wait until the model is trained with it and shown."""
+    change(page, "method", name)
+
+
+def change(page, name, value):
+    """Choose something of a menu, and wait until the model is trained with it and shown."""
+    if page.input_value(f"#{name}") != value:
+        page.evaluate("() => { document.querySelector('#carry').replaceChildren(); }")
+        page.select_option(f"#{name}", value)
+        page.wait_for_selector("#save-model")
 
 
 def train(path, label, *, categories=(), missing="error", **params):
@@ -40,7 +51,8 @@ def train(path, label, *, categories=(), missing="error", **params):
     recipe = table.recipe(label, categories=categories)
     gatherer = Gatherer()
     learn_edges(table, recipe, Cut.of(params.get("bins"), "minmax", missing), lambda rows: None)
-    summary = learn(table, recipe, missing=missing, gatherer=gatherer)
+    moments = params.get("moments", 1)
+    summary = learn(table, recipe, missing=missing, moments=moments, gatherer=gatherer)
     clf = SEFRClassifier(missing=missing, **params)
     return with_columns(refine(table, recipe, clf, summary, gatherer, lambda rows: None), recipe.member())
 
@@ -54,7 +66,7 @@ def give(page, path):
 
 
 def saved(page, button):
-    """Press a button of "Carry away"; return the name and the content of the file."""
+    """Press a button of "Download"; return the name and the content of the file."""
     with page.expect_download() as download:
         page.click(f"#{button}")
     file = download.value

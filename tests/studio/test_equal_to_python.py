@@ -159,10 +159,6 @@ def test_random_tables_give_the_same_model_and_the_same_code(page, tmp_path, num
     balanced = number % 4 == 2
     give(page, path)
     page.select_option("#label", "kind")
-    for name in hot:
-        page.select_option(f"select[aria-label='Use of {name}']", "categories")
-    if missing:
-        page.check("#ignore")
     if balanced:
         page.check("#balanced")
     page.wait_for_selector("#figure-accuracy")

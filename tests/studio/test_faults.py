@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from steps import choose, give, turn
 
@@ -22,15 +24,16 @@ BROKEN = {
     "two texts": "a,colour,shape,kind\n1,red,round,x\n2,blue,square,y\n",
     "dates": "a,day,kind\n1,2020-01-01,x\n2,2020-01-02,y\n",
     "late text": "a,b,kind\n" + "1,2,x\n3,4,y\n" * 60_000 + "5,six,x\n",
-    "missing": "a,b,kind\n1,2,x\n3,,y\n",
     "infinite": "a,b,kind\n1,2,x\n3,inf,y\n",
     "one class": "a,b,kind\n1,2,x\n3,4,x\n",
-    "no label": "a,b,kind\n1,2,x\n3,4,\n",
-    "fractions": "a,b,kind\n1,2,0.5\n3,4,1.5\n",
     "too many classes": "a,b,kind\n" + "".join(f"{i},1,n{i}\n" for i in range(30)),
     "only the label": "kind\nx\ny\n",
     "blank lines": "a,b,kind\n\n1,2,x\n\n3,oops,y\n",
 }
+
+
+# The command's options, which the page does not have.
+WITHOUT = re.compile(r" with (?:--drop '[^']*' or )?--drop-text| with --categories '[^']*'")
 
 
 def sentence(path, label="kind"):
@@ -39,7 +42,7 @@ def sentence(path, label="kind"):
         table = open_dataset([str(path)], reread=True)
         learn(table, table.recipe(table.label_name(label)))
     except ValueError as error:
-        return str(error)
+        return WITHOUT.sub("", str(error))
     raise AssertionError("the command takes this file")
 
 
@@ -55,20 +58,18 @@ def test_broken_files_get_the_sentences_of_the_command(page, tmp_path):
         path.write_bytes(kept(text))
         expected[name] = sentence(path).replace(f"{tmp_path}/", "")
         refusal = give(page, path)
-        if refusal is None:  # columns that are no numbers are left out until they are asked for
+        if refusal is None:  # columns of text are categories until numbers are asked for
             for select in page.locator("td select").all():
                 select.select_option("number")
             refusal = page.wait_for_selector("#data .refusal").inner_text()
         said[name] = refusal
-    own = "this page does not predict numbers, sefr train and SEFRRegressor do"
-    expected["fractions"] = expected["fractions"].replace("--task regress predicts numbers", own)
     assert said == expected
 
 
 @pytest.mark.parametrize(
     "content",
-    [b"\xff\xfea\x00,\x00", b"a,b,kind\n1,\x002,x\n", b"a,\xe9,kind\n1,2,x\n"],
-    ids=["UTF-16", "NUL", "Latin-1"],
+    [b"\xff\xfea\x00,\x00", b"a,b,kind\n1,\x002,x\n"],
+    ids=["UTF-16", "NUL"],
 )
 def test_bytes_that_are_no_text_get_the_sentences_of_the_command(page, tmp_path, content):
     path = tmp_path / "data.csv"
