@@ -9,6 +9,7 @@ NEEDS = {
     "pyspark": [
         "src/sefr/engines/spark.py",
         "src/sefr/engines/cluster/spark.py",
+        "src/sefr/engines/spark_ml.py",
         "src/sefr/engines/spark_regression.py",
     ],
 }

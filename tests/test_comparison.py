@@ -169,3 +169,30 @@ def test_second_moments_of_very_many_columns_are_left_out(rng, monkeypatch):
     assert "second moments" in names
     monkeypatch.setattr(comparison, "MOST_WITH_MOMENTS", 3)
     assert [row.name for row in compare(X, y, cv=3)] == [name for name in names if name != "second moments"]
+
+
+def test_settings_for_numbers_are_compared_as_those_for_classes(rng):
+    """R2 and the errors are those of scikit-learn, of predictions for rows that were not in training."""
+    from sklearn.metrics import mean_absolute_error, r2_score
+    from sklearn.model_selection import KFold, cross_val_predict
+
+    from sefr import SEFRRegressor
+
+    X = rng.normal(size=(120, 3))
+    y = X[:, 0] + np.abs(X[:, 1]) + 0.1 * rng.normal(size=120)
+    table = compare(X, y, cv=5, task="regress", others=True)
+    rows = {row.name: row for row in table}
+    assert list(rows)[:5] == ["mean", "line", "32 bins", "32 bins, 60 interactions", "auto"]
+    assert "linear regression" in rows
+    folds = KFold(5, shuffle=True, random_state=0)
+    given = cross_val_predict(SEFRRegressor(auto=True), X, y, cv=folds)
+    auto = rows["auto"]
+    np.testing.assert_allclose(auto.predictions, given, rtol=1e-9)
+    np.testing.assert_allclose(auto.errors.r2, r2_score(y, given), rtol=1e-9)
+    np.testing.assert_allclose(auto.errors.mae, mean_absolute_error(y, given), rtol=1e-9)
+    assert rows["mean"].errors.r2 < 0.05 < rows["line"].errors.r2 < auto.errors.r2
+    assert isinstance(table.best_estimator(), SEFRRegressor)
+    assert "R2" in repr(table)
+    assert "<th>R2</th>" in table._repr_html_()
+    with pytest.raises(ValueError, match="task must be"):
+        compare(X, y, task="numbers")

@@ -87,15 +87,6 @@ def test_batches_equal_one_fit(problem, step):
     assert (clf.coef_ == whole.coef_).all()
 
 
-@given(problems(), st.integers(1, 9))
-def test_batches_of_floats_equal_one_fit_to_rounding(problem, step):
-    X, y = problem
-    clf = SEFRClassifier()
-    for start in range(0, len(y), step):
-        clf.partial_fit(X[start : start + step], y[start : start + step], classes=np.unique(y))
-    assert_same_model(clf, SEFRClassifier().fit(X, y))
-
-
 @given(problems(whole=True), st.data())
 def test_merge_is_union(problem, data):
     X, y = problem
@@ -145,15 +136,6 @@ def test_scaling_or_shifting_a_feature_changes_no_prediction(problem, factor, sh
     )
 
 
-@given(problems())
-def test_contributions_sum_to_the_score(problem):
-    X, y = problem
-    clf = SEFRClassifier().fit(X, y)
-    np.testing.assert_allclose(
-        clf.contributions(X).sum(axis=-1), clf.decision_function(X), rtol=1e-9, atol=1e-12
-    )
-
-
 NAMES = ["ash", "beech", "cedar", "elm"]
 
 
@@ -177,18 +159,3 @@ def test_decay_changes_no_answer_until_more_is_learned(problem):
     before = clf.coef_.copy()
     assert clf.decay(0.5).summary_.n_rows == len(y) / 2
     np.testing.assert_allclose(clf.coef_, before, rtol=1e-12, atol=1e-14)
-
-
-def test_decay_makes_old_rows_count_half(rng):
-    X, y = rng.random((20, 3)), np.arange(20) % 2
-    X2, y2 = rng.random((20, 3)), np.arange(20) % 2
-    decayed = SEFRClassifier().fit(X, y).decay(0.5).partial_fit(X2, y2)
-    weighted = SEFRClassifier().fit(np.vstack([X, X2]), np.r_[y, y2], sample_weight=np.repeat([0.5, 1], 20))
-    assert_same_model(decayed, weighted)
-
-
-def test_threads_change_no_bit(rng):
-    X, y = rng.normal(size=(5000, 40)), rng.integers(0, 5, 5000)
-    one, four = SEFRClassifier().fit(X, y), SEFRClassifier(n_jobs=4).fit(X, y)
-    assert one.summary_ == four.summary_
-    assert (one.decision_function(X) == four.decision_function(X)).all()

@@ -47,7 +47,7 @@ def rational_moments(labels):
 
 def test_a_discriminant_equals_exact_rationals():
     mean, own, variance, within = rational_moments(LABELS)
-    model = reference.discriminant(ROWS, LABELS, ridge=float(RIDGE), power=0.0)
+    model = reference.discriminant(ROWS, LABELS, ridge=float(RIDGE), power=0.0, alike=0.0)
     A = [[within[i][j] + (RIDGE * variance[i] if i == j else 0) for j in range(3)] for i in range(3)]
     for k, centre in own.items():
         mu = [c - a for c, a in zip(centre, mean, strict=True)]
@@ -102,7 +102,7 @@ def test_scikit_learn_has_the_same_discriminant(drawn):
     shrinkage = 0.3
     within = sum(np.cov(Z[y == k].T, bias=True) * (y == k).mean() for k in range(3))
     ridge = shrinkage * np.trace(within) / 4 / (1 - shrinkage)
-    model = reference.discriminant(X, y, ridge=ridge, power=0.0)
+    model = reference.discriminant(X, y, ridge=ridge, power=0.0, alike=0.0)
     theirs = LinearDiscriminantAnalysis(
         solver="lsqr", covariance_estimator=Shrunk(within, shrinkage), priors=[1 / 3] * 3
     )
@@ -111,6 +111,24 @@ def test_scikit_learn_has_the_same_discriminant(drawn):
     assert model.scores(X) * 1 == pytest.approx(
         (theirs.decision_function(Z) - np.log(1 / 3)) * (1 - shrinkage), rel=1e-8
     )
+
+
+def test_with_as_many_degrees_of_freedom_as_rows_the_scores_are_those_of_the_regression():
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(30, 100)), np.arange(30) % 3
+    Y = (y[:, None] == np.arange(3)).astype(float)
+    model = reference.discriminant(X, y, ridge=1e-4, power=0.0, alike=1.0)
+    regression = reference.ridge_regression(X, Y, ridge=1e-4)
+    ratio = model.weights / regression.weights
+    assert ratio == pytest.approx(np.full(ratio.shape, ratio[0, 0]), rel=1e-6)
+    # 29 of 30: what is left over is nearly all shared, and with few features nearly nothing is
+    own = reference.discriminant(X, y, ridge=1e-4, power=0.0)
+    share = (29 / 30) ** 2
+    assert own.weights == pytest.approx(
+        reference.discriminant(X, y, ridge=1e-4, power=0.0, alike=share).weights, rel=1e-3
+    )
+    few = [reference.discriminant(X[:, :1], y, ridge=1.0, alike=alike).weights for alike in (None, 0.0)]
+    assert few[0] == pytest.approx(few[1], rel=0.01)
 
 
 class Shrunk:

@@ -51,6 +51,10 @@ def test_scikit_learns_checks(estimator, check):
         SEFRRegressor(missing="ignore", scale=(-1e6, 1e6)),
         SEFRRegressor(bins=32, n_jobs=2),
         SEFRRegressor(bins=8, interactions=3),
+        SEFRRegressor(moments=1),
+        SEFRRegressor(moments=1, bins=16, missing="ignore"),
+        SEFRRegressor(moments=1, passes=5),
+        SEFRRegressor(moments=1, passes=4, bins=8),
         SEFRRegressor(auto=True),
     ]
 )

@@ -261,3 +261,20 @@ def test_digits_and_leave_one_out_of_ten_thousand_rows():
     scores = cross_validate(SEFRClassifier(), X, y, cv=LeaveOneOut())["test_score"]
     assert time.process_time() - started < 60  # 4 s here
     assert 0.7 < scores.mean() < 1
+
+
+@pytest.mark.parametrize("labels", ["numbers", "text", "booleans"])
+def test_folds_are_those_that_scikit_learn_draws(labels):
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        n, k, n_splits = int(rng.integers(30, 300)), int(rng.integers(2, 6)), int(rng.integers(2, 9))
+        y = rng.integers(0, k, n) * 3 - 4
+        y = {"numbers": y, "text": y.astype(str), "booleans": y > 0}[labels]
+        found = sefr.validation._stratified(SEFRClassifier(), n_splits, y[:, None], y)
+        if np.unique(y, return_counts=True)[1].min() < n_splits:  # scikit-learn warns, or raises
+            assert found is None
+            continue
+        expected = StratifiedKFold(n_splits).split(y, y)
+        for (train, test), (own_train, own_test) in zip(expected, found.split(), strict=True):
+            np.testing.assert_array_equal(own_train, train)
+            np.testing.assert_array_equal(own_test, test)

@@ -76,7 +76,11 @@ class Learner(Answers):
 
     @in_turn
     def fit_frame(
-        self, frame: Any, label: str = "y", features: Sequence[str] | None = None, weight: str | None = None
+        self,
+        frame: Any,
+        label: str | Sequence[str] = "y",
+        features: Sequence[str] | None = None,
+        weight: str | None = None,
     ) -> Self:
         """Learn from a data frame where it is, eager or lazy; what was learned before is forgotten.
 
@@ -85,7 +89,8 @@ class Learner(Answers):
         frame : data frame
             Any frame narwhals knows: pandas, Polars, pyarrow, DuckDB, Ibis, Dask, PySpark.
         label, features, weight
-            Names of columns, as for :meth:`Summary.of_frame`. With bins, a feature that is text has
+            Names of columns, as for :meth:`Summary.of_frame`; a regressor takes a list of labels, and
+            predicts each. With bins, a feature that is text has
             categories: those that occur, at most 254 of them.
 
         Returns

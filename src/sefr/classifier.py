@@ -335,7 +335,7 @@ class SEFRClassifier(ClassAnswers, Learner):
         """
         if not isinstance(summary, Summary):
             raise TypeError(f"from_summary takes a Summary, not {type(summary).__name__}")
-        if summary.products is not None and summary.products.n_targets:
+        if summary.n_targets:
             raise ValueError("this Summary is of numbers: SEFRRegressor.from_summary takes it")
         refuse_one_class(summary.classes, "this Summary")
         self = cls(**params)

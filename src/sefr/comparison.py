@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import accuracy_score, f1_score, log_loss
-from sklearn.model_selection import PredefinedSplit
+from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
@@ -24,9 +24,10 @@ from ._rows.arrow import arrow_table
 from ._rows.labels import encode
 from ._rows.one_hot import one_hot
 from ._system.text import picture_text
-from ._system.types import Array, Foreign, Indices, Params, Rows
+from ._system.types import Array, Fields, Indices, Params, Rows
 from .classifier import SEFRClassifier
 from .model_file import dump
+from .regressor import SEFRRegressor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,15 +51,65 @@ METHODS: Mapping[str, Params | None] = {
     "exact": {"moments": 2},
     "auto": {"auto": True},
 }
-MARGIN = 0.01  # macro F1 that a dearer setting must bring
+# The same of numbers; "mean" stands for the base rate.
+NUMBER_SETTINGS: Mapping[str, Params | None] = {
+    "mean": None,
+    "line": {"moments": 2},
+    "32 bins": {"bins": 32},
+    "32 bins, 60 interactions": {"bins": 32, "interactions": 60},
+    "auto": {"auto": True},
+}
+NUMBER_METHODS: Mapping[str, Params | None] = {"mean": None, "exact": {"moments": 2}, "auto": {"auto": True}}
+MARGIN = 0.01  # macro F1, or R2, that a dearer setting must bring
 # Columns beyond which second moments take too long to be one row of several: time grows with their square.
 MOST_WITH_MOMENTS = 1_000
+BASE_RATES = ("base rate", "mean")  # names of what learns nothing
 # How long other methods may take, as a share of the time of the dearest setting; one fold is always tested.
-SHARES = {"logistic regression": 0.3, "LightGBM": 0.7}
+SHARES = {"logistic regression": 0.3, "linear regression": 0.3, "LightGBM": 0.7}
 
 
-@dataclass(frozen=True)
-class Row:
+@dataclass(frozen=True, kw_only=True)
+class AnyRow:
+    """What one setting costs, and its answers; what they reach depends on the task."""
+
+    name: str
+    params: Params
+    fit_seconds: float
+    model_bytes: int
+    predictions: Array = field(repr=False, compare=False)
+    n_folds: int = 0
+    is_other: bool = False
+
+    measures: ClassVar[tuple[str, ...]]  # names of what the answers reach; the first is what is compared by
+    digits: ClassVar[tuple[str, ...]]  # how each of them is written
+    nothing_helps: ClassVar[str]  # what it means that the base rate is as good as any setting
+
+    @property
+    def reached(self) -> tuple[float | None, ...]:
+        """What the answers reach, in the order of ``measures``."""
+        raise NotImplementedError
+
+    @property
+    def best_by(self) -> float:
+        """What settings are compared by."""
+        return self.reached[0] or 0.0
+
+    def cells(self) -> list[str]:
+        """Return what is shown beside the name, in the order of the titles of a table."""
+        spent = self.fit_seconds
+        shown = [
+            "" if value is None else f"{value:{digits}}"
+            for value, digits in zip(self.reached, self.digits, strict=True)
+        ]
+        return [
+            *shown,
+            f"{spent:.2f} s" if spent >= 1 else f"{1000 * spent:.1f} ms",
+            f"{self.model_bytes:,} B" if self.model_bytes else "",
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row(AnyRow):
     """One setting: what it reaches and what it costs.
 
     Attributes
@@ -79,86 +130,142 @@ class Row:
         Whether it is another method than SEFR, to compare with.
     """
 
-    name: str
-    params: Params
     macro_f1: float
     accuracy: float
     log_loss: float | None
-    fit_seconds: float
-    model_bytes: int
-    predictions: Array = field(repr=False, compare=False)
-    n_folds: int = 0
-    is_other: bool = False
+
+    measures = ("macro F1", "accuracy", "log loss")
+    digits = (".4f", ".4f", ".4f")
+    nothing_helps = (
+        "No setting does better than always answering the most frequent class: "
+        "these features do not separate the classes."
+    )
+
+    @property
+    def reached(self) -> tuple[float | None, ...]:
+        """Macro F1, accuracy and log loss."""
+        return self.macro_f1, self.accuracy, self.log_loss
 
 
 @dataclass(frozen=True)
-class Comparison(Sequence[Row]):
+class Errors:
+    """How far predictions of numbers are from the truth.
+
+    Attributes
+    ----------
+    r2 : float
+        Coefficient of determination; NaN if all true numbers are the same.
+    mae, rmse : float
+        The mean absolute and the root mean square error.
+    rows : int
+        How many there are.
+    """
+
+    r2: float
+    mae: float
+    rmse: float
+    rows: int
+
+    @classmethod
+    def of(cls, truth: NDArray[np.float64], given: NDArray[np.float64]) -> Errors:
+        """Compare predictions with the truth.
+
+        Examples
+        --------
+        >>> Errors.of(np.array([1.0, 3.0]), np.array([1.0, 2.0]))
+        Errors(r2=0.5, mae=0.5, rmse=0.7071067811865476, rows=2)
+        """
+        left = truth - given
+        spread = float(np.square(truth - truth.mean()).sum())
+        r2 = 1 - float(np.square(left).sum()) / spread if spread > 0 else float("nan")
+        return cls(r2, float(np.abs(left).mean()), float(np.sqrt(np.square(left).mean())), len(truth))
+
+    def report(self) -> Fields:
+        """Return the errors for JSON, which has no NaN."""
+        r2 = self.r2 if np.isfinite(self.r2) else None
+        return {"rows": self.rows, "r2": r2, "mae": self.mae, "rmse": self.rmse}
+
+    def __str__(self) -> str:
+        return f"R2 {self.r2:.4f}   MAE {self.mae:.5g}   RMSE {self.rmse:.5g}   {self.rows:,} rows"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberRow(AnyRow):
+    """One setting for numbers: what it reaches and what it costs.
+
+    Attributes
+    ----------
+    errors : Errors
+        Of the predictions for rows that were not in training. The other attributes are those of ``Row``.
+    """
+
+    errors: Errors
+
+    measures = ("R2", "MAE", "RMSE")
+    digits = (".4f", ".5g", ".5g")
+    nothing_helps = "No setting does better than always answering the mean: these features do not predict it."
+
+    @property
+    def reached(self) -> tuple[float | None, ...]:
+        """R2, mean absolute and root mean square error."""
+        return self.errors.r2, self.errors.mae, self.errors.rmse
+
+
+@dataclass(frozen=True)
+class Comparison(Sequence[Any]):
     """The rows of :func:`compare`, one per setting; shows itself as a table, and draws itself.
 
     Attributes
     ----------
     rows : tuple of Row
-        In the order in which they were asked for.
+        In the order in which they were asked for; of numbers, of NumberRow.
     n_rows, n_folds : int
         How many rows were used, in how many folds.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[Any, ...]
     n_rows: int
     n_folds: int
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, at: Foreign) -> Foreign:
+    def __getitem__(self, at: Any) -> Any:
         return self.rows[at]
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.rows)
 
     @property
-    def recommended(self) -> Row:
+    def recommended(self) -> Any:
         """The first row whose macro F1 is within 0.01 of the best: a dearer setting must bring more."""
         own = [row for row in self.rows if not row.is_other]
-        best = max(row.macro_f1 for row in own)
-        return next(row for row in own if row.macro_f1 >= best - MARGIN)
+        best = max(row.best_by for row in own)
+        return next(row for row in own if row.best_by >= best - MARGIN)
 
     @property
     def recommendation(self) -> str:
         """The recommendation, as a sentence."""
         chosen = self.recommended
         others = [row for row in self.rows if row is not chosen and not row.is_other]
-        if chosen.name == "base rate":
-            return (
-                "No setting does better than always answering the most frequent class: "
-                "these features do not separate the classes."
-            )
+        if chosen.name in BASE_RATES:
+            return str(chosen.nothing_helps)
+        said = f"Use {chosen.name}: {chosen.measures[0]} {chosen.best_by:.3f}"
         if not others:
-            return f"Use {chosen.name}: macro F1 {chosen.macro_f1:.3f}."
-        next_best = max((row for row in others if row.name != "base rate"), key=_f1, default=others[0])
-        if next_best.macro_f1 > chosen.macro_f1:
-            gain = f"{next_best.macro_f1 - chosen.macro_f1:.3f}"
-            reached = f"macro F1 {chosen.macro_f1:.3f}"
-            return f"Use {chosen.name}: {reached}; {next_best.name} brings only {gain} more."
-        return (
-            f"Use {chosen.name}: macro F1 {chosen.macro_f1:.3f} against {next_best.macro_f1:.3f} "
-            f"with {next_best.name}."
-        )
+            return f"{said}."
+        settings = [row for row in others if row.name not in BASE_RATES]
+        next_best = max(settings, key=lambda row: row.best_by, default=others[0])
+        if next_best.best_by > chosen.best_by:
+            return f"{said}; {next_best.name} brings only {next_best.best_by - chosen.best_by:.3f} more."
+        return f"{said} against {next_best.best_by:.3f} with {next_best.name}."
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The titles of the columns of the table."""
+        return ("setting", *self.rows[0].measures, "to train", "model")
 
     def __repr__(self) -> str:
-        lines = [("setting", "macro F1", "accuracy", "log loss", "to train", "model")]
-        for row in self.rows:
-            loss = "" if row.log_loss is None else f"{row.log_loss:.4f}"
-            lines.append(
-                (
-                    row.name,
-                    f"{row.macro_f1:.4f}",
-                    f"{row.accuracy:.4f}",
-                    loss,
-                    f"{1000 * row.fit_seconds:.1f} ms",
-                    f"{row.model_bytes:,} B",
-                )
-            )
+        lines = [self.titles, *((row.name, *row.cells()) for row in self.rows)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         table = [
             "  ".join(
@@ -168,8 +275,8 @@ class Comparison(Sequence[Row]):
         ]
         return "\n".join([*table, f"{self.n_rows:,} rows, {self.n_folds} folds. {self.recommendation}"])
 
-    def best_estimator(self) -> SEFRClassifier:
-        """Return a classifier with the recommended settings, not trained yet.
+    def best_estimator(self) -> Any:
+        """Return an estimator with the recommended settings, not trained yet.
 
         Examples
         --------
@@ -179,25 +286,22 @@ class Comparison(Sequence[Row]):
         >>> compare(X, y, settings={"one pass": {}, "ten passes": {"passes": 10}}).best_estimator().fit(X, y)
         SEFRClassifier(passes=10)
         """
-        return SEFRClassifier(**({} if self.recommended.name == "base rate" else self.recommended.params))
+        best = self.recommended
+        return (SEFRClassifier if isinstance(best, Row) else SEFRRegressor)(**best.params)
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook, the recommended setting in bold."""
-        lines = []
+        lines, best = [], self.recommended
         for row in self.rows:
-            loss = "" if row.log_loss is None else f"{row.log_loss:.4f}"
-            cells = [f"{row.macro_f1:.4f}", f"{row.accuracy:.4f}", loss, f"{1000 * row.fit_seconds:.1f} ms"]
-            cells.append(f"{row.model_bytes:,} B" if row.model_bytes else "")
-            bold = ' style="font-weight: bold"' if row is self.recommended else ""
-            numbers = "".join(f'<td style="text-align: right">{cell}</td>' for cell in cells)
+            bold = ' style="font-weight: bold"' if row is best else ""
+            numbers = "".join(f'<td style="text-align: right">{cell}</td>' for cell in row.cells())
             lines.append(f'<tr{bold}><th style="text-align: left">{escape(row.name)}</th>{numbers}</tr>')
-        titles = ("setting", "macro F1", "accuracy", "log loss", "to train", "model")
-        head = "".join(f"<th>{title}</th>" for title in titles)
+        head = "".join(f"<th>{title}</th>" for title in self.titles)
         words = f"{self.n_rows:,} rows, {self.n_folds} folds. {escape(self.recommendation)}"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table><p>{words}</p>"
 
-    def plot(self, ax: Axes | None = None) -> Foreign:
-        """Draw macro F1 as a point per setting, with the time to train beside it.
+    def plot(self, ax: Axes | None = None) -> Any:
+        """Draw macro F1, or R2, as a point per setting, with the time to train beside it.
 
         Parameters
         ----------
@@ -217,38 +321,48 @@ class Comparison(Sequence[Row]):
             size = (6, 1.2 + 0.42 * len(self.rows))
             _figure, ax = plt.subplots(figsize=size, layout="constrained")
         places = range(len(self.rows))
-        colours = ["0.7" if row.name == "base rate" else FOR for row in self.rows]
-        reached = [row.macro_f1 for row in self.rows]
+        colours = ["0.7" if row.name in BASE_RATES else FOR for row in self.rows]
+        reached = [row.best_by for row in self.rows]
         low = max(0.0, min(reached) - 0.05)
         ax.hlines(places, low, reached, color="0.85", linewidth=1.2, zorder=1)
         ax.scatter(reached, places, color=colours, s=40, zorder=2)
         for at, row in enumerate(self.rows):
-            text = f"   {row.macro_f1:.3f}"
-            if row.name != "base rate":
+            text = f"   {row.best_by:.3f}"
+            if row.name not in BASE_RATES:
                 text += f", {1000 * row.fit_seconds:.3g} ms"
-            ax.text(row.macro_f1, at, text, va="center", fontsize=9)
+            ax.text(row.best_by, at, text, va="center", fontsize=9)
         ax.set_yticks(places, [picture_text(row.name) for row in self.rows], fontsize=9)
         ax.invert_yaxis()
         span = max(reached) - low
-        ax.set(xlim=(low, max(reached) + 0.4 * span), xlabel="macro F1, and the time to train")
+        ax.set(
+            xlim=(low, max(reached) + 0.4 * span), xlabel=f"{self.rows[0].measures[0]}, and the time to train"
+        )
         ax.tick_params(axis="y", length=0)
         ax.spines[["top", "right", "left"]].set_visible(False)
         return ax
 
 
-def _f1(row: Row) -> float:
-    return row.macro_f1
+class _Task(NamedTuple):
+    """What differs between comparisons of classes and of numbers."""
+
+    estimator: type[SEFRClassifier | SEFRRegressor]
+    base_rate: Any
+    settings: Mapping[str, Params | None]
+    others: Callable[[Any, bool], dict[str, Any]]
+    row: Callable[[Fields, _Tested, Array], AnyRow]
+    splits: Callable[[Array, int], list[tuple[Indices, Indices]]]
 
 
 def compare(
     X: Rows,
     y: ArrayLike,
     *,
-    cv: Foreign = 10,
+    cv: Any = 10,
     settings: Mapping[str, Params | None] | None = None,
     others: bool = False,
+    task: str = "classify",
     tick: Callable[[str], None] = lambda name: None,
-    **params: Foreign,
+    **params: Any,
 ) -> Comparison:
     """Cross-validate several settings on the same folds and recommend one.
 
@@ -258,18 +372,21 @@ def compare(
         The rows. Categories of a data frame are for settings with ``bins``; those without learn a column of 0
         and 1 per category instead.
     y : array of shape (n,)
-        One label per row.
+        One label, or number, per row.
     cv : int or splitter, default=10
         A number of folds, to which the rows of each class are dealt one after the other, as ``sefr evaluate``
-        does; or a splitter of scikit-learn.
+        does, and rows of numbers in a random but fixed order; or a splitter of scikit-learn.
     settings : dict, default=None
         A name and the parameters of :class:`SEFRClassifier` for each row of the table; None instead of
         parameters is the base rate. By default the base rate, one pass, balanced classes, second moments (of
         up to 1,000 columns), 32 bins, ten passes, both of these, and 100 interactions of 32 bins with twenty
-        passes.
+        passes. Of numbers, the parameters of :class:`SEFRRegressor`: by default the mean, a line, 32 bins,
+        these with 60 interactions, and ``auto=True``.
     others : bool, default=False
-        Add rows for logistic regression and, if it is installed, LightGBM at its defaults: on as many of the
-        folds as take about as long as the dearest setting, at least one.
+        Add rows for logistic regression (of numbers, linear regression) and, if it is installed, LightGBM at
+        its defaults: on as many of the folds as take about as long as the dearest setting, at least one.
+    task : {"classify", "regress"}, default="classify"
+        Whether y names classes or is a number to predict.
     tick : callable, default=None
         Called with the name of a row after each of its folds.
     **params
@@ -288,44 +405,56 @@ def compare(
     >>> table.recommended.name
     '32 bins, ten passes'
     """
-    labels = np.asarray(y)
-    classes, codes = encode(labels)
-    if len(classes) < 2:
-        raise ValueError(f"y has one class only, {classes[0]!r}: two are needed")
-    if isinstance(cv, (int, np.integer)):
-        folds = dealt_folds(codes, int(cv))
-        splits = list(PredefinedSplit(folds).split())
-    else:
-        splits = list(cv.split(X, labels))
-    known = SEFRClassifier().get_params()
+    if task not in TASKS:
+        raise ValueError(f"task must be 'classify' or 'regress', not {task!r}")
+    kind = TASKS[task]
+    labels = np.asarray(y) if task == "classify" else np.asarray(y, dtype=np.float64)
+    whole = isinstance(cv, int | np.integer)
+    splits = kind.splits(labels, int(cv)) if whole else list(cv.split(X, labels))
+    known = kind.estimator().get_params()
     X = arrow_table(X)
     plain = one_hot(X)
     rows, dearest = [], 0.0
-    for name, chosen in (SETTINGS if settings is None else settings).items():
+    for name, chosen in (kind.settings if settings is None else settings).items():
         started = time.perf_counter()
         if chosen is None:
-            rows.append(_row(name, DummyClassifier(strategy="prior"), {}, plain, labels, splits, tick))
+            rows.append(_row(kind, name, kind.base_rate(), {}, plain, labels, splits, tick))
         elif set(chosen) <= set(known):
             both = params | dict(chosen)
             cuts = both.get("bins") is not None or both.get("auto")
             if both.get("moments") == 2 and not cuts and _width(plain) > MOST_WITH_MOMENTS:
                 continue
             own = X if cuts else plain
-            rows.append(_row(name, SEFRClassifier(**both), both, own, labels, splits, tick))
+            rows.append(_row(kind, name, kind.estimator(**both), both, own, labels, splits, tick))
         dearest = max(dearest, time.perf_counter() - started)
     if not rows:
         raise ValueError("there are no settings to compare that this version knows")
     if others:
         numbers = rows_of_numbers(plain)
-        for name, model in _other_methods(params.get("class_weight"), sparse.issparse(numbers)).items():
+        for name, model in kind.others(params.get("class_weight"), sparse.issparse(numbers)).items():
             most = SHARES[name] * dearest
             with warnings.catch_warnings(), threadpool_limits(1):  # one thread, as for settings
                 warnings.simplefilter("ignore")  # such as of scikit-learn about passes or names
-                rows.append(_row(name, model, {}, numbers, labels, splits, tick, most_seconds=most))
+                rows.append(_row(kind, name, model, {}, numbers, labels, splits, tick, most_seconds=most))
     return Comparison(tuple(rows), len(labels), len(splits))
 
 
-def _other_methods(class_weight: Foreign, is_sparse: bool) -> dict[str, Foreign]:
+def _class_splits(labels: Array, n_folds: int) -> list[tuple[Indices, Indices]]:
+    """Deal the rows of each class to folds, one after the other."""
+    classes, codes = encode(labels)
+    if len(classes) < 2:
+        raise ValueError(f"y has one class only, {classes[0]!r}: two are needed")
+    return list(PredefinedSplit(dealt_folds(codes, n_folds)).split())
+
+
+def _number_splits(numbers: Array, n_folds: int) -> list[tuple[Indices, Indices]]:
+    """Cut the rows, in a random but fixed order, into folds."""
+    if len(numbers) < n_folds:
+        raise ValueError(f"{len(numbers)} rows are too few for {n_folds} folds")
+    return list(KFold(n_folds, shuffle=True, random_state=0).split(numbers))
+
+
+def _other_classifiers(class_weight: Any, is_sparse: bool) -> dict[str, Any]:
     """Return the methods to compare with that are installed, as a user would first try them."""
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegression
@@ -344,7 +473,21 @@ def _other_methods(class_weight: Foreign, is_sparse: bool) -> dict[str, Foreign]
     return methods
 
 
-def lightgbm() -> Foreign:
+def _other_regressors(class_weight: Any, is_sparse: bool) -> dict[str, Any]:
+    """Return the methods to compare with for numbers."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LinearRegression
+    from sklearn.pipeline import make_pipeline
+
+    methods = {
+        "linear regression": make_pipeline(SimpleImputer(keep_empty_features=True), LinearRegression())
+    }
+    if (library := lightgbm()) is not None:
+        methods["LightGBM"] = library.LGBMRegressor(n_jobs=1, verbose=-1)
+    return methods
+
+
+def lightgbm() -> Any:
     """Return LightGBM to compare with; None if it is not installed, or not all that it needs."""
     try:
         return import_module("lightgbm")
@@ -352,12 +495,12 @@ def lightgbm() -> Foreign:
         return None
 
 
-def _width(X: Foreign) -> int:
-    first: Foreign = rows_at(X, np.arange(1))
+def _width(X: Any) -> int:
+    first: Any = rows_at(X, np.arange(1))
     return int(np.shape(first)[1])
 
 
-def rows_of_numbers(X: Foreign) -> Foreign:
+def rows_of_numbers(X: Any) -> Any:
     """Return rows for other methods, without names: a sparse matrix, or an array of floats."""
     if sparse.issparse(X):
         return X.tocsr().astype(np.float64)
@@ -383,25 +526,61 @@ def dealt_folds(codes: Array, n_folds: int) -> NDArray[np.int64]:
     return folds
 
 
+class _Tested(NamedTuple):
+    """The answers for rows that were not in training."""
+
+    answers: Array
+    shares: NDArray[np.float64] | None  # probabilities of the classes, if there are any
+    tested: NDArray[np.bool_]  # which rows were
+    n_folds: int
+    fit_seconds: float
+
+
 def _row(
+    kind: _Task,
     name: str,
-    model: Foreign,
+    model: Any,
     params: Params,
     X: Rows,
     y: Array,
     splits: list[tuple[Indices, Indices]],
     tick: Callable[[str], None],
     most_seconds: float | None = None,
-) -> Row:
+) -> AnyRow:
     """Cross-validate one setting; the time and the size are those of a model of all rows.
 
     With ``most_seconds`` it is another method: after that time no further fold is begun, and the time to
     train is that of a fold.
     """
-    classes = np.unique(y)
+    found = _tested(name, model, X, y, splits, tick, most_seconds)
+    own = isinstance(model, SEFRClassifier | SEFRRegressor)
+    costs: Fields = {
+        "name": name,
+        "params": dict(params),
+        "fit_seconds": found.fit_seconds,
+        "model_bytes": len(dump(model)) if own else 0,
+        "predictions": found.answers,
+        "n_folds": found.n_folds,
+        "is_other": most_seconds is not None,
+    }
+    return kind.row(costs, found, y)
+
+
+def _tested(
+    name: str,
+    model: Any,
+    X: Rows,
+    y: Array,
+    splits: list[tuple[Indices, Indices]],
+    tick: Callable[[str], None],
+    most_seconds: float | None,
+) -> _Tested:
+    """Train on the rows outside each fold and answer for those in it."""
+    has_shares = hasattr(model, "predict_proba")
+    classes = np.unique(y) if has_shares else y[:0]
     answers, shares = y.copy(), np.zeros((len(y), len(classes)))
     tested = np.zeros(len(y), dtype=bool)
-    has_shares, n_folds, spent = True, 0, 0.0
+    n_folds, spent = 0, 0.0
     for train, test in splits:
         if most_seconds is not None and n_folds and spent * (n_folds + 1) / n_folds > most_seconds:
             break
@@ -412,7 +591,8 @@ def _row(
         answers[test] = model.predict(rows)
         tested[test] = True
         try:
-            shares[np.ix_(test, np.searchsorted(classes, model.classes_))] = model.predict_proba(rows)
+            if has_shares:
+                shares[np.ix_(test, np.searchsorted(classes, model.classes_))] = model.predict_proba(rows)
         except ValueError:  # such as no complete row to calibrate on
             has_shares = False
         spent += time.perf_counter() - started
@@ -422,19 +602,34 @@ def _row(
         started = time.perf_counter()
         model.fit(X, y)
         fit_seconds = time.perf_counter() - started
-    truth, given = y[tested], answers[tested]
+    return _Tested(answers, shares if has_shares else None, tested, n_folds, fit_seconds)
+
+
+def _class_row(costs: Fields, found: _Tested, y: Array) -> Row:
+    truth, given = y[found.tested], found.answers[found.tested]
+    shares = found.shares
     return Row(
-        name,
-        dict(params),
-        float(f1_score(truth, given, average="macro", zero_division=0)),
-        float(accuracy_score(truth, given)),
-        _log_loss(truth, shares[tested], classes) if has_shares else None,
-        fit_seconds,
-        len(dump(model)) if isinstance(model, SEFRClassifier) else 0,
-        answers,
-        n_folds,
-        most_seconds is not None,
+        **costs,
+        macro_f1=float(f1_score(truth, given, average="macro", zero_division=0)),
+        accuracy=float(accuracy_score(truth, given)),
+        log_loss=None if shares is None else _log_loss(truth, shares[found.tested], np.unique(y)),
     )
+
+
+def _number_row(costs: Fields, found: _Tested, y: Array) -> NumberRow:
+    return NumberRow(**costs, errors=Errors.of(y[found.tested], found.answers[found.tested]))
+
+
+def _base_rate() -> DummyClassifier:
+    return DummyClassifier(strategy="prior")
+
+
+TASKS = {
+    "classify": _Task(SEFRClassifier, _base_rate, SETTINGS, _other_classifiers, _class_row, _class_splits),
+    "regress": _Task(
+        SEFRRegressor, DummyRegressor, NUMBER_SETTINGS, _other_regressors, _number_row, _number_splits
+    ),
+}
 
 
 def rows_at(X: Rows, at: Indices) -> Rows:

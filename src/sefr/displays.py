@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from ._rows.cells import Categories
 from ._rows.inputs import matrix_of
 from ._system.colours import AGAINST, FOR, NEUTRAL
 from ._system.text import picture_text
-from ._system.types import Array, Fields, Floats, Foreign, Rows
+from ._system.types import Array, Fields, Floats, Rows
 from .base import Learner
 from .classifier import SEFRClassifier
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_NAME = 36  # characters of a name beside a bar
 
 
-def colour_map() -> Foreign:
+def colour_map() -> Any:
     """Return the colours from -1, against, over 0 to 1, for."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -50,12 +50,12 @@ def depths(effects_of_class: Floats) -> Floats:
     return np.asarray(signed_root(effects_of_class / greatest), dtype=np.float64)
 
 
-def signed_root(values: Foreign) -> Foreign:
+def signed_root(values: Any) -> Any:
     """Return the square root of the size, with the sign."""
     return np.sign(values) * np.sqrt(np.abs(values))
 
 
-def signed_square(values: Foreign) -> Foreign:
+def signed_square(values: Any) -> Any:
     """Return what ``signed_root`` was taken of."""
     return np.sign(values) * np.square(values)
 
@@ -169,8 +169,8 @@ class ScoresDisplay:
     scores: Floats
     labels: Sequence[object]
     feature_names: Sequence[str]
-    figure_: Foreign = field(default=None, repr=False)
-    axes_: Foreign = field(default=None, repr=False)
+    figure_: Any = field(default=None, repr=False)
+    axes_: Any = field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
@@ -181,7 +181,7 @@ class ScoresDisplay:
         feature_names: Sequence[str] | None = None,
         count: int = 10,
         image: tuple[int, int] | None = None,
-        axes: Foreign = None,
+        axes: Any = None,
     ) -> Self:
         """Draw a trained model.
 
@@ -208,7 +208,7 @@ class ScoresDisplay:
         display = cls(shown, subjects(estimator), names_of(estimator, feature_names))
         return display.plot(count=count, image=image, axes=axes)
 
-    def plot(self, *, count: int = 10, image: tuple[int, int] | None = None, axes: Foreign = None) -> Self:
+    def plot(self, *, count: int = 10, image: tuple[int, int] | None = None, axes: Any = None) -> Self:
         """Draw; see :meth:`from_estimator`."""
         if image is not None:
             check_image(image, self.scores.shape[1])
@@ -282,8 +282,8 @@ class CurvesDisplay:
     labels: Sequence[object]
     n_features: int | None = None
     added_to: str = "score"
-    figure_: Foreign = field(default=None, repr=False)
-    axes_: Foreign = field(default=None, repr=False)
+    figure_: Any = field(default=None, repr=False)
+    axes_: Any = field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
@@ -292,7 +292,7 @@ class CurvesDisplay:
         *,
         feature_names: Sequence[str] | None = None,
         count: int = 9,
-        axes: Foreign = None,
+        axes: Any = None,
     ) -> Self:
         """Draw a trained model with bins.
 
@@ -317,7 +317,7 @@ class CurvesDisplay:
         shown = [named[j] for j in order]
         return cls(shown, subjects(estimator), len(named), added_to).plot(axes=axes)
 
-    def plot(self, *, axes: Foreign = None) -> Self:
+    def plot(self, *, axes: Any = None) -> Self:
         """Draw; see :meth:`from_estimator`."""
         self.figure_, self.axes_ = _axes(axes, len(self.curves), (3.2, 2.4))
         for axis, curve in zip(self.axes_, self.curves, strict=True):
@@ -334,7 +334,7 @@ class CurvesDisplay:
         return self
 
 
-def _draw_curve(axis: Foreign, curve: Curve, labels: Sequence[str]) -> None:
+def _draw_curve(axis: Any, curve: Curve, labels: Sequence[str]) -> None:
     """Draw the effect of a feature over its bins, and how many rows support each."""
     ends = curve.ends()
     rows = axis.twinx()
@@ -390,7 +390,7 @@ class ContributionsDisplay:
     score: float
     label: object
     feature_names: Sequence[str]
-    figure_: Foreign = field(default=None, repr=False)
+    figure_: Any = field(default=None, repr=False)
     ax_: Axes | None = field(default=None, repr=False)
 
     @classmethod
@@ -518,14 +518,14 @@ def draw_contributions(axis: Axes, names: Sequence[str], values: Floats) -> None
     axis.set_xlabel("contribution", fontsize=8)
 
 
-def _norm(widest: float) -> Foreign:
+def _norm(widest: float) -> Any:
     """Return how values become colours; see :func:`depths`."""
     from matplotlib.colors import FuncNorm
 
     return FuncNorm((signed_root, signed_square), -widest, widest)
 
 
-def _axes(axes: Foreign, panels: int, size: tuple[float, float]) -> tuple[Foreign, Array]:
+def _axes(axes: Any, panels: int, size: tuple[float, float]) -> tuple[Any, Array]:
     """Return a figure and one Axes per panel."""
     if axes is not None:
         found = np.ravel(np.asarray(axes, dtype=object))

@@ -44,7 +44,8 @@ from ._system.members import (
 )
 from ._system.types import Array, Fields, Floats, Params
 from ._weights.auto import Auto, AutoChoice, lines_of
-from ._weights.hyperplanes import Scaling, planes_of
+from ._weights.hyperplanes import Hyperplanes, Scaling, planes_of
+from ._weights.refine.numbers import RefinedNumbers
 from ._weights.refine.refine import Refined
 from .base import Learner
 from .classifier import SEFRClassifier
@@ -70,6 +71,7 @@ CALIBRATION_MEMBERS = ("inverse_temperature", "offsets", "precision")
 AUTO_MEMBERS = ("weights", "log_loss", "n_ferns", "n_held_out", "lines")
 LINE_MEMBERS = ("weights", "midpoints", "low", "span", "values")
 PARTS = ("line", "bins", "ferns", "sum")
+NUMBER_MEMBERS = ("noise", "ridge", "leverage")
 REFINED_MEMBERS = ("weights", "bias", "midpoints", "low", "span", "loss_curve")
 LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))])
 LABEL_TYPES |= {"float16", "float32", "float64"}
@@ -215,10 +217,13 @@ def parse(content: bytes) -> Any:
 
 def _model(found: Fields, n_bytes: int) -> Learner:
     summary = _summary(found, n_bytes)
-    of_numbers = summary.products is not None and summary.products.n_targets > 0
+    of_numbers = summary.n_targets > 0
     estimator: type[Learner] = SEFRRegressor if of_numbers else SEFRClassifier
     own = NumberSettings if of_numbers else Settings
-    members = members_of(found["settings"], tuple(name for name, _, _ in kinds(own)), "settings")
+    given = object_of(found["settings"], "settings")
+    if of_numbers:  # which made one pass once
+        given = {"passes": 1, "verbose": 0, **given}
+    members = members_of(given, tuple(name for name, _, _ in kinds(own)), "settings")
     settings = own.from_json(members, summary.n_features)
     closed, names = found["classes"]["closed"], summary.feature_names
     if not isinstance(closed, bool):
@@ -235,6 +240,8 @@ def _model(found: Fields, n_bytes: int) -> Learner:
     )
     if of_numbers:
         _refuse_parts_of_classes(found)
+        shape = (summary.n_targets, summary.sums.shape[1])
+        fitted = replace(fitted, refined=_refined_numbers(found["refined"], shape, settings.passes))
     else:
         calibration = _scaling(found["calibration"], len(summary.classes))
         fitted = replace(
@@ -249,7 +256,7 @@ def _model(found: Fields, n_bytes: int) -> Learner:
 
 def _refuse_parts_of_classes(found: Fields) -> None:
     """Raise an error for a model of numbers that has what only models of labels have."""
-    for name in ("refined", "auto", "calibration"):
+    for name in ("auto", "calibration"):
         if found[name] is not None:
             raise ModelFileError(f"a model of numbers has no {name}")
     if found["classes"]["labels"] != NUMBERS.tolist() or found["classes"]["closed"]:
@@ -367,7 +374,10 @@ def _summary_text(summary: Summary) -> str:
 
 def _refined_parts(refined: Refined) -> dict[str, Floats]:
     """Return what further passes found: weights and biases of scaled features, and how it went."""
-    return {
+    of_numbers = {}
+    if isinstance(refined, RefinedNumbers):
+        of_numbers = {name: getattr(refined, name) for name in NUMBER_MEMBERS}
+    return of_numbers | {
         "weights": refined.planes.weights,
         "bias": refined.planes.bias,
         "midpoints": refined.midpoints,
@@ -380,7 +390,30 @@ def _refined_parts(refined: Refined) -> dict[str, Floats]:
 def _refined(member: object, shape: tuple[int, int]) -> Refined | None:
     if member is None:
         return None
-    parts = members_of(member, REFINED_MEMBERS, "refined")
+    planes, midpoints, curve = _refined_planes(members_of(member, REFINED_MEMBERS, "refined"), shape)
+    weights, bias = planes.weights, planes.bias
+    shares = weights * midpoints
+    size = np.abs(shares).sum(axis=1)
+    if (np.isfinite(bias) & (size > 0) & (np.abs(shares.sum(axis=1) + bias) > 1e-6 * size)).any():
+        raise ModelFileError("refined: the midpoints do not go with the bias")
+    return Refined(planes, midpoints, curve)
+
+
+def _refined_numbers(member: object, shape: tuple[int, int], passes: int) -> RefinedNumbers | None:
+    if (member is None) != (passes == 1):
+        raise ModelFileError("refined: a model of numbers has it if it made further passes, and only then")
+    if member is None:
+        return None
+    parts = members_of(member, (*REFINED_MEMBERS, *NUMBER_MEMBERS), "refined")
+    noise, ridge, leverage = (numbers_of(parts.pop(name), name, shape[:1]) for name in NUMBER_MEMBERS)
+    if (noise < 0).any() or (ridge < 0).any() or (leverage < 0).any():
+        raise ModelFileError("refined: noise, ridge and leverage must not be negative")
+    planes, midpoints, curve = _refined_planes(parts, shape)
+    return RefinedNumbers(planes, midpoints, curve, noise=noise, ridge=ridge, leverage=leverage)
+
+
+def _refined_planes(parts: Fields, shape: tuple[int, int]) -> tuple[Hyperplanes, Floats, tuple[float, ...]]:
+    """Return hyperplanes, midpoints and the loss after each pass."""
     low, span = (numbers_of(parts[name], name, shape[1:]) for name in ("low", "span"))
     if (span < 0).any():
         raise ModelFileError("refined: span must not be negative")
@@ -389,12 +422,8 @@ def _refined(member: object, shape: tuple[int, int]) -> Refined | None:
         raise ModelFileError("refined: loss_curve must be a list of two or more")
     bias = numbers_of(parts["bias"], "bias", shape[:1], unseen=-np.inf)
     weights, midpoints = (numbers_of(parts[name], name, shape) for name in ("weights", "midpoints"))
-    shares = weights * midpoints
-    size = np.abs(shares).sum(axis=1)
-    if (np.isfinite(bias) & (size > 0) & (np.abs(shares.sum(axis=1) + bias) > 1e-6 * size)).any():
-        raise ModelFileError("refined: the midpoints do not go with the bias")
     planes = planes_of(Scaling(low, span), weights, bias)
-    return Refined(planes, midpoints, tuple(numbers_of(curve, "loss_curve", (len(curve),)).tolist()))
+    return planes, midpoints, tuple(numbers_of(curve, "loss_curve", (len(curve),)).tolist())
 
 
 def _auto_text(auto: Auto) -> str:

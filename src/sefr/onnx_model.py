@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from copy import copy
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from ._answers.additive import CellTable
 from ._answers.probabilities import TemperatureScaling
 from ._rows.cells.coder import MOST_CELLS
 from ._rows.cells.ferns import Ferns
-from ._system.types import Array, Floats, Foreign
+from ._system.types import Array, Floats
 from ._weights.hyperplanes import Hyperplanes
 from .base import Learner
 from .regressor import SEFRRegressor
@@ -81,7 +82,7 @@ def _prediction(graph: _Graph, scores: str, reg: SEFRRegressor, double: int) -> 
 
 
 def _label_and_scores(
-    graph: _Graph, scores: str, clf: Learner, types: Foreign
+    graph: _Graph, scores: str, clf: Learner, types: Any
 ) -> tuple[list[object], dict[str, str]]:
     """Add what a classifier answers; return what its outputs are, and its labels for the metadata."""
     helper, classes, fitted = graph.helper, clf.summary_.classes, clf.fitted_
@@ -126,13 +127,13 @@ def _probabilities(graph: _Graph, scores: str, scaling: TemperatureScaling) -> N
 class _Graph:
     """Nodes and constants in the making."""
 
-    def __init__(self, helper: Foreign, int64: int) -> None:
+    def __init__(self, helper: Any, int64: int) -> None:
         self.helper = helper
         self.int64 = int64
         self.nodes: list[object] = []
         self.initializers: list[object] = []
 
-    def node(self, operator: str, inputs: list[str], output: str, **attributes: Foreign) -> str:
+    def node(self, operator: str, inputs: list[str], output: str, **attributes: Any) -> str:
         self.nodes.append(self.helper.make_node(operator, inputs, [output], **attributes))
         return output
 
@@ -231,7 +232,7 @@ def _cells_of_ferns(graph: _Graph, ferns: Ferns, unordered: NDArray[np.bool_], c
     return graph.node("ReduceSum", ["digits", "last"], "places", keepdims=0)
 
 
-def _labels(classes: Array, types: Foreign) -> tuple[int, list[object]]:
+def _labels(classes: Array, types: Any) -> tuple[int, list[object]]:
     """Return the labels and their ONNX type."""
     kind = classes.dtype.kind
     if kind in "iu":

@@ -172,14 +172,34 @@ def restricted_likelihood(Z: Floats, Y: Floats, weights: Floats, ridge: float) -
     return np.asarray((n - 1) * np.log(left / (n - 1)) + determinant)
 
 
+def likeliest_ridge(losses: Any, n: float) -> float:
+    """Return the one of ``RIDGES`` with the lowest -2 log likelihood, the strongest of those that are as low.
+
+    Of two rows every ridge is as likely as another, and of fewer rows than features all small ones are.
+    """
+    losses = np.asarray(losses)
+    return float(max(RIDGES[losses <= losses.min() + 1e-6 + 1e-10 * (n - 1)]))
+
+
 def discriminant(
-    X: Any, y: Any, sample_weight: Any = None, ridge: float | None = None, power: float = 0.5
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    ridge: float | None = None,
+    power: float = 0.5,
+    alike: float | None = None,
 ) -> LinearReference:
     """Train a linear discriminant: classes with one covariance, and a ridge on standardised features.
 
-    With z = (x - mean) / sd, the class means mu_k of z, the rows N_k of each class, N of all, and
-    W = sum_i (z_i - mu_k(i)) (z_i - mu_k(i))' / N, the weights for z are w_k = (W + ridge I)^-1 mu_k, and the
-    score of a class is w_k·z - w_k·mu_k / 2 + power log(N_k / N).
+    With z = (x - mean) / sd, the class means mu_k of z, the rows N_k of each class, N of all, C = sum of
+    z_i z_i' and the columns N_k mu_k of S: A = (C + N ridge I)^-1 S is the ridge regression of the classes
+    as targets of 0 and 1, and L = diag(N_k) - S'A what it leaves over. The weights for z are w = N L^-1 A',
+    and the score of a class is w_k·z - w_k·mu_k / 2 + power log(N_k / N).
+
+    By Woodbury's identity w_k = (W + ridge I)^-1 mu_k, with W the covariance within the classes. But with
+    nearly as many degrees of freedom f = trace((C + N ridge I)^-1 C) as rows nothing is left over that says
+    how classes differ. So L is moved towards its mean diagonal times I, all the way if f = N, and the scores
+    are then those of the ridge regression: L becomes (1 - alike) L + alike trace(L) / K I, alike = (f / N)^2.
 
     The ridge is the one of ``RIDGES`` with the highest restricted likelihood of all classes together, each a
     target of 0 and 1.
@@ -198,15 +218,56 @@ def discriminant(
     Y = (codes[:, None] == np.arange(len(classes))).astype(np.float64)
     if ridge is None:
         T = centred(Y, weights)[0]
-        ridge = min(RIDGES, key=lambda each: restricted_likelihood(Z, T, weights, each).sum())
+        losses = [restricted_likelihood(Z, T, weights, each).sum() for each in RIDGES]
+        ridge = likeliest_ridge(losses, weights.sum())
     counts = weights @ Y
-    mu = Y.T @ (weights[:, None] * Z) / counts[:, None]
-    moved = Z - mu[codes]
-    W = moved.T @ (weights[:, None] * moved) / counts.sum()
-    w = np.linalg.solve(W + ridge * np.eye(len(W)), mu.T).T
+    n = counts.sum()
+    S = Z.T @ (weights[:, None] * Y)
+    C = Z.T @ (weights[:, None] * Z)
+    penalised = C + n * ridge * np.eye(len(C))
+    A = np.linalg.solve(penalised, S)
+    L = np.diag(counts) - S.T @ A
+    if alike is None:
+        alike = min(np.trace(np.linalg.solve(penalised, C)) / n, 1.0) ** 2
+    L = (1 - alike) * L + alike * np.trace(L) / len(L) * np.eye(len(L))
+    w = n * np.linalg.solve(L, A.T)
+    mu = S.T / counts[:, None]
     bias = -(w * mu).sum(axis=1) / 2 + power * np.log(counts / counts.sum())
     w = np.divide(w, sd, out=np.zeros_like(w), where=sd > 0)
     return LinearReference(w, mean, bias - w @ rest, np.full(len(classes), ridge), classes)
+
+
+def marginal_regression(X: Any, y: Any, sample_weight: Any = None) -> LinearReference:
+    """Train a regression of one target (n,) or several (n, K) from each feature by itself.
+
+    With z = (x - mean) / sd, r_j the correlation of z_j and y, drawn to 0 by what N rows have by chance,
+    r <- r max(0, 1 - (1 - r^2) / ((N - 2) r^2)), and v_j = r_j / (1 - r_j^2): if the features err
+    independently about y, Bayes' rule predicts y, in units of its sd, by v·z / (1 + v·r). If all of them are
+    the same, v·z (v·r) / (sum_j |v_j|)^2 is the regression line. Predictions are the mean of both.
+
+    Examples
+    --------
+    >>> from sefr.reference import marginal_regression
+    >>> marginal_regression([[1], [2], [3], [4]], [2, 4, 6, 8]).predict([[5]]).round(3).tolist()
+    [[10.0]]
+    """
+    X, Y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    n = weights.sum()
+    Z, mean, rest, sd = standardised(X, weights)
+    T, level, more = centred(Y.reshape(len(Y), -1), weights)
+    w = []
+    for target in T.T:
+        spread = np.sqrt(weights @ target**2 / n)
+        r = Z.T @ (weights * target) / n / spread
+        r = np.array(
+            [0.0 if each == 0 else each * max(0.0, 1 - (1 - each**2) / ((n - 2) * each**2)) for each in r]
+        )
+        v = r / np.maximum(1 - r**2, 1e-9)
+        told, size = v @ r, np.abs(v).sum()
+        w.append(spread * v * (1 / (1 + told) + (told / size**2 if size else 0.0)) / 2)
+    by_column = np.divide(w, sd, out=np.zeros((len(w), len(sd))), where=sd > 0)
+    return LinearReference(by_column, mean, level + (more - by_column @ rest), np.zeros(len(w)))
 
 
 def ridge_regression(
@@ -230,7 +291,8 @@ def ridge_regression(
     T, level, more = centred(Y.reshape(len(Y), -1), weights)
     ridges = np.full(T.shape[1], ridge)
     if ridge is None:
-        ridges = RIDGES[np.argmin([restricted_likelihood(Z, T, weights, each) for each in RIDGES], axis=0)]
+        losses = np.array([restricted_likelihood(Z, T, weights, each) for each in RIDGES])
+        ridges = np.array([likeliest_ridge(own, weights.sum()) for own in losses.T])
     C, R, n = Z.T @ (weights[:, None] * Z), Z.T @ (weights[:, None] * T), weights.sum()
     w = np.array(
         [np.linalg.solve(C + n * own * np.eye(len(C)), r) for own, r in zip(ridges, R.T, strict=True)]

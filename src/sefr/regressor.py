@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._answers.agreement import refuse_other_settings
@@ -21,6 +22,15 @@ from .base import Learner
 from .settings import AnySettings, NumberSettings
 
 
+def _makes_one_pass(model: Any) -> bool:
+    if model.passes != 1:
+        raise AttributeError(
+            f"a model of passes={model.passes} cannot partial_fit: its weights come from all rows. Use "
+            "fit_batches, which reads them again for every pass, or moments=2"
+        )
+    return True
+
+
 class SEFRRegressor(NumberAnswers, Learner):
     """Numbers predicted from sums: ridge regression, or a curve per feature, trained in one pass.
 
@@ -30,9 +40,11 @@ class SEFRRegressor(NumberAnswers, Learner):
 
     Parameters
     ----------
-    moments : {2}, default=2
-        What the one pass adds up: the products of any two features. Memory grows with the square of the
-        number of features, or of cells with ``bins``.
+    moments : {2, 1}, default=2
+        What the one pass adds up. 2: the products of any two features, whose memory grows with the square of
+        the number of features, or of cells with ``bins``. 1: each feature by itself, for very wide rows; the
+        weights are those of single features, and one scale for all of them. It is less accurate and has no
+        intervals.
     bins : None, int or list, default=None
         Cut features into bins, so that the effect of each may be any curve. A number, 2 to 256, such as 32,
         is the most bins of a feature: of equal width where ``scale`` gives known ranges, so that any two
@@ -51,6 +63,12 @@ class SEFRRegressor(NumberAnswers, Learner):
         of its own.
     n_jobs : int, default=None
         Threads for training and prediction; None is one, -1 all. Results are the same to the bit.
+    passes : int, default=1
+        With ``moments=1``: how often training may read the rows. Conjugate gradients come near to the ridge
+        regression of ``moments=2``, without the products of features; 20 passes are usually enough. The
+        model is then more than its Summary: it cannot be merged, nor rows taken back.
+    verbose : int, default=0
+        1 shows the passes as they are made.
     auto : bool, default=False
         Nothing to choose: a sum of lines, curves and interactions of the features, whose text is taken as
         categories. It is solved from one pass, and merges and forgets as exactly as any other.
@@ -60,11 +78,17 @@ class SEFRRegressor(NumberAnswers, Learner):
     coef_, intercept_ : ndarray of shape (m,) and float, or (K, m) and (K,) for K outputs
         Weights for the features as they come. Not with ``bins``.
     coef_std_ : ndarray
-        The standard errors of ``coef_``.
+        The standard errors of ``coef_``. Of ``moments=2``.
     base_ : float, or ndarray of shape (K,)
         The mean of y, which ``contributions`` are added to.
     noise_, ridge_ : float, or ndarray of shape (K,)
-        The standard deviation of y about its predictions, and the penalty that was found, per row.
+        The standard deviation of y about its predictions, and the penalty that was found, per row. Of
+        ``moments=2`` and of ``passes > 1``.
+    n_passes_ : int
+        Passes that were made over the rows, the first included.
+    loss_curve_ : list of float
+        With ``passes > 1``: after each pass, the part of the variance of y that is left over, with the
+        penalty.
     edges_, curves_, interactions_, feature_sets_ : list
         With ``bins``: where each feature is cut, its effect over its bins, the comparisons of ferns, and what
         predictions are sums over.
@@ -107,6 +131,8 @@ class SEFRRegressor(NumberAnswers, Learner):
         scale: Scale = "minmax",
         missing: str = "error",
         n_jobs: int | None = None,
+        passes: int = 1,
+        verbose: int = 0,
         auto: bool = False,
     ) -> None:
         self.moments = moments
@@ -115,6 +141,8 @@ class SEFRRegressor(NumberAnswers, Learner):
         self.scale = scale
         self.missing = missing
         self.n_jobs = n_jobs
+        self.passes = passes
+        self.verbose = verbose
         self.auto = auto
 
     @in_turn
@@ -137,6 +165,7 @@ class SEFRRegressor(NumberAnswers, Learner):
         """
         return super().fit(X, y, sample_weight)
 
+    @available_if(_makes_one_pass)  # type: ignore[untyped-decorator]
     @in_turn
     def partial_fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
         """Learn from further rows: equal to having fitted all rows at once.
@@ -177,7 +206,9 @@ class SEFRRegressor(NumberAnswers, Learner):
         """
         if y is not None:
             check_is_fitted(self)
-            return self.partial_fit(other, y, sample_weight=sample_weight)
+            self._refuse_without_rows("merge")
+            self.partial_fit(other, y, sample_weight=sample_weight)
+            return self
         other = copy(other) if isinstance(other, SEFRRegressor) else other  # as it is now
         fitted, summary = self._both("merge", other)
         self._fitted = self.solved(fitted.summary + summary, self.settings(), fitted)
@@ -213,6 +244,7 @@ class SEFRRegressor(NumberAnswers, Learner):
 
         Intervals become wider, as from so many fewer rows, and the penalty may change with them.
         """
+        self._refuse_without_rows("decay")
         self._fitted = cast(FittedNumbers, self._decayed(factor))
         return self
 
@@ -233,13 +265,26 @@ class SEFRRegressor(NumberAnswers, Learner):
         names = summary.feature_names
         names_in = None if names is None else np.array(names, dtype=object)
         settings = NumberSettings.of(self)
+        if self.passes > 1:
+            raise ValueError(
+                f"passes={self.passes}: a Summary has no rows to make further passes over; use passes=1, or "
+                "fit"
+            )
         refuse_other_settings(summary, settings)
         self._fitted = FittedNumbers.solve(summary, settings, names_in)
         return self
 
+    def _refuse_without_rows(self, verb: str) -> None:
+        if self.fitted_.refined is not None or self.passes > 1:
+            raise ValueError(
+                f"a model of passes={self.passes} cannot {verb}: its weights were found on rows that are no "
+                "longer at hand. Fit again, or use moments=2, or moments=1 with passes=1"
+            )
+
     def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:
         summary = source.summarise(settings)
-        return FittedNumbers.solve(summary, settings, source.names, place=source.place)
+        solved = FittedNumbers.solve(summary, settings, source.names, place=source.place)
+        return solved.with_passes(source)
 
     @classmethod
     def solved(cls, summary: Summary, settings: AnySettings, before: Fitted | None = None) -> FittedNumbers:

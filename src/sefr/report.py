@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._answers.curves import Curve
+from ._answers.effects import spreads_of
 from ._answers.page import environment, template
 from ._system.colours import AGAINST, AGAINST_DARK, FOR, FOR_DARK, NEUTRAL, NEUTRAL_DARK, channels
-from ._system.types import Array, Fields, Rows
+from ._system.types import Array, Fields, Floats, Rows
 from .classifier import SEFRClassifier
 from .displays import (
     check_image,
@@ -27,6 +28,7 @@ from .displays import (
     subjects,
     values_in_words,
 )
+from .regressor import SEFRRegressor
 
 MOST_FEATURES = 2_000
 MOST_RECORDS = 200
@@ -37,18 +39,18 @@ THEMES = {"light": (AGAINST, NEUTRAL, FOR), "dark": (AGAINST_DARK, NEUTRAL_DARK,
 
 
 def report(
-    clf: SEFRClassifier,
+    clf: SEFRClassifier | SEFRRegressor,
     *,
     title: str,
     image: tuple[int, int] | None = None,
     records: Sequence[Fields] = (),
     feature_names: Sequence[str] | None = None,
 ) -> str:
-    """Return a self-contained HTML page: what each feature does for every class, and records explained.
+    """Return a self-contained HTML page: what each feature does, and records explained.
 
     Parameters
     ----------
-    clf : SEFRClassifier
+    clf : SEFRClassifier or SEFRRegressor
         A trained model.
     title : str
         What the page is about.
@@ -60,6 +62,10 @@ def report(
         Names to show instead of those learned.
     """
     clf = copy(clf)  # as it is now: another thread may go on learning
+    if isinstance(clf, SEFRRegressor):
+        if image is not None:
+            raise ValueError("pictures show classes: a model that predicts numbers has none")
+        return _report_of_numbers(clf, title, records, names_of(clf, feature_names))
     if image is not None:
         check_image(image, len(clf.feature_sets_))
     names = names_of(clf, feature_names)
@@ -105,6 +111,154 @@ def report(
     )
 
 
+def _report_of_numbers(reg: SEFRRegressor, title: str, records: Sequence[Fields], names: list[str]) -> str:
+    """Return the page of a model that predicts numbers."""
+    fitted, outputs = reg.fitted_, subjects(reg)
+    spreads = spreads_of(fitted)
+    coef = errors = None
+    if reg.summary_.coder is None:
+        coef = fitted.planes.coef
+        errors = None if fitted.regression.solution is None else fitted.regression.standard_errors()
+    signed = spreads if coef is None else spreads * np.where(coef < 0, -1.0, 1.0)
+    widest = np.maximum(spreads.max(axis=1), 1e-300)
+    shown = strongest(spreads.max(axis=0), MOST_FEATURES)
+    drawn = _drawn_curves(reg, shown)
+
+    def weight(r: int, j: int) -> str | None:
+        if coef is None:
+            return None
+        return f"{coef[r, j]:+.4g}" + ("" if errors is None else f" ± {errors[r, j]:.2g}")
+
+    features = [
+        {
+            "name": names[j],
+            "cells": [
+                {
+                    "spread": float(spreads[r, j]),
+                    "share": float(signed[r, j] / widest[r]),
+                    "weight": weight(r, j),
+                    "curve": drawn.get((j, r)),
+                }
+                for r in range(len(outputs))
+            ],
+        }
+        for j in shown
+    ]
+    many = WIDE_CARD_FEATURES if len(outputs) == 1 else CARD_FEATURES
+    cards = [
+        {
+            "label": output,
+            "features": [
+                {"name": names[j], "spread": float(own[j]), "share": float(signed[r, j] / widest[r])}
+                for j in strongest(own, many)
+                if own[j]
+            ],
+        }
+        for r, (output, own) in enumerate(zip(outputs, spreads, strict=True))
+    ]
+    sets = len(names) > reg.n_features_in_
+    return (
+        environment()
+        .get_template("numbers.html.jinja")
+        .render(
+            title=title,
+            summary=reg.summary_,
+            facts=_facts(reg),
+            settings=fitted.settings.shown(),
+            cards=cards,
+            subjects=outputs,
+            features=features,
+            errors=errors is not None,
+            label=(fitted.columns or {}).get("label"),
+            tested=_tested(records),
+            sets=sets,
+            nouns="features and interactions" if sets else "features",
+            n_hidden=len(names) - len(shown),
+            records=records,
+            themes=THEMES,
+            script=template("report.js"),
+            style=template("report.css"),
+        )
+    )
+
+
+def _facts(reg: SEFRRegressor) -> dict[str, str]:
+    """Return the mean of y, and how far predictions lie from it, as far as the sums tell."""
+    fitted = reg.fitted_
+    found = {"mean": ", ".join(f"{mean:.5g}" for mean in fitted.mean)}
+    noise = fitted.regression.noise
+    if noise is None:
+        return found
+    products = fitted.summary.products
+    k = reg.summary_.n_targets
+    near = products.near(cells=fitted.summary.coder is not None) if products is not None else None
+    if near is not None:
+        variance = (near.own_squares[-k:] - near.sums[-k:] ** 2 / near.count) / max(near.count - 1, 1.0)
+        found["R² on the rows learned"] = ", ".join(f"{1 - own:.3f}" for own in noise / variance)
+    found["scatter about predictions"] = ", ".join(f"{own:.4g}" for own in np.sqrt(noise))
+    return found
+
+
+def _tested(records: Sequence[Fields]) -> Fields | None:
+    """Return how far predictions lie from what is true, and two plots; None if no truth is known."""
+    known = [record for record in records if record["truth"] is not None]
+    if len(known) < 2:
+        return None
+    answers, truths = (np.array([float(record[key]) for record in known]) for key in ("answer", "truth"))
+    left = truths - answers
+    places = [record["place"] for record in known]
+    low, high = min(answers.min(), truths.min()), max(answers.max(), truths.max())
+    most = max(float(np.abs(left).max()), 1e-300)
+    power = float(((truths - truths.mean()) ** 2).sum())
+    return {
+        "count": len(known),
+        "r2": 1 - float(left @ left) / power if power else 0.0,
+        "mae": float(np.abs(left).mean()),
+        "rmse": float(np.sqrt((left @ left) / len(left))),
+        "plots": [
+            _plot(
+                "Predicted (right) and true (up); on the line both are the same",
+                answers,
+                truths,
+                (low, high),
+                (low, high),
+                places,
+                (0, 83, 100, 0),
+            ),
+            _plot(
+                "Predicted (right) and what is left, true less predicted (up)",
+                answers,
+                left,
+                (low, high),
+                (-most, most),
+                places,
+                (0, 41.5, 100, 41.5),
+            ),
+        ],
+    }
+
+
+def _plot(
+    words: str,
+    x: Floats,
+    y: Floats,
+    across: tuple[float, float],
+    up: tuple[float, float],
+    places: Sequence[str],
+    line: tuple[float, float, float, float],
+) -> Fields:
+    """Return points of a plot 100 wide and 83 high."""
+
+    def share(values: Floats, ends: tuple[float, float]) -> Floats:
+        return np.asarray((values - ends[0]) / max(ends[1] - ends[0], 1e-300))
+
+    points = [
+        {"x": round(100 * a, 2), "y": round(83 * (1 - b), 2), "words": f"{place}: {own:.5g}, {other:.5g}"}
+        for a, b, place, own, other in zip(share(x, across), share(y, up), places, x, y, strict=True)
+    ]
+    return {"words": words, "points": points, "line": line}
+
+
 def _answered(records: Sequence[Fields]) -> Fields | None:
     """Return how many of the records whose label is known are answered correctly; None if none is known."""
     known = [record for record in records if record["truth"] is not None]
@@ -119,11 +273,12 @@ def _chosen(clf: SEFRClassifier) -> dict[str, str]:
     auto = clf.fitted_.auto
     if auto is None:
         return {}
-    parts = [f"{weight:.2f} {part}" for part, weight in auto.choice.weights.items()]
-    return {"weights of parts": ", ".join(parts), "ferns": str(auto.choice.n_ferns)}
+    words = {"line": "lines", "bins": "curves", "ferns": "interactions"}
+    parts = [f"{weight:.2f} {words[part]}" for part, weight in auto.choice.weights.items()]
+    return {"weights of parts": ", ".join(parts), "interactions": str(auto.choice.n_ferns)}
 
 
-def _drawn_curves(clf: SEFRClassifier, shown: Array) -> dict[tuple[int, int], Fields]:
+def _drawn_curves(clf: SEFRClassifier | SEFRRegressor, shown: Array) -> dict[tuple[int, int], Fields]:
     """Return the curves of a model with bins by feature and score: bars, and the ends of the axis."""
     if clf.summary_.coder is None:
         return {}
@@ -159,7 +314,7 @@ def _axis_words(curve: Curve) -> list[str]:
 
 
 def explained(
-    clf: SEFRClassifier,
+    clf: SEFRClassifier | SEFRRegressor,
     X: Rows,
     *,
     places: Sequence[str],
@@ -177,7 +332,8 @@ def explained(
     labels, texts = subjects(clf), values_in_words(clf, X)
     records = []
     for i, answer in enumerate(answers.tolist()):
-        at = 0 if len(labels) == 1 else labels.index(answer)
+        at = 0 if len(labels) == 1 or clf.predicts_numbers else labels.index(answer)
+        answer = answer[at] if clf.predicts_numbers and isinstance(answer, list) else answer
         own = parts[i] if parts.ndim == 2 else parts[i, at]
         chosen, values = gathered(own, names, count)
         given = dict(zip(names, texts[i], strict=False))  # a set of features has no value

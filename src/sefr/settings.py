@@ -19,6 +19,7 @@ from ._rows.cells.coder import check_bins
 from ._rows.cells.ferns import check_interactions
 from ._rows.cells.learn import Cut
 from ._rows.cells.plain import parts_of, plain_interactions, plain_parts
+from ._system import declarations as declared
 from ._system.members import ModelFileError, numbers_of
 from ._system.threads import check_n_jobs
 from ._system.types import Bins, ClassWeight, Fields, Interactions, Scale
@@ -163,11 +164,6 @@ def _check_passes(passes: Any) -> None:
         raise ValueError(f"passes must be a whole number from 1 up, not {passes!r}")
 
 
-def _check_number_moments(moments: Any) -> None:
-    if not _is_whole(moments) or isinstance(moments, bool) or moments != 2:
-        raise ValueError(f"moments must be 2 for numbers, not {moments!r}")
-
-
 def _check_number_scale(scale: Any) -> None:
     if scale is None or (isinstance(scale, str) and scale != "minmax"):
         raise ValueError(f"scale must be 'minmax' or a pair (low, high), not {scale!r}")
@@ -201,8 +197,7 @@ def _check_verbose(verbose: Any) -> None:
 
 
 _SCALE = Kind(
-    "How features are brought to [0, 1]: minmax learns each feature's range, LOW:HIGH is a known one, none "
-    "takes values as they are.",
+    declared.SCALE.meaning,
     _check_scale,
     _scale_to_json,
     _scale_from_json,
@@ -210,7 +205,7 @@ _SCALE = Kind(
     _scale_from_text,
 )
 _EPSILON = Kind(
-    "Keeps the weights of the SEFR paper (its equation 5) from dividing by zero.",
+    declared.EPSILON.meaning,
     _check_epsilon,
     float,
     _epsilon_from_json,
@@ -218,13 +213,13 @@ _EPSILON = Kind(
     float,
 )
 _MISSING = Kind(
-    "A missing value: an error, or ignored, that is left out of sums and scores.",
+    declared.MISSING.meaning,
     _check_missing,
     to_text=str,
     from_text=str,
 )
 _CLASS_WEIGHT = Kind(
-    "How much the rows of each class count; balanced: every class the same, however rare it is.",
+    declared.CLASS_WEIGHT.meaning,
     _check_class_weight,
     _class_weight_to_json,
     lambda value, n_features: dict(value) if isinstance(value, list) else value,
@@ -232,7 +227,7 @@ _CLASS_WEIGHT = Kind(
     _class_weight_from_text,
 )
 _BINS = Kind(
-    "Cut each feature into at most this many bins, such as 32: its effect may be any curve.",
+    declared.BINS.meaning,
     check_bins,
     _number_or(plain_parts),
     lambda value, n_features: parts_of(value) if isinstance(value, list) else value,
@@ -240,37 +235,44 @@ _BINS = Kind(
     _whole_from_text,
 )
 _INTERACTIONS = Kind(
-    "With bins: up to this many interactions of several features, such as 60.",
+    declared.INTERACTIONS.meaning,
     _check_nothing,
     _number_or(plain_interactions),
     to_text=_none_or_text,
     from_text=_whole_from_text,
 )
 _N_JOBS = Kind(
-    "Threads; -1 is all.",
+    declared.N_JOBS.meaning,
     check_n_jobs,
     lambda value: None if value is None else int(value),
     _jobs_from_json,
     trained=False,
 )
 _PASSES = Kind(
-    "How often training may read the rows: 1 is the SEFR paper, 10 about a linear SVM.",
+    declared.PASSES.meaning,
     _check_passes,
     int,
     to_text=str,
     from_text=int,
 )
 _MOMENTS = Kind(
-    "What is added up in the one pass: 1 the sums of features (the SEFR paper), 2 also their products: more "
-    "accurate, and merge and forget stay exact.",
+    declared.MOMENTS.meaning,
     _check_moments,
     int,
     to_text=str,
     from_text=int,
 )
 _NUMBER_MOMENTS = Kind(
-    "What is added up in the one pass: 2 the products of any two features.",
-    _check_number_moments,
+    "What is added up in the one pass: 2 the products of any two features, 1 each feature by itself: for "
+    "very many features, less accurate.",
+    _check_moments,
+    int,
+    to_text=str,
+    from_text=int,
+)
+_NUMBER_PASSES = Kind(
+    "With moments=1: how often training may read the rows; 20 or so are near moments=2.",
+    _check_passes,
     int,
     to_text=str,
     from_text=int,
@@ -284,7 +286,7 @@ _NUMBER_SCALE = Kind(
     _scale_from_text,
 )
 _AUTO = Kind(
-    "Nothing to choose: a sum of lines, curves and interactions, weighed on held-out rows.",
+    declared.AUTO.meaning,
     _check_auto,
     bool,
     _auto_from_json,
@@ -295,7 +297,7 @@ _NUMBER_AUTO = Kind(
     bool,
     _auto_from_json,
 )
-_VERBOSE = Kind("1 shows the passes as they are made.", _check_verbose, int, trained=False)
+_VERBOSE = Kind(declared.VERBOSE.meaning, _check_verbose, int, trained=False)
 
 
 class AnySettings(Value):
@@ -390,17 +392,19 @@ class AnySettings(Value):
 class Settings(AnySettings):
     """The parameters of a classifier."""
 
-    scale: Scale = field(default="minmax", metadata={"kind": _SCALE})
-    epsilon: float = field(default=1e-7, metadata={"kind": _EPSILON})
-    missing: str = field(default="error", metadata={"kind": _MISSING})
-    class_weight: ClassWeight = field(default=None, metadata={"kind": _CLASS_WEIGHT})
-    bins: Bins = field(default=None, metadata={"kind": _BINS})
-    interactions: Interactions = field(default=None, metadata={"kind": _INTERACTIONS})
-    n_jobs: int | None = field(default=None, metadata={"kind": _N_JOBS})
-    passes: int = field(default=1, metadata={"kind": _PASSES})
-    verbose: int = field(default=0, metadata={"kind": _VERBOSE})
-    moments: int = field(default=1, metadata={"kind": _MOMENTS})
-    auto: bool = field(default=False, metadata={"kind": _AUTO})
+    scale: Scale = field(default=declared.SCALE.default, metadata={"kind": _SCALE})
+    epsilon: float = field(default=declared.EPSILON.default, metadata={"kind": _EPSILON})
+    missing: str = field(default=declared.MISSING.default, metadata={"kind": _MISSING})
+    class_weight: ClassWeight = field(default=declared.CLASS_WEIGHT.default, metadata={"kind": _CLASS_WEIGHT})
+    bins: Bins = field(default=declared.BINS.default, metadata={"kind": _BINS})
+    interactions: Interactions = field(
+        default=declared.INTERACTIONS.default, metadata={"kind": _INTERACTIONS}
+    )
+    n_jobs: int | None = field(default=declared.N_JOBS.default, metadata={"kind": _N_JOBS})
+    passes: int = field(default=declared.PASSES.default, metadata={"kind": _PASSES})
+    verbose: int = field(default=declared.VERBOSE.default, metadata={"kind": _VERBOSE})
+    moments: int = field(default=declared.MOMENTS.default, metadata={"kind": _MOMENTS})
+    auto: bool = field(default=declared.AUTO.default, metadata={"kind": _AUTO})
 
 
 @dataclass(frozen=True, eq=False)
@@ -413,6 +417,8 @@ class NumberSettings(AnySettings):
     scale: Scale = field(default="minmax", metadata={"kind": _NUMBER_SCALE})
     missing: str = field(default="error", metadata={"kind": _MISSING})
     n_jobs: int | None = field(default=None, metadata={"kind": _N_JOBS})
+    passes: int = field(default=1, metadata={"kind": _NUMBER_PASSES})
+    verbose: int = field(default=0, metadata={"kind": _VERBOSE})
     auto: bool = field(default=False, metadata={"kind": _NUMBER_AUTO})
 
     @property

@@ -9,26 +9,29 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from itertools import chain
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring, r2_score
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from ._rows.inputs import read_rows, refuse_lazy
 from ._rows.labelled import Labelled
+from ._rows.labels import encode
 from ._rows.matrix import Selected
 from ._summary.folds import summaries_of_rests
 from ._summary.products import packed_size
 from ._summary.source import MemoryRows
 from ._summary.summary import Summary
 from ._system.threads import thread_count
-from ._system.types import Fields, Foreign, Indices, Params, Rows
+from ._system.types import Fields, Indices, Params, Rows
 from .base import Learner
 from .classifier import SEFRClassifier
 from .regressor import SEFRRegressor
@@ -39,20 +42,20 @@ FOLD_BYTES = 64 << 20
 
 
 def cross_validate(
-    estimator: Foreign,
+    estimator: Any,
     X: Rows,
     y: ArrayLike | None = None,
     *,
     groups: ArrayLike | None = None,
-    scoring: Foreign = None,
-    cv: Foreign = None,
+    scoring: Any = None,
+    cv: Any = None,
     n_jobs: int | None = None,
     verbose: int = 0,
     params: Params | None = None,
     return_train_score: bool = False,
     return_estimator: bool = False,
     return_indices: bool = False,
-    error_score: Foreign = np.nan,
+    error_score: Any = np.nan,
 ) -> Fields:
     """Evaluate by cross-validation: ``sklearn.model_selection.cross_validate``, from one pass over the data.
 
@@ -95,7 +98,9 @@ def cross_validate(
     }
     if verbose or not _one_pass_can_do(estimator, y, params):
         return dict(sklearn_cross_validate(estimator, X, y, cv=cv, **asked))
-    splits = _Splits(check_cv(cv, y, classifier=is_classifier(estimator)), X, y, groups)
+    splits = _stratified(estimator, cv, X, y)
+    if splits is None:
+        splits = _Splits.drawn(check_cv(cv, y, classifier=is_classifier(estimator)), X, y, groups)
     if y is not None and splits.fold_of is not None:
         try:
             return _results(_Folds(estimator, X, y, params, splits, n_jobs), asked)
@@ -104,7 +109,7 @@ def cross_validate(
     return dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
 
 
-def _one_pass_can_do(estimator: Foreign, y: ArrayLike | None, params: Params | None) -> bool:
+def _one_pass_can_do(estimator: Any, y: ArrayLike | None, params: Params | None) -> bool:
     if type(estimator) not in (SEFRClassifier, SEFRRegressor):
         return False
     settings = estimator._settings(**estimator.get_params(deep=False))  # not checked: folds say what is wrong
@@ -125,28 +130,34 @@ class _Splits:
     all the rest. A row in no test fold has fold -1: it is in every training fold.
     """
 
-    def __init__(self, cv: Foreign, X: Rows, y: ArrayLike | None, groups: ArrayLike | None) -> None:
-        n_rows = _num_samples(X)
-        self.tests: list[Indices] = []
-        self._odd: Iterator[tuple[Indices, Indices]] = iter(())
-        self.n_rows = n_rows
-        self.n_splits = cv.get_n_splits(X, y, groups)
-        fold_of: NDArray[np.int32] | None = np.full(n_rows, -1, dtype=np.int32)
+    def __init__(
+        self,
+        n_rows: int,
+        tests: list[Indices],
+        fold_of: NDArray[np.int32] | None,
+        n_splits: int,
+        odd: Iterator[tuple[Indices, Indices]] | None = None,
+    ) -> None:
+        self.n_rows, self.tests, self.fold_of, self.n_splits = n_rows, tests, fold_of, n_splits
+        self._odd = iter(()) if odd is None else odd
+
+    @classmethod
+    def drawn(cls, cv: Any, X: Rows, y: ArrayLike | None, groups: ArrayLike | None) -> _Splits:
+        """Return what a splitter draws."""
+        n_rows, n_splits = _num_samples(X), int(cv.get_n_splits(X, y, groups))
+        tests: list[Indices] = []
+        fold_of = np.full(n_rows, -1, dtype=np.int32)
         drawn = iter(cv.split(X, y, groups))
         for train, test in drawn:
-            if fold_of is None or (fold_of[test] >= 0).any() or not np.array_equal(train, self.rest(test)):
-                self._odd = chain([(train, test)], drawn)
-                fold_of = None
-                break
-            fold_of[test] = len(self.tests)
-            self.tests.append(test)
-        self.fold_of = fold_of
+            if (fold_of[test] >= 0).any() or not np.array_equal(train, _rest(n_rows, test)):
+                return cls(n_rows, tests, None, n_splits, chain([(train, test)], drawn))
+            fold_of[test] = len(tests)
+            tests.append(test)
+        return cls(n_rows, tests, fold_of, n_splits)
 
     def rest(self, test: Indices) -> Indices:
         """Return all rows but these."""
-        rest = np.ones(self.n_rows, dtype=bool)
-        rest[test] = False
-        return np.flatnonzero(rest)
+        return _rest(self.n_rows, test)
 
     def split(
         self, X: Rows | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -158,7 +169,41 @@ class _Splits:
         self, X: Rows | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> int:
         """Return the number of splits."""
-        return int(self.n_splits)
+        return self.n_splits
+
+
+def _rest(n_rows: int, test: Indices) -> Indices:
+    rest = np.ones(n_rows, dtype=bool)
+    rest[test] = False
+    return np.flatnonzero(rest)
+
+
+def _stratified(estimator: Any, cv: Any, X: Rows, y: ArrayLike | None) -> _Splits | None:
+    """Return the splits that ``StratifiedKFold`` draws without shuffling, but without its sorting of labels.
+
+    Of short rows, scikit-learn takes longer for that than all models take. None if it would draw others, warn
+    or raise: it is asked then.
+    """
+    if cv is None or isinstance(cv, Integral):
+        n_splits = 5 if cv is None else int(cv)
+    elif type(cv) is StratifiedKFold and not cv.shuffle:
+        n_splits = cv.n_splits
+    else:
+        return None
+    if estimator.predicts_numbers or type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind not in "iubUS":
+        return None
+    classes, codes = encode(y)
+    counts = np.bincount(codes)
+    if len(y) != _num_samples(X) or len(y) == 0 or not 2 <= n_splits <= counts.min():
+        return None
+    strata = [np.flatnonzero(codes == k) for k in range(len(classes))]
+    fold_of, folds = np.empty(len(y), dtype=np.int32), np.arange(n_splits, dtype=np.int32)
+    taken = n_splits - 1 - folds  # folds take turns over the classes, one after the other as they appear
+    for rows in sorted(strata, key=lambda rows: int(rows[0])):
+        before, taken = taken, taken + len(rows)
+        fold_of[rows] = np.repeat(folds, taken // n_splits - before // n_splits)
+    tests = [np.flatnonzero(fold_of == fold) for fold in folds]
+    return _Splits(len(y), tests, fold_of, n_splits)
 
 
 class _Folds:
@@ -272,7 +317,7 @@ def _results(folds: _Folds, asked: Params) -> Fields:
     return found
 
 
-def _scored(scorer: Foreign, clf: Learner, folds: _Folds, rows: Indices, name: str) -> dict[str, float]:
+def _scored(scorer: Any, clf: Learner, folds: _Folds, rows: Indices, name: str) -> dict[str, float]:
     value = scorer(clf, _safe_indexing(folds.X, rows), _safe_indexing(folds.y, rows))
     values = value if isinstance(value, dict) else {"score": value}
     return {f"{name}_{key}": number for key, number in values.items()}

@@ -30,7 +30,7 @@ def test_text_and_results_agree(page: Path) -> None:
 
 def test_a_figure_that_was_changed_by_hand_is_noticed() -> None:
     text = (ROOT / "README.md").read_text()
-    start = text.index("<!-- numbers: instead -->")
+    start = text.index("<!-- numbers: choices -->")
     at = next(found.start() for found in re.finditer(r"\d\d\.\d", text) if found.start() > start)
     changed = text[:at] + "99.9" + text[at + 4 :]
     assert numbers.filled(changed) == text

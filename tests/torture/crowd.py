@@ -84,7 +84,7 @@ def _victim(number: int, rounds: int, seed: int) -> int:
 def run(folder: Path, seconds: float, seed: int, rounds: int = 6) -> dict[str, object]:
     """Let a crowd change one model, again and again until the time is up; return the figures."""
     import sefr.cli.changes
-    import sefr.cli.predictions  # noqa: F401 - once, not in every child
+    import sefr.cli.predict  # noqa: F401 - once, not in every child
     from sefr import load
 
     before = os.getcwd()

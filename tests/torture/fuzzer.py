@@ -111,7 +111,7 @@ def main() -> None:
         if name == "sefr" or name.startswith("sefr."):
             raise RuntimeError(f"{name} was imported before it could be instrumented")
     with atheris.instrument_imports(include=["sefr"]):
-        import sefr.cli.predictions
+        import sefr.cli.predict
         import sefr.device
         import sefr.engines.sql
         import sefr.files.learning  # noqa: F401

@@ -97,26 +97,33 @@ class Kind:
     interactions: int | None
     class_weight: Any
     moments: int
+    auto: bool = False
 
     @property
     def order(self) -> int:
         """The moments that are added up: second ones are solved from one pass."""
         return self.moments if self.passes == 1 else 1
 
+    @property
+    def refined(self) -> bool:
+        """Whether the weights follow from rows that are gone, so that verbs that need them are refused."""
+        return self.passes > 1 or self.auto
+
     def model(self) -> SEFRClassifier:
         """Return the classifier, not trained yet."""
         weight = self.class_weight
         if isinstance(weight, list):  # of the two classes that every first batch has
             weight = dict(zip(LABELS[self.labels], weight, strict=False))
+        chosen: dict[str, Any] = {"auto": True}
+        if not self.auto:
+            chosen = {"passes": self.passes, "bins": self.bins, "moments": self.order}
+            chosen["interactions"] = self.interactions if self.bins else None
         return SEFRClassifier(
             scale=self.setting(),
             epsilon=self.epsilon,
             missing="ignore" if self.missing else "error",
-            passes=self.passes,
-            bins=self.bins,
-            interactions=self.interactions if self.bins else None,
             class_weight=weight,
-            moments=self.order,
+            **chosen,
         )
 
     def setting(self) -> Any:
@@ -213,6 +220,7 @@ kinds = st.builds(
     interactions=st.sampled_from([None, None, 1, 3]),
     class_weight=st.sampled_from([None, None, "balanced", [3.0, 0.5]]),
     moments=st.sampled_from([1, 1, 2]),
+    auto=st.sampled_from([False, False, False, False, True]),
 )
 
 
@@ -232,7 +240,7 @@ class Machine(RuleBasedStateMachine):
 
     def oracle_of(self) -> Oracle:
         kind, epsilon, weight = self.kind, Fraction(self.kind.epsilon), self.new.class_weight
-        if kind.bins is None:
+        if kind.bins is None or kind.auto:
             return Oracle(kind.n_features, kind.setting(), epsilon, weight)
         edges = [part.tolist() for part in self.clf.edges_]
         cells = Cells(edges, self.clf.interactions_, kind.missing)
@@ -252,6 +260,9 @@ class Machine(RuleBasedStateMachine):
     def partial_fit(self, batch: Batch) -> None:
         steps["partial_fit"] += 1
         X, y, weights, rows = batch.made(self.kind)
+        if self.kind.auto:
+            self._refused_after_passes(lambda: self.clf.partial_fit(X, y, sample_weight=weights))
+            return
         knew = _weights_of(self.clf).any()
         self.clf.partial_fit(X, y, sample_weight=weights)
         self._remember(batch, rows)
@@ -302,6 +313,9 @@ class Machine(RuleBasedStateMachine):
     def decay(self, factor: float) -> None:
         if self.learned and min(part for _, part in self.learned) * factor < 2.0**-20:
             return
+        if self.kind.auto:
+            self._refused_after_passes(lambda: self.clf.decay(factor))
+            return
         steps["decay"] += 1
         self.clf.decay(factor)
         self.exact.decay(Fraction(factor))
@@ -341,9 +355,13 @@ class Machine(RuleBasedStateMachine):
             joblib.dump(clf, file)
             file.seek(0)
             self.clf = joblib.load(file)
-        elif self.kind.passes == 1:
+        elif not self.kind.refined:
             self.clf = SEFRClassifier.from_summary(Summary.from_bytes(summary.to_bytes()), **clf.get_params())
         assert self.clf.summary_ == summary
+        X = self._probe_rows()
+        np.testing.assert_array_equal(self.clf.decision_function(X), clf.decision_function(X))
+        if self.kind.auto:
+            return
         np.testing.assert_array_equal(_weights_of(self.clf), _weights_of(clf))
         if self.kind.bins is None:
             np.testing.assert_array_equal(self.clf.intercept_, clf.intercept_)
@@ -367,7 +385,7 @@ class Machine(RuleBasedStateMachine):
         else:
             weights = [*[1.0] * (n - 1), -1.0]
         state, before = self.clf.fitted_, pickle.dumps(self.clf)
-        for verb in (self.clf.partial_fit, self.clf.forget):
+        for verb in (self.clf.forget,) if kind.auto else (self.clf.partial_fit, self.clf.forget):
             try:
                 verb(_frame(X) if kind.named else X, y, sample_weight=weights)
             except ValueError:
@@ -386,7 +404,7 @@ class Machine(RuleBasedStateMachine):
         parts = clf.contributions(X).reshape(*scores.shape, -1)
         seen = np.isfinite(scores)
         size = np.abs(parts).sum(axis=2)[seen] + 1
-        if self.kind.bins is None:  # values that are taken as they are cancel in the score
+        if self.kind.bins is None and not self.kind.auto:  # values as they are cancel in the score
             size += 1e-4 * np.abs(clf.coef_).sum() * np.nan_to_num(np.abs(np.asarray(X))).max()
         assert (np.abs(parts.sum(axis=2)[seen] - scores[seen]) <= 1e-9 * size).all()
         codes = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
@@ -414,7 +432,7 @@ class Machine(RuleBasedStateMachine):
             np.testing.assert_allclose(
                 clf.summary_.counts[k], float(sums.count), rtol=1e-14 * exact.cancelled()
             )
-        if self.kind.passes > 1:
+        if self.kind.refined:
             return  # refined weights have no oracle
         if self.kind.order == 2:
             self._compare_products()
@@ -477,13 +495,13 @@ class Machine(RuleBasedStateMachine):
 
     def _refused_after_passes(self, verb: Callable[[], object]) -> bool:
         """Say whether the model has refined weights; then the verb must be refused, and change nothing."""
-        if self.kind.passes == 1:
+        if not self.kind.refined:
             return False
         steps["refused after passes"] += 1
         state = self.clf.fitted_
         try:
             verb()
-        except ValueError as error:
+        except (ValueError, AttributeError) as error:  # hasattr says whether there is a partial_fit
             assert "no longer at hand" in str(error), error  # noqa: PT017
             assert self.clf.fitted_ is state
             return True

@@ -176,6 +176,18 @@ def test_a_row_of_weight_two_is_a_row_twice():
     np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), atol=1e-4)
 
 
+def test_of_many_rows_a_few_choose_and_all_are_fitted(monkeypatch):
+    monkeypatch.setattr(auto_module, "PART_ROWS", 50)
+    X, y = table(400)
+    a = SEFRClassifier(auto=True).fit(X, y)
+    assert 40 <= a.auto_.n_held_out <= 60
+    assert a.summary_.counts.sum() == 400
+    weight = np.where(np.arange(400) < 100, 2, 1)
+    b = SEFRClassifier(auto=True).fit(X, y, sample_weight=weight)
+    c = SEFRClassifier(auto=True).fit(X.repeat(weight, axis=0), y.repeat(weight))
+    assert b.interactions_ == c.interactions_
+
+
 def test_parts_of_the_rows_are_stratified_and_keep_equal_rows_together():
     X, y = table(1000)
     X, y = np.vstack([X, X[:100]]), np.concatenate([y, y[:100]])

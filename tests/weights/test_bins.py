@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from sefr import SEFRClassifier, Summary, cross_validate, reference
+from sefr import SEFRClassifier, cross_validate, reference
 from sefr._rows.cells.learn import sample_of_values
 from sefr._rows.labelled import Labelled
 from sefr._rows.matrix import Dense
@@ -99,37 +99,6 @@ def test_edges_between_floats_are_met_exactly(rng):
     assert clf.summary_.sums.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
 
-@given(problems(), st.integers(2, 32), st.data())
-def test_merge_equals_union_and_forget_equals_never_seen(problem, bins, data):
-    X, y = problem
-    whole = SEFRClassifier(bins=bins).fit(X, y)
-    assume(len(y) > len(whole.classes_))  # a row to take back that is not the last of its class
-    part = data.draw(hnp.arrays(bool, len(y)))
-    part[: len(whole.classes_)] = True
-    if part.all():
-        part[-1] = False
-    rest = Summary.of(X[~part], y[~part], bins=whole.edges_)
-    a = SEFRClassifier(bins=whole.edges_).fit(X[part], y[part])
-    before = a.summary_
-    assert a.merge(rest).summary_ == whole.summary_
-    assert a.forget(X[~part], y[~part]).summary_ == before
-    np.testing.assert_array_equal(
-        a.decision_function(X), SEFRClassifier(bins=whole.edges_).fit(X[part], y[part]).decision_function(X)
-    )
-
-
-@given(problems(), st.integers(2, 16), st.data())
-def test_weight_two_is_a_row_twice_and_weight_zero_no_row(problem, bins, data):
-    X, y = problem
-    weights = data.draw(hnp.arrays(np.float64, len(y), elements=st.sampled_from([0.0, 1.0, 2.0, 3.0])))
-    weights[: len(np.unique(y))] = 1
-    often = np.repeat(np.arange(len(y)), weights.astype(int))
-    weighted = SEFRClassifier(bins=bins).fit(X, y, sample_weight=weights)
-    repeated = SEFRClassifier(bins=bins).fit(X[often], y[often])
-    assert weighted.summary_ == repeated.summary_
-    np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
-
-
 @given(problems(elements=st.floats(-8, 8, width=32)), st.integers(2, 32))
 def test_a_monotone_transformation_changes_no_answer(problem, bins):
     X, y = problem
@@ -164,14 +133,6 @@ def test_missing_values_have_cells(rng):
         clf.predict(X)
     with pytest.raises(ValueError, match="contains infinity: row 7, column 3"):
         SEFRClassifier(bins=8, missing="ignore").fit(X, y)
-
-
-def test_threads_change_no_bit(rng):
-    X, y = rng.normal(size=(70_000, 9)).astype("f4"), rng.integers(0, 4, size=70_000)
-    weights = rng.random(70_000)
-    one, two = (SEFRClassifier(bins=32, n_jobs=n).fit(X, y, sample_weight=weights) for n in (1, 3))
-    assert one.summary_ == two.summary_
-    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
 
 
 def test_known_ranges_give_edges_that_are_the_same_everywhere(rng):

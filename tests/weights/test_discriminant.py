@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
@@ -94,38 +93,6 @@ def test_what_was_never_learned_cannot_be_taken_away():
         clf.forget([[9.0], [-9.0], [9.0], [-9.0]], [0] * 4)
     assert clf.fitted_ is before
     SEFRClassifier().fit(X, y).forget([[9.0], [-9.0], [9.0], [-9.0]], [0] * 4)  # first moments cannot tell
-
-
-@pytest.mark.parametrize("kind", ["csr", "frame", "polars", "float32", "uint8", "batches", "fortran"])
-@pytest.mark.parametrize("bins", [None, 6])
-def test_all_kinds_of_rows_give_the_same_sums(kind, bins):
-    X, y = whole_numbers(200)
-    X = np.abs(X)
-    expected = Summary.of(X.astype(float), y, bins=bins, moments=2)
-    if kind == "batches":
-        clf = SEFRClassifier(moments=2, bins=None if bins is None else bins)
-        found = clf.fit_batches([(X[:90], y[:90]), (X[90:], y[90:])]).summary_
-    else:
-        rows = {
-            "csr": lambda: sparse.csr_array(X.astype(float)),
-            "frame": lambda: pd.DataFrame(X),
-            "polars": lambda: pl.DataFrame(X, schema=[*"abcd"]),
-            "float32": lambda: X.astype(np.float32),
-            "uint8": lambda: X.astype(np.uint8),
-            "fortran": lambda: np.asfortranarray(X),
-        }[kind]()
-        found = Summary.of(rows, y, bins=bins, moments=2)
-    assert found.products == expected.products
-
-
-def test_a_weight_of_2_is_the_row_twice_and_the_order_of_rows_does_not_matter():
-    X, y = whole_numbers()
-    weights = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
-    weighted = SEFRClassifier(moments=2).fit(X, y, weights)
-    order = np.random.default_rng(2).permutation(np.repeat(np.arange(len(X)), weights.astype(int)))
-    repeated = SEFRClassifier(moments=2).fit(X[order], y[order])
-    assert weighted.summary_.products == repeated.summary_.products
-    np.testing.assert_allclose(scores_of(weighted, X), scores_of(repeated, X), rtol=1e-10, atol=1e-10)
 
 
 def test_offsets_of_a_billion_lose_no_digits():
@@ -228,14 +195,6 @@ def test_cross_validation_from_one_pass_is_that_of_separate_fits():
         found = cross_validate(clf, X, y, cv=cv, scoring=scoring)["test_score"]
         expected = sklearn_cross_validate(clf, X, y, cv=cv, scoring=scoring)["test_score"]
         np.testing.assert_allclose(found, expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("n_jobs", [2, 3])
-def test_threads_change_no_bit(n_jobs):
-    X, y = load_digits(return_X_y=True)
-    one, more = (SEFRClassifier(moments=2, n_jobs=jobs).fit(X, y) for jobs in (None, n_jobs))
-    assert one.summary_ == more.summary_
-    np.testing.assert_array_equal(one.coef_, more.coef_)
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_digits])

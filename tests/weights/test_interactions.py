@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
@@ -66,48 +66,6 @@ def test_one_pass_is_the_reference_on_cells_written_out(problem, bins, count):
     parts = clf.contributions(X)
     assert parts.shape[-1] == len(clf.feature_sets_)
     np.testing.assert_allclose(parts.sum(axis=-1), scores, atol=1e-10)
-
-
-@given(problems(), st.integers(1, 6), st.data())
-def test_merge_equals_union_and_forget_equals_never_seen(problem, count, data):
-    X, y = problem
-    whole = SEFRClassifier(bins=8, interactions=count).fit(X, y)
-    assume(len(y) > len(whole.classes_))  # a row to take back that is not the last of its class
-    part = data.draw(hnp.arrays(bool, len(y)))
-    part[: len(whole.classes_)] = True
-    part[-1] = False
-    shared = {"bins": whole.edges_, "interactions": whole.interactions_}
-    rest = Summary.of(X[~part], y[~part], **shared)
-    a = SEFRClassifier(**shared).fit(X[part], y[part])
-    before = a.summary_
-    assert a.merge(rest).summary_ == whole.summary_
-    np.testing.assert_array_equal(a.decision_function(X), whole.decision_function(X))
-    assert a.forget(X[~part], y[~part]).summary_ == before
-    never = SEFRClassifier(**shared).fit(X[part], y[part])
-    np.testing.assert_array_equal(a.decision_function(X), never.decision_function(X))
-    assert a.partial_fit(X[~part], y[~part]).summary_ == whole.summary_
-
-
-@given(problems(), st.integers(1, 6), st.data())
-def test_weight_two_is_a_row_twice_and_weight_zero_no_row(problem, count, data):
-    X, y = problem
-    weights = data.draw(hnp.arrays(np.float64, len(y), elements=st.sampled_from([0.0, 1.0, 2.0, 3.0])))
-    weights[: len(np.unique(y))] = 1
-    often = np.repeat(np.arange(len(y)), weights.astype(int))
-    weighted = SEFRClassifier(bins=8, interactions=count).fit(X, y, sample_weight=weights)
-    repeated = SEFRClassifier(bins=8, interactions=count).fit(X[often], y[often])
-    assert weighted.interactions_ == repeated.interactions_
-    assert weighted.summary_ == repeated.summary_
-    np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
-
-
-@given(problems(), st.integers(1, 6), st.randoms(use_true_random=False))
-def test_the_order_of_rows_changes_nothing(problem, count, random):
-    X, y = problem
-    order = random.sample(range(len(y)), len(y))
-    one, other = (SEFRClassifier(bins=8, interactions=count).fit(X[at], y[at]) for at in (slice(None), order))
-    assert one.interactions_ == other.interactions_
-    assert one.summary_ == other.summary_
 
 
 def crossed(rng, n=900, k=2):
@@ -189,13 +147,6 @@ def test_every_layout_and_batches_give_the_same(passes, rng):
     np.testing.assert_allclose(
         one.decision_function(sparse.csr_matrix(X)), one.decision_function(X), atol=1e-12
     )
-
-
-def test_threads_change_no_bit(rng):
-    X, y = rng.normal(size=(40_000, 9)).astype("f4"), rng.integers(0, 3, size=40_000)
-    one, two = (SEFRClassifier(bins=32, interactions=20, passes=2, n_jobs=n).fit(X, y) for n in (1, 3))
-    assert one.summary_ == two.summary_
-    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
 
 
 def test_categories_and_missing_values_choose_cells_too(rng):

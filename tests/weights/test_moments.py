@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from sefr import reference
+from sefr import SEFRRegressor, Summary, reference
 from sefr._rows.cells import Categories, Cells, Coder
 from sefr._rows.cells.ferns import Ferns
 from sefr._rows.matrix import Dense, Grouping
 from sefr._summary.multiply import products
 from sefr._weights import moments
-from sefr._weights.moments import solve_classes, solve_numbers
+from sefr._weights.moments import Tridiagonal, solve_classes, solve_numbers
 
 
 def drawn(n=400, m=5, classes=3, seed=0, offset=0.0):
@@ -45,6 +45,25 @@ def test_a_discriminant_equals_the_reference(classes, m, weighted):
     found, theirs = classified(X, y, weights), reference.discriminant(X, y, weights)
     assert found.ridge.tolist() == theirs.ridge.tolist()
     np.testing.assert_allclose(scores(found, X), theirs.scores(X), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("m", [39, 60, 200])
+def test_a_discriminant_of_few_rows_equals_the_reference(m):
+    X, y, _ = drawn(40, m, 4)
+    found, theirs = classified(X, y), reference.discriminant(X, y)
+    assert found.ridge.tolist() == theirs.ridge.tolist()
+    largest = np.abs(theirs.scores(X)).max()
+    np.testing.assert_allclose(scores(found, X), theirs.scores(X), rtol=1e-6, atol=1e-6 * largest)
+
+
+def test_the_degrees_of_freedom_are_those_of_the_eigenvalues():
+    X = np.random.default_rng(2).normal(size=(50, 30)) * np.logspace(-3, 3, 30)
+    for m in (0, 1, 2, 30):
+        gram = X[:, :m].T @ X[:, :m]
+        values = np.linalg.eigvalsh(gram)
+        own = Tridiagonal.of(gram, np.empty((m, 0)))
+        for ridge in (1e-6, 1.0, 1e6):
+            assert own.freedom(ridge) == pytest.approx((values / (values + ridge)).sum(), abs=1e-9)
 
 
 @pytest.mark.parametrize("m", [1, 2, 5, 40])
@@ -288,3 +307,27 @@ def test_targets_that_do_not_vary_and_products_without_targets():
     assert scores(found, X) == pytest.approx(np.full((50, 1), 7.0), rel=1e-12)
     with pytest.raises(ValueError, match="no targets"):
         solve_numbers(products(Dense(X)))
+
+
+@pytest.mark.parametrize("n", [2, 3, 6])
+@pytest.mark.parametrize("seed", range(12))
+def test_equal_sums_of_few_rows_give_equal_answers(n, seed):
+    """Of two rows every penalty is as likely as another: rounding, as of another origin, must not choose."""
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(n, n + 6))
+    X = rng.normal(size=(n, m)) * 10 + rng.choice([0.0, 100.0, 1000.0])
+    y = X[:, 0] + 5 * rng.normal(size=n)
+    found = SEFRRegressor().fit(X, y)
+    own = found.summary_
+    moved = own.products.about(np.zeros(m + 1))
+    same = Summary.from_doubles(own.classes, own.totals, own.ends, None, None, moved)
+    assert same == own
+    other = SEFRRegressor.from_summary(same)
+    assert other.ridge_ == found.ridge_
+    new = rng.normal(size=(20, m)) * 10 + X.mean()
+    np.testing.assert_allclose(other.predict(new), found.predict(new), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(
+        found.predict(new), reference.ridge_regression(X, y).predict(new)[:, 0], atol=1e-5
+    )
+    if n == 2:
+        assert found.ridge_ == reference.RIDGES[-1]

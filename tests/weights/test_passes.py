@@ -280,3 +280,17 @@ def test_verbose_shows_the_passes(problem, capsys):
     shown = capsys.readouterr().err
     assert "pass 3/3" in shown
     assert "loss" in shown
+
+
+def test_a_step_that_all_rows_reject_is_shortened():
+    """Most features are rare: a thousand rows do not show how long a step may be."""
+    rng = np.random.default_rng(0)
+    n, m, stored = 10_000, 3_000, 30
+    ranks = (10 * ((m + 10) / 10) ** rng.random(n * stored) - 10).astype(int)
+    X = sparse.csr_matrix((np.ones(n * stored), ranks, np.arange(0, n * stored + 1, stored)), shape=(n, m))
+    score = X @ rng.laplace(size=m)
+    y = rng.random(n) < 1 / (1 + np.exp(-2 * (score - score.mean()) / score.std()))
+    curve = SEFRClassifier(passes=12).fit(X, y).loss_curve_
+    assert curve[-1] < 0.95 * curve[1]
+    rejected = [at for at in range(2, len(curve)) if curve[at] == curve[at - 1]]
+    assert rejected, "no step was rejected: these rows test nothing"

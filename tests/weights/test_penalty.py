@@ -91,7 +91,7 @@ def test_a_search_under_another_penalty_knows_loss_and_gradient_without_a_pass(r
     assert moved.best.loss == pytest.approx(there.loss, rel=1e-13)
     np.testing.assert_allclose(moved.best.gradient, there.gradient, atol=1e-15)
     # so do the steps that it remembers: the gradient changes along them as under the new penalty
-    old, new = search._pairs, moved._pairs
+    old, new = search.memory, moved.memory
     for place in new.order:
         step = old.steps[place].copy()
         step[objective.penalty.n_weights :] = 0

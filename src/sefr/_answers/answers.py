@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,7 +18,7 @@ from .._rows.matrix import Matrix
 from .._summary.drift import USUAL, Drift, Thresholds, drift
 from .._summary.summary import Summary
 from .._system.threads import thread_count
-from .._system.types import Array, Bins, Floats, Foreign, Rows, Scale
+from .._system.types import Array, Bins, Floats, Rows, Scale
 from .contributions import contributions_frame
 from .curves import Curve, curves_of
 from .effects import importances_of
@@ -40,7 +41,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in self.__dict__
 
-    def __sklearn_tags__(self) -> Foreign:
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "ignore"
@@ -106,7 +107,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]
 
     def expression(
         self, engine: str, kind: str = "prediction", *, features: Sequence[str] | None = None
-    ) -> Foreign:
+    ) -> Any:
         """Return what this model says of a row, as an expression of an engine: scoring without Python.
 
         Parameters
@@ -127,7 +128,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]
 
         return expression(self, engine, kind, features=features)
 
-    def contributions(self, X: Rows, *, as_frame: bool = False) -> Foreign:
+    def contributions(self, X: Rows, *, as_frame: bool = False) -> Any:
         """Split every score over the features, exactly: the parts of a row add up to its score.
 
         A part above 0 favours the class (``classes_[1]`` with two), a part below 0 counts against it; a

@@ -6,6 +6,8 @@ are found once, and the fits of all rows start at those of most of them.
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -13,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows.cells import Cells, Coder
+from .._rows.cells import Cells, Coder, SparseCells
 from .._rows.cells.grow import Growing, grow_ferns
 from .._rows.cells.learn import sample_of_values
 from .._rows.inputs import refuse_one_class
@@ -40,18 +42,19 @@ from ..settings import AnySettings
 from .fitted import Fitted
 from .probabilities import Calibration, TemperatureScaling
 
-# With fewer rows every one is held out once, in one of so many parts; else one of these parts is.
-SMALL_ROWS, PARTS = 300, 4
+# With fewer rows every one is held out once, in one of so many parts; else one of these parts is. Many rows
+# are in more parts, of so many rows each: the first is held out for a fit of the next three.
+SMALL_ROWS, PARTS, PART_ROWS = 300, 4, 1 << 13
 # Ferns, at most, and the rows that they are grown on.
 MOST_FERNS = 150
-FERN_ROWS = 1 << 13
+FERN_ROWS = 1 << 14
 # Each is grown on a part of these rows, in turn: so many rows of one part, at most so many parts.
 SUBSET_ROWS, MOST_SUBSETS = 1024, 4
 # How much of what a fern tells about a row is taken off what is left to tell.
 STEP = 0.15
 # Passes of each part, and those that a fit of all rows makes from where a fit of most of them ended.
-PASSES = {"line": 40, "bins": 16, "ferns": 10}
-FURTHER_PASSES = {"line": 60, "bins": 8, "ferns": 8}
+PASSES = {"line": 24, "bins": 16, "ferns": 10}
+FURTHER_PASSES = {"line": 60, "bins": 8, "ferns": 12}
 # Rows held out that the parts are weighed on, at most.
 MOST_HELD = 1 << 12
 # From this weight of the ferns on, a penalty is tried that allows so many times the variance.
@@ -100,8 +103,9 @@ class _Learner:
 
     def learn(self) -> Fitted:
         """Return the sum of the parts."""
-        folds = assign_folds(self.rows, self.live, PARTS)
-        small = float(self.weights.sum()) < SMALL_ROWS
+        total = float(self.weights.sum())
+        folds = assign_folds(self.rows, self.live, max(PARTS, math.ceil(total / PART_ROWS)))
+        small = total < SMALL_ROWS
         simple = self._simple_parts()
         parts, found, starts = (self._weigh_small if small else self._weigh)(simple, folds)
         weights = found.best_weights
@@ -128,15 +132,15 @@ class _Learner:
 
         If the scores of ferns are far too small, their penalty is too strong: a weaker one is tried.
         """
-        held = folds.held(0)
-        parts, left = [*simple, *self._ferns(simple[-1], held)], self.live - held
+        held, left = folds.held(0), folds.left()
+        parts = [*simple, *self._ferns(simple[-1], held, left)]
         fits = self._fits(parts, left)
         found = self._held_out(parts, fits, held)
         starts = [Start(fit.refined) for fit in fits]
         weights = found.best_weights
         if weights[-1] < TOO_SMALL:
             return parts, found, starts
-        again = self._fit(parts[-1], left, Start(fits[-1].refined, WEAKER))
+        again = self._fit(parts[-1], left, Start(copy.deepcopy(fits[-1].refined), WEAKER))
         other = self._held_out(parts, [*fits[:-1], again], held)
         if other.loss(other.best_weights) < found.loss(weights):
             return parts, other, [*starts[:-1], Start(again.refined, WEAKER)]
@@ -152,10 +156,10 @@ class _Learner:
             left = self.live - held
             codes = self.rows.codes[left > 0]
             if held.any() and len(codes) and codes.min() < codes.max():
-                parts = [*simple, *self._ferns(simple[-1], held)]
+                parts = [*simple, *self._ferns(simple[-1], held, left)]
                 fits = self._fits(parts, left)
                 known.append(self._held_out(parts, fits, held))
-        parts = [*simple, *self._ferns(simple[-1], None)]
+        parts = [*simple, *self._ferns(simple[-1], None, self.live.astype(np.float64))]
         return parts, _joined(known, len(parts), len(self.rows.classes)), [Start()] * len(parts)
 
     def _simple_parts(self) -> list[_Part]:
@@ -170,12 +174,15 @@ class _Learner:
             parts.insert(0, _Part("line", raw, names if whole else None))
         return parts
 
-    def _ferns(self, bins: _Part, held: Floats | None) -> list[_Part]:
-        """Return the part with ferns, grown on rows that are not held out; none where nothing varies."""
+    def _ferns(self, bins: _Part, held: Floats | None, left: Floats) -> list[_Part]:
+        """Return the part with ferns, grown on rows that are left; none where nothing varies."""
         n_rows, n_features = self.raw.shape
         if isinstance(self.raw, Sparse) and n_rows * n_features > MOST_SPREAD:
             return []
-        at, weights = sample_of_values(self.rows._replace(matrix=self.raw), FERN_ROWS)
+        codes = self.rows.codes
+        if held is not None:
+            codes = np.where(left + held > 0, codes, np.int32(-1))
+        at, weights = sample_of_values(self.rows._replace(matrix=self.raw, codes=codes), FERN_ROWS)
         matrix = bins.matrix.take(at) if isinstance(bins.matrix, Cells) else self.raw.take(at)
         sample = Labelled(matrix, self.rows.classes, self.rows.codes[at], weights)
         weight = min(float(self.weights.sum()), FERN_ROWS)
@@ -194,7 +201,8 @@ class _Learner:
             if part.name == "ferns" and (bins := fits[-1].refined) is not None:
                 wider = np.zeros((len(bins.planes.weights), part.matrix.shape[1]))
                 wider[:, : bins.planes.weights.shape[1]] = bins.planes.weights
-                start = Start(replace(bins, planes=replace(bins.planes, weights=wider)))
+                planes = replace(bins.planes, weights=wider)
+                start = Start(replace(bins, planes=planes, memory=None))
             fits.append(self._fit(part, shares, start, first=True))
         return fits
 
@@ -221,7 +229,7 @@ class _Learner:
         watch = Progress(own.passes) if own.verbose else None
         rows = TrainingRows(source, thread_count(own.n_jobs), fitted.class_weight)
         sefr = solve(fitted.weighted, fitted.scaling, fitted.epsilon)
-        limits = Limits(own.passes, watch, held_out=False)
+        limits = Limits(own.passes, watch, held_out=False, memory=True)
         return replace(fitted, refined=refine(fitted.summary, sefr, rows, limits, start=start))
 
     def _held_out(self, parts: Sequence[_Part], fits: Sequence[Fitted], held: Floats) -> HeldOutParts:
@@ -307,12 +315,18 @@ class _Learner:
 class Folds:
     """The part that each row is in (n,), -1 for one that does not count; ``shared`` rows are in all parts."""
 
-    number: NDArray[np.int8]
+    number: NDArray[np.int32]
     shared: NDArray[np.bool_]
+    parts: int
 
     def held(self, fold: int) -> Floats:
         """Return the share of each row that a part holds out: 0, 1, or that of one part."""
-        return np.where(self.shared, 1 / PARTS, (self.number == fold) * 1.0)
+        return np.where(self.shared, 1 / self.parts, (self.number == fold) * 1.0)
+
+    def left(self) -> Floats:
+        """Return the share of each row in the parts 1 to 3."""
+        own = (self.number > 0) & (self.number < PARTS)
+        return np.where(self.shared, (PARTS - 1) / self.parts, own * 1.0)
 
 
 def assign_folds(rows: Labelled, live: NDArray[np.bool_], parts: int) -> Folds:
@@ -322,7 +336,7 @@ def assign_folds(rows: Labelled, live: NDArray[np.bool_], parts: int) -> Folds:
     they are many shared out among all: so a row twice is a row of weight 2. A class of one or two rows has
     none in part 0.
     """
-    number, shared = np.full(len(rows.codes), -1, dtype=np.int8), np.zeros(len(rows.codes), dtype=bool)
+    number, shared = np.full(len(rows.codes), -1, dtype=np.int32), np.zeros(len(rows.codes), dtype=bool)
     at = np.flatnonzero(live)
     hashes, codes = _hashes(rows.matrix)[at], rows.codes[at]
     order = np.lexsort((hashes, codes))
@@ -337,20 +351,30 @@ def assign_folds(rows: Labelled, live: NDArray[np.bool_], parts: int) -> Folds:
     totals = np.bincount(of_run, left, len(rows.classes))
     middle = np.cumsum(left) - left / 2 - (np.cumsum(totals) - totals)[of_run]
     place = np.clip(parts * middle / np.maximum(totals[of_run], 1e-300), 0, parts - 1)
-    number[at[order]] = place.astype(np.int8)[run]
+    number[at[order]] = place.astype(np.int32)[run]
     shared[at[order]] = many[run]
-    return Folds(number, shared)
+    return Folds(number, shared, parts)
 
 
 def _hashes(matrix: Matrix) -> NDArray[np.uint64]:
-    """Return a number per row that depends on its cells alone, and looks like a random one."""
-    if not isinstance(matrix, Cells):  # sparse rows: a product with numbers that are no multiples
-        raw = matrix.matrix.by_rows  # type: ignore[attr-defined]
-        mixed = raw @ np.sqrt(np.arange(raw.shape[1]) + 2.0)
-        return _mixed(np.asarray(mixed, dtype=np.float64).view(np.uint64))
+    """Return a number per row that depends on its cells alone, and looks like a random one.
+
+    It is a polynomial of the cells modulo 2^64, so that what sparse rows do not store is added once for all.
+    """
+    prime = np.uint64(0x100000001B3)
+    if isinstance(matrix, SparseCells):
+        coder, x = matrix.coder, matrix.stored
+        powers = np.ones(coder.n_features, dtype=np.uint64)
+        powers[:-1] = np.cumprod(np.full(coder.n_features - 1, prime))[::-1]
+        zero = matrix.zero_cells
+        base = ((zero - coder.offsets[:-1]).astype(np.uint64) * powers).sum(dtype=np.uint64)
+        feature = coder.column_of[x.indices]
+        added = (x.indices - zero[feature]).astype(np.int64).view(np.uint64) * powers[feature]
+        total = np.concatenate([[np.uint64(0)], np.cumsum(added, dtype=np.uint64)])
+        return _mixed(base + total[x.indptr[1:]] - total[x.indptr[:-1]])
     found = np.zeros(matrix.shape[0], dtype=np.uint64)
-    for column in matrix.cells.T:
-        found = found * np.uint64(0x100000001B3) + column
+    for column in matrix.cells.T:  # type: ignore[attr-defined]
+        found = found * prime + column
     return _mixed(found)
 
 

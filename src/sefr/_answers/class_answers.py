@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from .._rows.labels import find_labels
 from .._summary.private import refuse_facts_of_rows
 from .._system.threads import thread_count
 from .._system.turns import in_turn
-from .._system.types import Array, Floats, Foreign, Rows
+from .._system.types import Array, Floats, Rows
 from .._weights.auto import AutoChoice
 from .._weights.held_out import HeldOut
 from .._weights.refine.refine import base_loss
@@ -26,7 +26,7 @@ MOST_SCORES = 1 << 24  # 128 MB: labels of more are found in parts
 class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
     """What a classifier answers; see ``SEFRClassifier``."""
 
-    def __sklearn_tags__(self) -> Foreign:
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self.scale is None and self.bins is None and not self.auto
         return tags
@@ -57,7 +57,8 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
         """
         fitted = self.fitted_
         matrix = self._matrix(X, fitted)
-        n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
+        n_values = matrix.shape[0] * matrix.shape[1]
+        n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs, n_values)
         n_rows, step = matrix.shape[0], max(1, MOST_SCORES // fitted.summary.n_scores)
         if n_rows <= step:
             return fitted.answers(fitted.scores(matrix, self.missing, n_threads))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._system.installation import install_line
-from .._system.types import Floats, Foreign
+from .._system.types import Floats
 from .fitted import Fitted
 
 
@@ -15,7 +17,7 @@ def names_of_sets(fitted: Fitted) -> list[str]:
     return [" × ".join(names[j] for j in members) for members in sets]
 
 
-def contributions_frame(fitted: Fitted, parts: Floats, index: Foreign = None) -> Foreign:
+def contributions_frame(fitted: Fitted, parts: Floats, index: Any = None) -> Any:
     """Return parts (n, R, m) as a frame of pandas: a column per feature, or per class and feature."""
     try:
         import pandas as pd

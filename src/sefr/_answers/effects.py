@@ -41,7 +41,7 @@ def _effects_of_bins(fitted: Fitted) -> Floats:
     return cells.coder.by_set(np.add.reduceat(moved, cells.coder.offsets[:-1], axis=1))
 
 
-def _spreads(fitted: Fitted) -> Floats:
+def spreads_of(fitted: Fitted) -> Floats:
     """Return the standard deviation of the part of each feature, and set, in predictions (R, sets)."""
     summary, cells, products = fitted.summary, fitted.model.binned, fitted.summary.products
     if cells is not None:
@@ -55,7 +55,7 @@ def _spreads(fitted: Fitted) -> Floats:
         raise ValueError("this model has no products")
     m, count = products.n_features, products.count
     sums = products.sums[:m]
-    variance = (np.diag(products.matrix())[:m] - sums * sums / count) / count
+    variance = (products.own_squares[:m] - sums * sums / count) / count
     return np.abs(fitted.planes.coef) * np.sqrt(np.maximum(variance, 0.0))
 
 
@@ -65,9 +65,8 @@ def importances_of(fitted: Fitted) -> Floats:
     The effect of a set of features is shared out equally among them. Numbers have no other class to differ
     from: there it is how far the part of a feature spreads over the rows that were learned.
     """
-    products = fitted.summary.products
-    of_numbers = products is not None and products.n_targets > 0
-    found = (_spreads(fitted) if of_numbers else np.abs(effects_of(fitted))).mean(axis=0)
+    of_numbers = fitted.summary.n_targets > 0
+    found = (spreads_of(fitted) if of_numbers else np.abs(effects_of(fitted))).mean(axis=0)
     shares = np.zeros(fitted.summary.n_features)
     for effect, members in zip(found, fitted.model.feature_sets, strict=True):
         shares[list(members)] += effect / len(members)

@@ -25,6 +25,10 @@ from .additive import AdditiveModel, CellTable
 from .probabilities import Calibration, TemperatureScaling
 
 NOTHING = Calibration()
+NO_PRODUCTS = (
+    "moments=2 needs the products of features, and this Summary has first moments only: use moments=1, or "
+    "summarise the rows with moments=2"
+)
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,7 @@ class Fitted(Value):
     ) -> Fitted:
         """Return what follows from a Summary under some settings; ``before`` is what the model knew."""
         if settings.moments > summary.moments:
-            raise ValueError(
-                "moments=2 needs the products of features, and this Summary has first moments only: use "
-                "moments=1, or summarise the rows with moments=2"
-            )
+            raise ValueError(NO_PRODUCTS)
         new = cls(
             summary,
             settings,

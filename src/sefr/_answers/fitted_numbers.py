@@ -11,15 +11,22 @@ from scipy import stats
 
 from .._rows.cells import code_matrix
 from .._rows.matrix import Matrix
+from .._summary.marginals import marginals_of
+from .._summary.source import RowSource
 from .._summary.summary import Summary
+from .._system.progress import Progress
+from .._system.threads import thread_count
 from .._system.types import Array, Floats
 from .._system.value import Value
 from .._weights.hyperplanes import Hyperplanes
+from .._weights.marginal import marginal_regression_of
 from .._weights.moments import explained_by_parts
+from .._weights.refine.lbfgs import Limits
+from .._weights.refine.numbers import RefinedNumbers, refine_numbers
 from .._weights.regression import Regression, refuse_constant_targets, regression_of, targets_of
 from .._weights.solve import scaling_of
 from ..settings import AnySettings
-from .fitted import Fitted
+from .fitted import NO_PRODUCTS, Fitted
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,8 @@ class FittedNumbers(Fitted):
     ) -> FittedNumbers:
         """Return what follows from a Summary; ``place`` says where its rows are, for errors."""
         targets_of(summary)
+        if settings.moments > summary.moments:
+            raise ValueError(NO_PRODUCTS)
         new = cls(summary, settings, scaling_of(summary, settings.scale), names=names)
         refuse_constant_targets(summary, place)
         if before is None:
@@ -63,13 +72,35 @@ class FittedNumbers(Fitted):
 
     @cached_property
     def regression(self) -> Regression:
-        """What is solved from second moments, when it is first asked for."""
-        return regression_of(self.summary, self.scaling)
+        """What is solved from the sums, when it is first asked for, or what further passes found."""
+        summary, scaling = self.summary, self.scaling
+        if isinstance(self.refined, RefinedNumbers):
+            return self.refined.regression(self.mean)
+        if self.settings.moments == 1:
+            return marginal_regression_of(summary, marginals_of(targets_of(summary)), scaling)
+        return regression_of(summary, scaling)
+
+    @property
+    def mean(self) -> Floats:
+        """The means of y (R,)."""
+        own = targets_of(self.summary)
+        return np.asarray(own.origin[own.n_features :] + own.sums[-own.n_targets :] / own.count)
+
+    def with_passes(self, source: RowSource) -> FittedNumbers:
+        """Return the same after further passes over the rows of its Summary, if the settings ask for any."""
+        passes = int(self.settings.passes)
+        if passes == 1:
+            return self
+        watch = Progress(passes) if self.settings.verbose else None
+        n_threads = thread_count(self.settings.n_jobs)
+        limits, marginals = Limits(passes, watch), marginals_of(targets_of(self.summary))
+        found = refine_numbers(self.summary, marginals, self.scaling, source, limits, n_threads)
+        return replace(self, refined=found)
 
     @cached_property
     def choice(self) -> NumberChoice:
         """What ``auto=True`` chose."""
-        coder, own = self.summary.coder, self.regression.solution
+        coder, own = self.summary.coder, self.regression.known_solution()
         assert coder is not None  # noqa: S101  settings.cut says so
         parts = explained_by_parts(targets_of(self.summary), coder, own.noise)
         n_ferns = 0 if coder.ferns is None else len(coder.ferns)
@@ -101,4 +132,4 @@ class FittedNumbers(Fitted):
 
     def quantile(self, share: float) -> float:
         """Return how many deviations to either side have this share of new y: of Student's distribution."""
-        return float(stats.t.ppf(0.5 + share / 2, max(self.regression.solution.count - 1, 1.0)))
+        return float(stats.t.ppf(0.5 + share / 2, max(targets_of(self.summary).count - 1, 1.0)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Literal, cast, overload
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from .._system.threads import thread_count
-from .._system.types import Array, Floats, Foreign, Rows
+from .._system.types import Array, Floats, Rows
+from .._weights.regression import Regression
 from .answers import Answers
 from .fitted_numbers import FittedNumbers, NumberChoice
 
@@ -28,7 +29,7 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
     def _known(self) -> FittedNumbers:
         return cast(FittedNumbers, super()._known)
 
-    def __sklearn_tags__(self) -> Foreign:
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.single_output = True
         tags.target_tags.multi_output = True
@@ -43,7 +44,7 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
     @overload
     def predict(self, X: Rows, *, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
 
-    def predict(self, X: Rows, *, interval: float | None = None, return_std: bool = False) -> Foreign:
+    def predict(self, X: Rows, *, interval: float | None = None, return_std: bool = False) -> Any:
         """Return a number for every row, (n,), or (n, K) for several outputs.
 
         Parameters
@@ -79,7 +80,7 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
         return mean, mean - half, mean + half
 
     @property
-    def base_(self) -> Foreign:
+    def base_(self) -> Any:
         """What ``contributions`` are added to: the mean of y, a number, or (K,) for several outputs."""
         return self._one_or_all(self._known.constant)
 
@@ -89,7 +90,7 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
         return np.asarray(self._one_or_all(self._without_bins("coef_").planes.coef))
 
     @property
-    def intercept_(self) -> Foreign:
+    def intercept_(self) -> Any:
         """What goes with ``coef_``: a number, or (K,) for several outputs."""
         return self._one_or_all(self._without_bins("intercept_").planes.intercept)
 
@@ -97,7 +98,7 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
     def coef_std_(self) -> Floats:
         """The standard errors of ``coef_``."""
         self._without_bins("coef_std_")
-        return np.asarray(self._one_or_all(self._known.regression.standard_errors()))
+        return np.asarray(self._one_or_all(self._sure("coef_std_").known_solution().standard_errors()))
 
     @property
     def auto_(self) -> NumberChoice:
@@ -108,15 +109,43 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
         return fitted.choice
 
     @property
-    def noise_(self) -> Foreign:
+    def noise_(self) -> Any:
         """The standard deviation of y about its predictions: a number, or (K,) for several outputs."""
-        return self._one_or_all(np.sqrt(self._known.regression.solution.noise))
+        noise = self._known.regression.noise
+        if noise is None:
+            raise AttributeError(
+                "moments=1 does not tell how far y lies from its predictions: noise_ needs moments=2"
+            )
+        return self._one_or_all(np.sqrt(noise))
 
     @property
-    def ridge_(self) -> Foreign:
+    def ridge_(self) -> Any:
         """The penalty that was found, per row: a number, or (K,) for several outputs."""
-        return self._one_or_all(self._known.regression.solution.ridge)
+        ridge = self._known.regression.ridge
+        if ridge is None:
+            raise AttributeError("moments=1 has no penalty: ridge_ needs moments=2")
+        return self._one_or_all(ridge)
+
+    @property
+    def n_passes_(self) -> int:
+        """Passes that were made over the rows, the first included."""
+        refined = self._known.refined
+        return 1 if refined is None else refined.n_passes
+
+    @property
+    def loss_curve_(self) -> list[float]:
+        """After each pass, the part of the variance of y that is left over, with the penalty."""
+        refined = self._known.refined
+        if refined is None:
+            raise AttributeError("this model was made in one pass: only passes > 1 has a loss_curve_")
+        return list(refined.loss_curve)
+
+    def _sure(self, name: str) -> Regression:
+        regression = self._known.regression
+        if regression.solution is None:
+            raise AttributeError(f"{name} follows from the products of features: it needs moments=2")
+        return regression
 
     @staticmethod
-    def _one_or_all(values: Array) -> Foreign:
+    def _one_or_all(values: Array) -> Any:
         return values[0] if len(values) == 1 else values

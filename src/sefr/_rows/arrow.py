@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from .._system.types import Foreign
 from .pandas_frame import is_pandas_frame
 
 
-def arrow_table(X: Foreign) -> Foreign:
+def arrow_table(X: Any) -> Any:
     """Return Arrow data that is no table as one; anything else as it is. A reader is read here, once."""
     if type(X) is np.ndarray or is_pandas_frame(X):
         return X
@@ -34,12 +34,12 @@ def arrow_table(X: Foreign) -> Foreign:
     return X
 
 
-def _is_lazy(X: Foreign) -> bool:
+def _is_lazy(X: Any) -> bool:
     """Say whether X is a query of an engine, which other words refuse."""
     return type(X).__module__.split(".")[0].lstrip("_") in {"polars", "duckdb", "ibis", "dask", "pyspark"}
 
 
-def stored_dictionary(series: Foreign) -> tuple[list[Foreign], NDArray[np.int64]] | None:
+def stored_dictionary(series: Any) -> tuple[list[Any], NDArray[np.int64]] | None:
     """Return the values of Arrow dictionaries and the number of each row's, -1 for none; None for others.
 
     A value may occur twice, since chunks have dictionaries of their own.
@@ -51,7 +51,7 @@ def stored_dictionary(series: Foreign) -> tuple[list[Foreign], NDArray[np.int64]
 
     if not pyarrow.types.is_dictionary(column.type):
         return None
-    values: list[Foreign] = []
+    values: list[Any] = []
     numbers = [np.empty(0, dtype=np.int64)]
     for part in column.chunks:
         own = part.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy()

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._system.types import Array, Floats, Foreign
+from .._system.types import Array, Floats
 from .arrow import arrow_table
 from .cells import Cells, SparseCells, code_matrix
 from .labelled import CodedRows, Labelled, run_starts, sample_size
 from .matrix import Dense, Matrix, Sparse, Standardisation
 
 
-def restartable(batches: Foreign) -> Callable[[], Iterator[Foreign]]:
+def restartable(batches: Any) -> Callable[[], Iterator[Any]]:
     """Return a callable that starts the batches anew; an iterator, which can be read once, is an error."""
     if callable(batches):
         return lambda: iter(batches())
@@ -30,7 +30,7 @@ def restartable(batches: Foreign) -> Callable[[], Iterator[Foreign]]:
     return lambda: iter(batches)
 
 
-def unpack_batch(batch: Foreign, number: int) -> tuple[Foreign, Foreign, Foreign]:
+def unpack_batch(batch: Any, number: int) -> tuple[Any, Any, Any]:
     """Return X, y and weights of a batch."""
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         raise TypeError(f"batch {number} is not (X, y) or (X, y, sample_weight)")

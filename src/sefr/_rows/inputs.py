@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from .._system.types import Array, Floats, Foreign, Rows
+from .._system.types import Array, Floats, Rows
 from .arrow import arrow_table as arrow_table
 from .cells import Categories, Coder, Cut, code_matrix, learn_coder
 from .cells.batches import learn_coder_of_batches
@@ -116,7 +116,7 @@ def feature_names_of(X: Rows) -> tuple[str, ...] | None:
     """Return the column names of a dataframe whose names are all strings, else None."""
     if type(X) is np.ndarray:
         return None
-    columns: Foreign
+    columns: Any
     if is_pandas_frame(X):  # whose columns may have any names, those of attributes too
         columns = values_of_index(X.columns)
     else:
@@ -186,7 +186,7 @@ def read_rows(
 
 
 def coder_of_batches(
-    batches: Iterable[tuple[Foreign, Foreign, Foreign]], cut: Cut | None, *, numbers: bool = False
+    batches: Iterable[tuple[Any, Any, Any]], cut: Cut | None, *, numbers: bool = False
 ) -> Coder | None:
     """Return where the features of batches (X, y, sample_weight) are cut; None if they are not to be."""
     if cut is None:
@@ -229,7 +229,7 @@ def matrix_of(X: Rows, categories: Mapping[int, Categories] | None = None) -> Ma
     return Dense(_array(X))
 
 
-def refuse_lazy(X: Foreign) -> None:
+def refuse_lazy(X: Any) -> None:
     """Raise an error for a frame whose rows are not here: a query, or a table on a cluster."""
     engine = type(X).__module__.split(".")[0].lstrip("_")
     kinds = {"LazyFrame", "DuckDBPyRelation", "DataFrame"} | ({"Table"} if engine == "ibis" else set())
@@ -241,7 +241,7 @@ def refuse_lazy(X: Foreign) -> None:
         )
 
 
-def _array(X: Foreign) -> Array:
+def _array(X: Any) -> Array:
     if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2 and X.size:
         return np.asarray(X)
     return np.asarray(check_array(X, dtype="numeric", ensure_all_finite=False, copy=False))
@@ -284,7 +284,7 @@ def _check_indices(X: csr_matrix) -> None:
             raise ValueError(f"X is a damaged {X.format.upper()} matrix: an index is outside the matrix")
 
 
-def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
+def _frame(X: Any, categories: Mapping[int, Categories]) -> Matrix:
     if nw.dependencies.is_pyarrow_table(X) and (pieces := _arrow_pieces(X)):
         return pieces[0] if len(pieces) == 1 else Stacked(pieces)
     frame = nw.from_native(X, eager_only=True)
@@ -313,9 +313,7 @@ def _frame(X: Foreign, categories: Mapping[int, Categories]) -> Matrix:
     return Columns(columns, frame.shape[0])
 
 
-def _pandas(
-    X: Foreign, categories: Mapping[int, Categories], columns: list[Foreign], *, own: bool = False
-) -> Matrix:
+def _pandas(X: Any, categories: Mapping[int, Categories], columns: list[Any], *, own: bool = False) -> Matrix:
     """Return a pandas frame whose arrays are at hand: of numbers and categories by these alone.
 
     ``own`` says that the categories are those of these very columns, or the frequent ones among them.
@@ -339,7 +337,7 @@ def _pandas(
     return _frame(X, categories) if np.dtype(np.float32) in kinds else Columns(columns, len(X))
 
 
-def _numbers(X: Foreign, j: int, column: Foreign, categories: Categories, *, own: bool) -> Array:
+def _numbers(X: Any, j: int, column: Any, categories: Categories, *, own: bool) -> Array:
     if is_categorical_array(column):
         whole = own and len(categories) == len(column.dtype.categories)
         if whole and (numbers := own_numbers(column)) is not None:
@@ -348,7 +346,7 @@ def _numbers(X: Foreign, j: int, column: Foreign, categories: Categories, *, own
     return category_codes(nw.from_native(X.iloc[:, j], series_only=True), categories)
 
 
-def _without_sparse_columns(X: Foreign, kinds: Sequence[Foreign]) -> Foreign:
+def _without_sparse_columns(X: Any, kinds: Sequence[Any]) -> Any:
     """Return a pandas frame whose columns are all sparse as a CSR matrix, single sparse columns as dense."""
     hollow = list(map(is_sparse_type, kinds))
     if all(hollow) and all(kind.fill_value == 0 for kind in kinds):
@@ -359,7 +357,7 @@ def _without_sparse_columns(X: Foreign, kinds: Sequence[Foreign]) -> Foreign:
     return type(X)(dict(enumerate(columns))).set_axis(X.columns, axis=1)
 
 
-def _arrow_pieces(X: Foreign) -> list[Columns]:
+def _arrow_pieces(X: Any) -> list[Columns]:
     """Return views of an Arrow table's chunks; none if a column needs conversion or chunks are small."""
     kinds = [str(field.type) for field in X.schema]
     if (
@@ -375,7 +373,7 @@ def _arrow_pieces(X: Foreign) -> list[Columns]:
     return [Columns([column.to_numpy() for column in batch.columns], batch.num_rows) for batch in batches]
 
 
-def _numbers_in_disguise(frame: Foreign, names: list[str]) -> dict[str, Array]:
+def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, Array]:
     """Return those of some columns of Python objects that are all numbers."""
     found = {}
     for name in names:
@@ -386,7 +384,7 @@ def _numbers_in_disguise(frame: Foreign, names: list[str]) -> dict[str, Array]:
     return found
 
 
-def _column(series: Foreign) -> Array:
+def _column(series: Any) -> Array:
     if series.null_count() or series.dtype.is_decimal():
         series = series.cast(nw.Float64)
     values = np.asarray(series.to_numpy())

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._system.types import Foreign
 
-
-def is_pandas_frame(X: Foreign) -> TypeGuard[Foreign]:
+def is_pandas_frame(X: Any) -> TypeGuard[Any]:
     """Say whether X is a frame of pandas, which need not be there."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(X, pandas.DataFrame)
 
 
-def stored_columns(X: Foreign) -> list[Foreign]:
+def stored_columns(X: Any) -> list[Any]:
     """Return the array of each column: of numpy, or of pandas where it has a type of its own.
 
     A Series per column, which all doors that pandas documents make, takes longer than a small fit. Where
@@ -27,19 +25,19 @@ def stored_columns(X: Foreign) -> list[Foreign]:
     return [X.iloc[:, j].values for j in range(X.shape[1])] if arrays is None else list(arrays())
 
 
-def values_of_index(index: Foreign) -> list[Foreign]:
+def values_of_index(index: Any) -> list[Any]:
     """Return the values of an index as ``tolist`` does: text that Arrow holds in an eighth of the time."""
     if getattr(index.dtype, "storage", None) == "pyarrow":
-        return cast(list[Foreign], index.array.__arrow_array__().to_pylist())
-    return cast(list[Foreign], index.tolist())
+        return cast(list[Any], index.array.__arrow_array__().to_pylist())
+    return cast(list[Any], index.tolist())
 
 
-def is_categorical_array(column: Foreign) -> bool:
+def is_categorical_array(column: Any) -> bool:
     """Say whether an array of ``stored_columns`` has categories."""
     return isinstance(column, sys.modules["pandas"].Categorical)
 
 
-def is_text_array(column: Foreign) -> bool:
+def is_text_array(column: Any) -> bool:
     """Say whether an array of ``stored_columns`` holds text, and perhaps missing values, alone."""
     pandas = sys.modules["pandas"]
     if isinstance(column.dtype, pandas.StringDtype):
@@ -47,18 +45,18 @@ def is_text_array(column: Foreign) -> bool:
     return bool(column.dtype == object and pandas.api.types.infer_dtype(column, skipna=True) == "string")
 
 
-def is_sparse_type(kind: Foreign) -> bool:
+def is_sparse_type(kind: Any) -> bool:
     """Say whether the type of such an array is that of sparse columns."""
     return isinstance(kind, sys.modules["pandas"].SparseDtype)
 
 
-def own_numbers(column: Foreign) -> NDArray[np.generic] | None:
+def own_numbers(column: Any) -> NDArray[np.generic] | None:
     """Return the numbers of the values among the categories of their own column; None if one is missing."""
     codes = column.codes
     return np.asarray(codes) if not len(codes) or np.minimum.reduce(codes) >= 0 else None
 
 
-def numbers_of_categories(column: Foreign, categories: tuple[Foreign, ...]) -> NDArray[np.generic]:
+def numbers_of_categories(column: Any, categories: tuple[Any, ...]) -> NDArray[np.generic]:
     """Return the number of each value among the categories, their count for an unknown one, NaN for none.
 
     The column's own numbers, in place, where its categories are these and no value is missing.
@@ -66,6 +64,6 @@ def numbers_of_categories(column: Foreign, categories: tuple[Foreign, ...]) -> N
     own, codes = values_of_index(column.dtype.categories), column.codes
     if tuple(own) == categories and (numbers := own_numbers(column)) is not None:
         return numbers
-    place: dict[Foreign, float] = {value: float(code) for code, value in enumerate(categories)}
+    place: dict[Any, float] = {value: float(code) for code, value in enumerate(categories)}
     known = [place.get(value, float(len(categories))) for value in own]
     return np.asarray(np.array([*known, np.nan])[codes])

@@ -13,6 +13,7 @@ from .._rows.labelled import Labelled
 from .._rows.matrix import Dense, Grouping, Matrix, Raw
 from .._system.types import Floats
 from .double_double import DoubleDouble
+from .marginals import marginals
 from .multiply import products
 from .parts import check_limits
 from .products import Products
@@ -43,16 +44,26 @@ def accumulate(
     return raw, _with_care(matrix, groups, raw, n_threads)
 
 
-def multiply(rows: Labelled, *, missing: str, n_threads: int) -> Products:
-    """Return the products of rows whose sums are known to be finite; codes below 0 leave rows out."""
+def multiply(rows: Labelled, *, missing: str, moments: int = 2, n_threads: int) -> Products:
+    """Return the products of rows whose sums are known to be finite; codes below 0 leave rows out.
+
+    ``moments=1`` leaves out those of two features; rows then have targets.
+    """
     matrix, weights = rows.matrix, rows.weights
     if (rows.codes < 0).any():
         weights = np.where(rows.codes < 0, 0.0, 1.0 if weights is None else weights)
-    found = products(matrix, weights, targets=rows.targets, n_threads=n_threads)
+
+    def add_up(*, missing: bool) -> Products | None:
+        if moments == 1 and rows.targets is not None:
+            return marginals(matrix, weights, rows.targets, missing=missing, n_threads=n_threads)
+        return products(matrix, weights, targets=rows.targets, missing=missing, n_threads=n_threads)
+
+    found = add_up(missing=False)
     if found is None and missing == "ignore":
-        found = products(matrix, weights, targets=rows.targets, missing=True, n_threads=n_threads)
+        found = add_up(missing=True)
     if found is None or not np.isfinite(found.packed.head).all():
-        raise ValueError("the products of two features would be larger than float64 can hold: use moments=1")
+        way_out = "use moments=1" if moments == 2 else "divide them by a number"
+        raise ValueError(f"the products of two features would be larger than float64 can hold: {way_out}")
     return found
 
 

@@ -50,7 +50,7 @@ def aligned(a: Summary, b: Summary, verb: str) -> tuple[Summary, Summary]:
 
 
 def _check_targets(a: Summary, b: Summary, verb: str) -> None:
-    mine, theirs = (0 if own.products is None else own.products.n_targets for own in (a, b))
+    mine, theirs = a.n_targets, b.n_targets
     if mine != theirs:
         kinds = " and ".join(f"{n} targets" if n else "classes" for n in (mine, theirs))
         raise ValueError(f"cannot {verb} Summaries of {kinds}")

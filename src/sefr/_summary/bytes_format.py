@@ -17,8 +17,9 @@ Little-endian throughout::
         (K·m): each a kind, then the numbers; those without a flag are always there
     .   feature names: m strings
     .   noise: a string, JSON, of a private Summary: see ``sefr/_summary/private.py``
-    .   in version 2, products: 1 with tails, 2 with columns of what is missing, added up; how many targets;
-        the origin, the upper triangle row after row, and its tails: see ``sefr/_summary/products.py``
+    .   in version 2, products: 1 with tails, 2 with columns of what is missing, 4 without products of two
+        features, added up; how many targets; the origin, the sums, and their tails: see
+        ``sefr/_summary/products.py`` and ``marginals.py``
     4   CRC-32 of everything before it
 
 A kind is one byte, an index into ``KINDS``. Each array takes the smallest kind that holds every value
@@ -45,7 +46,8 @@ from .._rows.cells.plain import plain_values, values_of
 from .._rows.labels import text_array
 from .._system.members import refuse_constant
 from .._system.types import Array, Fields
-from .products import Products, packed_size
+from .marginals import Marginals
+from .products import Products
 
 if TYPE_CHECKING:
     from .summary import Summary
@@ -158,7 +160,7 @@ def packed_products(products: Products) -> bytes:
     tails = parts["tails"]
     return b"".join(
         [
-            bytes([(tails is not None) + 2 * parts["missing"]]),
+            bytes([(tails is not None) + 2 * parts["missing"] + 4 * (products.moments == 1)]),
             _length(parts["n_targets"]),
             _packed_array(parts["origin"]),
             _packed_array(parts["packed"]),
@@ -345,10 +347,11 @@ class _Reader:
 
     def products(self, n_columns: int) -> Products:
         flags, n_targets = self.take(1)[0], self.length()
-        if flags > 3 or n_targets > len(self.data):
+        kind = Marginals if flags & 4 else Products
+        if flags > 7 or n_targets > len(self.data) or (flags & 4 and not n_targets):
             raise ValueError("the bytes of this Summary hold products of unknown form")
         missing = bool(flags & 2)
-        size = packed_size(1 + n_columns * (2 if missing else 1) + n_targets)
+        size = kind.size(n_columns, n_targets, missing=missing)
         parts = {
             "origin": self.array((n_columns + n_targets,)),
             "packed": self.array((size,)),
@@ -356,7 +359,7 @@ class _Reader:
             "missing": missing,
             "n_targets": n_targets,
         }
-        return Products.from_plain(parts)
+        return kind.from_plain(parts)
 
     def text_labels(self, n: int, *, as_objects: bool) -> Array:
         texts = self.texts(n)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from operator import add
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -19,12 +19,12 @@ from scipy import sparse
 from .. import _native
 from .._rows.cells import Cells, SparseCells
 from .._rows.matrix import Columns, Dense, Matrix, Sparse, Stacked, Standardisation, blas_threads
-from .._system.types import Floats, Foreign
+from .._system.types import Floats
 from .double_double import DoubleDouble
 from .products import Products, check_columns, diagonal_places, pack, packed_size, unpack
 
 # How values are cut into cells: see ``Coder.operands``.
-Cut: TypeAlias = tuple[Foreign, Foreign, bool, Foreign, Foreign]
+Cut: TypeAlias = tuple[Any, Any, bool, Any, Any]
 # With more columns than this, blocks of so many rows are multiplied by BLAS, by so many columns at a time.
 WIDE, WIDE_ROWS, WIDE_COLUMNS = 1000, 512, 512
 # Rows that tell where the origin should be.
@@ -68,12 +68,12 @@ def _of_dense(
     matrix: Matrix, weights: Floats | None, targets: Floats | None, missing: bool, n_threads: int
 ) -> Products | None:
     k = 0 if targets is None else targets.shape[1]
-    origin = _origin(matrix, weights, targets)
+    origin = rounded_origin(matrix, weights, targets)
     found = _empty(origin, missing, k)
     n = matrix.shape[0]
     if found.n_columns > WIDE:
         return _by_blas(matrix, weights, targets, found, n_threads)
-    values: Iterator[tuple[slice, Foreign]]
+    values: Iterator[tuple[slice, Any]]
     if isinstance(matrix, Columns):
         values = iter([(slice(0, n), matrix.columns)])
     elif isinstance(matrix, Dense) and matrix.known:
@@ -98,7 +98,7 @@ def _empty(origin: Floats, missing: bool, n_targets: int) -> Products:
     return Products(origin, DoubleDouble(np.zeros(packed_size(columns + 1))), missing, n_targets)
 
 
-def _origin(matrix: Matrix, weights: Floats | None, targets: Floats | None) -> Floats:
+def rounded_origin(matrix: Matrix, weights: Floats | None, targets: Floats | None) -> Floats:
     """Return about where the first rows lie."""
     n, m = matrix.shape
     live = np.arange(min(n, FIRST_ROWS)) if weights is None else np.flatnonzero(weights)[:FIRST_ROWS]
@@ -181,6 +181,14 @@ def _of_sparse(
     matrix: Sparse, weights: Floats | None, targets: Floats | None, missing: bool, n_threads: int
 ) -> Products | None:
     """Multiply what is stored; columns that lie far from 0 have hardly any zeros, and are moved first."""
+    x, origin = sparse_origin(matrix)
+    if missing:
+        x = with_absence(x)
+    return _multiply_stored(x, weights, targets, _empty(origin, missing, 0), n_threads)
+
+
+def sparse_origin(matrix: Sparse) -> tuple[sparse.csr_matrix, Floats]:
+    """Return a matrix whose columns that lie far from 0 are moved, and the origin: 0 but for these."""
     x, (n, m) = matrix.by_rows, matrix.shape
     here = np.isfinite(x.data)
     data = np.where(here, x.data, 0.0)
@@ -194,13 +202,10 @@ def _of_sparse(
         spread = np.sqrt(np.maximum(squares / count, 1e-300))
         centre = _round_origin(mean, spread)
     x, left = matrix.without_far_columns(Standardisation(centre, 1 / spread))
-    origin = np.where(left == centre, 0.0, centre)  # of those that were moved
-    if missing:
-        x = _with_absence(x)
-    return _multiply_stored(x, weights, targets, _empty(origin, missing, 0), n_threads)
+    return x, np.where(left == centre, 0.0, centre)
 
 
-def _with_absence(x: sparse.csr_matrix) -> sparse.csr_matrix:
+def with_absence(x: sparse.csr_matrix) -> sparse.csr_matrix:
     """Return the same with 1 for NaN, as many columns further."""
     gone = np.isnan(x.data)
     data, indices = np.where(gone, 1.0, x.data), np.where(gone, x.indices + x.shape[1], x.indices)
@@ -232,7 +237,7 @@ def _beside_targets(
 ) -> Products:
     """Return products with those of targets; ``times`` multiplies the columns of X by numbers and adds up."""
     none = Dense(np.empty((len(targets), 0)))
-    origin = _origin(none, weights, targets)
+    origin = rounded_origin(none, weights, targets)
     moved = targets - origin
     weighted = moved if weights is None else np.where(weights[:, None] == 0, 0.0, moved * weights[:, None])
     beside = np.vstack([weighted.sum(axis=0), times(weighted)])
@@ -265,10 +270,10 @@ def _of_cells(
     found = Products(np.zeros(q), DoubleDouble(packed))
     if targets is None:
         return found
-    return _beside_targets(found, targets, weights, lambda t: _by_cell(matrix, t, n_threads))
+    return _beside_targets(found, targets, weights, lambda t: by_cell(matrix, t, n_threads))
 
 
-def _cell_values(matrix: Cells) -> Iterator[tuple[slice, Foreign, Cut]]:
+def _cell_values(matrix: Cells) -> Iterator[tuple[slice, Any, Cut]]:
     """Yield values as the kernels read them, with their rows and how they are cut: cells, if coded."""
     if "cells" in matrix.__dict__:
         yield slice(0, matrix.shape[0]), matrix.cells, (None, matrix.coder.coded_starts, False, None, None)
@@ -277,7 +282,7 @@ def _cell_values(matrix: Cells) -> Iterator[tuple[slice, Foreign, Cut]]:
         yield rows, values, matrix.coder.operands
 
 
-def _by_cell(matrix: Cells, numbers: Floats, n_threads: int) -> Floats:
+def by_cell(matrix: Cells, numbers: Floats, n_threads: int) -> Floats:
     """Return numbers (n, k) added up per cell (cells, k)."""
     out = np.zeros((matrix.shape[1], numbers.shape[1]))
     for rows, values, cut in _cell_values(matrix):

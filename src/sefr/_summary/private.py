@@ -316,7 +316,7 @@ def _checked(
         raise ValueError(f"delta must be a number from 1e-50 to 0.01, not {delta!r}")
     if not isinstance(rows_per_person, int) or isinstance(rows_per_person, bool) or rows_per_person < 1:
         raise ValueError(f"rows_per_person must be a whole number from 1 up, not {rows_per_person!r}")
-    if summary.products is not None and summary.products.n_targets:
+    if summary.n_targets:
         raise ValueError("a private Summary is of classes: numbers to predict have no range that is known")
     try:
         low, high = (

@@ -41,6 +41,22 @@ class Products:
     missing: bool = False
     n_targets: int = 0
 
+    moments = 2  # of ``Marginals`` 1
+
+    @staticmethod
+    def size(n_features: int, n_targets: int, *, missing: bool) -> int:
+        """Return how many numbers ``packed`` has."""
+        return packed_size(1 + n_features * (2 if missing else 1) + n_targets)
+
+    @property
+    def own_squares(self) -> Floats:
+        """The sums of squares of every column about the origin (columns,)."""
+        return np.asarray(self.packed.head[diagonal_places(self.n_columns + 1)][1:])
+
+    def towards_targets(self) -> Floats:
+        """Return the sums of products of features and targets (m, targets) about the origin."""
+        return self.block(slice(0, self.n_features), slice(self.n_columns - self.n_targets, self.n_columns))
+
     @property
     def n_features(self) -> int:
         """Number of features: columns of X, cells where these are cells."""
@@ -86,7 +102,10 @@ class Products:
         """Say whether both are of the same sums, about whatever origin."""
         if not isinstance(other, Products):
             return NotImplemented
-        if (self.n_features, self.n_targets) != (other.n_features, other.n_targets):
+        if self.moments != other.moments or (self.n_features, self.n_targets) != (
+            other.n_features,
+            other.n_targets,
+        ):
             return False
         mine, theirs = self._alike(other)
         pairs = zip(mine.packed, theirs.packed, strict=True)
@@ -133,8 +152,7 @@ class Products:
         """
         if gone:
             return replace(self, packed=DoubleDouble(np.zeros_like(self.packed.head)))
-        q = self.n_columns + 1
-        squares = self.packed.head[diagonal_places(q)]
+        squares = self.own_squares
         largest = np.abs(self.packed.head).max()
         if (squares < -1e-9 * largest).any():
             raise ValueError(
@@ -150,6 +168,7 @@ class Products:
             "tails": self.packed.tail,
             "missing": self.missing,
             "n_targets": self.n_targets,
+            "moments": self.moments,
         }
 
     @classmethod
@@ -163,7 +182,7 @@ class Products:
             None if part is None else np.asarray(part, dtype=np.float64)
             for part in (parts["packed"], parts["tails"])
         )
-        size = packed_size(1 + (len(origin) - n_targets) * (2 if missing else 1) + n_targets)
+        size = cls.size(len(origin) - n_targets, n_targets, missing=missing)
         for part in (origin, head, tail):
             if part is not None and not np.isfinite(part).all():
                 raise ValueError("products must be finite")
@@ -186,11 +205,11 @@ class Products:
         added = [_rows(matrix, 0, 1)]  # a row per feature, or the same for all
         if self.missing:
             added = [added[0] - _rows(matrix, 1 + m, 1 + 2 * m)]
-        added = [_scaled(added[0], shift.each(lambda part: part[:m]))]
+        added = [scaled_rows(added[0], shift.each(lambda part: part[:m]))]
         if self.missing:
             added.append(DoubleDouble(np.zeros((m, len(matrix.head)))))
         if k:
-            added.append(_scaled(_rows(matrix, 0, 1), shift.each(lambda part: part[m:])))
+            added.append(scaled_rows(_rows(matrix, 0, 1), shift.each(lambda part: part[m:])))
         first = np.zeros((1, len(matrix.head)))
         tails = [np.zeros_like(part.head) if part.tail is None else part.tail for part in added]
         heads = np.concatenate([first, *(part.head for part in added)])
@@ -199,18 +218,20 @@ class Products:
     def near(self, *, cells: bool = False) -> Products:
         """Return the same about an origin near the means, where that keeps digits: see ``FAR``.
 
-        With ``missing``, about the means of the values that there are. Features that are ``cells``, 0 and 1,
-        stay.
+        With ``missing``, about the means of the values that there are; so are fewer rows than columns, of
+        which many penalties are as likely: equal sums are to give equal answers, about whatever origin they
+        were added up. Features that are ``cells``, 0 and 1, stay.
         """
         m, k = self.n_features, self.n_targets
         own = np.r_[0:m, self.n_columns - k : self.n_columns]
-        diagonal = self.packed.head[diagonal_places(self.n_columns + 1)][1:]
+        diagonal = self.own_squares
         count = np.full(m + k, self.count)
         if self.missing:
             count[:m] -= self.sums[m : 2 * m]
         distance = np.divide(self.sums[own], count, out=np.zeros(m + k), where=count > 0)
         spread = np.sqrt(np.maximum(diagonal[own] / np.maximum(count, 1e-300) - distance**2, 0.0))
-        far = (np.abs(distance) > FAR * spread) | (self.missing & (distance != 0))
+        always = self.missing or self.count <= self.n_features + 1
+        far = (np.abs(distance) > FAR * spread) | (always & (distance != 0))
         far[:m] &= not cells
         return self.about(np.where(far, self.origin + distance, self.origin))
 
@@ -219,7 +240,7 @@ def _rows(matrix: DoubleDouble, first: int, last: int) -> DoubleDouble:
     return matrix.each(lambda part: part[first:last])
 
 
-def _scaled(rows: DoubleDouble, by: DoubleDouble) -> DoubleDouble:
+def scaled_rows(rows: DoubleDouble, by: DoubleDouble) -> DoubleDouble:
     """Return rows, or one row for all, times a number each, all in double-double."""
     n = len(by.head)
     rows = rows.each(lambda part: np.broadcast_to(part, (n, part.shape[1])))
@@ -266,8 +287,7 @@ def check_products(products: Products, counts: Floats, n_columns: int) -> None:
         raise ValueError(f"the products are of {products.n_features} columns, the sums of {n_columns}")
     if abs(products.count - counts.sum()) > 1e-6 * counts.sum():
         raise ValueError(f"the products are of {products.count:g} rows, the sums of {counts.sum():g}")
-    diagonal = products.packed.head[diagonal_places(products.n_columns + 1)]
-    if (diagonal < -1e-9 * np.abs(products.packed.head).max()).any():
+    if (products.own_squares < -1e-9 * np.abs(products.packed.head).max()).any():
         raise ValueError("a sum of squares must not be negative")
 
 

@@ -29,6 +29,8 @@ from .summary import Summary
 
 # What stands for auto=True if the rows are too many, or elsewhere.
 WITHOUT_AUTO = "bins=32, interactions=100, passes=20"
+# Passes over so few values of rows of numbers are made in float64.
+FEW_CELLS = 1 << 17
 # Values that are kept in memory of rows that come in batches: 2 GB of float64.
 MOST_VALUES = 1 << 28
 
@@ -60,18 +62,33 @@ class EveryRow(Gatherer):
 class Sweep:
     """What one further pass computes of every row: the loss at a model, and its derivatives.
 
-    Rows are coded by ``classes``, whose rows weigh ``class_weights`` (K,) each; other rows are left out.
+    Rows are coded by ``classes``, whose rows weigh ``class_weights`` (K,) each; other rows are left out. Rows
+    of ``numbers`` have the squared loss, of targets 0, so that its derivative is X'X times the model.
     """
 
     classes: Array
     class_weights: Floats
     standard: Standardisation
     model: LinearModel
+    numbers: bool = False
 
     def over(self, rows: CodedRows, n_threads: int = 1) -> Gradient:
         """Return loss and derivatives of some rows, coded by the classes."""
-        weighted = WeightedRows(rows.codes, rows.weights, self.class_weights)
+        if self.numbers and rows.matrix.shape[0] * rows.matrix.shape[1] <= FEW_CELLS:
+            return self._in_float64(rows)
+        targets = np.zeros((len(rows.codes), len(self.model.coef))) if self.numbers else None
+        weighted = WeightedRows(rows.codes, rows.weights, self.class_weights, targets)
         return rows.matrix.gradient(weighted, self.standard, self.model, n_threads)
+
+    def _in_float64(self, rows: CodedRows) -> Gradient:
+        """Return the squared loss of few rows, which the kernels would work on in float32."""
+        x = rows.matrix.block(np.arange(rows.matrix.shape[0]))
+        if rows.matrix.coder is None:
+            x = np.nan_to_num((x - self.standard.centre) * self.standard.scale)
+        weights = np.where(rows.codes < 0, 0.0, 1.0 if rows.weights is None else rows.weights)
+        scores = x @ self.model.coef.T + self.model.intercept
+        residual = weights[:, None] * scores
+        return Gradient(float((residual * scores).sum() / 2), residual.T @ x, residual.sum(axis=0))
 
 
 class RowSource(ABC):
@@ -133,7 +150,8 @@ class MemoryRows(RowSource):
 
     def summarise(self, settings: AnySettings) -> Summary:
         """Return the Summary of the rows."""
-        n_threads = 1 if settings.n_jobs is None else thread_count(settings.n_jobs)
+        n_rows, n_columns = self.rows.matrix.shape
+        n_threads = 1 if settings.n_jobs is None else thread_count(settings.n_jobs, n_rows * n_columns)
         return Summary.of_rows(
             self.rows,
             self.feature_names,

@@ -25,6 +25,7 @@ from .alignment import aligned, checked_cells, checked_sums, count_slack
 from .bytes_format import packed, unpacked
 from .double_double import DoubleDouble, Totals, full, spread
 from .drift import USUAL, Drift, Thresholds, drift
+from .marginals import Marginals, marginals_of
 from .parts import check_limits, checked_parts
 from .products import Products, check_products
 
@@ -65,9 +66,10 @@ class Summary:
         With bins, where features are cut: rows are then counted per cell, which is a feature and a bin of
         it, ``sums`` has a column per cell, and ``low`` and ``high`` are 0 and 1.
     products : Products, or None
-        With ``moments=2``, the sums of products of any two features.
+        With ``moments=2``, the sums of products of any two features; of numbers to predict, with
+        ``moments=1``, those of each feature by itself (``Marginals``).
     moments : int
-        2 if there are products, else 1.
+        2 if there are products of any two features, else 1.
     tails, count_tails, present_tails : ndarray, or None
         What ``sums``, ``counts`` and ``present`` lost to rounding.
 
@@ -159,7 +161,9 @@ class Summary:
         raw, sums = accumulate(rows, 1, feature_names, missing=missing, n_threads=n_threads)
         present = None if raw.present is None else DoubleDouble(raw.present)
         totals, ends = Totals(DoubleDouble(raw.counts), sums, present), (raw.low[0], raw.high[0])
-        products = multiply(rows, missing=missing, n_threads=n_threads) if moments == 2 else None
+        products = None
+        if moments == 2 or rows.targets is not None:
+            products = multiply(rows, missing=missing, moments=moments, n_threads=n_threads)
         summary = cls.from_doubles(rows.classes, totals, ends, feature_names, rows.matrix.coder, products)
         return summary if rows.weights is None else summary.without_empty_classes()
 
@@ -179,10 +183,10 @@ class Summary:
         n_classes = len(rows.classes)
 
         def products(fold: int) -> Products | None:
-            if moments == 1:
+            if moments == 1 and rows.targets is None:
                 return None
             some = np.flatnonzero((rows.codes >= fold * n_classes) & (rows.codes < (fold + 1) * n_classes))
-            return multiply(rows.take(some), missing=missing, n_threads=n_threads)
+            return multiply(rows.take(some), missing=missing, moments=moments, n_threads=n_threads)
 
         return [
             cls.from_doubles(
@@ -243,7 +247,7 @@ class Summary:
     def of_frame(
         cls,
         frame: Any,
-        label: str = "y",
+        label: str | Sequence[str] = "y",
         features: Sequence[str] | None = None,
         weight: str | None = None,
         *,
@@ -262,6 +266,7 @@ class Summary:
             The rows.
         label, features, weight : str, list of str, str
             The columns of labels, of what to learn from (None is all others), and of weights (None: all 1).
+            With ``numbers``, ``label`` may be a list of columns, all of which are predicted.
         missing : {"error", "ignore"}
             What NaN and null mean.
         moments : {1, 2}
@@ -287,7 +292,9 @@ class Summary:
         return total
 
     @classmethod
-    def of_query(cls, result: Any, *, missing: str = "error", target: str | None = None) -> Summary:
+    def of_query(
+        cls, result: Any, *, missing: str = "error", target: str | Sequence[str] | None = None
+    ) -> Summary:
         """Read a Summary back from the result of the query that ``sefr sql`` prints.
 
         Parameters
@@ -296,8 +303,9 @@ class Summary:
             What the query gave, with its column names; also read back from a CSV file.
         missing : {"error", "ignore"}
             What NULL and NaN mean.
-        target : str, default=None
-            With ``moments=2``, the feature that a ``SEFRRegressor`` is to predict from the others.
+        target : str or list of str, default=None
+            With ``moments=2``, the feature, or features, that a ``SEFRRegressor`` is to predict from the
+            others; None takes the one that the result names, if ``sefr sql --task regress`` made it.
         """
         from ..engines.sql import summary_of_result
 
@@ -407,13 +415,19 @@ class Summary:
     @property
     def moments(self) -> int:
         """2 if the products of features are known, else 1."""
-        return 1 if self.products is None else 2
+        return 1 if self.products is None else self.products.moments
+
+    @property
+    def n_targets(self) -> int:
+        """How many numbers are to be predicted; 0 for classes."""
+        return 0 if self.products is None else self.products.n_targets
 
     def first_moments(self) -> Summary:
         """Return this Summary without the products of features."""
-        if self.products is None:
+        if self.moments == 1:
             return self
-        return self.from_doubles(self.classes, self.totals, self.ends, self.feature_names, self.coder)
+        kept = marginals_of(self.products) if self.products is not None and self.n_targets else None
+        return self.from_doubles(self.classes, self.totals, self.ends, self.feature_names, self.coder, kept)
 
     def over(self, classes: Array) -> Summary:
         """Return this Summary with the classes given, a superset of its own."""
@@ -454,7 +468,7 @@ class Summary:
         ('hour', 'rain')
         """
         names = self.feature_names or ()
-        if self.products is None or self.products.n_targets or self.coder is not None:
+        if self.products is None or self.n_targets or self.coder is not None:
             raise ValueError("targets are chosen among features of a Summary of moments=2, without bins")
         for name in targets:
             if name not in names:
@@ -599,8 +613,7 @@ class Summary:
         return (*(0.0 if part is None else part for part in parts), self.low, self.high, self.feature_names)
 
     def __repr__(self) -> str:
-        n_targets = 0 if self.products is None else self.products.n_targets
-        what = f"{n_targets} targets" if n_targets else f"{len(self.classes)} classes"
+        what = f"{self.n_targets} targets" if self.n_targets else f"{len(self.classes)} classes"
         return f"<Summary: {self.n_rows:g} rows, {self.n_features} features, {what}>"
 
     def __getstate__(self) -> Fields:
@@ -615,7 +628,8 @@ class Summary:
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
         products = state.get("products")
-        object.__setattr__(self, "products", None if products is None else Products.from_plain(products))
+        kind = Marginals if products is not None and products.get("moments", 2) == 1 else Products
+        object.__setattr__(self, "products", None if products is None else kind.from_plain(products))
         n_features = len(self.low) if self.coder is None else self.coder.n_features
         object.__setattr__(self, "n_features", n_features)
         object.__setattr__(self, "n_scores", score_count(len(self.classes)))

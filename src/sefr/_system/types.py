@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 Array: TypeAlias = NDArray[Any]
 # A label: text, a number, a boolean.
 Label: TypeAlias = Any
-# What another library made: a frame, a column, a session; and an expression of one. They have no common type.
-Foreign: TypeAlias = Any
 Expression: TypeAlias = Any
 Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.int32]

@@ -34,6 +34,9 @@ from .refine.thermometer import Steps
 
 # The ridges, per row, among which the likeliest is taken: four per decade, as in reference.py.
 RIDGES = 10.0 ** (np.arange(29) / 4 - 5)
+# Ridges whose -2 log likelihood differs by no more than this, and by so much per row, are as likely: of two
+# rows every ridge is, and rounding must not choose. The strongest of them is taken.
+FLAT, FLAT_PER_ROW = 1e-6, 1e-10
 # A prior is the share of the rows to this power, as in further passes.
 PRIOR_POWER = 0.5
 # Steps are in units of their spread to this power: see refine/thermometer.py.
@@ -44,6 +47,10 @@ FERN_UNIT, LINE_UNIT = 0.5, 4.0
 # origin near it, at most 2**8 spreads away; or if its spread is below NARROW of the range that it ever had,
 # or of the distance that its origin was moved: double-double has 106 bits, of squares.
 CONSTANT, NARROW = 1e-10, 2.0**-49
+# What the regression of each class leaves over is taken to be alike by the degrees of freedom per row to this
+# power, see reference.discriminant; of features alone, since with cells it is worse (vowel, segment).
+ALIKE_POWER = 2.0
+NOT_POSITIVE = "products of columns are not those of any rows: a matrix is not positive"
 
 
 class Basis(NamedTuple):
@@ -78,6 +85,16 @@ class Basis(NamedTuple):
         by_step[:, live] = weights[:, : len(live)] + weights[:, len(live) :] @ self.lines
         found = np.empty(by_step.shape)
         _native.step_tables(self.begins, None, self.scale, by_step, None, found, np.empty(len(weights)))
+        return found
+
+    def variance(self, share: Floats) -> float:
+        """Return the variances of steps and lines, together, from the shares of rows in each cell (q,)."""
+        live = self.live
+        steps = self.of_rows(share[None])[0, : len(live)]
+        found = float((self.scale[live] * steps - steps * steps).sum())
+        if len(self.lines):
+            values = self.table(np.hstack([np.zeros((len(self.lines), len(live))), np.eye(len(self.lines))]))
+            found += float((values**2 @ share - (values @ share) ** 2).sum())
         return found
 
 
@@ -156,10 +173,21 @@ class Tridiagonal(NamedTuple):
             return right / moved[:, None], float(np.log(moved).sum())
         d, _, found, info = lapack.dptsv(moved, self.beside, right)
         if info:
-            raise np.linalg.LinAlgError(
-                "products of columns are not those of any rows: a matrix is not positive"
-            )
+            raise np.linalg.LinAlgError(NOT_POSITIVE)
         return found, float(np.log(d).sum())
+
+    def freedom(self, ridge: float) -> float:
+        """Return the degrees of freedom that a ridge leaves: the trace of (T + ridge I)^-1 T."""
+        if len(self.diagonal) < 2:
+            return float((self.diagonal / (self.diagonal + ridge)).sum())
+        d, e, info = lapack.dpttrf(self.diagonal + ridge, self.beside)
+        if info:
+            raise np.linalg.LinAlgError(NOT_POSITIVE)
+        trace = below = 0.0  # of the inverse of L D L': from the last place to the first
+        for pivot, factor in zip(d[::-1].tolist(), [0.0, *e[::-1].tolist()], strict=True):
+            below = 1 / pivot + factor * factor * below
+            trace += below
+        return max(len(d) - ridge * trace, 0.0)
 
     def turn_back(self, columns: Floats) -> Floats:
         """Return Q times columns (p, K)."""
@@ -191,8 +219,14 @@ def likeliest_ridges(
         left = np.maximum(left, 1e-12 * power)
         row[:] = degrees * np.log(np.maximum(left, 1e-300) / degrees) + determinant - p * np.log(ridge)
     if together:
-        return np.full(len(power), RIDGES[np.argmin(losses[:, power > 0].sum(axis=1))])
-    return np.asarray(RIDGES[np.argmin(losses, axis=0)])
+        losses = np.repeat(losses[:, power > 0].sum(axis=1)[:, None], len(power), axis=1)
+    return np.asarray(RIDGES[likeliest_of(losses, degrees)])
+
+
+def likeliest_of(losses: Floats, degrees: float) -> NDArray[np.intp]:
+    """Return which ridge has the lowest -2 log likelihood (ridges, K), the strongest of equals (K,)."""
+    flat = losses <= losses.min(axis=0) + FLAT + FLAT_PER_ROW * degrees
+    return np.asarray(len(RIDGES) - 1 - np.argmax(flat[::-1], axis=0))
 
 
 @dataclass(frozen=True)
@@ -273,11 +307,8 @@ def _centred(products: Products, coder: Coder | None, ranges: Floats | None) -> 
         scale, unit = feature_scale(n, sums, squares[diagonal_places(q)][:m], moved, ranges), 1.0
         basis = Basis(np.ones(m, dtype=np.uint8), scale, np.empty((0, np.count_nonzero(scale))))
     else:
-        steps = Steps.of(coder)
-        scale, unit = cell_scale(coder, steps, steps.reached(sums[None] / n)[0])
-        live = np.flatnonzero(scale)
-        lines = _lines(coder)[:, live] / scale[live]
-        basis = Basis(steps.begins, scale, lines[lines.any(axis=1)])
+        basis, unit = _bare_basis(coder, sums, n)
+        scale = basis.scale
     size = len(basis.live) + len(basis.lines)
     upper = np.zeros((size, size))
     _native.step_products(basis.begins, scale, squares, q, upper)
@@ -286,6 +317,26 @@ def _centred(products: Products, coder: Coder | None, ranges: Floats | None) -> 
     total = basis.of_rows(sums[None])[0]
     gram = blas.dsyr(-1 / n, total, lower=1, a=upper.T, overwrite_a=1) if size else upper
     return _Centred(n, near.origin[:m], sums / n, gram, basis), near
+
+
+def _bare_basis(coder: Coder, sums: Floats, n: float) -> tuple[Basis, float]:
+    """Return the steps of cells and lines of any spread, and a typical unit of steps."""
+    steps = Steps.of(coder)
+    scale, unit = cell_scale(coder, steps, steps.reached(sums[None] / n)[0])
+    live = np.flatnonzero(scale)
+    lines = _lines(coder)[:, live] / scale[live]
+    return Basis(steps.begins, scale, lines[lines.any(axis=1)]), unit
+
+
+def basis_of_cells(coder: Coder, sums: Floats, n: float) -> Basis:
+    """Return what is solved for, from the rows in each cell (q,) alone: as ``_centred`` finds it."""
+    bare, unit = _bare_basis(coder, sums, n)
+    if not len(bare.lines):
+        return bare
+    n_lines, share = len(bare.lines), sums / n
+    values = bare.table(np.hstack([np.zeros((n_lines, len(bare.live))), np.eye(n_lines)]))
+    spread = np.sqrt(np.maximum(values**2 @ share - (values @ share) ** 2, 1e-300))
+    return bare._replace(lines=bare.lines * (LINE_UNIT * unit / spread)[:, None])
 
 
 def _with_lines(basis: Basis, upper: Floats, n: float, sums: Floats, unit: float) -> Basis:
@@ -337,6 +388,9 @@ def solve_classes(
     # its inverse times the class means s_k / n_k is n A (diag(n_k) - S)^-1, with A = (X'X + n ridge I)^-1 s,
     # S = s'A.
     inner = np.diag(rows) - cross.T @ solved
+    if coder is None:
+        alike = min(tridiagonal.freedom(n * ridge) / n, 1.0) ** ALIKE_POWER
+        inner = (1 - alike) * inner + alike * np.trace(inner) / len(inner) * np.eye(len(inner))
     to_scores = np.asarray(n * np.linalg.inv(inner.T), dtype=np.float64)
     weights = np.asarray(to_scores @ solved.T, dtype=np.float64)
     means = cross.T / rows[:, None]

@@ -6,7 +6,7 @@ the mean of the feature: so what is missing counts as its mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from .._rows.matrix import Matrix
-from .._summary.products import Products, diagonal_places
+from .._summary.products import Products
 from .._summary.summary import Summary
 from .._system.types import Floats
 from .hyperplanes import Hyperplanes, Scaling, planes_of
@@ -28,24 +28,31 @@ SPREADS = 8.0
 class Regression:
     """Hyperplanes, one per output, where the part of each feature is 0 (R, q), and the solution behind them.
 
-    ``mean`` (R,) is that of y: what the parts of features are added to.
+    ``mean`` (R,) is that of y: what the parts of features are added to. ``solution`` is None where the
+    products of features are not known; after further passes, ``leverage`` (R,) is that of a typical row. With
+    first moments alone nothing is known of ``noise`` (R,), the variance of y about its predictions.
     """
 
     planes: Hyperplanes
     midpoints: Floats
     mean: Floats
-    solution: Solution
+    solution: Solution | None = None
+    noise: Floats | None = None
+    ridge: Floats | None = None
+    leverage: Floats | None = None
 
     @cached_property
     def _factors(self) -> dict[float, Floats]:
         """The triangular factor of the products and each ridge."""
-        own = self.solution
+        own = self.known_solution()
         unit = own.count * np.eye(len(own.gram))
         return {float(ridge): np.linalg.cholesky(own.gram + ridge * unit) for ridge in np.unique(own.ridge)}
 
     def variances(self, matrix: Matrix) -> Floats:
         """Return the variance of a new y about its prediction (n, R): noise (1 + leverage)."""
-        own = self.solution
+        if self.noise is not None and self.leverage is not None:
+            return np.repeat((self.noise * (1 + self.leverage))[None], matrix.shape[0], axis=0)
+        own = self.known_solution()
         found = np.empty((matrix.shape[0], len(own.ridge)))
         for rows, block in matrix.blocks():
             moved = np.nan_to_num(block - own.centre - own.distance)  # a missing value counts as the mean
@@ -61,7 +68,16 @@ class Regression:
 
     def standard_errors(self) -> Floats:
         """Return the standard errors of the weights of columns as they come (R, q)."""
-        return self.solution.standard_errors()
+        return self.known_solution().standard_errors()
+
+    def known_solution(self) -> Solution:
+        """Return the solution; an error if the products of features are not known."""
+        if self.solution is None:
+            raise ValueError(
+                "how sure a model may be follows from the products of features: intervals and standard "
+                "errors need moments=2"
+            )
+        return self.solution
 
 
 def regression_of(summary: Summary, scaling: Scaling) -> Regression:
@@ -69,16 +85,28 @@ def regression_of(summary: Summary, scaling: Scaling) -> Regression:
     products, coder = targets_of(summary), summary.coder
     ranges = None if coder is not None else np.maximum(summary.high - summary.low, 0.0)
     own = solve_numbers(products, coder=coder, ranges=ranges)
-    mean = own.level + own.weights @ own.distance
-    if coder is not None:  # cells are 0 and 1: weights go with them as they are
-        planes = Hyperplanes(scaling, own.weights, own.level, None)
-        return Regression(planes, np.broadcast_to(own.distance, own.weights.shape), mean, own)
+    scale = None if coder is not None else own.basis.scale
+    line = regression_of_line(scaling, own.centre, own.distance, own.weights, own.level, scale)
+    return replace(line, solution=own, noise=own.noise, ridge=own.ridge)
+
+
+def regression_of_line(
+    scaling: Scaling, centre: Floats, distance: Floats, weights: Floats, level: Floats, scale: Floats | None
+) -> Regression:
+    """Return hyperplanes of weights·(x - centre) + level (R,).
+
+    The means lie ``distance`` (q,) from the centre. ``scale`` (q,) is 1 / standard deviation of features,
+    None for cells.
+    """
+    weights, mean = np.ascontiguousarray(weights), level + weights @ distance
+    if scale is None:  # cells are 0 and 1: weights go with them as they are
+        planes = Hyperplanes(scaling, weights, level, None)
+        return Regression(planes, np.broadcast_to(distance, weights.shape), mean)
     # the range of all rows ever seen may be far wider than that of those that are left
-    scale = own.basis.scale
     span = np.divide(SPREADS, scale, out=np.zeros_like(scale), where=scale > 0)
-    planes = planes_of(Scaling(own.centre, span), own.weights * span, own.level)
-    middle = np.divide(own.distance, span, out=np.zeros_like(span), where=span > 0)
-    return Regression(planes, np.broadcast_to(middle, own.weights.shape), mean, own)
+    planes = planes_of(Scaling(centre, span), weights * span, level)
+    middle = np.divide(distance, span, out=np.zeros_like(span), where=span > 0)
+    return Regression(planes, np.broadcast_to(middle, weights.shape), mean)
 
 
 def targets_of(summary: Summary) -> Products:
@@ -111,7 +139,7 @@ def refuse_constant_targets(summary: Summary, place: str) -> None:
 def constant_targets(products: Products) -> NDArray[np.bool_]:
     """Say which targets have one value in all rows, but for rounding."""
     near = products.near()
-    k, q = near.n_targets, near.n_columns
-    squares = near.packed.head[diagonal_places(q + 1)][-k:]
+    k = near.n_targets
+    squares = near.own_squares[-k:]
     moved = (near.origin - products.origin)[-k:]
     return np.asarray(feature_scale(near.count, near.sums[-k:], squares, moved, None) == 0)

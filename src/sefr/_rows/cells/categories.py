@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._system.types import Foreign, Rows
+from ..._system.types import Rows
 from ..arrow import stored_dictionary
 from ..pandas_frame import (
     is_categorical_array,
@@ -23,7 +24,7 @@ from ..pandas_frame import (
 MOST_CATEGORIES = 254
 
 
-class Categories(tuple[Foreign, ...]):
+class Categories(tuple[Any, ...]):
     """The categories of a feature, in the order of its cells; a last cell is for any other value.
 
     Examples
@@ -42,7 +43,7 @@ class Categories(tuple[Foreign, ...]):
         return str(self[number]) if number < len(self) else "any other value"
 
 
-def is_categorical(dtype: Foreign) -> bool:
+def is_categorical(dtype: Any) -> bool:
     """Say whether a column has categories: of pandas or Polars, or a dictionary of Arrow."""
     return dtype in (nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
 
@@ -68,7 +69,7 @@ def categories_of(X: Rows, most: int | None = MOST_CATEGORIES) -> dict[int, Cate
 
 
 def categories_of_stored(
-    X: Foreign, columns: list[Foreign], most: int | None = MOST_CATEGORIES
+    X: Any, columns: list[Any], most: int | None = MOST_CATEGORIES
 ) -> dict[int, Categories]:
     """Return the same of a pandas frame whose arrays are at hand."""
     found = {}
@@ -84,7 +85,7 @@ def categories_of_stored(
     return found
 
 
-def _categories(series: Foreign, most: int | None) -> Categories:
+def _categories(series: Any, most: int | None) -> Categories:
     native = series.to_native()
     declared = getattr(getattr(native, "cat", None), "categories", None)
     if declared is not None and nw.dependencies.is_pandas_series(native):
@@ -99,7 +100,7 @@ def _categories(series: Foreign, most: int | None) -> Categories:
     return most_frequent(values, _often(series), most)
 
 
-def _often(series: Foreign) -> Counter[Foreign]:
+def _often(series: Any) -> Counter[Any]:
     """Return how often each value occurs."""
     stored = stored_dictionary(series)
     if stored is None:
@@ -114,7 +115,7 @@ def _often(series: Foreign) -> Counter[Foreign]:
     return often
 
 
-def most_frequent(values: Sequence[Foreign], often: Mapping[Foreign, int], most: int | None) -> Categories:
+def most_frequent(values: Sequence[Any], often: Mapping[Any, int], most: int | None) -> Categories:
     """Return those of the values that occur most often, at most so many or all (None), in their order."""
     if most is None:
         return Categories(values)
@@ -122,9 +123,9 @@ def most_frequent(values: Sequence[Foreign], often: Mapping[Foreign, int], most:
     return Categories(value for value in values if value in kept)
 
 
-def category_codes(series: Foreign, categories: Categories) -> NDArray[np.float64]:
+def category_codes(series: Any, categories: Categories) -> NDArray[np.float64]:
     """Return the number of each value among the categories, their count for an unknown one, NaN for none."""
-    place: dict[Foreign, float] = {value: float(code) for code, value in enumerate(categories)}
+    place: dict[Any, float] = {value: float(code) for code, value in enumerate(categories)}
     unknown, stored = float(len(categories)), stored_dictionary(series)
     values = series.to_list() if stored is None else stored[0]
     # pandas.NA is neither equal nor unequal to itself, so the series is asked; NaN is unequal.

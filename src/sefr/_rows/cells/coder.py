@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._system.types import Floats, Foreign
+from ..._system.types import Floats
 from ..._system.value import Value
 from .categories import MOST_CATEGORIES, Categories
 from .ferns import Ferns
@@ -171,7 +172,7 @@ class Coder(Value):
             raise ValueError(f"{what} does not know interactions yet: train with interactions=None")
 
 
-def check_bins(bins: Foreign) -> None:
+def check_bins(bins: Any) -> None:
     """Raise an error for a setting of bins that has no meaning."""
     if bins is None:
         return
@@ -185,7 +186,7 @@ def check_bins(bins: Foreign) -> None:
         _check_part(part, j)
 
 
-def _check_part(part: Foreign, feature: int) -> None:
+def _check_part(part: Any, feature: int) -> None:
     if isinstance(part, Categories):
         if len(part) > MOST_CATEGORIES or len(set(part)) < len(part):
             raise ValueError(
@@ -206,7 +207,7 @@ def _check_part(part: Foreign, feature: int) -> None:
         raise ValueError(f"bins: feature {feature} has {len(edges)} edges, more than {MOST_CELLS - 1}")
 
 
-def given_coder(bins: Sequence[Foreign], n_features: int, *, missing: bool) -> Coder:
+def given_coder(bins: Sequence[Any], n_features: int, *, missing: bool) -> Coder:
     """Return the coder of edges that were given for every feature, without ferns."""
     check_bins(bins)
     if len(bins) != n_features:

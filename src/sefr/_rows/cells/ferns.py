@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._system.types import Foreign
 from ..._system.value import Value
 
 # The number of a cell is a byte, and an answer a bit of it.
@@ -86,7 +85,7 @@ class Ferns(Value):
         return out
 
 
-def check_interactions(interactions: Foreign, bins: Foreign) -> None:
+def check_interactions(interactions: Any, bins: Any) -> None:
     """Raise an error for a setting of interactions that has no meaning."""
     if interactions is None:
         return
@@ -113,11 +112,11 @@ def check_interactions(interactions: Foreign, bins: Foreign) -> None:
                 raise ValueError(f"interactions: list {t} has {pair!r}, which is no (feature, bin)")
 
 
-def _is_whole(value: Foreign) -> bool:
+def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def given_ferns(interactions: Sequence[Foreign], n_bins: NDArray[np.int64]) -> Ferns | None:
+def given_ferns(interactions: Sequence[Any], n_bins: NDArray[np.int64]) -> Ferns | None:
     """Return the ferns that were given, for features of so many bins; a bin that is not there is an error."""
     for t, part in enumerate(interactions):
         for feature, number in part:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import _native
-from ..._system.types import Floats, Foreign, Indices
+from ..._system.types import Floats, Indices
 from ..labelled import Labelled
 from ..matrix import Matrix
 from ..ranges import known_ranges
@@ -39,10 +39,10 @@ class Cut(NamedTuple):
     are many of them, so that together they have about so many cells.
     """
 
-    bins: Foreign
-    scale: Foreign
+    bins: Any
+    scale: Any
     missing: str
-    interactions: Foreign = None
+    interactions: Any = None
     moments: int | None = 1
     auto: bool = False
     most_cells: int | None = None
@@ -50,10 +50,10 @@ class Cut(NamedTuple):
     @classmethod
     def of(
         cls,
-        bins: Foreign,
-        scale: Foreign,
+        bins: Any,
+        scale: Any,
         missing: str,
-        interactions: Foreign = None,
+        interactions: Any = None,
         moments: int | None = 1,
     ) -> Cut | None:
         """Return the settings, or None where features are not cut."""

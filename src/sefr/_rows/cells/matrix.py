@@ -6,12 +6,13 @@ import functools
 from collections.abc import Iterator
 from functools import cached_property
 from operator import add
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import _native
-from ..._system.types import Floats, Foreign, Indices
+from ..._system.types import Floats, Indices
 from ..matrix import (
     Columns,
     Dense,
@@ -73,7 +74,7 @@ class Cells(Matrix):
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_shelved": None}
 
-    def _operands(self, rows: Indices | None = None) -> Iterator[tuple[slice, Foreign]]:
+    def _operands(self, rows: Indices | None = None) -> Iterator[tuple[slice, Any]]:
         """Yield the values as the kernels read them, each part with its place."""
         matrix = self.matrix
         if rows is None and isinstance(matrix, Columns):
@@ -92,7 +93,7 @@ class Cells(Matrix):
         parts = (self._count(values, groups.take(rows), n_threads) for rows, values in self._operands())
         return functools.reduce(add, parts)
 
-    def _count(self, values: Foreign, groups: Grouping, n_threads: int) -> Raw:
+    def _count(self, values: Any, groups: Grouping, n_threads: int) -> Raw:
         codes, weights, n_classes, n_folds = groups
         sums, counts = np.empty((n_classes * n_folds, self.shape[1])), np.empty(n_classes * n_folds)
         finite = _native.count_cells(values, *self.coder.operands, codes, weights, sums, counts, n_threads)

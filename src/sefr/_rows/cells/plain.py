@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
-from ..._system.types import Fields, Foreign
+from ..._system.types import Fields
 from .categories import Categories
 from .coder import Coder, given_coder
 from .ferns import Comparison, check_interactions, given_ferns
 
 
-def plain_parts(parts: Sequence[Foreign]) -> list[Foreign]:
+def plain_parts(parts: Sequence[Any]) -> list[Any]:
     """Return the edges of each feature as a list, or its categories as ``{"categories": [...]}``."""
     return [
         {"categories": plain_values(part)}
@@ -24,12 +25,12 @@ def plain_parts(parts: Sequence[Foreign]) -> list[Foreign]:
     ]
 
 
-def plain_values(values: Sequence[Foreign]) -> list[Foreign]:
+def plain_values(values: Sequence[Any]) -> list[Any]:
     """Return categories as JSON holds them: infinity, which it does not know, as ``{"float": "inf"}``."""
     return [_plain(value) for value in values]
 
 
-def _plain(value: Foreign) -> Foreign:
+def _plain(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     value = str(value) if isinstance(value, str) else value
     if type(value) not in (str, int, float, bool):
@@ -37,14 +38,14 @@ def _plain(value: Foreign) -> Foreign:
     return {"float": str(value)} if type(value) is float and not isfinite(value) else value
 
 
-def values_of(plain: Foreign) -> list[Foreign]:
+def values_of(plain: Any) -> list[Any]:
     """Return what ``plain_values`` was made of; ``ValueError`` for anything else."""
     if not isinstance(plain, list):
         raise ValueError("categories must be a list")
     return [_value(entry) for entry in plain]
 
 
-def _value(entry: Foreign) -> Foreign:
+def _value(entry: Any) -> Any:
     for infinity in (np.inf, -np.inf):
         if entry == {"float": str(infinity)}:
             return infinity
@@ -53,14 +54,14 @@ def _value(entry: Foreign) -> Foreign:
     return entry
 
 
-def parts_of(plain: Foreign) -> list[Foreign]:
+def parts_of(plain: Any) -> list[Any]:
     """Return what ``plain_parts`` was made of; ``ValueError`` for anything else."""
     if not isinstance(plain, list):
         raise ValueError("bins must be a list with an entry per feature")
     return [_part(entry, j) for j, entry in enumerate(plain)]
 
 
-def _part(entry: Foreign, feature: int) -> Foreign:
+def _part(entry: Any, feature: int) -> Any:
     if isinstance(entry, dict):
         try:
             return Categories(values_of(entry.get("categories") if len(entry) == 1 else None))
@@ -77,7 +78,7 @@ def plain_coder(coder: Coder) -> Fields:
     return {"missing": coder.missing, "edges": plain_parts(coder.parts), "interactions": ferns}
 
 
-def coder_of(plain: Foreign, n_features: int) -> Coder:
+def coder_of(plain: Any, n_features: int) -> Coder:
     """Return the coder that ``plain_coder`` was made of; ``ValueError`` for anything else."""
     if (
         not isinstance(plain, dict)

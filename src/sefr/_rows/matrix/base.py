@@ -65,16 +65,20 @@ class Raw(NamedTuple):
 
 
 class WeightedRows(NamedTuple):
-    """The class of each row, its weight, and the weight of each class: see ``sefr._native.gradient``."""
+    """The class of each row, its weight, and the weight of each class: see ``sefr._native.gradient``.
+
+    Rows of numbers are of one class, and have ``targets`` (n, R).
+    """
 
     codes: Codes
     weights: Floats | None
     class_weights: Floats
+    targets: Floats | None = None
 
     def take(self, rows: slice) -> WeightedRows:
         """Return the same for some rows."""
-        weights = None if self.weights is None else self.weights[rows]
-        return WeightedRows(self.codes[rows], weights, self.class_weights)
+        weights, targets = (None if part is None else part[rows] for part in (self.weights, self.targets))
+        return WeightedRows(self.codes[rows], weights, self.class_weights, targets)
 
 
 class Standardisation(NamedTuple):

@@ -143,12 +143,14 @@ class Evaluated(NamedTuple):
 class Limits(NamedTuple):
     """How many passes are made at most, the first included, and who is told of each and the loss after it.
 
-    ``held_out``: whether scores as if rows had been left out are asked for, too.
+    ``held_out``: whether scores as if rows had been left out are asked for, too, and ``memory``, whether what
+    L-BFGS remembers at the end.
     """
 
     passes: int
     watch: Callable[[int, float], None] | None = None
     held_out: bool = True
+    memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -214,11 +216,12 @@ def mixture(shares: Floats, parts: Floats) -> Floats:
 class Search:
     """How far a search has come: the best point, where steps start, and what L-BFGS remembers."""
 
-    def __init__(self, start: Evaluated) -> None:
+    def __init__(self, start: Evaluated, memory: Memory | None = None) -> None:
         self.at = start
         self.best = start._replace(loss=np.inf)
         self.stalled = 0
-        self._pairs = _Pairs(len(start.point))
+        self._failed: Evaluated | None = None  # the last trial, if the loss of all rows rose there
+        self.memory = Memory(len(start.point)) if memory is None else memory
         # the sample's scores at the point, at the trial and along the last step, where they are known
         self._at_scores: Floats | None = None
         self._trial_scores: Floats | None = None
@@ -227,7 +230,7 @@ class Search:
     def take(self, tried: Evaluated) -> None:
         """Learn from a point that was tried."""
         at = self.at
-        if np.isfinite(at.loss) and self._pairs.add(tried.point - at.point, tried.gradient - at.gradient):
+        if np.isfinite(at.loss) and self.memory.add(tried.point - at.point, tried.gradient - at.gradient):
             both = self._trial_scores is not None and self._at_scores is not None
             self._step_scores = self._trial_scores - self._at_scores if both else None  # type: ignore[operator]
         gain = min(at.loss, self.best.loss) - tried.loss
@@ -235,11 +238,15 @@ class Search:
             self.best = tried
         if tried.loss < at.loss:
             self.at, self._at_scores = tried, self._trial_scores
-        self.stalled = self.stalled + 1 if gain < STALLED * abs(self.best.loss) else 0
+        small = STALLED * abs(self.best.loss)
+        self._failed = tried if gain < -small else None
+        self.stalled = self.stalled + 1 if abs(gain) < small else 0
 
     def trial(self, objective: Objective) -> Floats | None:
         """Return the point to be tried next; None where the gradient is 0."""
-        at, pairs = self.at, self._pairs
+        at, pairs = self.at, self.memory
+        if self._failed is not None:
+            return _between(at, self._failed)
         direction = pairs.direction(at.gradient)
         if not (down := direction @ at.gradient) < 0:
             return None
@@ -263,7 +270,7 @@ class Search:
         old_value, old_gradient = before(best.point)
         moved = Evaluated(best.point, best.loss + value - old_value, best.gradient + gradient - old_gradient)
         new.at = new.best = moved
-        new._pairs = self._pairs.under(penalty.ridge - before.ridge, penalty.n_weights)
+        new.memory = self.memory.under(penalty.ridge - before.ridge, penalty.n_weights)
         return new
 
 
@@ -282,13 +289,27 @@ def minimise(
 _FIRST = np.eye(3)[0]
 
 
+def _between(low: Evaluated, high: Evaluated) -> Floats:
+    """Return the lowest point of the cubic through two points with their slopes, of which one is higher.
+
+    The sample chose the step to the higher one and was wrong about it, so that all rows decide now: where
+    most features are rare, a thousand rows do not show how the loss curves along them.
+    """
+    step = high.point - low.point
+    down, up = float(low.gradient @ step), float(high.gradient @ step)
+    rise = 3 * (low.loss - high.loss) + down + up
+    root = sqrt(max(rise * rise - down * up, 0.0))
+    part = 1 - (up + root - rise) / (up - down + 2 * root) if up - down + 2 * root > 0 else 0.5
+    return np.asarray(low.point + min(max(part, 0.1), 0.9) * step)
+
+
 def _parallel(step: Floats, point: Floats) -> bool:
     """Say whether a step leads where the point lies: as a third direction it would add rounding alone."""
     along = (step @ point) ** 2
     return bool(along >= (1 - PARALLEL) * (step @ step) * (point @ point))
 
 
-class _Pairs:
+class Memory:
     """The last steps and the changes of the gradient along them: what L-BFGS remembers."""
 
     def __init__(self, size: int) -> None:
@@ -305,7 +326,7 @@ class _Pairs:
         self.order.append(place)
         return True
 
-    def under(self, ridge: float, n_weights: int) -> _Pairs:
+    def under(self, ridge: float, n_weights: int) -> Memory:
         """Return the same where the ridge penalty on the weights is higher by ``ridge``."""
         new = copy.deepcopy(self)
         new.changes[self.order, :n_weights] += ridge * self.steps[self.order, :n_weights]

@@ -21,7 +21,7 @@ from ..._system.types import Array, Floats
 from ..held_out import HeldOut
 from ..hyperplanes import Hyperplanes, Scaling, carried_intercepts, per_class, per_score, planes_of
 from ..solve import means
-from .lbfgs import Evaluated, Limits, Objective, Penalty, Sample, Search, SweptRows, minimise, mixture
+from .lbfgs import Evaluated, Limits, Memory, Objective, Penalty, Sample, Search, SweptRows, minimise, mixture
 from .leave_one_out import leave_one_out
 from .relax import ROWS_PER_WEIGHT, relax
 from .standardise import ClassMeans, Space, standardise
@@ -40,12 +40,16 @@ USUAL_SCORE = float(2 * np.arctanh(np.sqrt(1 - 4 * CURVATURE)))
 
 @dataclass(frozen=True)
 class Refined:
-    """What the further passes found: hyperplanes, where each feature speaks for no class, and how it went."""
+    """What the further passes found: hyperplanes, where each feature speaks for no class, and how it went.
+
+    ``memory`` is what L-BFGS remembered, if it was asked for: passes over other rows may go on with it.
+    """
 
     planes: Hyperplanes
     midpoints: Floats
     loss_curve: tuple[float, ...]
     held_out: HeldOut | None = None
+    memory: Memory | None = None
 
     @property
     def n_passes(self) -> int:
@@ -181,9 +185,12 @@ def _refine_seen(
     curve = [at_origin.loss]
     if penalty.prior_mean is None:
         search = Search(at_origin)
-        known = start.refined
-        first = None if known is None else space.point(known.planes)
-        trial = _first_trial(sefr, space, objective, origin) if first is None else first
+        if start.refined is None:
+            trial = _first_trial(sefr, space, objective, origin)
+        else:
+            trial = space.point(start.refined.planes)
+            if start.refined.memory is not None:  # the base rates are no step of it
+                search = Search(Evaluated(trial, np.inf, at_origin.gradient), start.refined.memory)
         minimise(objective, search, trial, curve, limits)
     else:
         search = Search(Evaluated(penalty.prior_mean, np.inf, at_origin.gradient))
@@ -201,7 +208,7 @@ def _refine_seen(
         planes = planes_of(sefr.scaling, weights, biases)
     else:  # cells, 0 and 1, are never far from zero
         planes = Hyperplanes(sefr.scaling, weights, biases, None)
-    return Refined(planes, midpoints, tuple(curve), held_out)
+    return Refined(planes, midpoints, tuple(curve), held_out, search.memory if limits.memory else None)
 
 
 def _first_trial(sefr: Hyperplanes, space: Space | StepSpace, objective: Objective, origin: Floats) -> Floats:
