@@ -27,7 +27,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help demo studio test test-boards test-engines test-web test-all test-oldest test-newest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
-.PHONY: torture bench bench-accuracy bench-imbalanced bench-private bench-device bench-signals bench-streams bench-scale kernel-tools device-tools browser-tools engine-tools flower-tools esphome-tools wheel-tools studio-tools
+.PHONY: torture bench bench-accuracy bench-imbalanced bench-private bench-device bench-signals bench-streams bench-scale bench-linear kernel-tools device-tools browser-tools engine-tools flower-tools esphome-tools wheel-tools studio-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -119,6 +119,14 @@ paper: $(READY) ## run the paper again, into paper-results/ (PAPER=--quick: two 
 bench: $(ALL_READY) ## measure speed against the read limit and peers, into benchmarks/host/ (five minutes)
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.host $(BENCH)
+
+# Their packages pin versions that differ from ours: an environment of its own.
+bench-linear: ## time to the same loss of linear models from PyPI, into benchmarks/linear/ (20 minutes; BENCH=--quick: two)
+	$(PYTHON) -m venv build/linear
+	for package in . scikit-learn-intelex snapml liblinear-official vowpalwabbit glum mlpack; do \
+	  build/linear/bin/pip install --quiet $$package || echo "not installed: $$package"; \
+	done
+	build/linear/bin/python -m benchmarks.linear $(BENCH)
 
 bench-accuracy: $(ALL_READY) ## macro F1 and fit time of passes and bins beside other methods, into benchmarks/accuracy/ (an hour or more)
 	$(BIN)/pip install "$(NAME)[bench]"

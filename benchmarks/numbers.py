@@ -20,6 +20,7 @@ from . import scale_tables, tables
 from .accuracy.sets import PAPER, SCIKIT_LEARN
 from .capabilities import engine_capabilities
 from .host import shown as speed
+from .linear import shown as linear
 from .signals import shown as signals
 
 HERE = Path(__file__).parent
@@ -188,6 +189,39 @@ def moments() -> str:
     return tables.markdown(head, lines)
 
 
+# Title, file, method, whether it merges and forgets exactly: the choices of README.
+CHOICES = (
+    ("`SEFRClassifier()`, the paper", "tables", "SEFR, 1 pass", "yes"),
+    ("`moments=2`, exact", "moments", "second moments, line", "yes"),
+    ("`moments=2, bins=32`, exact", "moments", "second moments, 32 bins", "yes"),
+    ("`moments=2, bins=16, interactions=40`, exact", "moments", "second moments, 16 bins, 40 ferns", "yes"),
+    ("`auto=True`", "auto", "", "no"),
+    ("LogisticRegression with StandardScaler", "tables", "LogisticRegression", "no"),
+    ("LightGBM", "tables", "LightGBM", "no"),
+)
+
+
+def choices() -> str:
+    """Return what a user chooses among, beside what one would use instead, on the twelve tables."""
+    lines = []
+    for title, file, method, exact in CHOICES:
+        if file == "auto":
+            own = _csv("accuracy/auto.csv")
+            ratios = [float(row["auto_over_lightgbm"]) for row in own]
+        else:
+            found = _csv(f"accuracy/{file}.csv")
+            own = [row for row in found if row["method"] == method]
+            lightgbm = {row["table"]: float(row["fit_s"]) for row in found if row["method"] == "LightGBM"}
+            ratios = [float(row["fit_s"]) / lightgbm[row["table"]] for row in own]
+        f1, loss = (np.mean([float(row[name]) for row in own]) for name in ("f1", "log_loss"))
+        time = float(np.exp(np.mean(np.log(ratios))))
+        lines.append(
+            [title, f"{f1:.1f}", f"{loss:.3f}", "1" if method == "LightGBM" else f"{time:.2g}", exact]
+        )
+    head = ["", "macro F1", "log loss", "time of a fit, LightGBM = 1", "merges and forgets exactly"]
+    return tables.markdown(head, lines)
+
+
 def moments_source() -> str:
     """Where and from what the table of second moments was measured."""
     own = [row for row in _csv("accuracy/moments.csv") if row["method"] in SECOND_MOMENTS]
@@ -347,6 +381,7 @@ TABLES: dict[str, Callable[[], str]] = {
     table.__name__: table
     for table in (
         instead,
+        choices,
         passes,
         accuracy_source,
         kinds,
@@ -369,6 +404,7 @@ TABLES: dict[str, Callable[[], str]] = {
         uno,
         *tables.SHOWN,
         *speed.SHOWN,
+        *linear.SHOWN,
         *signals.SHOWN,
         torture,
     )

@@ -19,6 +19,7 @@ from sefr.displays import depths, effects
 
 from . import tables
 from .accuracy.sets import PAPER, SCIKIT_LEARN, load
+from .linear.shown import results as linear_results
 from .style import draw_both
 
 HERE = Path(__file__).parent
@@ -234,6 +235,54 @@ def draw_peers() -> None:
     draw_both(DOCS / "speed_peers.png", (WIDE, 0.3 * (len(bars) + 1) + 1.1), draw)
 
 
+def draw_time_to_loss() -> None:
+    """Draw how long each linear model takes to the same loss: a panel per shape, ours in colour."""
+    found = linear_results()
+
+    def draw(figure: Figure, colours: Colours) -> None:
+        heights = [1 + sum(bool(line["seconds"]) for line in own.values()) for own in found.values()]
+        shares = {"height_ratios": heights}
+        axes = figure.subplots(len(found), 1, sharex=True, squeeze=False, gridspec_kw=shares)[:, 0]
+        for axis, (shape, own) in zip(axes, found.items(), strict=True):
+            reached = sorted((float(line["seconds"]), name) for name, line in own.items() if line["seconds"])
+            for at, (seconds, name) in enumerate(reached):
+                colour = colours[0] if name.startswith("sefr") else colours[FAINT]
+                axis.plot(seconds, at, marker="o" if name.startswith("sefr") else "s", color=colour)
+                axis.annotate(
+                    name, (seconds, at), xytext=(7, 0), textcoords="offset points", va="center", fontsize=8
+                )
+            axis.set(xscale="log", ylim=(len(reached) - 0.4, -0.6), yticks=[])
+            axis.set_title(shape, fontsize=9)
+            axis.grid(visible=True, axis="x")
+        low, high = axes[-1].get_xlim()
+        axes[-1].set_xlim(low, high * 12)  # room for the names
+        axes[-1].set_xlabel("CPU seconds to 1.01 of the lowest loss")
+
+    rows = sum(bool(line["seconds"]) for own in found.values() for line in own.values())
+    draw_both(DOCS / "time_to_loss.png", (WIDE, 0.17 * rows + 0.5 * len(found) + 0.5), draw)
+
+
+def draw_history() -> None:
+    """Draw the main figures of every version that was measured, oldest first."""
+    with (HERE / "host" / "history.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    versions = list(dict.fromkeys(row["commit"] for row in rows))
+    shares = [name for name in dict.fromkeys(row["figure"] for row in rows) if "times" not in name]
+
+    def draw(figure: Figure, colours: Colours) -> None:
+        axis = figure.subplots()
+        for at, name in enumerate(shares):
+            own = {row["commit"]: float(row["value"]) for row in rows if row["figure"] == name}
+            points = [(place, own[version]) for place, version in enumerate(versions) if version in own]
+            axis.plot(*zip(*points, strict=True), marker="os^vDP"[at], color=colours[at], label=name)
+        axis.set_xticks(range(len(versions)), versions)
+        axis.set(ylim=(0, 1), xlabel="commit", ylabel="share of the limit")
+        axis.grid(visible=True)
+        figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+    draw_both(DOCS / "speed_history.png", (WIDE, 4.2), draw)
+
+
 def draw_growth() -> None:
     """Draw how the time of a fit grows with rows, features and classes."""
     rows = [row for row in _host() if row["section"] == "growth"]
@@ -350,6 +399,8 @@ DRAWN = (
     draw_streams,
     draw_limit,
     draw_peers,
+    draw_time_to_loss,
+    draw_history,
     draw_growth,
     draw_tables_time,
     draw_tables_bytes,

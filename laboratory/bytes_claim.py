@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,6 @@ from laboratory.datasets.catalogue import GISETTE_PART
 from laboratory.journal import WHOLE, Key, Row
 from laboratory.measurement import quality
 from laboratory.protocol import Data, Split, split, splits
-from sefr._system.types import Foreign
 
 VARIANTS = ("float", "uint8", "int8")
 
@@ -59,7 +59,7 @@ def _fold(variant: str, fold: Split) -> tuple[float, float]:
         model = SEFRClassifier().fit(fold.X_train, fold.y_train)
         return quality(fold.y_test, model.predict(fold.X_test))
     model = SEFRClassifier(scale=(0, 255)).fit(as_bytes(fold.X_train), fold.y_train)
-    predict: Foreign = model.predict
+    predict: Any = model.predict
     if variant == "int8":
         twin = _twin()
         if twin is None:
@@ -68,7 +68,7 @@ def _fold(variant: str, fold: Split) -> tuple[float, float]:
     return quality(fold.y_test, predict(as_bytes(fold.X_test)))
 
 
-def _twin() -> Foreign:
+def _twin() -> Any:
     try:
         return getattr(import_module("sefr.device"), "Twin", None)
     except ImportError:

@@ -6,7 +6,7 @@ import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from laboratory import gisette_shape
 from laboratory.journal import Row
 from laboratory.methods import METHODS
 from laboratory.tables import Cell
-from sefr._system.types import Fields, Foreign
+from sefr._system.types import Fields
 from sefr.displays import colour_map
 
 if TYPE_CHECKING:
@@ -45,9 +45,7 @@ _STYLE = {
 
 
 @contextmanager
-def _drawing(
-    name: str, width: float, height: float, **grid: Foreign
-) -> Iterator[tuple[Foreign, Foreign, io.StringIO]]:
+def _drawing(name: str, width: float, height: float, **grid: Any) -> Iterator[tuple[Any, Any, io.StringIO]]:
     """Yield (figure, axes, text); the text is the SVG once the block has ended."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -203,9 +201,7 @@ def overview(
     return text.getvalue()
 
 
-def _overview_panel(
-    axis: Foreign, cells: dict[tuple[str, str], dict[str, Cell]], name: str, title: str
-) -> None:
+def _overview_panel(axis: Any, cells: dict[tuple[str, str], dict[str, Cell]], name: str, title: str) -> None:
     for method in METHODS:
         found = cells.get((name, method))
         if found is None or found["seconds"].ours is None:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Self
+from typing import Any, Self
 
-from sefr._system.types import Array, Estimator, Foreign
+from sefr._system.types import Array, Estimator
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,19 @@ class TwoPass:
         return self.model_.predict(X)
 
 
-def _lightgbm(seed: int) -> Foreign:
+def _lightgbm(seed: int) -> Any:
     from lightgbm import LGBMClassifier
 
     return LGBMClassifier(n_jobs=1, verbose=-1, random_state=seed)
 
 
-def _xgboost(seed: int) -> Foreign:
+def _xgboost(seed: int) -> Any:
     from xgboost import XGBClassifier
 
     return XGBClassifier(n_jobs=1, random_state=seed)
 
 
-def _catboost(seed: int) -> Foreign:
+def _catboost(seed: int) -> Any:
     from catboost import CatBoostClassifier
 
     return CatBoostClassifier(
@@ -68,38 +68,38 @@ def _catboost(seed: int) -> Foreign:
     )
 
 
-def _decision_tree(seed: int) -> Foreign:
+def _decision_tree(seed: int) -> Any:
     from sklearn.tree import DecisionTreeClassifier
 
     return DecisionTreeClassifier(random_state=seed)
 
 
-def _random_forest(seed: int) -> Foreign:
+def _random_forest(seed: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
     return RandomForestClassifier(n_jobs=1, random_state=seed)
 
 
-def _naive_bayes(seed: int) -> Foreign:
+def _naive_bayes(seed: int) -> Any:
     from sklearn.naive_bayes import GaussianNB
 
     return GaussianNB()
 
 
-def _svm(seed: int) -> Foreign:
+def _svm(seed: int) -> Any:
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.svm import SVC
 
     return OneVsRestClassifier(SVC(kernel="linear"))
 
 
-def _sefr(seed: int) -> Foreign:
+def _sefr(seed: int) -> Any:
     from sefr import SEFRClassifier
 
     return SEFRClassifier()
 
 
-def _two_pass(seed: int) -> Foreign:
+def _two_pass(seed: int) -> Any:
     return TwoPass()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -15,7 +16,7 @@ from sklearn.preprocessing import MinMaxScaler
 from laboratory.journal import WHOLE, Key, Row
 from laboratory.measurement import quality
 from laboratory.protocol import Data, splitter
-from sefr._system.types import Array, Foreign
+from sefr._system.types import Array
 
 OURS = "ours"
 
@@ -70,7 +71,7 @@ def _meaningless(variant: str, data: Data) -> str:
     return ""
 
 
-def _splitter(key: Key) -> Foreign:
+def _splitter(key: Key) -> Any:
     if key.variant == "not_stratified":
         return KFold(key.folds, shuffle=True, random_state=key.seed)
     if key.variant == "not_shuffled":
@@ -89,7 +90,7 @@ def _answer(variant: str, X: Array, y: Array, X_test: Array) -> Array:
     return np.asarray(model.predict(X_test))
 
 
-def _by_gap(model: Foreign, X: Array, y: Array, X_test: Array) -> Array:
+def _by_gap(model: Any, X: Array, y: Array, X_test: Array) -> Array:
     """Answer with the lowest e_k / (tau_pos - tau_neg), e_k being the paper's score of classifier k."""
     trained = -model.decision_function(X)
     gaps = [

@@ -3,8 +3,8 @@
     python -m benchmarks.accuracy.others [--only METHOD ...] [--out FILE]
 
 Five tables of regression whose target is cut into two and into five classes of about as many rows, sets of
-the paper and of scikit-learn, and rows that scikit-learn draws. Writes ``others.csv`` beside this file, with
-the columns of ``tables.csv``.
+the paper and of scikit-learn, and rows that scikit-learn draws. Nothing of auto=True and of second moments
+was chosen on them. Writes ``others.csv`` beside this file, with the columns of ``tables.csv``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets
+
+from sefr import SEFRClassifier
 
 from . import sets
 from .table_methods import Method, methods
@@ -70,8 +72,18 @@ OTHERS = Group(
 
 
 def compared() -> list[Method]:
-    """Return bins, interactions and, if it is installed, LightGBM."""
-    return [
+    """Return auto, second moments, bins, interactions and, if it is installed, LightGBM."""
+    ours: dict[str, dict[str, Any]] = {
+        "SEFR, auto": {"auto": True},
+        "SEFR, moments=2": {"moments": 2},
+        "SEFR, moments=2, 32 bins": {"moments": 2, "bins": 32},
+        "SEFR, moments=2, 16 bins, 40 interactions": {"moments": 2, "bins": 16, "interactions": 40},
+    }
+    new = [
+        Method(name, partial(SEFRClassifier, n_jobs=1, **how), categories="bins" in how or "auto" in how)
+        for name, how in ours.items()
+    ]
+    return new + [
         method
         for method in methods()
         if method.name == "LightGBM" or (" bins, " in method.name and "20 passes" in method.name)

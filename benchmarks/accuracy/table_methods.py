@@ -26,14 +26,13 @@ PASSES = (1, 10, 20)
 class Method(NamedTuple):
     """A method; ``categories``: whether it takes a frame with categories, rather than columns of 0 and 1.
 
-    ``most_folds`` and ``most_tables`` are for slow ones; the tables are in the order of their size.
+    ``most_folds`` is for slow ones.
     """
 
     name: str
     make: Callable[[], Any]
     categories: bool = False
     most_folds: int | None = None
-    most_tables: int | None = None
 
 
 class Thermometer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -106,7 +105,7 @@ def _trees() -> list[Method]:
         from catboost import CatBoostClassifier
 
         quiet = {"thread_count": 1, "verbose": 0, "allow_writing_files": False}
-        found.append(Method("CatBoost", lambda: CatBoostClassifier(**quiet), most_folds=1, most_tables=6))
+        found.append(Method("CatBoost", lambda: CatBoostClassifier(**quiet), most_folds=1))
     with suppress(ImportError):
         from interpret.glassbox import ExplainableBoostingClassifier
 
@@ -116,7 +115,6 @@ def _trees() -> list[Method]:
                 lambda: ExplainableBoostingClassifier(n_jobs=1),
                 categories=True,
                 most_folds=1,
-                most_tables=6,
             )
         )
     return found

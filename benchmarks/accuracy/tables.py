@@ -1,6 +1,6 @@
 """Twelve ordinary tables: SEFR with and without bins beside boosting, forests and linear models.
 
-    python -m benchmarks.accuracy.tables [--only METHOD ...] [--out FILE]
+    python -m benchmarks.accuracy.tables [--only METHOD ...] [--tables TABLE ...] [--out FILE]
 
 Writes ``tables.csv`` beside this file, a row per method and table: macro F1, accuracy and log loss of rows
 that were held out (means over the folds), the CPU time of a fit and of a prediction of the held-out rows (in
@@ -154,10 +154,10 @@ def summed_up(found: list[Measured]) -> dict[str, str]:
     return {**scores, "log_loss": loss, **times, "bytes": f"{parts['bytes'].mean():.0f}"}
 
 
-def lines(method: Method, group: Group) -> Iterator[dict[str, str]]:
-    """Yield a row of the results per table."""
+def lines(method: Method, group: Group, only: list[str] | None = None) -> Iterator[dict[str, str]]:
+    """Yield a row of the results per table, of all or of some."""
     where = {"machine": machine(), "commit": commit()}
-    for name in group.names[: method.most_tables]:
+    for name in group.names if only is None else only:
         table = group.load(name)
         cut = folds(table.y)[: method.most_folds]
         with threadpool_limits(1):
@@ -187,6 +187,7 @@ def run(of: list[Method], path: Path, description: str, group: Group = TWELVE) -
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", nargs="+", default=list(known), choices=list(known), metavar="METHOD")
+    parser.add_argument("--tables", nargs="+", default=None, choices=group.names, metavar="TABLE")
     parser.add_argument("--out", type=Path, default=path)
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -197,7 +198,7 @@ def run(of: list[Method], path: Path, description: str, group: Group = TWELVE) -
     others = [row["method"] for row in rows if row["method"] not in known]  # installed elsewhere
     order = [*known, *dict.fromkeys(others)]
     for name in options.only:
-        for line in lines(known[name], group):
+        for line in lines(known[name], group, options.tables):
             rows = [row for row in rows if (row["method"], row["table"]) != (name, line["table"])]
             rows.append(line)
             write(options.out, rows, order, group.names)  # now: the next table may take an hour

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from . import files, folds, growth, passes, peers, report, shapes
+from . import files, folds, growth, history, passes, peers, report, shapes, small
 
 SECTIONS = {
     "shapes": shapes,
@@ -16,6 +16,7 @@ SECTIONS = {
     "folds": folds,
     "files": files,
     "growth": growth,
+    "small": small,
 }
 
 
@@ -23,7 +24,11 @@ def main() -> None:
     """Run the sections that were asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.host", description=__doc__)
     parser.add_argument(
-        "--only", nargs="+", choices=SECTIONS, default=list(SECTIONS), help="which sections to run"
+        "--only",
+        nargs="+",
+        choices=SECTIONS,
+        default=list(SECTIONS),
+        help="which sections to run; the others stay as they are",
     )
     parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="folder for the results")
     options = parser.parse_args()
@@ -34,7 +39,8 @@ def main() -> None:
         for row in SECTIONS[name].measure():
             rows.append(row)
             print(f"{time.perf_counter() - start:6.0f} s  {_line(row)}", flush=True)
-        report.write_csv(rows, options.out / "results.csv")
+        report.write_csv(rows, options.out / "results.csv", [name])
+    history.append(options.out / "results.csv", options.out / "history.csv")
     print(report.markdown(rows))
     print(f"wrote {options.out / 'results.csv'}")
 

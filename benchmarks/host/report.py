@@ -12,15 +12,28 @@ from .growth import slopes
 Rows = list[dict[str, Any]]
 
 
-def write_csv(rows: Rows, path: Path) -> None:
-    """Write every result with machine and commit."""
-    names = ["machine", "commit", *dict.fromkeys(key for row in rows for key in row)]
+# Sections that one program measures, beside that of its own name.
+BESIDE = {"shapes": ("columns",)}
+
+
+def write_csv(rows: Rows, path: Path, measured: list[str]) -> None:
+    """Write results with machine and commit; those of sections that were not ``measured`` stay."""
+    own = {section for name in measured for section in (name, *BESIDE.get(name, ()))}
+    lines: Rows = []
+    if path.exists():
+        with path.open() as file:
+            lines = [line for line in csv.DictReader(file) if line["section"] not in own]
+    where = {"machine": machine(), "commit": commit()}
+    lines += [
+        {**where, **{k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()}}
+        for row in rows
+        if row["section"] in own
+    ]
+    names = ["machine", "commit", *dict.fromkeys(key for line in lines for key in line)]
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, names)
+        writer = csv.DictWriter(file, list(dict.fromkeys(names)))
         writer.writeheader()
-        for row in rows:
-            short = {k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()}
-            writer.writerow({"machine": machine(), "commit": commit(), **short})
+        writer.writerows(lines)
 
 
 def markdown(rows: Rows) -> str:

@@ -51,6 +51,23 @@ def speed_small() -> str:
     return markdown(["1,000 x 10", "fit, us", "predict of one row, us"], rows)
 
 
+def speed_beside() -> str:
+    """Return the times of small calls beside those of scikit-learn's estimators."""
+    found = [r for r in _of("small") if r["case"] != "start"]
+    names = list(dict.fromkeys(r["name"] for r in found))
+    by_case: dict[str, Line] = {}
+    for r in found:
+        by_case.setdefault(r["case"], {})[r["name"]] = short(r["us"])
+    rows = [[case, *(own.get(name, "") for name in names)] for case, own in by_case.items()]
+    return markdown(["CPU us", *names], rows)
+
+
+def speed_start() -> str:
+    """Return the CPU time of processes that do next to nothing."""
+    rows = [[f"`{r['name']}`", f"{float(r['us']) / 1e6:.2f}"] for r in _of("small") if r["case"] == "start"]
+    return markdown(["", "CPU s"], rows)
+
+
 def speed_columns() -> str:
     """Return the shares of the speed of reading for columns."""
     rows = [[r["type"], r["classes"], f"{float(r['fit']):.2f}"] for r in _of("columns")]
@@ -112,4 +129,14 @@ def speed_passes() -> str:
     return markdown(["a further pass, times the first", "2 classes", "10 classes"], rows)
 
 
-SHOWN = (speed_passes, speed_shapes, speed_small, speed_columns, speed_folds, speed_peers, speed_files)
+SHOWN = (
+    speed_passes,
+    speed_shapes,
+    speed_small,
+    speed_beside,
+    speed_start,
+    speed_columns,
+    speed_folds,
+    speed_peers,
+    speed_files,
+)

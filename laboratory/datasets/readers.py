@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.io
 import scipy.sparse
 
-from sefr._system.types import Array, Foreign
+from sefr._system.types import Array
 
 Rows = tuple[Array | scipy.sparse.csr_matrix, Array]
 Reader = Callable[[Sequence[bytes]], Rows]
 
 
-def compact(X: Foreign) -> Foreign:
+def compact(X: Any) -> Any:
     """Return X in the smallest type that holds its values: (u)int8..64 for whole numbers, else float64."""
     values = X.data if scipy.sparse.issparse(X) else X
     if values.dtype.kind == "f" and not np.array_equal(values, np.rint(values)):

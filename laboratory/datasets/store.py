@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -17,7 +18,7 @@ from platformdirs import user_cache_path
 
 from laboratory.datasets.catalogue import NAMES, Entry, entry
 from sefr._system.atomic_file import atomic_file
-from sefr._system.types import Array, Fields, Foreign
+from sefr._system.types import Array, Fields
 
 _ROWS_PER_BLOCK = 256  # of float64: 10 MB for the widest dataset
 
@@ -127,7 +128,7 @@ def load(name: str, *, download: bool = True) -> Dataset:
 
 def digest(X: Array, y: Array) -> str:
     """Return the sha256 of the values: X row by row as little-endian float64, then the rank of each label."""
-    rows: Foreign = scipy.sparse.csr_matrix(X) if scipy.sparse.issparse(X) else np.asarray(X)
+    rows: Any = scipy.sparse.csr_matrix(X) if scipy.sparse.issparse(X) else np.asarray(X)
     state = hashlib.sha256(repr(tuple(map(int, rows.shape))).encode())
     for start in range(0, rows.shape[0], _ROWS_PER_BLOCK):
         block = rows[start : start + _ROWS_PER_BLOCK]

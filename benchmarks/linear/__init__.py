@@ -1,0 +1,1 @@
+"""Linear models beside each other: time to the same loss; ``make bench-linear``."""

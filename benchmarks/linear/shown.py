@@ -1,0 +1,59 @@
+"""Time to loss as docs/speed.md shows it: of the files that ``make bench-linear`` wrote."""
+
+from __future__ import annotations
+
+import json
+
+from ..tables import HERE, Line, lines, markdown, short
+
+RESULTS = "linear/results.csv"
+
+
+def results(threads: int = 1) -> dict[str, dict[str, Line]]:
+    """Return the results of each shape by their method."""
+    found: dict[str, dict[str, Line]] = {}
+    for line in lines(RESULTS):
+        if line["threads"] == str(threads):
+            found.setdefault(line["shape"], {})[line["method"]] = line
+    return found
+
+
+def linear_times() -> str:
+    """Return the time to loss of every method and shape, with each number of threads that was measured."""
+    parts = []
+    for threads, clock in ((1, "one thread, CPU ms"), (2, "two threads, ms on the wall")):
+        found = results(threads)
+        methods = dict.fromkeys(method for own in found.values() for method in own)
+        rows = [[method, *(_cell(own, method) for own in found.values())] for method in methods]
+        parts += [markdown([clock, *found], rows)] if found else []
+    return "\n\n".join(parts)
+
+
+def _cell(own: dict[str, Line], method: str) -> str:
+    line = own.get(method)
+    if line is None:
+        return ""
+    if line["seconds"]:
+        least = min(float(other["seconds"]) for other in own.values() if other["seconds"])
+        text = short(1e3 * float(line["seconds"]))
+        return f"**{text}**" if float(line["seconds"]) == least else text
+    if not line["lowest_loss"]:
+        return f"not run: {line['what']}"
+    # how its lowest loss compares with the lowest of all, of which 1.01 is to be reached
+    return f"not reached ({1.01 * float(line['lowest_loss']) / float(line['loss_to_reach']):.3f})"
+
+
+def linear_source() -> str:
+    """Return where and with which versions it was measured, and what could not be installed."""
+    runs = json.loads((HERE / "linear" / "run.json").read_text())
+    run = runs[0]
+    commits = ", ".join(dict.fromkeys(own["commit"] for own in runs))
+    versions = ", ".join(f"{name} {number}" for name, number in run["versions"].items())
+    missing = "; ".join(f"{name}: {why}" for name, why in run["not installed"].items()) or "nothing"
+    return (
+        f"Measured on: {run['machine']}, beside other work; commits {commits}; Python {run['python']}. "
+        f"Versions: {versions}; {run['flags']}. Not installed: {missing}."
+    )
+
+
+SHOWN = (linear_times, linear_source)
