@@ -176,8 +176,8 @@ def test_explanations_add_up_to_the_prediction(sefr, houses):
     sefr("train", "houses.csv", *PRICE)
     told = json.loads(sefr("explain", "model.sefr", "--json")[1])
     assert told["importances"][0]["feature"] == "area"
-    assert_one_line(*sefr("explain", "model.sefr", "-o", "x.html"), "on the screen and with --json")
-    assert not Path("x.html").exists()
+    assert sefr("explain", "model.sefr", "-o", "x.html")[0] == 0
+    assert "It predicts <b>price</b>" in Path("x.html").read_text()
 
 
 def test_a_query_predicts_the_same_numbers(sefr, houses):
@@ -256,8 +256,7 @@ def test_models_of_numbers_merge(sefr, houses):
     ("words", "message"),
     [
         (["--paper"], "--paper goes with classes"),
-        (["--passes", "3"], "--passes goes with classes"),
-        (["--moments", "1"], "--moments 1 goes with classes"),
+        (["--passes", "3", "--moments", "2"], "--moments 2 is solved from one pass"),
         (["--class-weight", "balanced"], "--class-weight goes with classes"),
         (["--engine", "duckdb", "--task", "regress"], "--task regress goes without"),
     ],
@@ -269,6 +268,30 @@ def test_what_numbers_do_not_have_is_wrong_usage(sefr, words, message):
         assert code == 2
         assert message in re.sub(r"[\s│]+", " ", err)
     assert not Path("model.sefr").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["--passes", "3"], "3 passes"),
+        (["--moments", "1"], "first moments"),
+        (["--moments", "1", "--bins", "8"], "8 bins, first moments"),
+        (["--passes", "3", "--bins", "8"], "8 bins, 3 passes"),
+    ],
+)
+@pytest.mark.usefixtures("houses")
+def test_first_moments_and_passes_of_numbers_are_trained_evaluated_and_explained(sefr, words, name):
+    code, out, err = sefr("train", "houses.csv", *PRICE, *words)
+    assert code == 0, err
+    assert "area" in out
+    reg = load("model.sefr")
+    assert (reg.moments, reg.passes) == (1, 3 if "--passes" in words else 1)
+    code, out, err = sefr("evaluate", "houses.csv", *PRICE, *words)
+    assert code == 0, err
+    assert f"{name}: R2 0." in out
+    told = json.loads(sefr("explain", "model.sefr", "--json")[1])
+    assert (told["noise"] is None) == ("--passes" not in words)
+    assert told["importances"][0].keys() == {"feature", "share"} | ({"weight"} if len(words) == 2 else set())
 
 
 def test_bad_numbers_name_their_line_and_write_nothing(sefr, houses):

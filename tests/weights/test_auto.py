@@ -98,8 +98,8 @@ def test_the_report_says_what_was_chosen(rows):
 
     clf = SEFRClassifier(auto=True).fit(*rows)
     page = report(clf, title="t")
-    assert f"<dd>{clf.auto_.weights['line']:.2f} line, " in page
-    assert f"<dt>ferns</dt><dd>{clf.auto_.n_ferns}</dd>" in page
+    assert f"<dd>{clf.auto_.weights['line']:.2f} lines, " in page
+    assert f"<dt>interactions</dt><dd>{clf.auto_.n_ferns}</dd>" in page
 
 
 def test_curves_show_lines_by_steps(rows):

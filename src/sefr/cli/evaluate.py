@@ -298,7 +298,13 @@ def _words(settings: options.Settings) -> str:
         return "auto"
     named = {"bins": settings.bins, "interactions": settings.interactions}
     words = [f"{value} {name}" for name, value in named.items() if value is not None]
-    return ", ".join([*words, *(["exact"] if settings.order == 2 or not words else [])])
+    if (settings.passes or 1) > 1:
+        words.append(_name(settings.passes or 1))
+    elif settings.moments == 1:
+        words.append("first moments")
+    elif settings.order == 2 or not words:
+        words.append("exact")
+    return ", ".join(words)
 
 
 class Read(NamedTuple):

@@ -580,7 +580,7 @@ class Settings:
             "passes": self.passes,
             "bins": self.bins,
             "interactions": self.interactions,
-            "moments": 2 if self.exact else self.moments,
+            "moments": 2 if self.exact else self.moments or (1 if (self.passes or 1) > 1 else None),
             "auto": self.is_auto,
         }
         usual = {name: default for name, default, kind in kinds(of) if kind.trained}
@@ -603,14 +603,12 @@ class Settings:
         params = self._params(NumberSettings)
         given = {**self._given(), **({"paper": True} if self.paper else {})}
         wrong = [_option(name) for name in given if name not in params]
+        if wrong:
+            raise typer.BadParameter(f"{wrong[0]} goes with classes, not with numbers: leave it out")
         try:
             SEFRRegressor(**params).check_params()
         except ValueError as error:
-            if self.moments != 1:
-                raise typer.BadParameter(f"of numbers, {error}") from None
-            wrong.append("--moments 1")
-        if wrong:
-            raise typer.BadParameter(f"{wrong[0]} goes with classes, not with numbers: leave it out")
+            raise typer.BadParameter(f"of numbers, {error}") from None
         return params
 
     def _given(self) -> Fields:

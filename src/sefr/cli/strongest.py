@@ -44,20 +44,22 @@ def importances(reg: SEFRRegressor) -> list[Fields]:
     """Return the share of each feature in moving predictions, the greatest first; of a line with weights."""
     names = reg.summary_.feature_names or [f"x{j}" for j in range(reg.n_features_in_)]
     shares = reg.feature_importances_
-    is_line = reg.summary_.coder is None
+    weights = {}
+    if reg.summary_.coder is None:
+        weights["weight"] = reg.coef_
+        if hasattr(reg, "coef_std_"):  # first moments and passes do not know them
+            weights["standard_error"] = reg.coef_std_
     found: list[Fields] = []
     for j in np.argsort(-shares, kind="stable"):
         one: Fields = {"feature": str(names[j]), "share": float(shares[j])}
-        if is_line:
-            one |= {"weight": float(reg.coef_[j]), "standard_error": float(reg.coef_std_[j])}
-        found.append(one)
+        found.append(one | {name: float(values[j]) for name, values in weights.items()})
     return found
 
 
 def show_importances(screen: Screen, reg: SEFRRegressor, count: int = 5) -> None:
     """Show how much of what moves predictions is of each feature; of a line with its weights."""
     found = importances(reg)
-    line = ["weight", "standard error"] if "weight" in found[0] else []
+    line = [name.replace("_", " ") for name in found[0] if name not in ("feature", "share")]
     table = grid("feature", "share", *line, right=["share", *line])
     for one in found[:count]:
         numbers = [f"{one['share']:.1%}"] + [f"{one[name.replace(' ', '_')]:+.4g}" for name in line]

@@ -424,12 +424,14 @@ def _show_numbers(screen: Screen, reg: SEFRRegressor, recipe: ColumnRecipe) -> F
     """Show what a regressor has learned; return it for JSON."""
     from .strongest import importances, show_importances
 
-    screen.line(f"{recipe.label} scatters about its predictions by {reg.noise_:.4g}")
+    noise = float(reg.noise_) if hasattr(reg, "noise_") else None
+    if noise is not None:
+        screen.line(f"{recipe.label} scatters about its predictions by {noise:.4g}")
     show_importances(screen, reg)
     return {
         "task": "regress",
         "mean": float(reg.base_),
-        "noise": float(reg.noise_),
+        "noise": noise,
         "importances": importances(reg),
     }
 
