@@ -33,16 +33,18 @@ struct grower {
     double *weight;       /* n */
     double *target;       /* n x n_scores, of numbers only */
     double *score;        /* n x n_scores: what the ferns so far say */
-    double *left;         /* n_grown x (n_scores + 1): what is left to tell, and how much of it there is */
+    ptrdiff_t pitch;      /* n_scores + 1, and then zeros, so that a row is whole vectors */
+    double *left;         /* n_grown x pitch: what is left to tell, and how much of it there is */
     uint8_t *place;       /* n: the cell of the fern so far */
     int32_t *features;    /* those with two cells or more, in the order of the last draw */
     int32_t n_features;
-    double *sums;              /* cells of the fern so far x cells of a feature x (n_scores + 1) */
-    double *totals;            /* cells of the fern x (n_scores + 1) */
+    double *sums;              /* of MOST_TOGETHER features: cells of the fern so far x cells of it x pitch */
+    double *totals;            /* cells of the fern x pitch */
     double *worth;             /* MOST_CELLS: what each bound is worth, of those that are drawn */
     int32_t drawn[MOST_CELLS]; /* the bounds that are drawn, falling */
     int32_t n_drawn;
     uint64_t state;
+    void *allocated[2]; /* where sums and left lie, which are whole lines of the cache */
 };
 
 struct choice {
@@ -119,7 +121,7 @@ static double error_of(const struct grower *g, ptrdiff_t i) {
 static void look_at_numbers(struct grower *g) {
     const ptrdiff_t n_scores = g->n_scores;
     for (ptrdiff_t i = g->first; i < g->end; i++) {
-        double *left = g->left + i * (n_scores + 1);
+        double *left = g->left + i * g->pitch;
         left[n_scores] = g->weight[i];
         for (ptrdiff_t k = 0; k < n_scores; k++) {
             const ptrdiff_t at = i * n_scores + k;
@@ -151,7 +153,7 @@ CLONES static void look_at_two(struct grower *g) {
 CLONES static void look_at_classes(struct grower *g) {
     const ptrdiff_t n_scores = g->n_scores;
     for (ptrdiff_t i = g->first; i < g->end; i++) {
-        double *restrict left = g->left + i * (n_scores + 1);
+        double *restrict left = g->left + i * g->pitch;
         const double weight = g->weight[i];
         chances(g, i, left);
         const double own = left[g->code[i]];
@@ -188,21 +190,49 @@ CLONES static double held_loss(const struct grower *g) {
     return total;
 }
 
-CLONES static void add_up(const struct grower *g, const uint8_t *own, int32_t n_own, double *sums) {
-    const ptrdiff_t width = g->n_scores + 1;
-    if (width == 2) { /* so that the compiler knows */
-        for (ptrdiff_t i = g->first; i < g->end; i++) {
-            double *sum = sums + 2 * ((ptrdiff_t)g->place[i] * n_own + (own ? own[i] : 0));
-            sum[0] += g->left[2 * i];
-            sum[1] += g->left[2 * i + 1];
-        }
-        return;
+typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
+
+/* Features whose sums are found together: where rows that follow each other are in one cell, its sum waits for the one
+   before, while those of the others go on. With several classes a row is long enough by itself. */
+enum { MOST_TOGETHER = 4 };
+
+struct columns {
+    const uint8_t *own[MOST_TOGETHER]; /* NULL: one cell for all rows */
+    ptrdiff_t n_own[MOST_TOGETHER];
+    double *sums[MOST_TOGETHER];
+};
+
+#define DEFINE_ADD(T)                                                                                          \
+    INLINE void add_##T(const struct grower *g, const struct columns *to, int count, ptrdiff_t n_vectors) {    \
+        const ptrdiff_t width = n_vectors * (ptrdiff_t)(sizeof(T) / sizeof(double));                           \
+        for (ptrdiff_t i = g->first; i < g->end; i++) {                                                        \
+            const T *left = (const T *)(g->left + i * width);                                                  \
+            for (int f = 0; f < count; f++) {                                                                  \
+                const ptrdiff_t cell = g->place[i] * to->n_own[f] + (to->own[f] ? to->own[f][i] : 0);          \
+                T *sum = (T *)(to->sums[f] + cell * width);                                                    \
+                for (ptrdiff_t v = 0; v < n_vectors; v++) sum[v] += left[v];                                   \
+            }                                                                                                  \
+        }                                                                                                      \
     }
-    for (ptrdiff_t i = g->first; i < g->end; i++) {
-        double *restrict sum = sums + ((ptrdiff_t)g->place[i] * n_own + (own ? own[i] : 0)) * width;
-        const double *restrict left = g->left + i * width;
-        for (ptrdiff_t k = 0; k < width; k++) sum[k] += left[k];
+DEFINE_ADD(two)
+DEFINE_ADD(eight)
+#undef DEFINE_ADD
+
+/* sums of one feature += what is left of the rows in each cell, of the fern and of the feature. The usual widths with a
+   number of vectors that the compiler knows. */
+CLONES static void add_up(const struct grower *g, const struct columns *to) {
+    switch (g->pitch) {
+    case 2: add_two(g, to, 1, 1); break;
+    case 8: add_eight(g, to, 1, 1); break;
+    case 16: add_eight(g, to, 1, 2); break;
+    case 32: add_eight(g, to, 1, 4); break;
+    default: add_eight(g, to, 1, g->pitch / 8); break;
     }
+}
+
+CLONES static void add_up_together(const struct grower *g, const struct columns *to) {
+    add_two(g, to, MOST_TOGETHER, 1);
 }
 
 /* By how much a step lowers the loss of the rows of a sum and, in another step, of the others of a total. */
@@ -219,8 +249,7 @@ INLINE double gain(const double *restrict sums, const double *restrict total, pt
 /* Add what every bound that is drawn is worth in one cell of the fern so far. Of an order, sums become those at or
    above a bound. */
 INLINE void weigh_by(struct grower *g, double *restrict sums, const double *total, int32_t n, bool equal,
-                     ptrdiff_t n_scores) {
-    const ptrdiff_t width = n_scores + 1;
+                     ptrdiff_t n_scores, ptrdiff_t width) {
     for (ptrdiff_t at = (n - 1) * width - 1; !equal && at >= width; at--) sums[at] += sums[at + width];
     for (int32_t d = 0; d < g->n_drawn; d++) {
         g->worth[g->drawn[d]] += gain(sums + g->drawn[d] * width, total, n_scores);
@@ -229,9 +258,9 @@ INLINE void weigh_by(struct grower *g, double *restrict sums, const double *tota
 
 CLONES static void weigh(struct grower *g, double *sums, const double *total, int32_t n, bool equal) {
     if (g->n_scores == 1)
-        weigh_by(g, sums, total, n, equal, 1);
+        weigh_by(g, sums, total, n, equal, 1, 2);
     else
-        weigh_by(g, sums, total, n, equal, g->n_scores);
+        weigh_by(g, sums, total, n, equal, g->n_scores, g->pitch);
 }
 
 static void draw_bounds(struct grower *g, int32_t n, bool equal) {
@@ -247,26 +276,49 @@ static void draw_bounds(struct grower *g, int32_t n, bool equal) {
     }
 }
 
+/* The sums of the features from `first` on that are tried: of as many as are found together. Returns how many. */
+static int32_t sum_up(struct grower *g, int32_t first, int32_t tried, int32_t places, struct columns *of) {
+    const bool together = g->pitch == 2 && tried - first >= MOST_TOGETHER;
+    const int32_t count = together ? MOST_TOGETHER : 1;
+    double *sums = g->sums;
+    for (int32_t f = 0; f < count; f++) {
+        const int32_t feature = g->features[first + f];
+        of->own[f] = g->cells + feature * g->n;
+        of->n_own[f] = g->coder->features[feature].n;
+        of->sums[f] = sums;
+        sums += places * of->n_own[f] * g->pitch;
+    }
+    memset(g->sums, 0, (size_t)(sums - g->sums) * sizeof(double));
+    if (together) {
+        add_up_together(g, of);
+    } else {
+        add_up(g, of);
+    }
+    return count;
+}
+
+/* totals = sums over the rows in each cell of the fern so far, from those of a feature: exact in any order. */
+static void total_of(struct grower *g, const struct columns *of, int32_t places) {
+    const ptrdiff_t pitch = g->pitch, n = of->n_own[0];
+    memset(g->totals, 0, (size_t)(places * pitch) * sizeof(double));
+    for (int32_t p = 0; p < places; p++) {
+        for (ptrdiff_t c = 0; c < n; c++) {
+            for (ptrdiff_t k = 0; k < pitch; k++) g->totals[p * pitch + k] += of->sums[0][(p * n + c) * pitch + k];
+        }
+    }
+}
+
 /* The best bound of a feature, if it is better; of equal ones the lowest. */
-static void look_at(struct grower *g, int32_t feature, int32_t places, struct choice *best) {
+static void look_at(struct grower *g, int32_t feature, double *sums, int32_t places, struct choice *best) {
     const int32_t n = g->coder->features[feature].n;
-    const ptrdiff_t width = g->n_scores + 1, size = n * width;
     const bool equal = g->growth->equal[feature];
-    memset(g->sums, 0, (size_t)(places * size) * sizeof(double));
-    add_up(g, g->cells + feature * g->n, n, g->sums);
     memset(g->worth, 0, MOST_CELLS * sizeof(double));
     draw_bounds(g, n, equal);
-    for (int32_t p = 0; p < places; p++) weigh(g, g->sums + p * size, g->totals + p * width, n, equal);
+    for (int32_t p = 0; p < places; p++) weigh(g, sums + p * n * g->pitch, g->totals + p * g->pitch, n, equal);
     for (int32_t d = g->n_drawn - 1; d >= 0; d--) {
         const int32_t b = g->drawn[d];
         if (g->worth[b] > best->worth) *best = (struct choice){g->worth[b], feature, b};
     }
-}
-
-/* totals = sums over the rows in each cell of the fern so far. */
-static void total_up(struct grower *g, int32_t places) {
-    memset(g->totals, 0, (size_t)(places * (g->n_scores + 1)) * sizeof(double));
-    add_up(g, NULL, 1, g->totals);
 }
 
 /* Each row goes to one of two cells of the fern after a comparison. */
@@ -285,8 +337,13 @@ static void grow_one(struct grower *g, int32_t *comparisons) {
     for (int32_t d = 0; d < growth->depth; d++) {
         struct choice best = {-1.0, 0, 0};
         const int32_t tried = draw_features(g);
-        total_up(g, 1 << d);
-        for (int32_t f = 0; f < tried; f++) look_at(g, g->features[f], 1 << d, &best);
+        for (int32_t f = 0; f < tried;) {
+            struct columns of;
+            const int32_t count = sum_up(g, f, tried, 1 << d, &of);
+            if (f == 0) total_of(g, &of, 1 << d);
+            for (int32_t i = 0; i < count; i++) look_at(g, g->features[f + i], of.sums[i], 1 << d, &best);
+            f += count;
+        }
         comparisons[2 * d] = best.feature;
         comparisons[2 * d + 1] = best.bound;
         answer(g->cells + best.feature * g->n, g->n, growth->equal[best.feature], (uint8_t)best.bound, g->place);
@@ -296,9 +353,11 @@ static void grow_one(struct grower *g, int32_t *comparisons) {
 /* Add what a fern says to the scores: a Newton step per cell, of which a part is taken. */
 CLONES static void listen(struct grower *g) {
     const int32_t places = 1 << g->growth->depth;
-    const ptrdiff_t n_scores = g->n_scores, width = n_scores + 1;
+    const ptrdiff_t n_scores = g->n_scores, width = g->pitch;
     const double n_classes = g->target ? 1.0 : n_scores > 1 ? (double)n_scores : 2.0; /* that share the curvature */
-    total_up(g, places);
+    const struct columns all = {.own = {NULL}, .n_own = {1}, .sums = {g->totals}};
+    memset(g->totals, 0, (size_t)(places * width) * sizeof(double));
+    add_up(g, &all);
     for (int32_t p = 0; p < places; p++) {
         double *total = g->totals + p * width;
         for (ptrdiff_t k = 0; k < n_scores; k++) total[k] *= g->growth->step / (total[n_scores] / n_classes + SHY);
@@ -384,23 +443,32 @@ static enum outcome take_rows(struct grower *g) {
     return outcome;
 }
 
+/* n zeros from a line of the cache on; `allocated` is what to free. */
+static double *zeros(size_t n, void **allocated) {
+    enum { LINE = 64 };
+    *allocated = calloc(n * sizeof(double) + LINE, 1);
+    return *allocated ? (double *)(((uintptr_t)*allocated + LINE - 1) / LINE * LINE) : NULL;
+}
+
 static enum outcome prepare(struct grower *g) {
     const struct growth *growth = g->growth;
     const size_t n = (size_t)growth->n, places = (size_t)1 << growth->depth;
     const bool numbers = growth->n_targets > 0;
-    const size_t n_classes = (size_t)(numbers ? growth->n_targets : growth->by->n_classes), width = n_classes + 1;
+    const size_t n_classes = (size_t)(numbers ? growth->n_targets : growth->by->n_classes);
     g->n_scores = !numbers && n_classes == 2 ? 1 : (ptrdiff_t)n_classes;
+    g->pitch = g->n_scores == 1 ? 2 : (g->n_scores + 8) / 8 * 8;
+    const size_t pitch = (size_t)g->pitch, together = g->pitch == 2 ? MOST_TOGETHER : 1;
     g->target = numbers ? malloc((n + 1) * n_classes * sizeof *g->target) : NULL;
     g->cells = malloc(n * (size_t)g->coder->m + 1);
     g->code = malloc((n + 1) * sizeof *g->code);
     g->weight = malloc((n + 1) * sizeof *g->weight);
     g->score = malloc((n + 1) * n_classes * sizeof *g->score);
-    g->left = malloc((n + 1) * width * sizeof *g->left);
+    g->left = zeros((n + 1) * pitch, g->allocated);
     g->place = malloc(n + 1);
     g->features = malloc(((size_t)g->coder->m + 1) * sizeof *g->features);
     g->ends = calloc((size_t)growth->subsets + 1, sizeof *g->ends);
-    g->sums = malloc(places / 2 * (size_t)g->coder->width * width * sizeof(double) + 1);
-    g->totals = malloc(places * width * sizeof(double) + 1);
+    g->sums = zeros(together * places / 2 * (size_t)g->coder->width * pitch, g->allocated + 1);
+    g->totals = malloc((places * pitch + n_classes) * sizeof(double));
     g->worth = malloc(MOST_CELLS * sizeof(double));
     if (!g->cells || !g->code || !g->weight || !g->score || !g->left || !g->place || !g->features || !g->ends ||
         !g->sums || !g->totals || !g->worth || (numbers && !g->target)) {
@@ -432,11 +500,11 @@ enum outcome sefr_grow_ferns(const struct growth *growth, const struct coder *co
     free(g.weight);
     free(g.target);
     free(g.score);
-    free(g.left);
+    free(g.allocated[0]);
     free(g.place);
     free(g.features);
     free(g.ends);
-    free(g.sums);
+    free(g.allocated[1]);
     free(g.totals);
     free(g.worth);
     return outcome;

@@ -88,45 +88,59 @@ void sefr_pair_columns(const struct pairs *pairs, const uint8_t *columns, ptrdif
     }
 }
 
-/* Two pairs at a time, so that a score is read and written half as often. */
+/* Several pairs at a time. A score is read and written once for all of them; and where rows that follow each other are in
+   one cell, its sum waits for the one before, while those of the other pairs go on. */
+enum { TOGETHER = 5 };
+
+/* Where the cells of `count` pairs and their entries lie. */
+struct together {
+    const uint16_t *at;
+    ptrdiff_t n, pitch;
+    ptrdiff_t begin[TOGETHER];
+};
+
+INLINE void score_together(const struct together *t, const double *table, double *restrict score, const int count) {
+    for (ptrdiff_t i = 0; i < t->n; i++) {
+        double sum = 0.0;
+        for (int p = 0; p < count; p++) sum += table[t->begin[p] + t->at[p * t->pitch + i]];
+        score[i] += sum;
+    }
+}
+
+INLINE void add_together(const struct together *t, const double *residual, double *sums, const int count) {
+    for (ptrdiff_t i = 0; i < t->n; i++) {
+        const double own = residual[i];
+        for (int p = 0; p < count; p++) sums[t->begin[p] + t->at[p * t->pitch + i]] += own;
+    }
+}
+
+static struct together take_together(const struct pairs *pairs, const struct paired_rows *rows, ptrdiff_t first,
+                                     ptrdiff_t count) {
+    struct together t = {.at = rows->at + first * rows->pitch, .n = rows->n, .pitch = rows->pitch};
+    for (ptrdiff_t p = 0; p < count; p++) t.begin[p] = pairs->pair[first + p].begin;
+    return t;
+}
+
 void sefr_score_pairs(const struct pairs *pairs, const struct paired_rows *rows, const double *table, double *score) {
     ptrdiff_t p = 0;
-    for (; p + 2 <= pairs->n_pairs; p += 2) {
-        const uint16_t *a = rows->at + p * rows->pitch, *b = a + rows->pitch;
-        const double *of_a = table + pairs->pair[p].begin, *of_b = table + pairs->pair[p + 1].begin;
-        ptrdiff_t i = 0;
-        for (; i + 4 <= rows->n; i += 4) {
-            const double s0 = of_a[a[i]] + of_b[b[i]], s1 = of_a[a[i + 1]] + of_b[b[i + 1]];
-            const double s2 = of_a[a[i + 2]] + of_b[b[i + 2]], s3 = of_a[a[i + 3]] + of_b[b[i + 3]];
-            score[i] += s0, score[i + 1] += s1, score[i + 2] += s2, score[i + 3] += s3;
-        }
-        for (; i < rows->n; i++) score[i] += of_a[a[i]] + of_b[b[i]];
+    for (; p + TOGETHER <= pairs->n_pairs; p += TOGETHER) {
+        const struct together t = take_together(pairs, rows, p, TOGETHER);
+        score_together(&t, table, score, TOGETHER);
     }
-    if (p < pairs->n_pairs) {
-        const uint16_t *a = rows->at + p * rows->pitch;
-        const double *of_a = table + pairs->pair[p].begin;
-        for (ptrdiff_t i = 0; i < rows->n; i++) score[i] += of_a[a[i]];
+    for (; p < pairs->n_pairs; p++) {
+        const struct together t = take_together(pairs, rows, p, 1);
+        score_together(&t, table, score, 1);
     }
 }
 
 void sefr_add_pairs(const struct pairs *pairs, const struct paired_rows *rows, const double *residual, double *sums) {
     ptrdiff_t p = 0;
-    for (; p + 2 <= pairs->n_pairs; p += 2) {
-        const uint16_t *a = rows->at + p * rows->pitch, *b = a + rows->pitch;
-        double *of_a = sums + pairs->pair[p].begin, *of_b = sums + pairs->pair[p + 1].begin;
-        ptrdiff_t i = 0;
-        for (; i + 4 <= rows->n; i += 4) {
-            const double r0 = residual[i], r1 = residual[i + 1], r2 = residual[i + 2], r3 = residual[i + 3];
-            of_a[a[i]] += r0, of_b[b[i]] += r0;
-            of_a[a[i + 1]] += r1, of_b[b[i + 1]] += r1;
-            of_a[a[i + 2]] += r2, of_b[b[i + 2]] += r2;
-            of_a[a[i + 3]] += r3, of_b[b[i + 3]] += r3;
-        }
-        for (; i < rows->n; i++) of_a[a[i]] += residual[i], of_b[b[i]] += residual[i];
+    for (; p + TOGETHER <= pairs->n_pairs; p += TOGETHER) {
+        const struct together t = take_together(pairs, rows, p, TOGETHER);
+        add_together(&t, residual, sums, TOGETHER);
     }
-    if (p < pairs->n_pairs) {
-        const uint16_t *a = rows->at + p * rows->pitch;
-        double *of_a = sums + pairs->pair[p].begin;
-        for (ptrdiff_t i = 0; i < rows->n; i++) of_a[a[i]] += residual[i];
+    for (; p < pairs->n_pairs; p++) {
+        const struct together t = take_together(pairs, rows, p, 1);
+        add_together(&t, residual, sums, 1);
     }
 }

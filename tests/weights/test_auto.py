@@ -421,3 +421,30 @@ def test_too_many_rows_of_batches_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="auto=True holds all rows in memory"):
         gatherer.add(rows)
     assert isinstance(MemoryRows(rows).in_memory(Settings()), MemoryRows)
+
+
+@pytest.mark.parametrize("row", [0, 7, 100, 350])
+@pytest.mark.parametrize("value", [1e20, 1e200, -1e300])
+def test_a_value_far_beyond_all_others_spoils_nothing(value, row):
+    X, y = table(400)
+    X[row, 2] = value
+    clf = SEFRClassifier(auto=True).fit(X, y)
+    assert np.isfinite(clf.decision_function(X)).all()
+    assert np.isfinite(list(clf.auto_.log_loss.values())).all()
+    assert clf.score(X, y) > 0.75
+
+
+def test_fits_that_choose_read_no_row_that_is_held_out(monkeypatch):
+    X, y = table(900)
+    read = []
+    fit = auto_module.refine
+
+    def counted(summary, sefr, rows, limits, earlier=None, start=None):
+        read.append(rows.source.rows.matrix.shape[0])
+        return fit(summary, sefr, rows, limits, earlier, start)
+
+    monkeypatch.setattr(auto_module, "refine", counted)
+    clf = SEFRClassifier(auto=True).fit(X, y)
+    assert read[:3] == [900 - clf.auto_.n_held_out] * 3
+    assert set(read[3:]) <= {900, read[0]}
+    assert read[-1] == 900

@@ -53,8 +53,10 @@ SUBSET_ROWS, MOST_SUBSETS = 1024, 4
 # How much of what a fern tells about a row is taken off what is left to tell.
 STEP = 0.15
 # Passes of each part, and those that a fit of all rows makes from where a fit of most of them ended.
-PASSES = {"line": 24, "bins": 16, "ferns": 10}
-FURTHER_PASSES = {"line": 60, "bins": 8, "ferns": 12}
+PASSES = {"line": 24, "bins": 12, "ferns": 10}
+FURTHER_PASSES = {"line": 60, "bins": 8, "ferns": 11}
+# A line learned without a value that is so many ranges away is learned anew, not further.
+FAR = 1e12
 # Rows held out that the parts are weighed on, at most.
 MOST_HELD = 1 << 12
 # From this weight of the ferns on, a penalty is tried that allows so many times the variance.
@@ -106,6 +108,7 @@ class _Learner:
         total = float(self.weights.sum())
         folds = assign_folds(self.rows, self.live, max(PARTS, math.ceil(total / PART_ROWS)))
         small = total < SMALL_ROWS
+        self._refuse_bad_values()
         simple = self._simple_parts()
         parts, found, starts = (self._weigh_small if small else self._weigh)(simple, folds)
         weights = found.best_weights
@@ -126,6 +129,11 @@ class _Learner:
             len(found.codes),
         )
         return self._sum(fits, choice)
+
+    def _refuse_bad_values(self) -> None:
+        """Raise an error for a value without a cell, which names its place among all rows: parts see some."""
+        codes = np.where(self.live, self.rows.codes, np.int32(-1))
+        MemoryRows(self.rows._replace(codes=codes), self.source.feature_names).summarise(self.settings)
 
     def _weigh(self, simple: list[_Part], folds: Folds) -> tuple[list[_Part], HeldOutParts, list[Start]]:
         """Fit parts to the rows that are not held out; return them, what they say of those, and their ends.
@@ -191,7 +199,9 @@ class _Learner:
         ferns = grow_ferns(sample, self.coder, MOST_FERNS, None if held is None else held[at] == 1, how)
         if ferns is None:
             return []
-        return [_Part("ferns", Cells(self.raw, replace(self.coder, ferns=ferns)), bins.feature_names)]
+        cells = Cells(self.raw, replace(self.coder, ferns=ferns))
+        _ = cells.cells  # coded once, for all
+        return [_Part("ferns", cells, bins.feature_names)]
 
     def _fits(self, parts: Sequence[_Part], shares: Floats) -> list[Fitted]:
         """Return each part fitted to shares of the rows; the ferns start where the bins ended."""
@@ -208,10 +218,12 @@ class _Learner:
 
     def _fit(self, part: _Part, shares: Floats, start: Start = USUAL, *, first: bool = False) -> Fitted:
         """Return a part fitted to shares of the rows, in few passes if it starts where another fit ended."""
-        settings, codes = self.settings, np.where(shares > 0, self.rows.codes, np.int32(-1))
-        weights = self.rows.weights
+        settings, weights = self.settings, self.rows.weights
         if ((shares > 0) & (shares < 1)).any():
             weights = self.weights * shares
+        rows = Labelled(part.matrix, self.rows.classes, self.rows.codes, weights)
+        if not (counted := shares > 0).all():
+            rows = rows.take(np.flatnonzero(counted))
         own = settings.changed(
             {
                 "auto": False,
@@ -220,17 +232,21 @@ class _Learner:
                 "verbose": settings.verbose if part.name == "ferns" else 0,
             }
         )
-        source = MemoryRows(Labelled(part.matrix, self.rows.classes, codes, weights), part.feature_names)
+        source = MemoryRows(rows, part.feature_names)
         fitted = Fitted.solve(source.summarise(own), own)
         if start.refined is not None and len(start.refined.planes.weights) != fitted.summary.n_scores:
             start = Start(None, start.variance)  # of fewer classes
-        if start.refined is not None and part.name == "line":  # in its units
-            fitted = replace(fitted, scaling=start.refined.planes.scaling)
+        if start.refined is not None and part.name == "line":  # in its units, if the rows have such
+            units = start.refined.planes.scaling
+            if (fitted.scaling.span / FAR > units.span)[units.span > 0].any():
+                start = Start(None, start.variance)
+            else:
+                fitted = replace(fitted, scaling=units)
         watch = Progress(own.passes) if own.verbose else None
-        rows = TrainingRows(source, thread_count(own.n_jobs), fitted.class_weight)
+        training = TrainingRows(source, thread_count(own.n_jobs), fitted.class_weight)
         sefr = solve(fitted.weighted, fitted.scaling, fitted.epsilon)
         limits = Limits(own.passes, watch, held_out=False, memory=True)
-        return replace(fitted, refined=refine(fitted.summary, sefr, rows, limits, start=start))
+        return replace(fitted, refined=refine(fitted.summary, sefr, training, limits, start=start))
 
     def _held_out(self, parts: Sequence[_Part], fits: Sequence[Fitted], held: Floats) -> HeldOutParts:
         """Return what fits say of rows that they have not seen, of classes that they have."""
@@ -249,7 +265,7 @@ class _Learner:
         logits = np.zeros((len(parts), *base.shape))
         for own, part, fit in zip(logits, parts, fits, strict=True):
             scores = per_class(fit.scores(part.matrix.take(at), self.settings.missing))[:, known]
-            own[:, seen] = scores - rarity - shares
+            own[:, seen] = np.clip(scores, LEAST_LOGIT, -LEAST_LOGIT) - rarity - shares
         return HeldOutParts(logits, base, self.rows.codes[at], weights)
 
     def _sum(self, fits: dict[str, Fitted], choice: AutoChoice) -> Fitted:
