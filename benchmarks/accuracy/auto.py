@@ -1,13 +1,15 @@
 """``auto=True`` on the twelve tables, beside single settings and LightGBM.
 
     python -m benchmarks.accuracy.auto [--only TABLE ...]
+    python -m benchmarks.accuracy.auto --large
 
 Writes ``auto.csv`` beside this file, a row per table: macro F1 and log loss of rows that were held out (means
 over the folds of ``tables.py``) of ``auto=True``, and beside them what ``tables.csv`` has of LightGBM and of
 the single settings on the same folds. ``share_error`` is how far the mean probability of a class is from its
 share of the held-out rows, at most. CPU times are those of a fit of the first fold in one thread; the fits
 take turns, so that a machine with other work disturbs all alike, and a ratio is the median over the turns.
-The weights are those of the first fold. It needs LightGBM.
+The weights are those of the first fold. With ``--large`` ``auto_large.csv``: the same times of many drawn
+rows, and macro F1 and log loss of 50,000 more. It needs LightGBM.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ from .tables import TABLES, TableOfRows, folds, load, rows_of
 
 HERE = Path(__file__).parent
 TURNS, SECONDS, LEAST = 5, 20.0, 0.02
+# Rows and classes of large tables, and rows beyond them that are answered.
+LARGE, MORE = ((200_000, 2), (200_000, 6), (1_000_000, 2)), 50_000
 # What tables.csv has of other methods on the same folds.
 BESIDE = {
     "lightgbm": "LightGBM",
@@ -76,19 +80,22 @@ def scores(table: TableOfRows) -> dict[str, str]:
     }
 
 
-def times(table: TableOfRows) -> dict[str, str]:
-    """Return the CPU times of a fit of the first fold, side by side."""
+def side_by_side() -> dict[str, Callable[[], Any]]:
+    """Return what is fitted in turns."""
     from lightgbm import LGBMClassifier
 
-    train, _ = folds(table.y)[0]
-    X, y = rows_of(table.frame, train), table.y[train]
-    many = partial(SEFRClassifier, bins=BINS, interactions=INTERACTIONS, passes=20, n_jobs=1)
-    makers: dict[str, Callable[[], Any]] = {
+    return {
         "auto": model,
-        "ferns": many,
+        "ferns": partial(SEFRClassifier, bins=BINS, interactions=INTERACTIONS, passes=20, n_jobs=1),
         "lightgbm": lambda: LGBMClassifier(n_jobs=1, verbose=-1),
     }
-    fits = {name: partial(lambda make: make().fit(X, y), make) for name, make in makers.items()}
+
+
+def times(table: TableOfRows) -> dict[str, str]:
+    """Return the CPU times of a fit of the first fold, side by side."""
+    train, _ = folds(table.y)[0]
+    X, y = rows_of(table.frame, train), table.y[train]
+    fits = {name: partial(lambda make: make().fit(X, y), make) for name, make in side_by_side().items()}
     for fit in fits.values():
         fit()  # once before: what is made ready at the first call is no part of a fit
     taken = interleaved(fits, TURNS, seconds=SECONDS, clock=time.process_time, least=LEAST)
@@ -97,6 +104,47 @@ def times(table: TableOfRows) -> dict[str, str]:
         "auto_over_lightgbm": f"{ratio(taken, 'auto', 'lightgbm'):.3g}",
         "auto_over_ferns": f"{ratio(taken, 'auto', 'ferns'):.3g}",
     }
+
+
+def drawn(n_rows: int, n_classes: int) -> tuple[Any, Any]:
+    """Return rows of 20 features: of each class a line, curves and products of two features tell a part."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 20)).astype(np.float32)
+    z = X @ rng.normal(size=(20, n_classes)) / 2 + np.sin(2 * X[:, :10]) @ rng.normal(size=(10, n_classes))
+    z += (X[:, :9] * X[:, 1:10]) @ rng.normal(size=(9, n_classes))
+    return X, np.argmax(z + rng.gumbel(size=z.shape), axis=1)
+
+
+def measure_large() -> None:
+    """Measure many rows: a turn each, for they take long."""
+    lines: list[dict[str, str]] = []
+    for n_rows, n_classes in LARGE:
+        X, y = drawn(n_rows + MORE, n_classes)
+        models: dict[str, Any] = {}
+        fits = {
+            name: partial(_fit_large, models, name, make, (X[:n_rows], y[:n_rows]))
+            for name, make in side_by_side().items()
+        }
+        with threadpool_limits(1):
+            taken = interleaved(fits, 1, clock=time.process_time)
+            answers = {name: models[name].predict_proba(X[n_rows:]) for name in fits}
+        found = {
+            "rows": str(n_rows),
+            "features": str(X.shape[1]),
+            "classes": str(n_classes),
+            **{f"{name}_s": f"{typical(taken, name):.4g}" for name in fits},
+            "auto_over_lightgbm": f"{ratio(taken, 'auto', 'lightgbm'):.3g}",
+        }
+        for name, likely in answers.items():
+            found[f"{name}_f1"] = f"{100 * f1_score(y[n_rows:], likely.argmax(axis=1), average='macro'):.2f}"
+            found[f"{name}_log_loss"] = f"{log_loss(y[n_rows:], np.clip(likely, 1e-12, 1)):.4f}"
+        lines.append({**found, "machine": machine(), "commit": commit()})
+        print(*list(lines[-1].values())[:-2], flush=True)
+        write_lines(HERE / "auto_large.csv", lines)
+
+
+def _fit_large(models: dict[str, Any], name: str, make: Callable[[], Any], rows: tuple[Any, Any]) -> None:
+    models[name] = make().fit(*rows)
 
 
 def known() -> dict[tuple[str, str], dict[str, str]]:
@@ -122,8 +170,12 @@ def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description="auto=True on the twelve tables")
     parser.add_argument("--only", nargs="+", default=list(TABLES), choices=list(TABLES), metavar="TABLE")
+    parser.add_argument("--large", action="store_true", help="many drawn rows instead")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
+    if options.large:
+        measure_large()
+        return
     path = HERE / "auto.csv"
     rows: dict[str, dict[str, str]] = {}
     if path.exists():

@@ -136,3 +136,18 @@ def test_a_column_without_any_value_tells_nothing(rng, scale, n_classes):
     alone = SEFRClassifier(scale=scale, missing="ignore").fit(X[:, :1], y)
     np.testing.assert_allclose(clf.predict_proba(X), alone.predict_proba(X[:, :1]), rtol=1e-12)
     assert np.isfinite(clf.fitted_.probability_scaling.precision).all()
+
+
+@pytest.mark.parametrize("params", [{"passes": 10}, {"bins": 16, "passes": 10}, {"moments": 2, "bins": 16}])
+def test_many_classes_are_as_sure_as_they_are_right(params):
+    """26 classes of 40 rows each, well apart: answers that are always right were said to be 0.9 sure."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(26, 12)) * 3
+    y = np.tile(np.arange(26), 60)
+    X = centres[y] + rng.normal(size=(len(y), 12))
+    train = np.arange(len(y)) < 26 * 40
+    clf = SEFRClassifier(**params).fit(X[train], y[train])
+    likely = clf.predict_proba(X[~train])
+    right = (likely.argmax(axis=1) == y[~train]).mean()
+    assert abs(likely.max(axis=1).mean() - right) < 0.05
+    np.testing.assert_allclose(likely.mean(axis=0), 1 / 26, atol=0.02)

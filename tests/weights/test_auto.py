@@ -448,3 +448,17 @@ def test_fits_that_choose_read_no_row_that_is_held_out(monkeypatch):
     assert read[:3] == [900 - clf.auto_.n_held_out] * 3
     assert set(read[3:]) <= {900, read[0]}
     assert read[-1] == 900
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_many_rows_have_more_passes_after_a_fit_of_a_few(monkeypatch, n_classes):
+    monkeypatch.setattr(auto_module, "PART_ROWS", 150)
+    passes, fit = [], auto_module.refine
+
+    def counted(summary, sefr, rows, limits, earlier=None, start=None):
+        passes.append(limits.passes)
+        return fit(summary, sefr, rows, limits, earlier, start)
+
+    monkeypatch.setattr(auto_module, "refine", counted)
+    SEFRClassifier(auto=True).fit(*table(1200, n_classes))
+    assert passes[-1] == {2: 16, 3: 24}[n_classes]

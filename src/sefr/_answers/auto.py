@@ -55,6 +55,9 @@ STEP = 0.15
 # Passes of each part, and those that a fit of all rows makes from where a fit of most of them ended.
 PASSES = {"line": 24, "bins": 12, "ferns": 10}
 FURTHER_PASSES = {"line": 60, "bins": 8, "ferns": 11}
+# Those of ferns, of two classes and of more, if that was a fit of a few of many rows: it ended further from
+# where all of them lead.
+FERN_PASSES_OF_MANY = (16, 24)
 # A line learned without a value that is so many ranges away is learned anew, not further.
 FAR = 1e12
 # Rows held out that the parts are weighed on, at most.
@@ -102,13 +105,15 @@ class _Learner:
         self.numeric = [j for j in range(self.coder.n_features) if j not in self.coder.categories]
         self.weights = np.ones(len(self.rows.codes)) if self.rows.weights is None else self.rows.weights
         self.live = (self.rows.codes >= 0) & (self.weights > 0)
+        self.further = FURTHER_PASSES
 
     def learn(self) -> Fitted:
         """Return the sum of the parts."""
         total = float(self.weights.sum())
         folds = assign_folds(self.rows, self.live, max(PARTS, math.ceil(total / PART_ROWS)))
+        if folds.parts > PARTS:
+            self.further = FURTHER_PASSES | {"ferns": FERN_PASSES_OF_MANY[len(self.rows.classes) > 2]}
         small = total < SMALL_ROWS
-        self._refuse_bad_values()
         simple = self._simple_parts()
         parts, found, starts = (self._weigh_small if small else self._weigh)(simple, folds)
         weights = found.best_weights
@@ -227,13 +232,18 @@ class _Learner:
         own = settings.changed(
             {
                 "auto": False,
-                "passes": (PASSES if first or start.refined is None else FURTHER_PASSES)[part.name],
+                "passes": (PASSES if first or start.refined is None else self.further)[part.name],
                 "scale": "minmax" if settings.scale is None else settings.scale,
                 "verbose": settings.verbose if part.name == "ferns" else 0,
             }
         )
         source = MemoryRows(rows, part.feature_names)
-        fitted = Fitted.solve(source.summarise(own), own)
+        try:
+            summary = source.summarise(own)
+        except ValueError:  # of a bad value, perhaps
+            self._refuse_bad_values()
+            raise
+        fitted = Fitted.solve(summary, own)
         if start.refined is not None and len(start.refined.planes.weights) != fitted.summary.n_scores:
             start = Start(None, start.variance)  # of fewer classes
         if start.refined is not None and part.name == "line":  # in its units, if the rows have such

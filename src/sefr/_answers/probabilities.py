@@ -184,9 +184,10 @@ class _Likelihood:
         total = float((weights[:, None] * behind).sum())
         size = -float((weights[:, None] * np.where(behind, gaps, 0.0)).sum()) / total if total else 1.0
         gaps = np.maximum(gaps / size, -FARTHEST_GAPS)
-        # Platt's targets: n rows of a class cannot show that it is surer than (n + 1) / (n + 2)
+        # Platt's targets: n rows of one of two classes cannot show that it is surer than (n + 1) / (n + 2).
+        # Of more classes all together are doubted as much as two are, or many classes would never be sure.
         found = np.bincount(codes, evidence, minlength=n_classes)
-        sure = (found + 1) / (found + 2)
+        sure = 1 - 2 / n_classes / (found + 2)
         target = np.repeat(((1 - sure) / max(1, n_classes - 1))[codes, None], n_classes, axis=1)
         target[np.arange(n_rows), codes] = sure[codes]
         centre = np.zeros(n_classes + 1)
