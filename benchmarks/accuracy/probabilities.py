@@ -105,8 +105,8 @@ def main() -> None:
     if options.out.exists():
         with options.out.open() as file:
             rows = {(row["setting"], row["table"]): row for row in csv.DictReader(file)}
-    of = {name: ("twelve", tables.load) for name in tables.TABLES}
-    of |= {name: ("others", others.load) for name in others.OTHERS.names}
+    of = dict.fromkeys(tables.TABLES, ("twelve", tables.load))
+    of |= dict.fromkeys(others.OTHERS.names, ("others", others.load))
     for name, (group, load) in of.items():
         table = load(name)
         for setting in options.only:

@@ -203,17 +203,17 @@ struct columns {
     double *sums[MOST_TOGETHER];
 };
 
-#define DEFINE_ADD(T)                                                                                          \
-    INLINE void add_##T(const struct grower *g, const struct columns *to, int count, ptrdiff_t n_vectors) {    \
-        const ptrdiff_t width = n_vectors * (ptrdiff_t)(sizeof(T) / sizeof(double));                           \
-        for (ptrdiff_t i = g->first; i < g->end; i++) {                                                        \
-            const T *left = (const T *)(g->left + i * width);                                                  \
-            for (int f = 0; f < count; f++) {                                                                  \
-                const ptrdiff_t cell = g->place[i] * to->n_own[f] + (to->own[f] ? to->own[f][i] : 0);          \
-                T *sum = (T *)(to->sums[f] + cell * width);                                                    \
-                for (ptrdiff_t v = 0; v < n_vectors; v++) sum[v] += left[v];                                   \
-            }                                                                                                  \
-        }                                                                                                      \
+#define DEFINE_ADD(T)                                                                                       \
+    INLINE void add_##T(const struct grower *g, const struct columns *to, int count, ptrdiff_t n_vectors) { \
+        const ptrdiff_t width = n_vectors * (ptrdiff_t)(sizeof(T) / sizeof(double));                        \
+        for (ptrdiff_t i = g->first; i < g->end; i++) {                                                     \
+            const T *left = (const T *)(g->left + i * width);                                               \
+            for (int f = 0; f < count; f++) {                                                               \
+                const ptrdiff_t cell = g->place[i] * to->n_own[f] + (to->own[f] ? to->own[f][i] : 0);       \
+                T *sum = (T *)(to->sums[f] + cell * width);                                                 \
+                for (ptrdiff_t v = 0; v < n_vectors; v++) sum[v] += left[v];                                \
+            }                                                                                               \
+        }                                                                                                   \
     }
 DEFINE_ADD(two)
 DEFINE_ADD(eight)

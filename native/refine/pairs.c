@@ -88,8 +88,8 @@ void sefr_pair_columns(const struct pairs *pairs, const uint8_t *columns, ptrdif
     }
 }
 
-/* Several pairs at a time. A score is read and written once for all of them; and where rows that follow each other are in
-   one cell, its sum waits for the one before, while those of the other pairs go on. */
+/* Several pairs at a time. A score is read and written once for all of them; and where rows that follow each other are
+   in one cell, its sum waits for the one before, while those of the other pairs go on. */
 enum { TOGETHER = 5 };
 
 /* Where the cells of `count` pairs and their entries lie. */
