@@ -55,6 +55,8 @@ STEP = 0.15
 # Passes of each part, and those that a fit of all rows makes from where a fit of most of them ended.
 PASSES = {"line": 24, "bins": 16, "ferns": 10}
 FURTHER_PASSES = {"line": 60, "bins": 8, "ferns": 12}
+# A line learned without a value that is so many ranges away is learned anew, not further.
+FAR = 1e12
 # Rows held out that the parts are weighed on, at most.
 MOST_HELD = 1 << 12
 # From this weight of the ferns on, a penalty is tried that allows so many times the variance.
@@ -224,8 +226,12 @@ class _Learner:
         fitted = Fitted.solve(source.summarise(own), own)
         if start.refined is not None and len(start.refined.planes.weights) != fitted.summary.n_scores:
             start = Start(None, start.variance)  # of fewer classes
-        if start.refined is not None and part.name == "line":  # in its units
-            fitted = replace(fitted, scaling=start.refined.planes.scaling)
+        if start.refined is not None and part.name == "line":  # in its units, if the rows have such
+            units = start.refined.planes.scaling
+            if (fitted.scaling.span / FAR > units.span)[units.span > 0].any():
+                start = Start(None, start.variance)
+            else:
+                fitted = replace(fitted, scaling=units)
         watch = Progress(own.passes) if own.verbose else None
         rows = TrainingRows(source, thread_count(own.n_jobs), fitted.class_weight)
         sefr = solve(fitted.weighted, fitted.scaling, fitted.epsilon)
@@ -249,7 +255,7 @@ class _Learner:
         logits = np.zeros((len(parts), *base.shape))
         for own, part, fit in zip(logits, parts, fits, strict=True):
             scores = per_class(fit.scores(part.matrix.take(at), self.settings.missing))[:, known]
-            own[:, seen] = scores - rarity - shares
+            own[:, seen] = np.clip(scores, LEAST_LOGIT, -LEAST_LOGIT) - rarity - shares
         return HeldOutParts(logits, base, self.rows.codes[at], weights)
 
     def _sum(self, fits: dict[str, Fitted], choice: AutoChoice) -> Fitted:
