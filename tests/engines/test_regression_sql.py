@@ -15,6 +15,7 @@ from sefr.engines.regression_sql import MOST_FEATURES, RegressionQuery
 from sefr.engines.sql import Query, summaries_of_result
 
 NAMES = ["hour", "rain", "far"]
+SOLVED = ["duckdb", "sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 
 
 @pytest.fixture
@@ -43,6 +44,24 @@ def on_sqlite(text, table):
     return pd.read_sql(text, connection)
 
 
+def on_postgresql(text, table, connection):
+    kinds = ["text" if kind.kind == "O" else "float8" for kind in table.dtypes]
+    columns = ", ".join(f"{name} {kind}" for name, kind in zip(table.columns, kinds, strict=True))
+    with connection.transaction(force_rollback=True):
+        connection.execute(f"CREATE TEMP TABLE t ({columns})")
+        with connection.cursor().copy("COPY t FROM STDIN") as copy:
+            for row in table.itertuples(index=False):
+                copy.write_row([None if value is None or value != value else value for value in row])
+        cursor = connection.execute(text)
+        return pd.DataFrame(cursor.fetchall(), columns=[c.name for c in cursor.description])
+
+
+def executed(dialect, text, table, request):
+    if dialect == "postgresql":
+        return on_postgresql(text, table, request.getfixturevalue("postgres"))
+    return (on_duckdb if dialect == "duckdb" else on_sqlite)(text, table)
+
+
 def fitted(rows, names, ridge, weight):
     """Return the intercept and coefficients by scikit-learn, of rows about their means: LAPACK needs that."""
     whole = rows.dropna(subset=[*names, "load"])
@@ -56,22 +75,10 @@ def fitted(rows, names, ridge, weight):
 
 @pytest.mark.parametrize("ridge", [0.0, 2.5])
 @pytest.mark.parametrize("weight", [None, "w"])
-@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dialect", SOLVED)
 def test_each_group_has_the_coefficients_of_its_own_fit(table, dialect, weight, ridge, request):
     text = RegressionQuery("t", "load", NAMES, weight, group="shop", ridge=ridge).sql(dialect)
-    if dialect == "postgresql":
-        connection = request.getfixturevalue("postgres")
-        with connection.transaction(force_rollback=True):
-            connection.execute(
-                "CREATE TEMP TABLE t (hour float8, rain float8, far float8, shop text, load float8, w int)"
-            )
-            with connection.cursor().copy("COPY t FROM STDIN") as copy:
-                for row in table[["hour", "rain", "far", "shop", "load", "w"]].itertuples(index=False):
-                    copy.write_row([None if value != value or value is None else value for value in row])
-            cursor = connection.execute(text)
-            found = pd.DataFrame(cursor.fetchall(), columns=[c.name for c in cursor.description])
-    else:
-        found = (on_duckdb if dialect == "duckdb" else on_sqlite)(text, table)
+    found = executed(dialect, text, table, request)
     assert list(found.columns) == ["shop", "rows", "intercept", *NAMES]
     assert len(found) == 40
     for row in found.to_dict("records"):
@@ -204,3 +211,25 @@ def test_the_command_says_which_options_do_not_go_together():
         assert words in " ".join(done.stderr.replace("│", " ").split())
     done = sefr("sql", "--table", "t", "--label", "y", "--task", "regress")
     assert "needs --features" in done.stderr
+
+
+@pytest.mark.parametrize("dialect", SOLVED)
+@pytest.mark.parametrize("offset", [0.0, 1e6, -1e9])
+def test_groups_of_few_rows_far_from_zero_are_solved_as_their_rows_are(rng, dialect, offset, request):
+    """Each group has fewer rows than features, so that any digit lost in a product changes the answers."""
+    X = rng.normal(size=(24, 7)).round(3)
+    X[:, :3] += offset
+    X[:, 3] = 2.5
+    names, shops = [f"f{j}" for j in range(7)], np.repeat(["a", "b", "c", None], 6)
+    X[shops == "b", 0] -= offset  # a group by itself is near zero
+    load = X[:, 1] * 2 + X[:, 4]
+    rows = pd.DataFrame(dict(zip(names, X.T, strict=True)) | {"shop": shops, "load": load})
+    query = Query("t", None, [*names, "load"], group="shop", moments=2, target="load").sql(dialect)
+    found = summaries_of_result(executed(dialect, query, rows, request))
+    assert len(found) == 4
+    for shop, summary in found.items():
+        own = rows[rows["shop"] == shop] if isinstance(shop, str) else rows[rows["shop"].isna()]
+        assert len(own) == 6
+        expected = SEFRRegressor().fit(own[names], own["load"])
+        answers = SEFRRegressor.from_summary(summary).predict(own[names])
+        np.testing.assert_allclose(answers, expected.predict(own[names]), rtol=1e-12, atol=1e-8)

@@ -163,6 +163,19 @@ def test_class_weights_of_any_size_are_weights(rows, weight):
     np.testing.assert_allclose(clf.decision_function([mean]), 0, atol=1e-12)
 
 
+@pytest.mark.parametrize("value", [1.7e308, -1e160, 1e80])
+@pytest.mark.parametrize(("n", "place"), [(100, 7), (3000, 7), (3000, 8), (3000, 9), (3000, 10)])
+@pytest.mark.filterwarnings("error")
+def test_one_huge_value_does_not_end_auto(value, n, place):
+    """Whether it is held out or not: the square of what a line says of it is no float64."""
+    X = np.random.default_rng(1).normal(size=(n, 3))
+    y = X[:, 0] + X[:, 2] > 0
+    X[place, 1] = value
+    clf = SEFRClassifier(auto=True).fit(X, y)
+    assert clf.score(X, y) > 0.98
+    np.testing.assert_allclose(clf.contributions(X).sum(axis=1), clf.decision_function(X), rtol=1e-9)
+
+
 @pytest.mark.parametrize("params", [{}, {"passes": 5}, {"class_weight": "balanced"}])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("value", [1.7e308, -1.7e308, 1e300, 1e289])

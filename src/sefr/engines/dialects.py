@@ -4,7 +4,8 @@ Every query renames the table's columns first (the label is ``sefr_label``, feat
 no name of the user's can be taken for one of the query's; where the user has names that begin so, the query's
 begin otherwise. It then adds up blocks of features, as many at once as the database plans well, and turns
 each block's one row per class into one row per class and feature. With second moments, blocks of pairs of
-features follow, made and written in the same way.
+features follow, made and written in the same way; products of values far from zero would lose their digits,
+so the rows are read once before, for an origin of each feature that was given none.
 """
 
 from __future__ import annotations
@@ -96,26 +97,27 @@ class AggregateTerms:
             else f"CASE WHEN count({w}) = count(*) AND min({w}) >= 0 THEN sum({w}) END"
         )
 
-    def of(self, x: str, origin: float) -> list[str]:
-        """Return what makes ``VALUES`` of a column."""
-        moved = f"({x} - {number(origin)})" if origin else x
+    def of(self, x: str, origin: str | None = None) -> list[str]:
+        """Return what makes ``VALUES`` of a column; ``origin`` is the same in all rows of a group."""
+        moved = _away(x, origin)
+        near = number(0.0) if origin is None else f"max({origin})"
         w = self.weight
         if w is None:
             counts = [f"count(*) - count({x})", f"count({x})"]
-            return [*counts, number(origin), f"sum({moved})", f"min({x})", f"max({x})"]
+            return [*counts, near, f"sum({moved})", f"min({x})", f"max({x})"]
         used = f"CASE WHEN {w} > 0 THEN {x} END"
         return [
             f"count(CASE WHEN {w} > 0 AND {x} IS NULL THEN 1 END)",
             f"coalesce(sum(CASE WHEN {x} IS NOT NULL THEN {w} END), 0)",
-            number(origin),
+            near,
             f"sum({moved} * {w})",
             f"min({used})",
             f"max({used})",
         ]
 
-    def of_pair(self, x: str, y: str, origins: tuple[float, float]) -> list[str]:
+    def of_pair(self, x: str, y: str, origins: tuple[str | None, str | None]) -> list[str]:
         """Return what makes ``VALUES`` of two columns: see ``sefr.engines.sql``."""
-        a, b = (f"({z} - {number(o)})" if o else z for z, o in zip((x, y), origins, strict=True))
+        a, b = map(_away, (x, y), origins)
         w = self.weight
         times = "" if w is None else f" * {w}"
         one = "1" if w is None else w
@@ -127,6 +129,11 @@ class AggregateTerms:
             f"sum(CASE WHEN {y} IS NULL THEN {a}{times} END)",
             f"sum(CASE WHEN {x} IS NULL THEN {b}{times} END)",
         ]
+
+
+def _away(x: str, origin: str | None) -> str:
+    """Return the distance of a value from an origin."""
+    return x if origin is None else f"({x} - {origin})"
 
 
 @dataclass(frozen=True)
@@ -156,17 +163,32 @@ class Block:
         kept = [f"{quoted(name)} AS {own}" for name, own in _kept(query).items()]
         if query.label is None:  # all rows are of one class
             kept.append(f"0 AS {query.own('label')}")
-        for name, own in self.columns.items():
-            x = quoted(name)
-            boolean = self.dialect.truth and name in query.booleans
-            kept.append(f"{boolean_number(x) if boolean else self.dialect.double(x)} AS {own}")
+        kept += [f"{_double(query, self.dialect, name)} AS {own}" for name, own in self.columns.items()]
+        rows = query.source
+        if places := _sought(query):
+            near = {name: query.own(f"near{places[name]}") for name in self.columns if name in places}
+            origins, group = query.own("origins"), query.own("near_group")
+            if query.group is None:
+                rows += f" CROSS JOIN {origins}"
+            else:  # NULL, which is a group too, equals nothing
+                rows += f" LEFT JOIN {origins} ON {quoted(query.group)} = {group}"
+                null = f"FROM {origins} WHERE {group} IS NULL"
+                near = {name: f"coalesce({own}, (SELECT {own} {null}))" for name, own in near.items()}
+            kept += [f"{own} AS {self._origin(name)}" for name, own in near.items()]
         listed = ",\n      ".join(kept)
-        return f"SELECT\n      {listed}\n    FROM {query.source}"
+        return f"SELECT\n      {listed}\n    FROM {rows}"
+
+    def _origin(self, name: str) -> str | None:
+        """Return the origin of a feature: a number that was given, a column, or None for 0."""
+        if name in _sought(self.query):
+            return self.columns[name] + "_origin"
+        given = float(self.query.origins.get(name, 0.0))
+        return number(given) if given else None
 
     def values(self) -> list[list[str]]:
         """Return the aggregates that make ``VALUES``, per feature or pair."""
         terms, columns = AggregateTerms(self.query), self.columns
-        origins = {name: float(self.query.origins.get(name, 0.0)) for name in columns}
+        origins = {name: self._origin(name) for name in columns}
         if self.others is None:
             return [terms.of(columns[name], origins[name]) for name in self.names]
         return [
@@ -218,6 +240,38 @@ SELECT {columns}
   GROUP BY {", ".join(self.keys)}"""
 
 
+def _double(query: Query, dialect: Dialect, name: str) -> str:
+    """Return a feature as a double."""
+    x = quoted(name)
+    return boolean_number(x) if dialect.truth and name in query.booleans else dialect.double(x)
+
+
+def _sought(query: Query) -> dict[str, int]:
+    """Return the features whose origins the query finds itself, with their places."""
+    if query.moments == 1:
+        return {}
+    return {name: j for j, name in enumerate(query.features or ()) if name not in query.origins}
+
+
+def _origins(query: Query, dialect: Dialect) -> str:
+    """Return the WITH of the origins, a row per group: the lowest value if all lie far from zero, else 0.
+
+    It is a value of the feature, so that whole numbers stay whole.
+    """
+    if not (places := _sought(query)):
+        return ""
+    group = [] if query.group is None else [f"{quoted(query.group)} AS {query.own('near_group')}"]
+    made = [
+        f"CASE WHEN abs(avg({x})) > max({x}) - min({x}) THEN min({x}) ELSE {number(0.0)} END "
+        f"AS {query.own(f'near{j}')}"
+        for name, j in places.items()
+        for x in [_double(query, dialect, name)]
+    ]
+    listed = ",\n    ".join([*group, *made])
+    by = "" if query.group is None else f"\n  GROUP BY {quoted(query.group)}"
+    return f"WITH {query.own('origins')} AS (\n  SELECT\n    {listed}\n  FROM {query.source}{by}\n)\n"
+
+
 def blocks(query: Query, dialect: Dialect) -> Iterator[Block]:
     """Yield the features in blocks that the database plans well."""
     names = query.features or ()
@@ -253,7 +307,7 @@ FROM (
 )"""
         for block in blocks(query, DIALECTS["duckdb"])
     ]
-    return _joined(parts, order)
+    return _origins(query, DIALECTS["duckdb"]) + _joined(parts, order)
 
 
 def _other_list(block: Block) -> str:
@@ -278,7 +332,7 @@ LATERAL unnest({_texts(block.names)}, {_texts(block.other_names) + ", " if block
   WITH ORDINALITY AS cell(feature, {"other, " if block.other_names else ""}{", ".join(VALUES)}, place)"""
         for block in blocks(query, DIALECTS["postgresql"])
     ]
-    return _joined(parts, order)
+    return _origins(query, DIALECTS["postgresql"]) + _joined(parts, order)
 
 
 def _texts(names: Sequence[str]) -> str:
@@ -333,7 +387,7 @@ def _long(query: Query, dialect: Dialect, features: Callable[[Block], str]) -> s
             f"cell.place + {block.start} AS place, class_rows,\n"
             f"  {listed}\nFROM (\n  {block.wide()}\n) AS wide CROSS JOIN {features(block)}"
         )
-    return _joined(parts, order)
+    return _origins(query, dialect) + _joined(parts, order)
 
 
 def _union(parts: Sequence[str]) -> str:
@@ -368,7 +422,7 @@ def _result_keys(query: Query) -> list[str]:
 
 def _of_values(query: Query) -> str:
     """Return the fields of the column of values, each with its name."""
-    made = AggregateTerms(query).of(query.own("value"), 0.0)
+    made = AggregateTerms(query).of(query.own("value"))
     return ",\n  ".join(f"{value} AS {name}" for value, name in zip(made, VALUES, strict=True))
 
 

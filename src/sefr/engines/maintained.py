@@ -48,6 +48,7 @@ def maintenance_sql(query: Query, kept: str | None = None) -> str:
     if query.source == query.table:
         raise ValueError(f"triggers belong to a table, by its name, not to {query.table!r}")
     query.sql("postgresql")  # for what it refuses
+    query = replace(query, origins=dict.fromkeys(query.features, 0.0) | dict(query.origins))  # for good
     name = kept or f"{_cut(query.table.rpartition('.')[2])}_sefr"
     home, outer, inner = query.own("home"), f"${query.own('do')}$", f"${query.own('commands')}$"
     # The schema that the table is in is found out where the commands run, and put wherever they say home.

@@ -48,10 +48,10 @@ class Query:
     and PostgreSQL only, slower, and PostgreSQL keeps 9 digits of a column of type real. ``booleans`` are
     features of that type, which PostgreSQL does not turn into numbers by itself. ``origins`` gives a number
     near the values of a feature that lies far from zero, such as a timestamp; its distances from it are then
-    added up, which loses no bits. ``group`` is a column of which every value gets a model of its own.
-    ``moments`` 2 adds up the products of any two features too, which are named then. ``label`` None takes all
-    rows together, for regression: what is to be predicted is one of the features then, which ``target`` names
-    in the result.
+    added up, which loses no bits; with ``moments`` 2 the query finds such numbers itself. ``group`` is a
+    column of which every value gets a model of its own. ``moments`` 2 adds up the products of any two
+    features too, which are named then. ``label`` None takes all rows together, for regression: what is to be
+    predicted is one of the features then, which ``target`` names in the result.
     """
 
     table: str
