@@ -29,6 +29,8 @@ from .base import (
 
 # With more hyperplanes than this, BLAS on blocks of rows is faster than the kernel.
 MANY = 16
+# So many scores stay in the cache until their labels are found, in memory that is used again.
+FEW_SCORES = 1 << 15
 # Such a block stays in the cache between its conversion and its product.
 PRODUCT_BYTES = 4 << 20
 
@@ -92,6 +94,14 @@ class Dense(Matrix):
 
     def take(self, rows: Indices) -> Dense:
         return Dense(self.array[rows])
+
+    def part(self, start: int, stop: int) -> Dense:
+        return Dense(self.array[start:stop])
+
+    def rows_at_once(self, n_scores: int, n_threads: int) -> int:
+        if n_threads > 1 or n_scores > MANY:  # threads are started, and BLAS is called, once
+            return super().rows_at_once(n_scores, n_threads)
+        return FEW_SCORES // n_scores
 
     def take_runs(self, rows: Indices, step: int) -> Dense:
         runs = self.array[:, : self.shape[1] // RUN * RUN].reshape(self.shape[0], -1, RUN)
