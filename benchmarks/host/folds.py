@@ -1,4 +1,4 @@
-"""Ten-fold cross-validation: from one pass, against one fit plus one predict, and against scikit-learn's; in CPU time."""
+"""Ten folds from one pass, in CPU time: against one fit plus one predict, and against scikit-learn's."""
 
 from __future__ import annotations
 

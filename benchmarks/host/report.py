@@ -16,13 +16,21 @@ Rows = list[dict[str, Any]]
 BESIDE = {"shapes": ("columns",)}
 
 
-def write_csv(rows: Rows, path: Path, measured: list[str]) -> None:
-    """Write results with machine and commit; those of sections that were not ``measured`` stay."""
+def write_csv(rows: Rows, path: Path, measured: list[str], threads: list[int] | None = None) -> None:
+    """Write results with machine and commit; those of sections that were not ``measured`` stay.
+
+    So do those of other numbers of threads than ``threads``, if these are given.
+    """
+    others = () if threads is None else {str(n) for n in range(1, 257)} - set(map(str, threads))
     own = {section for name in measured for section in (name, *BESIDE.get(name, ()))}
     lines: Rows = []
     if path.exists():
         with path.open() as file:
-            lines = [line for line in csv.DictReader(file) if line["section"] not in own]
+            lines = [
+                line
+                for line in csv.DictReader(file)
+                if line["section"] not in own or line["threads"] in others
+            ]
     where = {"machine": machine(), "commit": commit()}
     lines += [
         {**where, **{k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()}}

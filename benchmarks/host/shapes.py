@@ -30,9 +30,9 @@ def table(n: int, m: int, dtype: str) -> Any:
     return np.resize(block, (n, m)).astype(dtype)
 
 
-def measure() -> Iterator[dict[str, Any]]:
+def measure(most_threads: int | None = None) -> Iterator[dict[str, Any]]:
     """Yield one row of results per shape, type, number of classes and number of threads."""
-    everything = os.cpu_count() or 1
+    everything = most_threads or os.cpu_count() or 1
     for n, m in SHAPES:
         for dtype in TYPES:
             X = table(n, m, dtype)

@@ -292,7 +292,8 @@ enum outcome sefr_scores(const struct table *x, const double *coef, const double
         if (rows[i] < 0 || rows[i] >= x->n) return BAD_ROW;
     }
     /* at least 64 rows and 2^18 products per task; a row's scores do not depend on the tasks */
-    plan.n_tasks = n_threads == 1 ? 1 : larger(1, smaller(16, smaller(n_rows / 64, n_rows / (((1 << 18) + work - 1) / work))));
+    plan.n_tasks =
+        n_threads == 1 ? 1 : larger(1, smaller(16, smaller(n_rows / 64, n_rows / (((1 << 18) + work - 1) / work))));
     sefr_run_tasks(run_scores, &plan, plan.n_tasks, n_threads);
     return (enum outcome)atomic_load(&plan.error);
 }

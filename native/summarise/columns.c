@@ -7,9 +7,9 @@
 #include "summarise/parts.h"
 
 enum {
-    CHUNK = 128, /* rows that are turned at a time: they stay in the L1 cache */
+    CHUNK = 128,            /* rows that are turned at a time: they stay in the L1 cache */
     COLUMN_BLOCK = 1 << 14, /* rows of a column that are read before those of others */
-    COLUMN_ROWS = 2048, /* fewest rows of a part */
+    COLUMN_ROWS = 2048,     /* fewest rows of a part */
     LANES = 32,
     WIDEST = 16, /* columns of a tile */
     /* With few groups, rows that follow each other would wait for the same sum: each group then has copies of it. */

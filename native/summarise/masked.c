@@ -12,7 +12,7 @@
 enum {
     FLOAT_GROUPS = 2,
     BYTE_GROUPS = 16,
-    RUN = 1 << 14,       /* rows that are added up before their sums go to the part; with their groups in the L1 cache */
+    RUN = 1 << 14, /* rows that are added up before their sums go to the part; with their groups in the L1 cache */
     PART_ROWS = 1 << 20, /* a column is cut only if it is longer */
 };
 
@@ -24,28 +24,28 @@ AVX2_INLINE __m256d mask_of_four(const int8_t *second) {
 }
 
 /* Whole lines of 16 values; returns how many values that were. */
-#define SPLIT_AVX2(TAG, T, VECTOR, PER, LOAD, WIDE, SET, MIN, MAX, STORE)                                          \
-    AVX2 static ptrdiff_t split_avx2_##TAG(const T *x, const int8_t *second, ptrdiff_t n, double *a, double *b,    \
-                                           T *least, T *most) {                                                    \
-        __m256d sum_a[4], sum_b[4];                                                                                \
-        VECTOR low[16 / PER], high[16 / PER];                                                                      \
-        ptrdiff_t i = 0;                                                                                           \
-        for (int k = 0; k < 4; k++) sum_a[k] = sum_b[k] = _mm256_setzero_pd();                                     \
-        for (int k = 0; k < 16 / PER; k++) low[k] = SET(INFINITY), high[k] = SET(-INFINITY);                       \
-        for (; i + 16 <= n; i += 16) {                                                                             \
-            _Pragma("GCC unroll 4") for (int k = 0; k < 4; k++) {                                                  \
-                const __m256d mask = mask_of_four(second + i + 4 * k), values = WIDE(x + i + 4 * k);               \
-                sum_a[k] = _mm256_add_pd(sum_a[k], _mm256_andnot_pd(mask, values));                                \
-                sum_b[k] = _mm256_add_pd(sum_b[k], _mm256_and_pd(mask, values));                                   \
-            }                                                                                                      \
-            _Pragma("GCC unroll 4") for (int k = 0; k < 16 / PER; k++) {                                           \
-                const VECTOR values = LOAD(x + i + PER * k);                                                       \
-                low[k] = MIN(values, low[k]), high[k] = MAX(values, high[k]);                                      \
-            }                                                                                                      \
-        }                                                                                                          \
-        for (int k = 0; k < 4; k++) _mm256_storeu_pd(a + 4 * k, sum_a[k]), _mm256_storeu_pd(b + 4 * k, sum_b[k]);  \
-        for (int k = 0; k < 16 / PER; k++) STORE(least + PER * k, low[k]), STORE(most + PER * k, high[k]);         \
-        return i;                                                                                                  \
+#define SPLIT_AVX2(TAG, T, VECTOR, PER, LOAD, WIDE, SET, MIN, MAX, STORE)                                         \
+    AVX2 static ptrdiff_t split_avx2_##TAG(const T *x, const int8_t *second, ptrdiff_t n, double *a, double *b,   \
+                                           T *least, T *most) {                                                   \
+        __m256d sum_a[4], sum_b[4];                                                                               \
+        VECTOR low[16 / PER], high[16 / PER];                                                                     \
+        ptrdiff_t i = 0;                                                                                          \
+        for (int k = 0; k < 4; k++) sum_a[k] = sum_b[k] = _mm256_setzero_pd();                                    \
+        for (int k = 0; k < 16 / PER; k++) low[k] = SET(INFINITY), high[k] = SET(-INFINITY);                      \
+        for (; i + 16 <= n; i += 16) {                                                                            \
+            _Pragma("GCC unroll 4") for (int k = 0; k < 4; k++) {                                                 \
+                const __m256d mask = mask_of_four(second + i + 4 * k), values = WIDE(x + i + 4 * k);              \
+                sum_a[k] = _mm256_add_pd(sum_a[k], _mm256_andnot_pd(mask, values));                               \
+                sum_b[k] = _mm256_add_pd(sum_b[k], _mm256_and_pd(mask, values));                                  \
+            }                                                                                                     \
+            _Pragma("GCC unroll 4") for (int k = 0; k < 16 / PER; k++) {                                          \
+                const VECTOR values = LOAD(x + i + PER * k);                                                      \
+                low[k] = MIN(values, low[k]), high[k] = MAX(values, high[k]);                                     \
+            }                                                                                                     \
+        }                                                                                                         \
+        for (int k = 0; k < 4; k++) _mm256_storeu_pd(a + 4 * k, sum_a[k]), _mm256_storeu_pd(b + 4 * k, sum_b[k]); \
+        for (int k = 0; k < 16 / PER; k++) STORE(least + PER * k, low[k]), STORE(most + PER * k, high[k]);        \
+        return i;                                                                                                 \
     }
 #define WIDE_F32(x) _mm256_cvtps_pd(_mm_loadu_ps(x))
 SPLIT_AVX2(F32, float, __m256, 8, _mm256_loadu_ps, WIDE_F32, _mm256_set1_ps, _mm256_min_ps, _mm256_max_ps,
@@ -78,8 +78,8 @@ AVX2_INLINE void sum_groups(const uint8_t *x, const int8_t *group, ptrdiff_t n, 
 }
 
 /* Lines of 32 bytes; returns how many bytes that were. What the other groups leave of the total is of group 0. */
-AVX2 static ptrdiff_t split_bytes_avx2(const uint8_t *x, const int8_t *group, ptrdiff_t n, int n_groups,
-                                       uint64_t *sums, uint8_t *low, uint8_t *high) {
+AVX2 static ptrdiff_t split_bytes_avx2(const uint8_t *x, const int8_t *group, ptrdiff_t n, int n_groups, uint64_t *sums,
+                                       uint8_t *low, uint8_t *high) {
     const __m256i zero = _mm256_setzero_si256(), second = _mm256_set1_epi8(-1);
     const ptrdiff_t whole = n / 32 * 32;
     __m256i all = zero, one = zero, least = second, most = zero;
@@ -162,8 +162,7 @@ bool sefr_can_mask(const struct table *x, const struct grouping *by, const struc
 }
 
 /* Copy the groups of all rows, and count those that are not of the first; false: one is left out, or too large. */
-CLONES static bool read_narrow_groups(const struct table *x, const struct grouping *by, int8_t *group,
-                                      double *counts) {
+CLONES static bool read_narrow_groups(const struct table *x, const struct grouping *by, int8_t *group, double *counts) {
     enum { BLOCK = 1024 };
     int32_t copy[BLOCK];
     for (ptrdiff_t first = 0; first < x->n; first += BLOCK) {

@@ -56,7 +56,8 @@ int main(int argc, char **argv) {
         const struct table columns = {n, m, NULL, 0, 0, type, own};
         const struct grouping by = {codes, NULL, k, k};
         const struct totals totals = {sums, counts, low, high, NULL};
-        const enum outcome outcome = sefr_summarise(m > 1 && draw(2) ? &table : &columns, &by, &totals, 1 + (int)draw(3));
+        const enum outcome outcome =
+            sefr_summarise(m > 1 && draw(2) ? &table : &columns, &by, &totals, 1 + (int)draw(3));
         printf("%d %d %d\n", (int)type, (int)k, (int)outcome);
         if (outcome == FINITE) {
             print_bits("sums", sums, k * m), print_bits("counts", counts, k);

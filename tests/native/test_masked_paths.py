@@ -1,7 +1,6 @@
-"""Columns of few groups: what is written for AVX2 gives the bits of the portable loops, and reads no byte beyond."""
+"""Columns of few groups: AVX2 gives the bits of the portable loops, and reads no byte beyond its rows."""
 
 import pytest
-
 from native.paths import ROOT, assert_same_bits, build
 
 pytestmark = pytest.mark.slow
