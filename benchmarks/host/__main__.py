@@ -7,10 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from . import files, folds, growth, history, passes, peers, report, shapes, small
+from . import columns, files, folds, growth, history, passes, peers, report, shapes, small
 
 SECTIONS = {
     "shapes": shapes,
+    "columns": columns,
     "passes": passes,
     "peers": peers,
     "folds": folds,
@@ -44,7 +45,7 @@ def main() -> None:
         for row in shapes.measure(1) if options.one_thread and name == "shapes" else SECTIONS[name].measure():
             rows.append(row)
             print(f"{time.perf_counter() - start:6.0f} s  {_line(row)}", flush=True)
-        report.write_csv(rows, options.out / "results.csv", [name], [1] if options.one_thread else None)
+        report.write_csv(rows, options.out / "results.csv", [name], one_thread=options.one_thread)
     history.append(options.out / "results.csv", options.out / "history.csv")
     print(report.markdown(rows))
     print(f"wrote {options.out / 'results.csv'}")

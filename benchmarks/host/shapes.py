@@ -5,7 +5,6 @@ The least time of several turns counts, of one thread in CPU time: what else the
 
 from __future__ import annotations
 
-import functools
 import os
 import time
 from collections.abc import Iterator
@@ -41,28 +40,6 @@ def measure(most_threads: int | None = None) -> Iterator[dict[str, Any]]:
                     continue
                 for threads in sorted({1, everything}) if n > 1000 else (1,):
                     yield _measure_one(X, dtype, k, threads)
-    yield from measure_columns()
-
-
-def measure_columns() -> Iterator[dict[str, Any]]:
-    """Yield the share of the speed of reading at which a table in Fortran order is trained on."""
-    n, m = 1_000_000, 40
-    for dtype in TYPES:
-        X = np.asfortranarray(table(n, m, dtype))
-        for k in (2, 10):
-            y = np.random.default_rng(k).permutation(np.arange(n) % k)
-            model = SEFRClassifier().fit(X, y)
-            functions = {**readers(X, 1), "fit": functools.partial(model.fit, X, y)}
-            times = fastest(interleaved(functions, 15, seconds=4.0, clock=time.process_time))
-            yield {
-                "section": "columns",
-                "shape": f"{n}x{m}",
-                "type": dtype,
-                "classes": k,
-                "threads": 1,
-                "fit": least_ratio(times, "limit", "fit"),
-                "fit_ms": least(times, "fit") * 1e3,
-            }
 
 
 def _measure_one(X: Any, dtype: str, k: int, threads: int) -> dict[str, Any]:
