@@ -119,6 +119,7 @@ paper: $(READY) ## run the paper again, into paper-results/ (PAPER=--quick: two 
 bench: $(ALL_READY) ## measure speed against the read limit and peers, into benchmarks/host/ (five minutes)
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.host $(BENCH)
+	$(BIN)/python -m benchmarks.host.instructions
 
 # Their packages pin versions that differ from ours: an environment of its own.
 bench-linear: ## time to the same loss of linear models from PyPI, into benchmarks/linear/ (20 minutes; BENCH=--quick: two)

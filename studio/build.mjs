@@ -22,7 +22,7 @@ const scratch = mkdtempSync(join(tmpdir(), "sefr-studio-"));
 function wasm() {
   const file = join(scratch, "kernel.wasm");
   const quick = [
-    "summarise/columns", "score/scores", "cells/coding", "cells/count", "cells/tally", "cells/lookup",
+    "summarise/columns", "summarise/masked", "score/scores", "cells/coding", "cells/count", "cells/tally", "cells/lookup",
     "refine/gradient", "refine/gradient_cells", "refine/loss",
     "refine/product", "refine/tile", "moments/count_pairs", "moments/ridge",
   ];

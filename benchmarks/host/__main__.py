@@ -7,10 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from . import files, folds, growth, history, passes, peers, report, shapes, small
+from . import columns, files, folds, growth, history, passes, peers, report, shapes, small
 
 SECTIONS = {
     "shapes": shapes,
+    "columns": columns,
     "passes": passes,
     "peers": peers,
     "folds": folds,
@@ -30,16 +31,21 @@ def main() -> None:
         default=list(SECTIONS),
         help="which sections to run; the others stay as they are",
     )
+    parser.add_argument(
+        "--one-thread",
+        action="store_true",
+        help="for a machine that has other work: figures of several threads stay as they are",
+    )
     parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="folder for the results")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     start = time.perf_counter()
     for name in options.only:
-        for row in SECTIONS[name].measure():
+        for row in shapes.measure(1) if options.one_thread and name == "shapes" else SECTIONS[name].measure():
             rows.append(row)
             print(f"{time.perf_counter() - start:6.0f} s  {_line(row)}", flush=True)
-        report.write_csv(rows, options.out / "results.csv", [name])
+        report.write_csv(rows, options.out / "results.csv", [name], one_thread=options.one_thread)
     history.append(options.out / "results.csv", options.out / "history.csv")
     print(report.markdown(rows))
     print(f"wrote {options.out / 'results.csv'}")

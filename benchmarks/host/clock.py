@@ -41,6 +41,16 @@ def ratio(times: Times, above: str, below: str) -> float:
     return statistics.median(a / b for a, b in zip(times[above], times[below], strict=True))
 
 
+def least(times: Times, name: str) -> float:
+    """Return the least time in seconds: what else a machine does only adds to it."""
+    return min(times[name])
+
+
+def least_ratio(times: Times, above: str, below: str) -> float:
+    """Return the least time of ``above`` over that of ``below``."""
+    return least(times, above) / least(times, below)
+
+
 def typical(times: Times, name: str) -> float:
     """Return the median time in seconds."""
     return statistics.median(times[name])

@@ -1,7 +1,8 @@
-"""Ten-fold cross-validation: from one pass, against one fit plus one predict, and against scikit-learn's."""
+"""Ten folds from one pass, in CPU time: against one fit plus one predict, and against scikit-learn's."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ from sklearn.model_selection import cross_val_score
 
 from sefr import SEFRClassifier, cross_validate
 
-from .clock import interleaved, ratio, typical
+from .clock import interleaved, least, least_ratio
 from .peers import rows_of
 
 
@@ -30,12 +31,13 @@ def measure() -> Iterator[dict[str, Any]]:
                 "sklearn": lambda X=X, y=y: cross_val_score(SEFRClassifier(), X, y, cv=10),
             },
             5,
-            seconds=8.0,
+            seconds=12.0,
+            clock=time.process_time,
         )
         yield {
             "section": "folds",
             "shape": f"{n}x{m}",
-            "over_fit_and_predict": ratio(times, "folds", "once"),
-            "times_faster_than_sklearn": ratio(times, "sklearn", "folds"),
-            "ms": typical(times, "folds") * 1e3,
+            "over_fit_and_predict": least_ratio(times, "folds", "once"),
+            "times_faster_than_sklearn": least_ratio(times, "sklearn", "folds"),
+            "ms": least(times, "folds") * 1e3,
         }

@@ -23,6 +23,7 @@ FIGURES = (
     ("kernel, 1e6 x 40 float32", {"section": "shapes", "shape": "1000000x40", "type": "float32"}, "kernel"),
     ("kernel, 1e6 x 40 uint8", {"section": "shapes", "shape": "1000000x40", "type": "uint8"}, "kernel"),
     ("fit by columns, float32", {"section": "columns", "type": "float32"}, "fit"),
+    ("fit by columns, uint8", {"section": "columns", "type": "uint8"}, "fit"),
     ("predict, 1e6 x 40 float32", {"section": "shapes", "shape": "1000000x40", "type": "float32"}, "predict"),
     ("Parquet, of decode speed", {"section": "files", "name": "Parquet, fit"}, "of_decode_speed"),
     ("ten folds, times fit and predict", {"section": "folds", "shape": "200000x40"}, "over_fit_and_predict"),
@@ -51,6 +52,8 @@ def append(results: Path, history: Path = HISTORY) -> None:
             old = list(csv.DictReader(file))
     known = {_key(line): line for line in old}
     known.update({_key(line): line for line in new})
+    if not known:
+        return  # sections without a main figure
     write_lines(history, list(known.values()))
 
 

@@ -12,22 +12,24 @@ from .growth import slopes
 Rows = list[dict[str, Any]]
 
 
-# Sections that one program measures, beside that of its own name.
-BESIDE = {"shapes": ("columns",)}
+def write_csv(rows: Rows, path: Path, measured: list[str], *, one_thread: bool = False) -> None:
+    """Write results with machine and commit; those of sections that were not ``measured`` stay.
 
-
-def write_csv(rows: Rows, path: Path, measured: list[str]) -> None:
-    """Write results with machine and commit; those of sections that were not ``measured`` stay."""
-    own = {section for name in measured for section in (name, *BESIDE.get(name, ()))}
+    With ``one_thread``, those of several threads stay, too.
+    """
     lines: Rows = []
     if path.exists():
         with path.open() as file:
-            lines = [line for line in csv.DictReader(file) if line["section"] not in own]
+            lines = [
+                line
+                for line in csv.DictReader(file)
+                if line["section"] not in measured or (one_thread and line["threads"] not in ("", "1"))
+            ]
     where = {"machine": machine(), "commit": commit()}
     lines += [
         {**where, **{k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()}}
         for row in rows
-        if row["section"] in own
+        if row["section"] in measured
     ]
     names = ["machine", "commit", *dict.fromkeys(key for line in lines for key in line)]
     with path.open("w", newline="") as file:

@@ -68,6 +68,24 @@ def speed_start() -> str:
     return markdown(["", "CPU s"], rows)
 
 
+KERNELS = {"rows": "training pass, rows", "columns": "training pass, columns", "scores": "scores"}
+TYPES = {"f4": "float32", "u1": "uint8"}
+
+
+def speed_instructions() -> str:
+    """Return the instructions per value of the main kernels, by kind of processor."""
+    found = lines("host/instructions.csv")
+    processors = list(dict.fromkeys(r["processor"] for r in found))
+    cases: dict[tuple[str, ...], Line] = {}
+    for r in found:
+        features = f"{int(r['columns']):,}" if r["kernel"] != "columns" else ""
+        groups = r["groups"] if r["kernel"] != "scores" else "2"
+        case = (KERNELS[r["kernel"]], TYPES[r["type"]], features, groups)
+        cases.setdefault(case, {})[r["processor"]] = r["instructions_per_value"]
+    rows = [[*case, *(own.get(name, "") for name in processors)] for case, own in cases.items()]
+    return markdown(["instructions per value", "type", "features", "classes", *processors], rows)
+
+
 def speed_columns() -> str:
     """Return the shares of the speed of reading for columns."""
     rows = [[r["type"], r["classes"], f"{float(r['fit']):.2f}"] for r in _of("columns")]
@@ -130,6 +148,7 @@ def speed_passes() -> str:
 
 
 SHOWN = (
+    speed_instructions,
     speed_passes,
     speed_shapes,
     speed_small,

@@ -10,7 +10,22 @@
 typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
 typedef int32_t four __attribute__((vector_size(16)));
 
+/* Lanes of two quads, by their numbers among eight. */
+#ifdef __clang__
+#define LANES_OF(x, y, a, b, c, d) __builtin_shufflevector(x, y, a, b, c, d)
+#else
+typedef int64_t lane_numbers __attribute__((vector_size(32)));
+#define LANES_OF(x, y, a, b, c, d) __builtin_shuffle(x, y, (lane_numbers){a, b, c, d})
+#endif
+
 INLINE double sum_quad(quad v) { return (v[0] + v[1]) + (v[2] + v[3]); }
+
+/* sum_quad of each, to the bit. */
+INLINE quad sum_four(quad a, quad b, quad c, quad d) {
+    const quad ab = LANES_OF(a, b, 0, 4, 2, 6) + LANES_OF(a, b, 1, 5, 3, 7);
+    const quad cd = LANES_OF(c, d, 0, 4, 2, 6) + LANES_OF(c, d, 1, 5, 3, 7);
+    return LANES_OF(ab, cd, 0, 1, 4, 5) + LANES_OF(ab, cd, 2, 3, 6, 7);
+}
 
 /* Four values as float64. They are named one by one, and bytes and words go through unsigned ones, because of that
    gcc 12 makes one conversion, and of __builtin_convertvector or of signed ones several. */
@@ -28,6 +43,9 @@ INLINE double sum_quad(quad v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 #define QUAD_I64(x) WIDEN(x)
 #define QUAD_U64(x) WIDEN(x)
 
+/* ROWS rows of TILE columns are scored for all classes while they are in the L1 cache (16 KB). */
+enum { ROWS = 8, TILE = 256 };
+
 #define KERNEL "score/scores_kernel.inc"
 #include "common/each_dtype.inc"
 
@@ -35,9 +53,9 @@ typedef void to_double_function(const char *, ptrdiff_t, ptrdiff_t, double *);
 static to_double_function *const to_double[N_DTYPES] = OF_EACH_DTYPE(to_double);
 typedef void multiply_function(const char *const *, const double *, ptrdiff_t, double *);
 static multiply_function *const multiply_four[N_DTYPES] = OF_EACH_DTYPE(multiply_four);
-
-/* ROWS rows of TILE columns are scored for all classes while they are in the L1 cache (16 KB). */
-enum { ROWS = 8, TILE = 256 };
+typedef void streams_function(const char *, ptrdiff_t, ptrdiff_t, ptrdiff_t, const double *, ptrdiff_t, double,
+                              double *);
+static streams_function *const score_streams[N_DTYPES] = OF_EACH_DTYPE(score_streams);
 
 /* Four rows times CLASSES classes, their sums in registers. */
 #define DEFINE_MULTIPLY(CLASSES)                                                                                \
@@ -230,7 +248,13 @@ static void run_scores(void *context, ptrdiff_t task, int worker) {
         run_columns(plan, first, last);
         return;
     }
-    for (ptrdiff_t b = 0; b < n_batches; b++) {
+    ptrdiff_t done = 0;
+    if (binary && !plan->rows) {
+        done = larger(0, last - first - (ROWS - 1) * stream); /* the last stream is the shortest */
+        score_streams[x->type](x->data + first * x->row_stride, x->row_stride, stream, done, plan->coef, x->m,
+                               plan->intercept[0], plan->out + first);
+    }
+    for (ptrdiff_t b = done; b < n_batches; b++) {
         struct batch batch = {.n = 0};
         for (int r = 0; r < ROWS; r++) {
             const ptrdiff_t i = first + b * step + r * stream;
@@ -267,8 +291,9 @@ enum outcome sefr_scores(const struct table *x, const double *coef, const double
     for (ptrdiff_t i = 0; rows && i < n_rows; i++) {
         if (rows[i] < 0 || rows[i] >= x->n) return BAD_ROW;
     }
-    /* at least 64 rows and 2^18 products a task */
-    plan.n_tasks = larger(1, smaller(16, smaller(n_rows / 64, n_rows / (((1 << 18) + work - 1) / work))));
+    /* at least 64 rows and 2^18 products per task; a row's scores do not depend on the tasks */
+    plan.n_tasks =
+        n_threads == 1 ? 1 : larger(1, smaller(16, smaller(n_rows / 64, n_rows / (((1 << 18) + work - 1) / work))));
     sefr_run_tasks(run_scores, &plan, plan.n_tasks, n_threads);
     return (enum outcome)atomic_load(&plan.error);
 }

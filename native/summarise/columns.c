@@ -7,9 +7,9 @@
 #include "summarise/parts.h"
 
 enum {
-    CHUNK = 128,         /* rows that are turned at a time: they stay in the L1 cache */
-    COLUMN_BLOCK = 2048, /* rows that are added up before the sums go to the part */
-    MOST_BLOCK = 1 << 14,
+    CHUNK = 128,            /* rows that are turned at a time: they stay in the L1 cache */
+    COLUMN_BLOCK = 1 << 14, /* rows of a column that are read before those of others */
+    COLUMN_ROWS = 2048,     /* fewest rows of a part */
     LANES = 32,
     WIDEST = 16, /* columns of a tile */
     /* With few groups, rows that follow each other would wait for the same sum: each group then has copies of it. */
@@ -33,7 +33,6 @@ struct block {
     int32_t *group;             /* of each row, or -1 */
     double *weight;             /* of each row */
     int32_t *place, *fold;      /* of each row; rows left out have the last one */
-    int32_t *second;            /* -1 for a row of the second group, else 0; in the memory of fold */
     int32_t *slots, *folds;     /* the groups and folds that appear */
     int32_t *slot_of, *fold_of; /* of each group and fold, or -1 */
     void *sums, *low, *high, *rows, *loose;
@@ -81,15 +80,6 @@ CLONES static void turn_bytes(const void *const *x, ptrdiff_t n, void *rows) {
 
 #define KERNEL "summarise/columns_kernel.inc"
 #include "common/each_dtype.inc"
-
-#define T float
-#define TAG F32
-#define BITS int32_t
-#include "summarise/two_groups_kernel.inc"
-#define T double
-#define TAG F64
-#define BITS int64_t
-#include "summarise/two_groups_kernel.inc"
 
 typedef void add_tile_function(const struct tile *, ptrdiff_t, const struct block *, const struct part *, ptrdiff_t);
 static add_tile_function *const add_tile[N_DTYPES] = OF_EACH_DTYPE(add_tile);
@@ -149,7 +139,6 @@ static size_t lay_out(struct block *block, char *memory, const struct pass *pass
     block->weight = take(memory, &used, rows * sizeof *block->weight);
     block->place = take(memory, &used, rows * sizeof *block->place);
     block->fold = take(memory, &used, rows * sizeof *block->fold);
-    block->second = block->fold;
     block->slots = take(memory, &used, slots * sizeof *block->slots);
     block->folds = take(memory, &used, folds * sizeof *block->folds);
     block->slot_of = take(memory, &used, (size_t)pass->by->n_groups * sizeof *block->slot_of);
@@ -191,49 +180,6 @@ static void flush(const double *totals, const struct block *block, const struct 
     }
 }
 
-/* Whether every column is of floats that can be read in place, and rows are of two groups of one fold. */
-static bool can_split(const struct pass *pass) {
-    if (pass->by->n_groups != 2 || pass->n_folds != 1 || pass->by->weights || pass->with_present) return false;
-    for (ptrdiff_t j = 0; j < pass->x->m; j++) {
-        const struct column column = get_column(pass->x, j);
-        const ptrdiff_t size = (ptrdiff_t)dtype_size(column.type);
-        if ((column.type != F32 && column.type != F64) || column.stride != size) return false;
-        if ((uintptr_t)column.data % (size_t)size) return false;
-    }
-    return true;
-}
-
-/* What place_rows does, for rows that are split in two; false if one is left out. */
-static bool split_rows(struct block *block, double *counts) {
-    int32_t in_second = 0, left_out = 0;
-    for (ptrdiff_t i = 0; i < block->n; i++) {
-        left_out |= block->group[i] < 0;
-        in_second += block->group[i];
-        block->second[i] = -block->group[i];
-    }
-    if (left_out) return false;
-    counts[0] += (double)(block->n - in_second);
-    counts[1] += (double)in_second;
-    return true;
-}
-
-static void add_split(const struct pass *pass, ptrdiff_t start, const struct block *block, const struct part *part) {
-    for (ptrdiff_t j = 0; j < pass->x->m; j++) {
-        const struct column column = get_column(pass->x, j);
-        const void *data = column.data + start * column.stride;
-        double sums[2], low, high;
-        if (column.type == F32) {
-            split_F32(data, block->second, block->n, sums, &low, &high);
-        } else {
-            split_F64(data, block->second, block->n, sums, &low, &high);
-        }
-        part->sums[j] += sums[0];
-        part->sums[pass->x->m + j] += sums[1];
-        if (low < part->low[j]) part->low[j] = low;
-        if (high > part->high[j]) part->high[j] = high;
-    }
-}
-
 /* Add the columns of one type, a tile at a time. */
 static void add_columns(const struct pass *pass, enum dtype type, ptrdiff_t start, const struct block *block,
                         const struct part *part) {
@@ -259,12 +205,7 @@ static void run_columns(void *context, ptrdiff_t task, int worker) {
     struct pass *pass = context;
     const struct part part = sefr_get_part(pass, task);
     const ptrdiff_t first = sefr_part_start(pass, task), last = sefr_part_start(pass, task + 1);
-    /* the sums of all groups go to the part once a block, so with many groups a block has more rows, and where
-       columns are quick to add, too */
-    const bool splits = can_split(pass);
-    const ptrdiff_t n_groups = pass->by->n_groups;
-    const ptrdiff_t most = splits ? MOST_BLOCK : larger(COLUMN_BLOCK, smaller(MOST_BLOCK, 8 * n_groups));
-    const ptrdiff_t n_blocks = (last - first + most - 1) / most;
+    const ptrdiff_t n_blocks = (last - first + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
     const ptrdiff_t size = n_blocks ? (last - first + n_blocks - 1) / n_blocks : 1;
     struct block block = {.weighted = pass->by->weights != NULL};
     bool has[N_DTYPES] = {false};
@@ -282,10 +223,6 @@ static void run_columns(void *context, ptrdiff_t task, int worker) {
             atomic_store(&pass->error, BAD_CODE);
             break;
         }
-        if (splits && split_rows(&block, part.counts)) {
-            add_split(pass, start, &block, &part);
-            continue;
-        }
         place_rows(&block, pass->by, part.counts);
         for (int t = 0; t < N_DTYPES; t++) {
             if (has[t]) add_columns(pass, (enum dtype)t, start, &block, &part);
@@ -297,7 +234,7 @@ static void run_columns(void *context, ptrdiff_t task, int worker) {
 enum outcome sefr_summarise_columns(const struct table *x, const struct grouping *by, const struct totals *out,
                                     int n_threads) {
     struct pass pass = {.x = x, .by = by, .with_present = out->present != NULL};
-    if (!sefr_begin_pass(&pass, 16, COLUMN_BLOCK)) return NO_MEMORY;
+    if (!sefr_begin_pass(&pass, 16, COLUMN_ROWS)) return NO_MEMORY;
     sefr_run_tasks(run_columns, &pass, pass.n_parts, n_threads);
     return sefr_end_pass(&pass, out);
 }

@@ -47,6 +47,10 @@ enum outcome sefr_summarise_rows(const struct table *x, const struct grouping *b
                                  int n_threads);
 enum outcome sefr_summarise_wide(const struct table *x, const struct grouping *by, const struct totals *out,
                                  int n_threads);
+/* Columns of few groups, under masks: whether they can be, and whether it is `done`: not if rows are left out. */
+bool sefr_can_mask(const struct table *x, const struct grouping *by, const struct totals *out);
+enum outcome sefr_summarise_masked(const struct table *x, const struct grouping *by, const struct totals *out,
+                                   int n_threads, bool *done);
 enum outcome sefr_summarise_columns(const struct table *x, const struct grouping *by, const struct totals *out,
                                     int n_threads);
 

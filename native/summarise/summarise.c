@@ -94,7 +94,12 @@ enum outcome sefr_end_pass(struct pass *pass, const struct totals *out) {
 }
 
 enum outcome sefr_summarise(const struct table *x, const struct grouping *by, const struct totals *out, int n_threads) {
-    if (lies_by_columns(x)) return sefr_summarise_columns(x, by, out, n_threads);
+    if (lies_by_columns(x)) {
+        bool done = false;
+        const enum outcome outcome =
+            sefr_can_mask(x, by, out) ? sefr_summarise_masked(x, by, out, n_threads, &done) : FINITE;
+        return done || outcome != FINITE ? outcome : sefr_summarise_columns(x, by, out, n_threads);
+    }
     const bool wide = x->m * (ptrdiff_t)dtype_size(x->type) >= WIDE_ROW && x->n <= INT32_MAX;
     if (wide && rows_are_direct(x) && !by->weights && !out->present) return sefr_summarise_wide(x, by, out, n_threads);
     return sefr_summarise_rows(x, by, out, n_threads);

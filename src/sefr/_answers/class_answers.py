@@ -20,8 +20,6 @@ from .._weights.refine.refine import base_loss
 from .answers import Answers
 from .probabilities import Calibration, fit_scaling
 
-MOST_SCORES = 1 << 24  # 128 MB: labels of more are found in parts
-
 
 class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
     """What a classifier answers; see ``SEFRClassifier``."""
@@ -59,17 +57,18 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
         matrix = self._matrix(X, fitted)
         n_values = matrix.shape[0] * matrix.shape[1]
         n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs, n_values)
-        n_rows, step = matrix.shape[0], max(1, MOST_SCORES // fitted.summary.n_scores)
+        n_rows, step = matrix.shape[0], matrix.rows_at_once(fitted.summary.n_scores, n_threads)
         if n_rows <= step:
             return fitted.answers(fitted.scores(matrix, self.missing, n_threads))
         labels = np.empty(n_rows, dtype=fitted.summary.classes.dtype)
-        for rows in (np.arange(at, min(n_rows, at + step)) for at in range(0, n_rows, step)):
+        for start in range(0, n_rows, step):
+            stop = min(n_rows, start + step)
             try:
-                scores = fitted.scores(matrix.take(rows), self.missing, n_threads)
+                scores = fitted.scores(matrix.part(start, stop), self.missing, n_threads)
             except ValueError:
                 complain_of_bad_cell(matrix, fitted.names, missing=self.missing)  # with its row among all
                 raise
-            labels[rows] = fitted.answers(scores)
+            fitted.answers(scores, out=labels[start:stop])
         return labels
 
     def predict_proba(self, X: Rows) -> Floats:

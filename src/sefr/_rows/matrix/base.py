@@ -23,6 +23,7 @@ KERNEL_TYPES = frozenset(
 )
 # Blocks are read and worked on in several steps: this much stays in a cache between them.
 BLOCK_BYTES = 1 << 19
+MOST_SCORES = 1 << 24  # 128 MB: labels of more are found in parts
 # Where some columns stand for all, they come in runs: these are as quick to read as whole rows.
 RUN = 64
 
@@ -180,6 +181,14 @@ class Matrix:
     def take(self, rows: Indices) -> Matrix:
         """Return a copy of some rows, of the same number types."""
         raise NotImplementedError
+
+    def part(self, start: int, stop: int) -> Matrix:
+        """Return the rows from ``start`` to ``stop``."""
+        return self.take(np.arange(start, stop))
+
+    def rows_at_once(self, n_scores: int, n_threads: int) -> int:
+        """Return how many rows are scored before their labels are found."""
+        return max(1, MOST_SCORES // n_scores)
 
     def take_runs(self, rows: Indices, step: int) -> Matrix:
         """Return a copy of some rows, of every ``step``-th run of columns."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from operator import add
 
 import numpy as np
@@ -29,6 +29,8 @@ from .base import (
 
 # With more hyperplanes than this, BLAS on blocks of rows is faster than the kernel.
 MANY = 16
+# So many scores stay in the cache until their labels are found, in memory that is used again.
+FEW_SCORES = 1 << 15
 # Such a block stays in the cache between its conversion and its product.
 PRODUCT_BYTES = 4 << 20
 
@@ -92,6 +94,14 @@ class Dense(Matrix):
 
     def take(self, rows: Indices) -> Dense:
         return Dense(self.array[rows])
+
+    def part(self, start: int, stop: int) -> Dense:
+        return Dense(self.array[start:stop])
+
+    def rows_at_once(self, n_scores: int, n_threads: int) -> int:
+        if n_threads > 1 or n_scores > MANY:  # threads are started, and BLAS is called, once
+            return super().rows_at_once(n_scores, n_threads)
+        return FEW_SCORES // n_scores
 
     def take_runs(self, rows: Indices, step: int) -> Dense:
         runs = self.array[:, : self.shape[1] // RUN * RUN].reshape(self.shape[0], -1, RUN)
@@ -180,12 +190,18 @@ def gradient_by_blocks(
     return functools.reduce(add, parts)
 
 
-def blas_threads(n_threads: int) -> AbstractContextManager[object]:
-    """Return a context in which BLAS works in ``n_threads``: left alone, it starts one per core."""
-    if all(library.num_threads == n_threads for library in _blas().lib_controllers):
-        return nullcontext()  # to limit takes 60 us
-    context: AbstractContextManager[object] = _blas().limit(limits=n_threads)
-    return context
+@contextmanager
+def blas_threads(n_threads: int) -> Iterator[None]:
+    """Let BLAS work in ``n_threads``: left alone, it starts one per core."""
+    # not by limit() of threadpoolctl, which takes 60 us
+    changed = [(each, n) for each in _blas().lib_controllers if (n := each.num_threads) != n_threads]
+    try:
+        for library, _ in changed:
+            library.set_num_threads(n_threads)
+        yield
+    finally:
+        for library, before in changed:
+            library.set_num_threads(before)
 
 
 @functools.cache

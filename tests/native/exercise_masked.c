@@ -1,0 +1,69 @@
+/* Sums of columns of few groups, as bits: exercise_masked SEED COUNT. What is written for AVX2 and what is portable
+   print the same. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/table.h"
+
+static uint32_t state;
+static uint32_t draw(uint32_t below) {
+    state = state * 1664525u + 1013904223u;
+    return (uint32_t)(((uint64_t)(state >> 4) * below) >> 28);
+}
+
+static void print_bits(const char *name, const double *values, ptrdiff_t n) {
+    printf("%s", name);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        printf(" %016llx", (unsigned long long)bits);
+    }
+    printf("\n");
+}
+
+/* A value of any kind: huge, tiny, negative, zero of either sign; with `wild`, NaN and infinity too. */
+static double any_value(int wild) {
+    static const double odd[] = {0.0, -0.0, 1e30, -1e30, 1e-30, 3.0, INFINITY, NAN};
+    return draw(4) ? (double)draw(1000) / 7.0 - 50.0 : odd[draw(wild ? 8 : 6)];
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) return 2;
+    state = (uint32_t)atol(argv[1]);
+    for (long round = 0; round < atol(argv[2]); round++) {
+        const ptrdiff_t n = 1 + draw(round % 8 ? 200 : 40000), m = 1 + draw(5);
+        const int32_t k = draw(2) ? 2 : 1 + (int32_t)draw(18);
+        const enum dtype types[] = {F32, F64, U8}, type = types[draw(3)];
+        const ptrdiff_t size = (ptrdiff_t)dtype_size(type);
+        char *x = malloc((size_t)(n * m * size)); /* of their size to the byte: reading beyond is an error */
+        int32_t *codes = malloc((size_t)n * sizeof *codes);
+        double *sums = malloc((size_t)(k * m) * 8), *counts = malloc((size_t)k * 8);
+        double *low = malloc((size_t)m * 8), *high = malloc((size_t)m * 8);
+        if (!x || !codes || !sums || !counts || !low || !high) return 3;
+        const int wild = !draw(6), left_out = !draw(4);
+        for (ptrdiff_t i = 0; i < n * m; i++) {
+            const double value = any_value(wild);
+            const float narrow = (float)value;
+            if (type == F64) memcpy(x + i * size, &value, sizeof value);
+            if (type == F32) memcpy(x + i * size, &narrow, sizeof narrow);
+            if (type == U8) x[i] = (char)(draw(3) ? 255 : draw(256));
+        }
+        for (ptrdiff_t i = 0; i < n; i++) codes[i] = left_out && !draw(50) ? -1 : (int32_t)draw((uint32_t)k);
+        const struct table table = {n, m, x, size, n * size, type, NULL};
+        struct column own[8];
+        for (ptrdiff_t j = 0; j < m; j++) own[j] = (struct column){x + j * n * size, size, type};
+        const struct table columns = {n, m, NULL, 0, 0, type, own};
+        const struct grouping by = {codes, NULL, k, k};
+        const struct totals totals = {sums, counts, low, high, NULL};
+        const enum outcome outcome =
+            sefr_summarise(m > 1 && draw(2) ? &table : &columns, &by, &totals, 1 + (int)draw(3));
+        printf("%d %d %d\n", (int)type, (int)k, (int)outcome);
+        if (outcome == FINITE) {
+            print_bits("sums", sums, k * m), print_bits("counts", counts, k);
+            print_bits("low", low, m), print_bits("high", high, m);
+        }
+        free(x), free(codes), free(sums), free(counts), free(low), free(high);
+    }
+    return 0;
+}
