@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from .._system.memory import free_memory
 from .._system.types import Floats
 from .double_double import DoubleDouble, two_sum
 
@@ -343,10 +344,14 @@ def check_products(products: Products, counts: Floats, n_columns: int) -> None:
 
 def check_columns(n_columns: int, remedy: str) -> None:
     """Raise an error where X'X of so many columns would need too much memory; ``remedy`` says what to do."""
-    most = int((MOST_BYTES / (8 * COPIES)) ** 0.5)
+    need = COPIES * 8 * n_columns**2
+    if need < MOST_BYTES / 64:  # a hundred MB: not worth asking
+        return
+    free = free_memory()
+    most = int((min(MOST_BYTES, free) / (8 * COPIES)) ** 0.5)
     if n_columns > most:
-        need = COPIES * 8 * n_columns**2 / 1e9
+        why = "" if free > MOST_BYTES else f", of which {free / 1e9:.1f} GB are free"
         raise ValueError(
-            f"second moments of {n_columns} columns need {need:.0f} GB of memory, and at most {most} columns "
-            f"are taken: {remedy}"
+            f"second moments of {n_columns} columns need {need / 1e9:.1f} GB of memory{why}, and at most "
+            f"{most} columns are taken: {remedy}"
         )
