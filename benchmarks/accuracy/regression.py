@@ -1,6 +1,6 @@
 """SEFRRegressor on five tables of numbers, beside linear models and boosting.
 
-    python -m benchmarks.accuracy.regression
+    python -m benchmarks.accuracy.regression [--only METHOD ...] [--tables TABLE ...] [--out FILE]
     python -m benchmarks.accuracy.regression --large
 
 Writes ``regression.csv`` beside this file, a row per method and table: R2 and mean absolute error of rows
@@ -14,6 +14,8 @@ more. A fit of SEFR includes the solution, which otherwise waits until it is ask
 
 from __future__ import annotations
 
+import argparse
+import csv
 import sys
 import time
 import warnings
@@ -154,21 +156,27 @@ def main() -> None:
     if "--large" in sys.argv:
         measure_large()
         return
-    lines: list[dict[str, str]] = []
     of = list(methods())
     order = [name for name, _, _ in of]
-    for table in NUMBERS:  # one method after the other: a machine that is busy is so for all
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", default=order, choices=order, metavar="METHOD")
+    parser.add_argument("--tables", nargs="+", default=NUMBERS, choices=NUMBERS, metavar="TABLE")
+    parser.add_argument("--out", type=Path, default=HERE / "regression.csv")
+    options = parser.parse_args()
+    lines = list(csv.DictReader(options.out.open())) if options.out.exists() else []
+    for table in options.tables:  # one method after the other: a machine that is busy is so for all
         rows = load_numbers(table)
         for name, make, categories in of:
-            if name in SLOW and len(rows.y) > SMALL:
+            if name not in options.only or (name in SLOW and len(rows.y) > SMALL):
                 continue
             folds = number_folds(rows.y)[: 1 if name in SLOW else None]
             with threadpool_limits(1):
                 found = [measure(make, rows, categories, fold) for fold in folds]
+            lines = [own for own in lines if (own["method"], own["table"]) != (name, table)]
             lines.append(line(name, table, rows, found))
             print(*list(lines[-1].values())[:-2], flush=True)
-        lines.sort(key=lambda own: order.index(own["method"]))
-        write_lines(HERE / "regression.csv", lines)
+        lines.sort(key=lambda own: (order.index(own["method"]), NUMBERS.index(own["table"])))
+        write_lines(options.out, lines)
 
 
 if __name__ == "__main__":
