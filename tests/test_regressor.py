@@ -330,6 +330,24 @@ def test_intervals_cover_the_share_of_new_rows_that_they_say(share, bins):
         assert share - 0.02 < np.mean(inside) < share + 0.06
 
 
+@pytest.mark.parametrize(
+    "params", [{"bins": 32}, {"bins": 16, "interactions": 20}, {"auto": True}], ids=["bins", "ferns", "auto"]
+)
+def test_intervals_of_curves_and_interactions_cover_new_rows(params):
+    """Cells that the numbers have chosen leave a little less over than they should: see noise_."""
+    inside = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-2, 2, (3000, 4))
+        y = X[:, 3] + np.sin(3 * X[:, 0]) + rng.normal(0, 0.5, len(X))
+        if len(params) > 1 or "auto" in params:
+            y += np.sign(X[:, 1] * X[:, 2])
+        reg = SEFRRegressor(**params).fit(X[:1000], y[:1000])
+        _, low, high = reg.predict(X[1000:], interval=0.9)
+        inside.append(np.mean((low <= y[1000:]) & (y[1000:] <= high)))
+    assert abs(np.mean(inside) - 0.9) < 0.02
+
+
 def test_intervals_are_students_and_of_every_output():
     X, y = drawn(k=3, n=30)
     reg = SEFRRegressor().fit(X, y)

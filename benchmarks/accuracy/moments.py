@@ -2,6 +2,7 @@
 
     python -m benchmarks.accuracy.moments [--only METHOD ...]
     python -m benchmarks.accuracy.moments --numbers
+    python -m benchmarks.accuracy.moments --passes
 
 Writes ``moments.csv`` beside this file, with the columns and the folds of ``tables.csv``, beside LightGBM in
 the same run; with ``--numbers`` ``moments_numbers.csv``: R2 of rows that were held out (means over the folds,
@@ -26,29 +27,33 @@ from numpy.typing import NDArray
 from scipy.linalg import eigvalsh_tridiagonal
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import RidgeCV
-from sklearn.metrics import r2_score
+from sklearn.metrics import f1_score, log_loss, r2_score
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from sefr import SEFRClassifier
+from sefr import SEFRClassifier, Summary
+from sefr._answers import learn
 from sefr._rows.cells import Cut, code_matrix
 from sefr._rows.inputs import matrix_of, read_rows
 from sefr._rows.matrix import Grouping, Matrix
 from sefr._summary.multiply import products
 from sefr._summary.products import Products
 from sefr._weights import moments
+from sefr._weights.hyperplanes import Hyperplanes, planes_of
+from sefr._weights.refine.refine import Refined, Start, carried_over, refine
 
 from ..machine import commit, machine
 from ..tables import write_lines
 from .sets import BESIDE
 from .table_methods import Method
 from .table_methods import methods as other_methods
-from .tables import Fold, TableOfRows, least_time, rows_of, run
+from .tables import TABLES, Fold, TableOfRows, folds, least_time, load, rows_of, run
 
 HERE = Path(__file__).parent
 NUMBERS = ("diabetes", "concrete", "abalone", "bike", "california")
+PASSES = (3, 10, 20)
 ON_NUMBERS = (
     "line",
     "16 bins",
@@ -234,9 +239,69 @@ def measure_numbers() -> None:
             write_lines(HERE / "moments_numbers.csv", lines)
 
 
+def fit_from_moments(X: Any, y: NDArray[Any], settings: Changes) -> SEFRClassifier:
+    """Return a model of further passes that start at the solution of second moments."""
+    exact = SEFRClassifier(**{**settings, "passes": 1}, moments=2).fit(X, y).fitted_
+
+    def started(summary: Summary, sefr: Hyperplanes, *others: Any) -> Refined | None:
+        weights, bias = carried_over(Refined(exact.planes, exact.midpoints, ()), sefr.scaling)
+        start = Refined(planes_of(sefr.scaling, weights, bias), exact.midpoints, ())
+        return refine(summary, sefr, *others, start=Start(start))
+
+    with mock.patch.object(learn, "refine", started):
+        return SEFRClassifier(**settings).fit(X, y)
+
+
+def measure_passes() -> None:
+    """Measure passes by where they start, and write."""
+    found: list[dict[str, str]] = []
+    where = {"machine": machine(), "commit": commit()}
+    for table in TABLES:
+        rows = load(table)
+        for bins in (None, 32):
+            X, y = rows.columns if bins is None else rows.frame, rows.y
+            for passes in PASSES:
+                settings = {"bins": bins, "passes": passes}
+                ways = {
+                    "usual": lambda X, y, of=settings: SEFRClassifier(**of).fit(X, y),
+                    "second moments": partial(fit_from_moments, settings=settings),
+                }
+                for start, fit in ways.items():
+                    with threadpool_limits(1):
+                        own = [measure_passes_fold(fit, X, y, fold) for fold in folds(y)[:2]]
+                    f1, loss, minimised, fit_s = np.mean(own, axis=0)
+                    said = {
+                        "start": start,
+                        "bins": str(bins or ""),
+                        "passes": str(passes),
+                        "table": table,
+                        "f1": f"{f1:.2f}",
+                        "log_loss": f"{loss:.4f}",
+                        "minimised": f"{minimised:.5f}",
+                        "fit_s": f"{fit_s:.5f}",
+                    }
+                    found.append({**said, **where})
+                    print(*said.values(), flush=True)
+        write_lines(HERE / "moments_passes.csv", found)
+
+
+def measure_passes_fold(
+    fit: Callable[[Any, Any], Any], X: Any, y: NDArray[Any], fold: Fold
+) -> tuple[float, float, float, float]:
+    """Return macro F1 and log loss of the rows that are held out, the loss minimised, and the time."""
+    train, test = fold
+    before, after = rows_of(X, train), rows_of(X, test)
+    fit_s, model = least_time(lambda: fit(before, y[train]))
+    f1 = 100 * f1_score(y[test], model.predict(after), average="macro")
+    loss = log_loss(y[test], model.predict_proba(after), labels=np.unique(y))
+    return f1, loss, model.loss_curve_[-1], fit_s
+
+
 if __name__ == "__main__":
     warnings.filterwarnings("ignore")
     if "--numbers" in sys.argv:
         measure_numbers()
+    elif "--passes" in sys.argv:
+        measure_passes()
     else:
         run(methods(), HERE / "moments.csv", __doc__ or "")

@@ -28,7 +28,7 @@ from ._system.value import Value
 # The most bins of a feature of a model with auto=True; for numbers, the cells of all features, about, and the
 # interactions: what is solved has so many columns.
 AUTO_BINS = 32
-AUTO_CELLS, AUTO_INTERACTIONS = 2048, 60
+AUTO_CELLS, AUTO_INTERACTIONS = 2048, 40
 # What auto=True chooses.
 CHOSEN = ("bins", "interactions", "passes", "moments")
 

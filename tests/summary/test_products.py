@@ -10,6 +10,7 @@ from sefr._rows.cells import Categories, Cells, Coder, SparseCells
 from sefr._rows.cells.ferns import Ferns
 from sefr._rows.matrix import Columns, Dense, Sparse, Stacked
 from sefr._summary import multiply as module
+from sefr._summary import products as limits
 from sefr._summary.multiply import products
 from sefr._summary.products import check_columns, pack, unpack
 
@@ -268,9 +269,10 @@ def test_a_packed_matrix_is_its_upper_triangle_row_after_row():
     assert unpack(np.array([7.0])).tolist() == [[7.0]]
 
 
-def test_too_many_columns_are_refused_with_a_number_and_a_way_out():
-    check_columns(10_000, "")
-    with pytest.raises(ValueError, match=r"second moments of 100000 columns need 320 GB .* use moments=1"):
+def test_too_many_columns_are_refused_with_a_number_and_a_way_out(monkeypatch):
+    monkeypatch.setattr(limits, "free_memory", lambda: np.inf)
+    check_columns(16_384, "")
+    with pytest.raises(ValueError, match=r"second moments of 100000 columns need 320.0 GB .* use moments=1"):
         check_columns(100_000, "use moments=1")
     wide = sparse.csr_matrix((np.ones(1), ([0], [5])), shape=(3, 10**6))
     with pytest.raises(ValueError, match=r"second moments of 1000000 columns .* use moments=1"):
@@ -278,3 +280,18 @@ def test_too_many_columns_are_refused_with_a_number_and_a_way_out():
     many = Coder.of([np.arange(255.0)] * 100, missing=False)
     with pytest.raises(ValueError, match=r"second moments of 25600 columns .* use fewer bins"):
         products(Cells(Dense(np.zeros((2, 100))), many))
+
+
+def test_columns_are_refused_before_memory_runs_out(monkeypatch):
+    monkeypatch.setattr(limits, "free_memory", lambda: 2e9)
+    check_columns(7_905, "")
+    words = (
+        r"7906 columns need 2.0 GB of memory, of which 2.0 GB are free, and at most 7905 .*: use moments=1"
+    )
+    with pytest.raises(ValueError, match=words):
+        check_columns(7_906, "use moments=1")
+    wide = Dense(np.zeros((2, 9_000), dtype="f4"))
+    with pytest.raises(ValueError, match=r"9000 columns need 2.6 GB of memory"):
+        products(wide)
+    monkeypatch.setattr(limits, "free_memory", lambda: 0.0)
+    check_columns(1_500, "")  # so few are not worth asking

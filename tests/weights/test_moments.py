@@ -189,14 +189,18 @@ def coded(n=1500, ferns=True):
     return Cells(Dense(X), Coder.of(edges, missing=True, ferns=grown)), y
 
 
-def steps_written_out(matrix, y):
+def steps_written_out(matrix, whole_ferns=False):
     """Return the basis column by column: thermometer, cells without order, lines; each in its unit."""
     coder = matrix.coder
     cells = matrix.block(slice(0, matrix.shape[0]))
-    columns = []
+    columns, needless = [], []
     for column in range(coder.n_columns):
         first, last = coder.offsets[column], coder.offsets[column + 1]
         own = cells[:, first:last]
+        if column >= coder.n_features and not whole_ferns:  # but for the rarest cell and its neighbours
+            counts = own.sum(axis=0).tolist()
+            rarest = counts.index(min(counts))
+            needless += [len(columns) + i for i in range(len(counts)) if (i ^ rarest).bit_count() <= 1]
         if coder.unordered[column]:
             columns += list(own.T)
         else:
@@ -205,6 +209,7 @@ def steps_written_out(matrix, y):
     plain = np.array(columns).T
     variance = plain.var(axis=0)
     live = variance > 1e-12
+    live[needless] = False
     n_ferns = 0 if coder.ferns is None else int(coder.ferns.sizes.sum())
     of_fern = np.arange(plain.shape[1]) >= plain.shape[1] - n_ferns
     scale = np.zeros(plain.shape[1])
@@ -232,7 +237,7 @@ def test_cells_are_solved_as_steps_lines_and_ferns_written_out_are(ferns):
     matrix, y = coded(ferns=ferns)
     raw = matrix.summarise(Grouping(y.astype(np.int32), None, 2))
     found = solve_classes(products(matrix), raw.counts, raw.sums, coder=matrix.coder)
-    Z = steps_written_out(matrix, y)
+    Z = steps_written_out(matrix)
     Z = Z - Z.mean(axis=0)
     ones = np.ones(len(Z))
     T = (y[:, None] == [0, 1]) - np.array([(y == k).mean() for k in range(2)])
@@ -245,6 +250,16 @@ def test_cells_are_solved_as_steps_lines_and_ferns_written_out_are(ferns):
     expected = Z @ w - (w.T * mu).sum(axis=1) / 2 + np.log(np.bincount(y) / len(y)) / 2
     own = scores(found, matrix.block(slice(0, len(y))))
     np.testing.assert_allclose(own, expected, rtol=1e-8, atol=1e-8)
+
+
+def test_cells_of_ferns_that_bins_tell_are_left_out_and_nothing_is_lost():
+    matrix, _ = coded(4000)
+    fewer, whole = (steps_written_out(matrix, whole_ferns=each) for each in (False, True))
+    assert whole.shape[1] - fewer.shape[1] == 3 + 4  # of two and of three comparisons
+    ranks = [np.linalg.matrix_rank(Z - Z.mean(axis=0)) for Z in (fewer, whole)]
+    assert ranks[0] == ranks[1]
+    basis = moments.basis_of_cells(matrix.coder, matrix.block(slice(0, 4000)).sum(axis=0), 4000.0)
+    assert len(basis.live) + len(basis.lines) == fewer.shape[1]
 
 
 def test_cells_without_rows_and_coders_without_steps():

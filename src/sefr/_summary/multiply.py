@@ -243,12 +243,13 @@ def _beside_targets(
     beside = np.vstack([weighted.sum(axis=0), times(weighted)])
     rows, k = beside.shape
     # every row of the triangle becomes longer by k
-    ends = np.cumsum(np.arange(rows + k, k, -1))
-    at = ends[:, None] + np.arange(-k, 0)
-    packed, old = np.empty(packed_size(rows + k)), np.ones(packed_size(rows + k), dtype=bool)
-    old[at] = old[ends[-1] :] = False
-    packed[old] = found.packed.head
-    packed[at], packed[ends[-1] :] = beside, pack(weighted.T @ moved)
+    packed, old = np.empty(packed_size(rows + k)), found.packed.head
+    first = 0
+    for i, own in enumerate(beside):
+        packed[first : first + rows - i] = old[first - i * k : first - i * k + rows - i]
+        first += rows - i + k
+        packed[first - k : first] = own
+    packed[first:] = pack(weighted.T @ moved)
     return replace(
         found, origin=np.concatenate([found.origin, origin]), packed=DoubleDouble(packed), n_targets=k
     )
@@ -260,11 +261,13 @@ def _of_cells(
     q = matrix.coder.n_cells
     packed = np.zeros(1 + q + packed_size(q))
     for rows, values, cut in _cell_values(matrix):
-        pairs = np.empty(packed_size(q))
+        # of most matrices there is one part
+        pairs = packed[q + 1 :] if rows.start == 0 else np.empty(packed_size(q))
         part = None if weights is None else weights[rows]
         if not _native.count_pairs(values, *cut, part, pairs, n_threads):
             return None
-        packed[q + 1 :] += pairs
+        if rows.start:
+            packed[q + 1 :] += pairs
     packed[0] = matrix.shape[0] if weights is None else weights.sum()
     packed[1 : q + 1] = packed[q + 1 :][diagonal_places(q)]  # cells are 0 and 1: their own squares
     found = Products(np.zeros(q), DoubleDouble(packed))

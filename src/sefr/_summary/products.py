@@ -7,7 +7,7 @@ whole numbers are exact below 2**53; those of cells are counts of pairs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from .._system.memory import free_memory
 from .._system.types import Floats
 from .double_double import DoubleDouble, two_sum
 
@@ -81,7 +82,7 @@ class Products:
         """Return products of some columns, in float64, with others that come after them."""
         q = self.n_columns + 1
         i, j = (np.arange(q)[1:][part] for part in (rows, columns))
-        return np.asarray(self.packed.head[(i * q - i * (i + 1) // 2)[:, None] + j])
+        return np.asarray(self.packed.head[row_places(q)[i][:, None] + j])
 
     def matrix(self) -> Floats:
         """Return the sums of products of two columns (columns, columns) about the origin, in float64."""
@@ -195,25 +196,59 @@ class Products:
         if np.array_equal(origin, self.origin):
             return self
         shift = DoubleDouble(*two_sum(self.origin, -np.asarray(origin, dtype=np.float64)))
-        moved = self._move(self.packed.each(unpack), shift)
-        moved = self._move(moved.each(np.transpose), shift)
-        return replace(self, origin=np.array(origin, dtype=np.float64), packed=moved.each(pack))
+        moving, m = np.flatnonzero(shift.head), self.n_features
+        by, targets = shift.each(lambda part: part[moving]), moving >= m
+        at = 1 + moving + np.where(targets & self.missing, m, 0)
+        gone = np.where(targets, 0, m + at)
 
-    def _move(self, matrix: DoubleDouble, shift: DoubleDouble) -> DoubleDouble:
-        """Return the rows of features and targets moved: + shift (first row - row of what is missing)."""
-        m, k = self.n_features, self.n_targets
-        added = [_rows(matrix, 0, 1)]  # a row per feature, or the same for all
-        if self.missing:
-            added = [added[0] - _rows(matrix, 1 + m, 1 + 2 * m)]
-        added = [scaled_rows(added[0], shift.each(lambda part: part[:m]))]
-        if self.missing:
-            added.append(DoubleDouble(np.zeros((m, len(matrix.head)))))
-        if k:
-            added.append(scaled_rows(_rows(matrix, 0, 1), shift.each(lambda part: part[m:])))
-        first = np.zeros((1, len(matrix.head)))
-        tails = [np.zeros_like(part.head) if part.tail is None else part.tail for part in added]
-        heads = np.concatenate([first, *(part.head for part in added)])
-        return matrix + DoubleDouble(heads, np.concatenate([first, *tails]))
+        def added(rows: Callable[[NDArray[np.intp]], DoubleDouble]) -> DoubleDouble:
+            """Return the shift times the first row, less the row of what is missing."""
+            here = rows(np.zeros(1, dtype=np.intp))
+            if self.missing:
+                here = here - rows(gone).zero_where(targets[:, None])
+            return scaled_rows(here, by)
+
+        # rows move first, then columns; of other rows the columns follow, since the matrix is symmetric
+        moved = self._rows(at) + added(self._rows)
+        corner = moved.each(lambda part: part[:, at].T) + added(
+            lambda places: moved.each(lambda part: part[:, places].T)
+        )
+        return replace(
+            self,
+            origin=np.array(origin, dtype=np.float64),
+            packed=self._with_rows(at, _put(moved, at, corner)),
+        )
+
+    def _rows(self, at: NDArray[np.intp]) -> DoubleDouble:
+        """Return some rows of the matrix whose first column is 1 (rows, 1 + columns)."""
+        size = self.n_columns + 1
+        begins = row_places(size)
+
+        def chosen(packed: Floats) -> Floats:
+            found = np.empty((len(at), size))
+            for row, i in zip(found, at.tolist(), strict=True):
+                row[:i] = packed[begins[:i] + i]
+                row[i:] = packed[begins[i] + i : begins[i] + size]
+            return found
+
+        return self.packed.each(chosen)
+
+    def _with_rows(self, at: NDArray[np.intp], rows: DoubleDouble) -> DoubleDouble:
+        """Return ``packed`` with other rows, and with their columns the same."""
+        size = self.n_columns + 1
+        begins = row_places(size)
+
+        def changed(packed: Floats | None, own: Floats | None) -> Floats:
+            found = np.zeros_like(self.packed.head) if packed is None else packed.copy()
+            for k, i in enumerate(at.tolist()):
+                found[begins[:i] + i] = 0.0 if own is None else own[k, :i]
+                found[begins[i] + i : begins[i] + size] = 0.0 if own is None else own[k, i:]
+            return found
+
+        tail = None
+        if self.packed.tail is not None or rows.tail is not None:
+            tail = changed(self.packed.tail, rows.tail)
+        return DoubleDouble(changed(self.packed.head, rows.head), tail)
 
     def near(self, *, cells: bool = False) -> Products:
         """Return the same about an origin near the means, where that keeps digits: see ``FAR``.
@@ -236,8 +271,18 @@ class Products:
         return self.about(np.where(far, self.origin + distance, self.origin))
 
 
-def _rows(matrix: DoubleDouble, first: int, last: int) -> DoubleDouble:
-    return matrix.each(lambda part: part[first:last])
+def _put(rows: DoubleDouble, at: NDArray[np.intp], columns: DoubleDouble) -> DoubleDouble:
+    """Return rows with other columns at some places."""
+
+    def changed(part: Floats, own: Floats | None) -> Floats:
+        found = part.copy()
+        found[:, at] = 0.0 if own is None else own
+        return found
+
+    if rows.tail is None and columns.tail is None:
+        return DoubleDouble(changed(rows.head, columns.head))
+    tail = np.zeros_like(rows.head) if rows.tail is None else rows.tail
+    return DoubleDouble(changed(rows.head, columns.head), changed(tail, columns.tail))
 
 
 def scaled_rows(rows: DoubleDouble, by: DoubleDouble) -> DoubleDouble:
@@ -248,6 +293,12 @@ def scaled_rows(rows: DoubleDouble, by: DoubleDouble) -> DoubleDouble:
     if by.tail is not None:
         found = found + DoubleDouble(rows.head * by.tail[:, None])
     return found
+
+
+def row_places(q: int) -> NDArray[np.intp]:
+    """Return, for a symmetric matrix (q, q), packed, where column 0 of each row would lie."""
+    at = np.arange(q)
+    return np.asarray(at * q - at * (at + 1) // 2)
 
 
 def diagonal_places(q: int) -> NDArray[np.intp]:
@@ -293,10 +344,14 @@ def check_products(products: Products, counts: Floats, n_columns: int) -> None:
 
 def check_columns(n_columns: int, remedy: str) -> None:
     """Raise an error where X'X of so many columns would need too much memory; ``remedy`` says what to do."""
-    most = int((MOST_BYTES / (8 * COPIES)) ** 0.5)
+    need = COPIES * 8 * n_columns**2
+    if need < MOST_BYTES / 64:  # a hundred MB: not worth asking
+        return
+    free = free_memory()
+    most = int((min(MOST_BYTES, free) / (8 * COPIES)) ** 0.5)
     if n_columns > most:
-        need = COPIES * 8 * n_columns**2 / 1e9
+        why = "" if free > MOST_BYTES else f", of which {free / 1e9:.1f} GB are free"
         raise ValueError(
-            f"second moments of {n_columns} columns need {need:.0f} GB of memory, and at most {most} columns "
-            f"are taken: {remedy}"
+            f"second moments of {n_columns} columns need {need / 1e9:.1f} GB of memory{why}, and at most "
+            f"{most} columns are taken: {remedy}"
         )

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,8 @@ PRIOR_POWER = 0.5
 STEP_POWER = 0.5
 # Cells of ferns are in units of this part of those of steps, lines in units of this multiple.
 FERN_UNIT, LINE_UNIT = 0.5, 4.0
+# Shares of the rows that differ by less are taken to be equal.
+EQUAL_SHARES = 1e-9
 # A column is constant but for rounding if its squares about its mean are below CONSTANT of those about an
 # origin near it, at most 2**8 spreads away; or if its spread is below NARROW of the range that it ever had,
 # or of the distance that its origin was moved: double-double has 106 bits, of squares.
@@ -113,12 +116,29 @@ def cell_scale(coder: Coder, steps: Steps, mean: Floats) -> tuple[Floats, float]
     """Return the scale of steps from the share of the rows that has gone each, and a typical unit of them."""
     variance = np.maximum(mean * (1 - mean), 0)
     live = steps.free & (variance > 1e-12)
+    live[told_by_bins(coder, mean)] = False
     scale = np.zeros(len(mean))
     scale[live] = variance[live] ** (-STEP_POWER / 2)
     of_ferns = np.arange(len(mean)) >= coder.offsets[coder.n_features]
     units = (scale * np.sqrt(variance))[live & ~of_ferns]
     scale[of_ferns] *= FERN_UNIT
     return scale, float(np.median(units)) if len(units) else 1.0
+
+
+def told_by_bins(coder: Coder, mean: Floats) -> NDArray[np.intp]:
+    """Return the cells of ferns that need no column: of each fern the rarest, and those next to it.
+
+    ``mean`` (C,) is the share of the rows in each cell. A comparison of a fern is a step of a feature, which
+    has a column. What d comparisons tell one by one can have any values in a cell and in the d cells that
+    differ from it by one comparison; what is left to tell there is 0.
+    """
+    found = []
+    for first, end in pairwise(coder.offsets[coder.n_features :].tolist()):
+        own = mean[first:end]
+        rarest = int(np.argmax(own <= own.min() + EQUAL_SHARES))  # rounding must not choose among equals
+        bits = 1 << np.arange((end - first).bit_length() - 1)
+        found.append(first + np.append(rarest, rarest ^ bits))
+    return np.concatenate([np.empty(0, dtype=np.intp), *found])
 
 
 def _lines(coder: Coder) -> Floats:
@@ -155,7 +175,8 @@ class Tridiagonal(NamedTuple):
         if p < 2:
             return cls(np.diag(gram), np.empty(0), np.array(cross), np.empty((0, 0)), np.empty(0))
         reduced, diagonal, beside, factors, _ = lapack.dsytrd(gram, lower=1, lwork=64 * p)
-        reflections = np.asfortranarray(reduced[1:, : p - 1])
+        # without its first row, in place: the last one is then no part of a reflection
+        reflections = reduced.ravel(order="F")[1 : 1 + p * (p - 1)].reshape((p, p - 1), order="F")
         bare = cls(diagonal, beside, np.empty((p, 0)), reflections, factors)
         return bare._replace(rotated=bare.turn(cross))
 

@@ -138,7 +138,7 @@ def refuse_constant_targets(summary: Summary, place: str) -> None:
 
 def constant_targets(products: Products) -> NDArray[np.bool_]:
     """Say which targets have one value in all rows, but for rounding."""
-    near = products.near()
+    near = products.near(cells=True)  # features may stay where they are
     k = near.n_targets
     squares = near.own_squares[-k:]
     moved = (near.origin - products.origin)[-k:]

@@ -92,17 +92,17 @@ def left_over(cells: NDArray[np.uint8], coder: Coder, targets: Floats, weights: 
     An effect per cell is found feature by feature, each for what the others leave over (backfitting).
     """
     weights = np.ones(len(targets)) if weights is None else weights
-    left = targets - np.average(targets, axis=0, weights=weights)
-    effects = [np.zeros((size, targets.shape[1])) for size in np.diff(coder.offsets[: coder.n_features + 1])]
+    left = np.array((targets - np.average(targets, axis=0, weights=weights)).T)
+    sizes = np.diff(coder.offsets[: coder.n_features + 1]).tolist()
+    columns = [np.ascontiguousarray(cells[:, j], dtype=np.intp) for j in range(coder.n_features)]
+    rows = [np.bincount(own, weights, size) + SHY for own, size in zip(columns, sizes, strict=True)]
+    effects = [np.zeros((len(left), size)) for size in sizes]
     for _ in range(SWEEPS):
-        for j, effect in enumerate(effects):
-            own = cells[:, j]
-            counts = np.bincount(own, weights, len(effect))
-            for t in range(targets.shape[1]):
-                found = np.bincount(own, weights * (left[:, t] + effect[own, t]), len(effect)) / (
-                    counts + SHY
-                )
-                left[:, t] += effect[own, t] - found[own]
-                effect[:, t] = found
+        for own, size, count, effect in zip(columns, sizes, rows, effects, strict=True):
+            for t, part in enumerate(left):
+                part += effect[t].take(own)
+                effect[t] = np.bincount(own, weights * part, size) / count
+                part -= effect[t].take(own)
+    left = left.T
     spread = np.sqrt(np.average(left**2, axis=0, weights=weights))
     return np.ascontiguousarray(left / np.where(spread > 0, spread, 1.0))

@@ -265,7 +265,7 @@ def _prior(
     """
     if earlier.refined is None:
         return _as_log_odds(sefr, classes, space)
-    weights, bias = _carried_over(earlier.refined, sefr.scaling)
+    weights, bias = carried_over(earlier.refined, sefr.scaling)
     if not (np.array_equal(earlier.classes, labels) and np.isfinite(bias).all()):
         known = np.isfinite(bias := per_class(bias, 0)) & np.isin(earlier.classes, labels)
         at, planes = np.searchsorted(labels, earlier.classes[known]), _as_log_odds(sefr, classes, space)
@@ -295,7 +295,7 @@ def _as_log_odds(sefr: Hyperplanes, classes: ClassMeans, space: Space | StepSpac
     return planes_of(sefr.scaling, per_score(weights * factor[:, None]), per_score(bias * factor))
 
 
-def _carried_over(refined: Refined, scaling: Scaling) -> tuple[Floats, Floats]:
+def carried_over(refined: Refined, scaling: Scaling) -> tuple[Floats, Floats]:
     """Return the weights and biases of earlier hyperplanes for another scaling."""
     planes, old = refined.planes, refined.planes.scaling
     ratio = np.divide(scaling.span, old.span, out=np.zeros_like(old.span), where=old.span > 0)
