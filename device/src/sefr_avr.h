@@ -54,10 +54,12 @@ void sefr_avr_weigh(const uint16_t *negative, const uint16_t *positive, int8_t *
 /* Adds a record of n >= 1 inputs to the sums of a regression (sefr_regress.h); products: sums of 40 bits, or 0 for none
  * (sefr_moments.h). */
 void sefr_avr_regress(uint32_t *sums, uint32_t *squares, void *products, const uint8_t *record, int16_t y, uint8_t n);
-/* The sum of weights[j] * record[j], n >= 1; |result| <= 255 * 32768 * 255 < 2^31. _P: record, _W: weights in flash. */
+/* The sum of weights[j] * record[j], n >= 1; |result| <= 255 * 32768 * 255 < 2^31. */
 int32_t sefr_avr_dot16(const int16_t *weights, const uint8_t *record, uint8_t n);
-int32_t sefr_avr_dot16_P(const int16_t *weights, const uint8_t *record, uint8_t n);
-int32_t sefr_avr_dot16_W(const int16_t *weights, const uint8_t *record, uint8_t n);
+/* *score = *bias and that sum over any n >= 1; returns whether it is above 0. _P: record, _W: weights and bias in flash. */
+uint8_t sefr_avr_score16(const int16_t *weights, const uint8_t *record, uint16_t n, const int64_t *bias, int64_t *score);
+uint8_t sefr_avr_score16_P(const int16_t *weights, const uint8_t *record, uint16_t n, const int64_t *bias, int64_t *score);
+uint8_t sefr_avr_score16_W(const int16_t *weights, const uint8_t *record, uint16_t n, const int64_t *bias, int64_t *score);
 
 #ifdef __cplusplus
 }

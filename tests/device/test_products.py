@@ -46,7 +46,8 @@ def cost(taught, classes, board, target, weights):
         (CLASSES, "c", "int8", 13),
         (CLASSES, "arduino", "int8", 14),
         (2, "c", "int16", 21),
-        (2, "arduino", "int16", 25),
+        (2, "arduino", "int16", 23),
+        (CLASSES, "arduino", "int16", 24),
     ],
 )
 def test_cycles_per_weight_on_an_uno(taught, classes, target, weights, most):

@@ -113,8 +113,9 @@ FUNCTION sefr_avr_regress
   pop r12
   ret
 
-; ---- weights r24, record r22, n r20: the sum of weights[j] * record[j] in 32 bits. 21 cycles each; 22 with the record in
-; flash (_P); 21 with the weights there (_W), four per turn, for 150 bytes of flash.
+; ---- A step of weights . record: the weight's lower byte adds up in r24:r22, its upper byte in r25:r17:r16. 256 products of
+; 255 * 255, and of 128 * 255 with a sign, fit 24 bits. 17 cycles in RAM, 18 with the record in flash, 19 with the weights
+; there; 0.75 more for the loop.
 .macro DOT16_STEP load_weight, load_value
   \load_value
   \load_weight
@@ -122,19 +123,21 @@ FUNCTION sefr_avr_regress
   add r22,r0
   adc r23,r1
   adc r24,r21
-  adc r25,r21
   mulsu r19,r18
   sbc r19,r19
-  add r23,r0
-  adc r24,r1
+  add r16,r0
+  adc r17,r1
   adc r25,r19
 .endm
-.macro ONE_BY_ONE load_weight, load_value
-1: DOT16_STEP \load_weight,\load_value
-  dec r20
-  brne 1b
+.macro DOT16_CLEAR
+  clr r16
+  clr r17
+  clr r21
+  movw r22,r16
+  movw r24,r16
 .endm
-.macro BY_FOURS load_weight, load_value
+; The sum over r20 features in r25:r22; \fours: over four times as many.
+.macro DOT16_SUM load_weight, load_value, fours
   sbrs r20,0
   rjmp 1f
   DOT16_STEP \load_weight,\load_value
@@ -144,24 +147,16 @@ FUNCTION sefr_avr_regress
   DOT16_STEP \load_weight,\load_value
 2: lsr r20
   lsr r20
-  breq 4f
-3: .rept 4
+  breq 3f
+\fours: .rept 4
   DOT16_STEP \load_weight,\load_value
   .endr
   dec r20
-  brne 3b
-4:
-.endm
-.macro DOT16 weights, record, load_weight, load_value, all
-  movw \weights,r24
-  movw \record,r22
-  clr r22
-  clr r23
-  movw r24,r22
-  clr r21
-  \all \load_weight,\load_value
-  clr r1
-  ret
+  brne \fours\()b
+3: clr r1
+  add r23,r16
+  adc r24,r17
+  adc r25,r1
 .endm
 .macro VALUE_AT_X
   ld r18,X+
@@ -181,9 +176,76 @@ FUNCTION sefr_avr_regress
   lpm r0,Z+
   lpm r19,Z+
 .endm
+
+; ---- weights r24, record r22, n r20: the sum.
 FUNCTION sefr_avr_dot16
-  DOT16 r30,r26,WEIGHT_AT_Z,VALUE_AT_X,ONE_BY_ONE
-FUNCTION sefr_avr_dot16_P
-  DOT16 r26,r30,WEIGHT_AT_X,VALUE_IN_FLASH,ONE_BY_ONE
-FUNCTION sefr_avr_dot16_W
-  DOT16 r30,r26,WEIGHT_IN_FLASH,VALUE_AT_X,BY_FOURS
+  movw r30,r24
+  movw r26,r22
+  push r16
+  push r17
+  DOT16_CLEAR
+  DOT16_SUM WEIGHT_AT_Z,VALUE_AT_X,4
+  pop r17
+  pop r16
+  ret
+
+.macro ADD_BYTE place, byte
+  ldd r19,Y+\place
+  adc r19,\byte
+  std Y+\place,r19
+  or r0,r19
+.endm
+; ---- weights r24, record r22, n r20 of 16 bits, bias r18, score r16: n % 256 features first, then blocks of 256.
+.macro SCORE16 weights, record, load_weight, load_value, load_bias
+  push r16
+  push r17
+  push r28
+  push r29
+  movw r28,r16
+  movw r30,r18
+  .irp place, 0, 1, 2, 3, 4, 5, 6, 7
+  \load_bias r0,Z+
+  std Y+\place,r0
+  .endr
+  movw \weights,r24
+  movw \record,r22
+  push r21
+  DOT16_CLEAR
+  DOT16_SUM \load_weight,\load_value,4
+  mov r20,r25        ; the sign
+  lsl r20
+  sbc r20,r20
+  ld r0,Y            ; or, ld and st leave the carry
+  add r0,r22
+  st Y,r0
+  ADD_BYTE 1,r23
+  ADD_BYTE 2,r24
+  ADD_BYTE 3,r25
+  ADD_BYTE 4,r20
+  ADD_BYTE 5,r20
+  ADD_BYTE 6,r20
+  ADD_BYTE 7,r20
+  pop r18
+  subi r18,1
+  brcs 5f
+  push r18
+  DOT16_CLEAR
+  ldi r20,64
+  rjmp 4b
+5: ldi r24,0
+  sbrc r19,7
+  rjmp 6f
+  cpse r0,r1
+  ldi r24,1
+6: pop r29
+  pop r28
+  pop r17
+  pop r16
+  ret
+.endm
+FUNCTION sefr_avr_score16
+  SCORE16 r30,r26,WEIGHT_AT_Z,VALUE_AT_X,ld
+FUNCTION sefr_avr_score16_P
+  SCORE16 r26,r30,WEIGHT_AT_X,VALUE_IN_FLASH,ld
+FUNCTION sefr_avr_score16_W
+  SCORE16 r30,r26,WEIGHT_IN_FLASH,VALUE_AT_X,lpm

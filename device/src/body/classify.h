@@ -14,11 +14,7 @@ typedef int32_t sefr_block;
 #else
 typedef int32_t sefr_term;
 typedef int32_t sefr_block;
-#ifdef SEFR_KERNELS
-#define BLOCK 255
-#else
 #define BLOCK 256
-#endif
 #endif
 
 #define DEFINE_BLOCK(name, LOAD_WEIGHT, LOAD)                                                                       \
@@ -48,8 +44,18 @@ typedef int32_t sefr_block;
 #else
 #define LOAD_FLASH_WEIGHT(address) ((int16_t)pgm_read_word(address))
 #endif
+#if SEFR_WEIGHT_BITS == 8
+#define LOAD_FLASH_BIAS(address) ((sefr_score)pgm_read_dword(address))
+#else
+SEFR_INLINE sefr_score LOAD_FLASH_BIAS(const sefr_score *address) {
+    sefr_score bias;
+    memcpy_P(&bias, address, sizeof bias);
+    return bias;
+}
+#endif
 #else
 #define LOAD_FLASH_WEIGHT LOAD_RAM
+#define LOAD_FLASH_BIAS LOAD_RAM
 #endif
 
 #if SEFR_BINS
@@ -69,20 +75,17 @@ DEFINE_LOOK_UP(dot_fixed, LOAD_FLASH_WEIGHT, LOAD_RAM)
 #ifdef __AVR__
 DEFINE_LOOK_UP(dot_flash, LOAD_RAM, LOAD_FLASH)
 #endif
+#elif defined(SEFR_KERNELS) && SEFR_WEIGHT_BITS == 16
+/* These kernels make the 64 bits of a score, and say whether it is above 0. */
+#define SEFR_SCORE_KERNELS 1
 #elif defined(SEFR_KERNELS)
 #define DEFINE_KERNEL_BLOCK(name, kernel)                                                                           \
     static int32_t name(const sefr_weight *weights, const uint8_t *record, sefr_index n) {                          \
         return kernel(weights, record, (uint8_t)n);                                                                 \
     }
-#if SEFR_WEIGHT_BITS == 8
 DEFINE_KERNEL_BLOCK(block_ram, sefr_avr_dot)
 DEFINE_KERNEL_BLOCK(block_fixed, sefr_avr_dot_W)
 DEFINE_KERNEL_BLOCK(block_flash, sefr_avr_dot_P)
-#else
-DEFINE_KERNEL_BLOCK(block_ram, sefr_avr_dot16)
-DEFINE_KERNEL_BLOCK(block_fixed, sefr_avr_dot16_W)
-DEFINE_KERNEL_BLOCK(block_flash, sefr_avr_dot16_P)
-#endif
 #elif defined(SEFR_SIMD)
 static int32_t block_ram(const sefr_weight *weights, const uint8_t *record, sefr_index n) {
     const uint8_t *end = record + (n & ~15U), *last = record + n;
@@ -105,20 +108,42 @@ DEFINE_BLOCK(block_fixed, LOAD_FLASH_WEIGHT, LOAD_RAM)
 DEFINE_BLOCK(block_flash, LOAD_RAM, LOAD_FLASH)
 #endif
 #endif
-#if !SEFR_BINS
+#if !SEFR_BINS && !defined(SEFR_SCORE_KERNELS)
 DEFINE_DOT(dot_ram, block_ram)
 DEFINE_DOT(dot_fixed, block_fixed)
+#ifdef __AVR__
+DEFINE_DOT(dot_flash, block_flash)
+#endif
+#endif
+
+/* The score of a row of weights, and whether it is above 0. */
+#ifdef SEFR_SCORE_KERNELS
+#define score_ram sefr_avr_score16
+#define score_fixed sefr_avr_score16_W
+#define score_flash sefr_avr_score16_P
+#else
+#define DEFINE_SCORE(name, dot, LOAD_BIAS)                                                                          \
+    SEFR_INLINE uint8_t name(const sefr_weight *weights, const uint8_t *record, sefr_index features,                \
+                             const sefr_score *bias, sefr_score *score) {                                           \
+        *score = dot(weights, record, features) + LOAD_BIAS(bias);                                                  \
+        return *score > 0;                                                                                          \
+    }
+DEFINE_SCORE(score_ram, dot_ram, LOAD_RAM)
+DEFINE_SCORE(score_fixed, dot_fixed, LOAD_FLASH_BIAS)
+#ifdef __AVR__
+DEFINE_SCORE(score_flash, dot_flash, LOAD_RAM)
+#endif
 #endif
 
 /* Without stored weights: each is computed from the sums. `next` gives the values where there is no record. */
 #ifndef SEFR_NO_LEAN
-static sefr_score dot_lean(const sefr_model *model, uint8_t row, const uint8_t *record, sefr_reader next,
-                           void *context) {
-    sefr_score sum = 0;
+static sefr_score score_lean(const sefr_model *model, uint8_t row, const uint8_t *record, sefr_reader next,
+                             void *context) {
+    sefr_score sum = model->bias[row];
     sefr_index j;
     sides s;
     choose_sides(&s, model, row);
-    if (s.n_positive == 0) return 0;
+    if (s.n_positive == 0) return sum;
     for (j = 0; j < model->features; j++) {
         uint8_t value = record ? record[j] : next(context);
         if (value) sum += (sefr_score)weigh(&s, j, s.positive[j], negative_sum(&s, j)) * value;
@@ -126,34 +151,22 @@ static sefr_score dot_lean(const sefr_model *model, uint8_t row, const uint8_t *
     return sum;
 }
 #else
-#define dot_lean(model, row, record, next, context) 0
+#define score_lean(model, row, record, next, context) 0
 #endif
 
 static uint8_t ready(const sefr_model *model) { return HAS_WEIGHTS(model) ? model->solved : model->fresh; }
 
 static sefr_score score_of(const sefr_model *model, const uint8_t *record, uint8_t row) {
-    sefr_score dot = HAS_WEIGHTS(model)
-                         ? dot_ram(model->weights + (sefr_index)row * model->features, record, model->features)
-                         : dot_lean(model, row, record, 0, 0);
-    return dot + model->bias[row];
+    sefr_score score;
+    if (!HAS_WEIGHTS(model)) return score_lean(model, row, record, 0, 0);
+    score_ram(model->weights + (sefr_index)row * model->features, record, model->features, model->bias + row, &score);
+    return score;
 }
-
-#ifdef __AVR__
-static sefr_score bias_of(const sefr_fixed *model, uint8_t row) {
-#if SEFR_WEIGHT_BITS == 8
-    return (sefr_score)pgm_read_dword(model->bias + row);
-#else
-    sefr_score bias;
-    memcpy_P(&bias, model->bias + row, sizeof bias);
-    return bias;
-#endif
-}
-#else
-static sefr_score bias_of(const sefr_fixed *model, uint8_t row) { return model->bias[row]; }
-#endif
 
 static sefr_score score_of_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t row) {
-    return dot_fixed(model->weights + (sefr_index)row * model->features, record, model->features) + bias_of(model, row);
+    sefr_score score;
+    score_fixed(model->weights + (sefr_index)row * model->features, record, model->features, model->bias + row, &score);
+    return score;
 }
 
 #ifdef SEFR_NO_UNKNOWN
@@ -245,6 +258,12 @@ sefr_status sefr_classify(const sefr_model *model, const uint8_t *record, uint8_
         *label = score > 0;
         return KNOWN(score, model);
     }
+#elif defined(SEFR_SCORE_KERNELS)
+    if (HAS_WEIGHTS(model) && IS_PAIR(model)) {
+        sefr_score score;
+        *label = score_ram(model->weights, record, model->features, model->bias, &score);
+        return KNOWN_PAIR(score, model);
+    }
 #endif
     return choose(model, record, label);
 }
@@ -278,8 +297,8 @@ sefr_status sefr_classify_each(const sefr_model *model, sefr_reader next, void *
     uint8_t outside = 0;
     if (!IS_PAIR(model)) return SEFR_BAD_SHAPE;
     if (!ready(model)) return SEFR_NOT_READY;
-    score = model->bias[0];
-    score += HAS_WEIGHTS(model) ? dot_each(model, next, context, &outside) : dot_lean(model, 0, 0, next, context);
+    score = HAS_WEIGHTS(model) ? dot_each(model, next, context, &outside) + model->bias[0]
+                               : score_lean(model, 0, 0, next, context);
     *label = score > 0;
     return outside && CHECKS_RANGES(model) ? SEFR_UNKNOWN : KNOWN(score, model);
 }
@@ -287,8 +306,14 @@ sefr_status sefr_classify_each(const sefr_model *model, sefr_reader next, void *
 SEFR_APART sefr_status classify_any_fixed(const sefr_fixed *model, const uint8_t *record, uint8_t *label) {
 #if (defined(SEFR_KERNELS) || defined(SEFR_SIMD)) && SEFR_WEIGHT_BITS == 8 && !SEFR_BINS
     if (IS_PAIR(model) && model->features <= BLOCK) {
-        sefr_score score = block_fixed(model->weights, record, model->features) + bias_of(model, 0);
+        sefr_score score = block_fixed(model->weights, record, model->features) + LOAD_FLASH_BIAS(model->bias);
         *label = score > 0;
+        return KNOWN_PAIR(score, model);
+    }
+#elif defined(SEFR_SCORE_KERNELS)
+    if (IS_PAIR(model)) {
+        sefr_score score;
+        *label = score_fixed(model->weights, record, model->features, model->bias, &score);
         return KNOWN_PAIR(score, model);
     }
 #endif
@@ -318,10 +343,6 @@ sefr_status sefr_scores_fixed(const sefr_fixed *model, const uint8_t *record, se
 }
 
 #ifdef __AVR__
-#if !SEFR_BINS
-DEFINE_DOT(dot_flash, block_flash)
-#endif
-
 #ifndef SEFR_NO_LEAN
 static uint8_t next_in_flash(void *context) {
     const uint8_t **next = (const uint8_t **)context;
@@ -330,10 +351,10 @@ static uint8_t next_in_flash(void *context) {
 #endif
 
 static sefr_score score_of_P(const sefr_model *model, const uint8_t *record, uint8_t row) {
-    sefr_score dot = HAS_WEIGHTS(model)
-                         ? dot_flash(model->weights + (sefr_index)row * model->features, record, model->features)
-                         : dot_lean(model, row, 0, next_in_flash, &record);
-    return dot + model->bias[row];
+    sefr_score score;
+    if (!HAS_WEIGHTS(model)) return score_lean(model, row, 0, next_in_flash, &record);
+    score_flash(model->weights + (sefr_index)row * model->features, record, model->features, model->bias + row, &score);
+    return score;
 }
 DEFINE_CHOOSE(choose_P, sefr_model, score_of_P)
 #if defined(SEFR_NO_UNKNOWN) || defined(SEFR_NO_RANGES)
