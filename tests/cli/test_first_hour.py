@@ -313,3 +313,32 @@ def test_what_the_demo_suggests_works(sefr):
         code, out, err = sefr(*command)
         assert code == 0, (command, err)
     assert Path("demo/digits/digits.ino").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("onnx", "onnxruntime.InferenceSession('iris.onnx')"),
+        ("c", '#include "iris.h"'),
+        ("generated", '#include "iris.h"'),
+        ("arduino", "open iris/iris.ino in the Arduino IDE"),
+        ("micropython", "copy it to the board, for example with: mpremote cp iris.py :"),
+    ],
+)
+def test_export_says_what_to_do_with_what_it_wrote(sefr, iris, target, words):
+    assert sefr("train", "iris.csv", "-l", "species", "--paper", "-o", "iris.sefr")[0] == 0
+    code, _out, err = sefr("export", "iris.sefr", "--to", target)
+    assert code == 0, err
+    assert f"next: {words}" in err.replace("\n", " ")
+    if target == "arduino":
+        assert Path("iris/iris.ino").is_file()
+
+
+def test_what_training_of_numbers_suggests_works(sefr):
+    rows = [f"{i % 17},{i % 5},{3 * (i % 17) + i % 5 + i / 100}" for i in range(200)]
+    Path("house.csv").write_text("\n".join(["rooms,floor,price", *rows]) + "\n")
+    _code, _out, err = sefr("train", "house.csv", "-l", "price")
+    suggested = re.search(r"next: (.*); sefr (explain .*)", err)
+    assert suggested, err
+    assert sefr(*shlex.split(suggested[2]))[0] == 0
+    assert "price" in Path("report.html").read_text()

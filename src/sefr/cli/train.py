@@ -282,7 +282,7 @@ def _carry_out(screen: Screen, asked: Training, path: str, engine: options.Engin
     )
     show = _show_classes if why is None else _show_numbers
     told = show(screen, model, recipe)
-    _say_next(screen, asked, path, report=why is None)
+    _say_next(screen, asked, path)
     survey = training.choice.survey
     screen.json(
         {
@@ -467,9 +467,9 @@ def _choice(clf: SEFRClassifier) -> Fields | None:
     }
 
 
-def _say_next(screen: Screen, training: Training, path: str, *, report: bool) -> None:
+def _say_next(screen: Screen, training: Training, path: str) -> None:
     """Say what can be done next, with the options that this training needed."""
-    explain = shlex.join([options.program(), "explain", path, *(["-o", "report.html"] if report else [])])
+    explain = shlex.join([options.program(), "explain", path, "-o", "report.html"])
     if "-" in training.data or _are_json(training.data):  # which sefr evaluate does not read
         screen.note(f"next: {explain}")
     else:
