@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import partial, wraps
 from importlib import import_module
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 from .._system.installation import install_line
 from .._system.namesake import REINSTALL, namesake

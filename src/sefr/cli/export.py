@@ -46,7 +46,7 @@ def export(
     margin: Annotated[
         int,
         typer.Option(
-            help='Boards: "don\'t know" where an answer leads by less (Twin.margin chooses it).', min=0
+            help='Boards: "don\'t know" if an answer leads by less (Twin.margin chooses it).', min=0
         ),
     ] = 0,
     check: Annotated[

@@ -244,9 +244,9 @@ def _write_rows(
             tick(len(batch))
     for name, value in strange.items():
         if recipe.coded:
-            what = f"without a bin of their own, such as {value!r}: they share one"
+            what = f"without a bin of their own, for example {value!r}: they share one"
         else:
-            what = f"that the model has not seen, such as {value!r}: no category"
+            what = f"that the model has not seen, for example {value!r}: no category"
         screen.note(f"column {name!r} has values {what}")
     _tell_drift(screen, clf, seen)
     return rows

@@ -79,7 +79,7 @@ def tell(screen: Screen, folder: Path) -> None:
     )
     save_picture(clf, str(folder / "digits.png"), image=IMAGE)
     screen.step(
-        4, Text("What it has learned: blue where ink favours the digit, orange where ink counts against it.")
+        4, Text("What it has learned: ink on blue favours the digit, ink on orange counts against it.")
     )
     screen.print()
     screen.pixels(gallery(effects(clf), subjects(clf), IMAGE, screen.out))

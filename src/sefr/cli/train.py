@@ -103,7 +103,7 @@ def train(
       sefr train iris.csv --label species
 
     The model is written to model.sefr, or where -o says. There is nothing to choose: --auto is the default.
-    Such a model cannot learn further rows; for update, merge and forget train with --exact, or with --paper.
+    Such a model cannot learn more rows; for update, merge and forget, train with --exact, or with --paper.
     Any of --passes, --bins, --interactions and --moments replaces --auto. Rows that are too many for memory
     are trained with --bins 32 --interactions 100 --passes 20, which reads the files again for every pass; the
     first line of the output says so. sefr evaluate compares what the choices reach.
@@ -270,8 +270,8 @@ def _carry_out(screen: Screen, asked: Training, path: str, engine: options.Engin
             screen.note("--paper: DuckDB adds up one pass, and has no --auto; --exact is more accurate")
         elif model.auto:
             screen.note(
-                "--auto: lines, curves and interactions, weighed on held-out rows. For update, merge and "
-                "forget train with --exact"
+                "--auto: lines, curves and interactions, weighted on held-out rows. For update, merge and "
+                "forget, train with --exact"
             )
     for said in training.decisions:
         screen.note(said)
