@@ -447,7 +447,7 @@ def _chosen(clf: SEFRClassifier) -> str:
     found = clf.auto_
     words = {"line": "lines", "bins": "curves", "ferns": f"interactions ({found.n_ferns})"}
     parts = " + ".join(
-        f"{weight:.2f} x {words[name]}" for name, weight in found.weights.items() if weight > 0
+        f"{weight:.2f} x {words[name]}" for name, weight in found.weights.items() if weight >= 0.005
     )
     loss = found.log_loss.get("sum")
     held = "" if loss is None else f"; log loss {loss:.3f} of {found.n_held_out:,} rows that were held out"
