@@ -243,7 +243,7 @@ class SEFRRegressor(NumberAnswers, Learner):
     def decay(self, factor: float) -> Self:
         """Make all rows learned so far count ``factor`` times, 0 < factor <= 1, beside those to come.
 
-        Intervals become wider, as from so many fewer rows, and the penalty may change with them.
+        Intervals become wider, as from fewer rows, and the penalty may change with them.
         """
         self._refuse_without_rows("decay")
         self._fitted = cast(FittedNumbers, self._decayed(factor))
