@@ -9,6 +9,7 @@ ALL_READY := $(VENV)/all-ready
 # comes by its own name afterwards: pip then reads the extras of what is installed, and builds each in isolation.
 NAME := sefr-learn
 PACKAGE := $(BIN)/pip install --no-build-isolation --no-deps --editable .
+USERS_PATH := $(PATH)
 # meson-python looks for meson and ninja on the path when it builds and, editable, rebuilds.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -92,7 +93,7 @@ esphome-tools: $(ALL_READY)
 	  || { echo "not installed: ESPHome"; test "$$CI" != true; }
 
 demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
-	$(BIN)/sefr demo
+	@PATH="$(USERS_PATH)" $(BIN)/sefr demo  # what it suggests to type is for the shell of the user
 
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
 

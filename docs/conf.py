@@ -53,10 +53,10 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
 }
 
-# What is copied has no prompts.
-copybutton_prompt_text = r">>> |\.\.\. |\$ "
+# What is copied has no prompts, and no output of what has them.
+copybutton_prompt_text = r">>> |\.\.\. ?|\$ "
 copybutton_prompt_is_regexp = True
-copybutton_only_copy_prompt_lines = False
+copybutton_only_copy_prompt_lines = True
 
 html_theme = "pydata_sphinx_theme"
 html_context = {"default_mode": "auto"}

@@ -2,8 +2,8 @@
 Curves with bins
 ================
 
-Where a class lies in the middle of a feature, a line cannot tell it from the others. With ``bins`` the effect
-of each feature is a curve. The score stays a sum of one part per feature.
+If a class lies in the middle of a feature, a line cannot separate it from the others. With ``bins`` the
+effect of each feature is a curve. The score stays a sum of one part per feature.
 """
 
 import matplotlib.pyplot as plt

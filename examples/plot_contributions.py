@@ -18,7 +18,7 @@ row = cancer.data.iloc[[40]]
 print("the answer:", clf.predict(row)[0], " true:", labels[40])
 
 # %%
-# Above zero speaks for the second class, here malignant.
+# A bar above zero favours the second class, here malignant.
 
 display = ContributionsDisplay.from_estimator(clf, row, count=8)
 plt.show()

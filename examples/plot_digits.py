@@ -3,7 +3,7 @@ Digits as the model sees them
 =============================
 
 A linear model has one number per pixel and class, so what it has learned is a picture. Blue: ink here
-speaks for the digit. Orange: ink here speaks against it. The depth is the effect: what the pixel does to
+favours the digit. Orange: ink here counts against it. The depth is the effect: what the pixel does to
 the score on average.
 """
 

@@ -3,7 +3,7 @@ Missing values
 ==============
 
 ``missing="ignore"`` leaves a missing value out of the sums, and out of the score: its contribution is 0, so
-that it speaks for no class. Nothing is filled in.
+that it favours no class. Nothing is filled in.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 """
-Which shape speaks for the class?
-=================================
+Which shape favours the class?
+==============================
 
-Three kinds of waves with the same level and spread, at random phases: only their shape tells them apart.
+Three kinds of waves with the same level and spread, at random phases: they differ only in shape.
 ``SignalFeatures`` counts shapes in integers, as a board does, and the display shows where in the window which
-of them speaks for the class.
+of them favours the class.
 """
 
 import matplotlib.pyplot as plt

@@ -49,7 +49,7 @@ for name, model in {
     print(f"{name}: accuracy {cross_val_score(pipeline, texts, labels, cv=5).mean():.3f}")
 
 # %%
-# The words that speak for each library:
+# The words that favour each library:
 
 pipeline = make_pipeline(
     TfidfVectorizer(min_df=2, stop_words="english"), SEFRClassifier(scale=None, passes=10)

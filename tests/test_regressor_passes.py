@@ -132,7 +132,7 @@ def test_what_needs_the_rows_is_refused_and_changes_nothing():
         lambda: reg.decay(0.5),
         lambda: SEFRRegressor(moments=1).fit(X, y).merge(reg),
     ):
-        with pytest.raises(ValueError, match="no longer at hand"):
+        with pytest.raises(ValueError, match="no longer available"):
             verb()
     assert not hasattr(reg, "partial_fit")
     with pytest.raises(ValueError, match="a Summary has no rows"):

@@ -174,7 +174,7 @@ def test_verbs_carry_them(rows, name):
     params = params_of(name)
     clf = SEFRClassifier(**params).fit(X[:400], y[:400])
     if name == "auto":
-        with pytest.raises(AttributeError, match="a model of auto=True cannot learn further rows"):
+        with pytest.raises(AttributeError, match="a model of auto=True cannot learn more rows"):
             clf.partial_fit(X, y)
         for verb in (clf.merge, clf.forget):
             with pytest.raises(ValueError, match=r"a model of auto=True cannot .* Fit again with all rows"):

@@ -20,6 +20,7 @@ from sphinx.util import logging
 
 ROOT = Path(__file__).parents[2]
 NUMBER = re.compile(r"[+−-]?[0-9][0-9.,]*(?: ?(?:%|ms|s|KB|MB|GB|B))?")
+WIDE = 8  # columns that fit beside each other in the usual size
 LOGGER = logging.getLogger(__name__)
 
 
@@ -86,7 +87,7 @@ class ThemedPictures(SphinxTransform):
 
 
 class NumberColumns(SphinxTransform):
-    """Aligns the columns of tables that hold numbers alone to the right."""
+    """Aligns the columns of tables that hold numbers alone to the right, and marks tables of many columns."""
 
     default_priority = 8
 
@@ -102,6 +103,8 @@ class NumberColumns(SphinxTransform):
                 if any(cells) and all(NUMBER.fullmatch(cell) for cell in cells if cell):
                     for row in rows:
                         row[j]["classes"].append("number")
+            if max(map(len, rows), default=0) > WIDE:
+                table["classes"].append("wide")
 
 
 class EndsOfBlocks(SphinxTransform):

@@ -34,8 +34,8 @@ def _is_auto(clf: SEFRClassifier) -> bool:
 
 def _cannot(verb: str) -> str:
     return (
-        f"a model of auto=True cannot {verb}: its parts were weighed on rows that are no longer at hand. Fit "
-        "again with all rows, or use SEFRClassifier.from_summary(summary_), which can"
+        f"a model of auto=True cannot {verb}: its parts were weighted on rows that are no longer available. "
+        "Fit again with all rows, or use SEFRClassifier.from_summary(summary_), which can"
     )
 
 
@@ -50,7 +50,7 @@ class _Unless:
         if clf is None:
             return self.verb
         if _is_auto(clf):
-            raise AttributeError(_cannot("learn further rows"))
+            raise AttributeError(_cannot("learn more rows"))
         return MethodType(self.verb, clf)
 
 
@@ -71,25 +71,27 @@ class SEFRClassifier(ClassAnswers, Learner):
     missing : {"error", "ignore"}, default="error"
         What NaN means: an error, or a value that is left out of sums and scores.
     class_weight : None, "balanced" or dict, default=None
-        How often the rows of each class count: None as they come (the paper), "balanced" as if all classes
+        How much the rows of each class count: None as they are (the paper), "balanced" as if all classes
         had the same number of rows, or ``{label: weight}``, 1 for a label that is not named. It is applied
-        where the Summary is solved, so it costs nothing and ``from_summary`` can change it. It moves the
-        threshold between the class means (eq. 9), never beyond them.
+        when the weights are computed from the Summary, so it costs nothing and ``from_summary`` can change
+        it. With one pass it can only move the threshold between the two class means (eq. 9).
     bins : None, int or list, default=None
-        Cut features into bins, so that the effect of each may be any curve. A number, 2 to 256, such as 32,
-        is the most bins of a feature: of equal width where ``scale`` gives known ranges, so that any two
-        models add, else at quantiles of the rows first learned. A list has the edges of every feature:
-        ``edges_`` of another model. Categories have a bin each, and ``missing="ignore"`` values one.
+        Maximum number of bins per feature, 2 to 256, for example 32. The effect of a feature may then be any
+        curve. Bins have equal widths if ``scale`` gives known ranges, so that any two models can be added;
+        otherwise their edges are quantiles of the rows learned first. A list has the edges of every feature:
+        ``edges_`` of another model. Each category has a bin, and so have missing values with
+        ``missing="ignore"``.
     interactions : None, int or list, default=None
-        With ``bins``: up to so many ferns, such as 60, whose cells several features choose together. They are
-        grown on the rows first learned, as long as they tell something about rows that are held out; a list
-        is ``interactions_`` of another model, which goes with its edges.
+        With ``bins``: maximum number of feature interactions, for example 60. They are chosen from the rows
+        learned first, as long as they improve predictions of held-out rows. A list is ``interactions_`` of
+        another model, to be used with its edges.
     n_jobs : int, default=None
         Number of threads. None means 1, -1 means all cores. Results are the same to the bit.
     passes : int, default=1
-        How often training may read the rows: more passes, more accuracy, more time. 1 is the paper. Each
-        further pass weighs the rows by how wrong the model still is about them; about 10 reach the accuracy
-        of a linear SVM, use about 100 if features are correlated. Training stops when a pass no longer helps.
+        How often training may read the rows: more passes give more accuracy and take more time. 1 is the
+        paper. Each further pass weights the rows by how wrong the model still is about them. About 10 reach
+        the accuracy of a linear SVM; use about 100 if features are correlated. Training stops when a pass no
+        longer helps.
     verbose : int, default=0
         1 shows the passes as they are made.
     moments : {1, 2}, default=1
@@ -99,19 +101,19 @@ class SEFRClassifier(ClassAnswers, Learner):
         and ``merge``, ``forget``, ``decay`` and ``cross_validate`` stay exact, since sums add. Memory and
         time grow with the square of the number of features or cells.
     auto : bool, default=False
-        Nothing else to choose: a sum of a line, of 32 bins and of interactions, weighed by how well each does
-        on held-out rows and then fitted to all rows. ``auto_`` says what was chosen. All rows are held in
-        memory, columns of text have categories, and the model cannot learn further rows, merge or forget.
+        Nothing else to choose: a sum of lines, curves and interactions, weighted by how well each does on
+        held-out rows and then fitted to all rows. ``auto_`` says what was chosen. All rows are held in
+        memory, text columns are categories, and the model cannot learn more rows, merge or forget.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
         The labels, sorted. With two, a positive score is ``classes_[1]``, and exactly 0 is ``classes_[0]``.
     edges_, curves_, interactions_, feature_sets_ : list
-        With ``bins``: where each feature is cut, its effect over its bins, the comparisons of ferns, and what
-        scores are sums over. ``coef_``, ``intercept_`` and ``feature_scores_`` are then not there.
+        With ``bins``: where each feature is cut, its effect over its bins, the comparisons of interactions,
+        and what scores are sums over. ``coef_``, ``intercept_`` and ``feature_scores_`` are then not there.
     coef_, intercept_ : ndarray of shape (1, m) and (1,), or (K, m) and (K,) for more than two classes
-        Weights for the features as they come, scaling folded in. The higher score is the class.
+        Weights of the raw features, scaling included. With more than two classes the highest score wins.
     feature_scores_ : ndarray of shape (1, m) or (K, m)
         The paper's weights, in [-1, 1], for scaled features: +1 favours the class, -1 counts against it.
         After further passes, the weights of scaled features in units of the largest.
@@ -253,7 +255,7 @@ class SEFRClassifier(ClassAnswers, Learner):
     def merge(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
         """Add what another model or Summary has learned, or rows: equal to having fitted the rows of both.
 
-        Not after further passes (``passes > 1``): refined weights come from rows, and these are not at hand.
+        Not after further passes (``passes > 1``): these need rows, which are no longer available.
 
         Parameters
         ----------
@@ -344,8 +346,7 @@ class SEFRClassifier(ClassAnswers, Learner):
             raise ValueError("auto=True: a Summary has no rows to weigh parts on; leave out auto, or use fit")
         if self.passes > 1:
             raise ValueError(
-                f"passes={self.passes}: a Summary has no rows to make further passes over; "
-                "use passes=1, or fit"
+                f"passes={self.passes}: a Summary has no rows for further passes; use passes=1, or fit"
             )
         refuse_other_settings(summary, settings)
         names = summary.feature_names
@@ -372,5 +373,5 @@ class SEFRClassifier(ClassAnswers, Learner):
         if self.fitted_.refined is not None or self.passes > 1:
             raise ValueError(
                 f"a model of passes={self.passes} cannot {verb}: its weights were refined on rows that are "
-                "no longer at hand. Fit again, or use SEFRClassifier.from_summary(summary_) with passes=1"
+                "no longer available. Fit again, or use SEFRClassifier.from_summary(summary_) with passes=1"
             )

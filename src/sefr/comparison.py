@@ -390,7 +390,7 @@ def compare(
     tick : callable, default=None
         Called with the name of a row after each of its folds.
     **params
-        Parameters that all settings share, such as ``missing="ignore"``.
+        Parameters that all settings share, for example ``missing="ignore"``.
 
     Returns
     -------

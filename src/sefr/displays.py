@@ -72,7 +72,7 @@ def names_of(clf: Learner, feature_names: Sequence[str] | None = None) -> list[s
 
 
 def subjects(clf: Learner) -> list[object]:
-    """Return the labels that a positive score speaks for: the second of two, else all; of numbers outputs."""
+    """Return the labels that a positive score favours: the second of two, else all; of numbers outputs."""
     if clf.predicts_numbers:
         n_outputs = len(clf.fitted_.constant)
         return ["prediction"] if n_outputs == 1 else [f"output {r}" for r in range(n_outputs)]
@@ -148,7 +148,7 @@ class ScoresDisplay:
     scores : ndarray of shape (R, m)
         What is shown.
     labels : list
-        The label that each row of ``scores`` speaks for.
+        The label that each row of ``scores`` favours.
     feature_names : list of str
         One name per feature.
 
@@ -367,7 +367,7 @@ class ContributionsDisplay:
     score : float
         Their sum.
     label : object
-        The label that a positive part speaks for.
+        The label that a positive part favours.
     feature_names : list of str
         One name per feature.
 

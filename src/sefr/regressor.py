@@ -46,14 +46,15 @@ class SEFRRegressor(NumberAnswers, Learner):
         weights are those of single features, and one scale for all of them. It is less accurate and has no
         intervals.
     bins : None, int or list, default=None
-        Cut features into bins, so that the effect of each may be any curve. A number, 2 to 256, such as 32,
-        is the most bins of a feature: of equal width where ``scale`` gives known ranges, so that any two
-        models add, else at quantiles of the rows first learned. A list has the edges of every feature:
-        ``edges_`` of another model. Categories have a bin each, and ``missing="ignore"`` values one.
+        Maximum number of bins per feature, 2 to 256, for example 32. The effect of a feature may then be any
+        curve. Bins have equal widths if ``scale`` gives known ranges, so that any two models can be added;
+        otherwise their edges are quantiles of the rows learned first. A list has the edges of every feature:
+        ``edges_`` of another model. Each category has a bin, and so have missing values with
+        ``missing="ignore"``.
     interactions : None, int or list, default=None
-        With ``bins``: up to so many ferns, such as 30, whose cells several features choose together. They are
-        grown on the rows first learned, for what bins leave over, as long as they tell something about rows
-        that are held out; a list is ``interactions_`` of another model, which goes with its edges.
+        With ``bins``: maximum number of feature interactions, for example 30. They are chosen from the rows
+        learned first, for what bins do not explain, as long as they improve predictions of held-out rows. A
+        list is ``interactions_`` of another model, to be used with its edges.
     scale : "minmax" or (low, high), default="minmax"
         The ranges of features. A pair gives known ones (a sensor's 0..1023), numbers or one value per
         feature, which bins are parts of; training values outside are an error. Predictions of a line do not
@@ -62,7 +63,7 @@ class SEFRRegressor(NumberAnswers, Learner):
         What NaN in X means: an error, or a value that counts as the mean of its feature, with ``bins`` as one
         of its own.
     n_jobs : int, default=None
-        Threads for training and prediction; None is one, -1 all. Results are the same to the bit.
+        Number of threads. None means 1, -1 means all cores. Results are the same to the bit.
     passes : int, default=1
         With ``moments=1``: how often training may read the rows. Conjugate gradients come near to the ridge
         regression of ``moments=2``, without the products of features; 20 passes are usually enough. The
@@ -76,7 +77,7 @@ class SEFRRegressor(NumberAnswers, Learner):
     Attributes
     ----------
     coef_, intercept_ : ndarray of shape (m,) and float, or (K, m) and (K,) for K outputs
-        Weights for the features as they come. Not with ``bins``.
+        Weights of the raw features. Not with ``bins``.
     coef_std_ : ndarray
         The standard errors of ``coef_``. Of ``moments=2``.
     base_ : float, or ndarray of shape (K,)
@@ -90,14 +91,14 @@ class SEFRRegressor(NumberAnswers, Learner):
         With ``passes > 1``: after each pass, the part of the variance of y that is left over, with the
         penalty.
     edges_, curves_, interactions_, feature_sets_ : list
-        With ``bins``: where each feature is cut, its effect over its bins, the comparisons of ferns, and what
-        predictions are sums over.
+        With ``bins``: where each feature is cut, its effect over its bins, the comparisons of interactions,
+        and what predictions are sums over.
     summary_ : Summary
         All that was learned; the weights follow from it.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (m,)
-        Names of the features, where the rows had any.
+        Names of the features, if the rows had any.
     fitted_ : FittedNumbers
         All of the above as one value that never changes: what a verb replaces as a whole.
 
@@ -242,7 +243,7 @@ class SEFRRegressor(NumberAnswers, Learner):
     def decay(self, factor: float) -> Self:
         """Make all rows learned so far count ``factor`` times, 0 < factor <= 1, beside those to come.
 
-        Intervals become wider, as from so many fewer rows, and the penalty may change with them.
+        Intervals become wider, as from fewer rows, and the penalty may change with them.
         """
         self._refuse_without_rows("decay")
         self._fitted = cast(FittedNumbers, self._decayed(factor))
@@ -267,8 +268,7 @@ class SEFRRegressor(NumberAnswers, Learner):
         settings = NumberSettings.of(self)
         if self.passes > 1:
             raise ValueError(
-                f"passes={self.passes}: a Summary has no rows to make further passes over; use passes=1, or "
-                "fit"
+                f"passes={self.passes}: a Summary has no rows for further passes; use passes=1, or fit"
             )
         refuse_other_settings(summary, settings)
         self._fitted = FittedNumbers.solve(summary, settings, names_in)
@@ -278,7 +278,7 @@ class SEFRRegressor(NumberAnswers, Learner):
         if self.fitted_.refined is not None or self.passes > 1:
             raise ValueError(
                 f"a model of passes={self.passes} cannot {verb}: its weights were found on rows that are no "
-                "longer at hand. Fit again, or use moments=2, or moments=1 with passes=1"
+                "longer available. Fit again, or use moments=2, or moments=1 with passes=1"
             )
 
     def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:

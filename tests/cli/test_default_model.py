@@ -25,7 +25,7 @@ def test_the_default_is_the_model_of_auto_and_says_so(sefr, iris):
     assert code == 0, err
     first = err.splitlines()[0]
     assert first.startswith("--auto: lines, curves and interactions")
-    assert "For update, merge and forget train with --exact" in first
+    assert "For update, merge and forget, train with --exact" in first
     clf, same = load("model.sefr"), fitted(iris, "species", auto=True)
     assert clf.auto is True
     assert re.search(r"^auto: .*\d x interactions \(\d+\); log loss 0\.\d+ of 150 rows", out, re.MULTILINE)

@@ -295,7 +295,7 @@ def test_every_command_is_in_the_documents():
     table = re.findall(r"^\| `(\w+)[^`]*` \|", text, re.MULTILINE)
     real = set(get_command(app).commands)
     assert real == {*COMMANDS, "board"}  # a group of commands
-    assert {name for name in table if name in real} == real
+    assert set(table) == real
     known = {"--help", "--install-completion"}
     for command in get_command(app).commands.values():
         known |= {name for parameter in command.params for name in parameter.opts}
@@ -313,3 +313,37 @@ def test_what_the_demo_suggests_works(sefr):
         code, out, err = sefr(*command)
         assert code == 0, (command, err)
     assert Path("demo/digits/digits.ino").exists()
+    page = (Path(__file__).parents[2] / "docs" / "start" / "csv.md").read_text()
+    block = re.search(r"^\$ sefr (train passengers.csv .*)\n((?:.+\n)+?)```", page, re.MULTILINE)
+    code, _out, err = sefr(*shlex.split(block[1].replace("passengers", "demo/passengers")))
+    assert code == 0
+    assert err.startswith(block[2]), "the page shows what is printed"
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("onnx", "onnxruntime.InferenceSession('iris.onnx')"),
+        ("c", '#include "iris.h"'),
+        ("generated", '#include "iris.h"'),
+        ("arduino", "open iris/iris.ino in the Arduino IDE"),
+        ("micropython", "copy it to the board, for example with: mpremote cp iris.py :"),
+    ],
+)
+def test_export_says_what_to_do_with_what_it_wrote(sefr, iris, target, words):
+    assert sefr("train", "iris.csv", "-l", "species", "--paper", "-o", "iris.sefr")[0] == 0
+    code, _out, err = sefr("export", "iris.sefr", "--to", target)
+    assert code == 0, err
+    assert f"next: {words}" in err.replace("\n", " ")
+    if target == "arduino":
+        assert Path("iris/iris.ino").is_file()
+
+
+def test_what_training_of_numbers_suggests_works(sefr):
+    rows = [f"{i % 17},{i % 5},{3 * (i % 17) + i % 5 + i / 100}" for i in range(200)]
+    Path("house.csv").write_text("\n".join(["rooms,floor,price", *rows]) + "\n")
+    _code, _out, err = sefr("train", "house.csv", "-l", "price")
+    suggested = re.search(r"next: (.*); sefr (explain .*)", err)
+    assert suggested, err
+    assert sefr(*shlex.split(suggested[2]))[0] == 0
+    assert "price" in Path("report.html").read_text()

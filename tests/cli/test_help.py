@@ -13,11 +13,37 @@ from sefr.cli import COMMANDS, app, options
 DECLARED = [value for value in vars(declarations).values() if isinstance(value, declarations.Declaration)]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_flags_have_no_type(sefr, name):
-    code, out, _err = sefr(name, "--help")
+def _leaves(command, *path):
+    """Yield the words of every command that does something."""
+    children = getattr(command, "commands", None)
+    if not children:
+        yield path
+        return
+    for name, child in children.items():
+        yield from _leaves(child, *path, name)
+
+
+LEAVES = [*_leaves(get_command(app))]
+
+
+def test_all_commands_are_looked_at():
+    assert {("board", "record"), *((name,) for name in COMMANDS)} <= {*LEAVES}
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_values_have_plain_names(sefr, words):
+    code, out, _err = sefr(*words, "--help")
     assert code == 0
-    assert "bool" not in out
+    assert re.findall(r"<(?:bool|int|float|str|list)\b[^|>]*>", out) == []
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_help_has_one_plain_sentence_and_then_one_example(sefr, words):
+    _code, out, _err = sefr(*words, "--help")
+    lines = [line.strip() for line in out.partition("Arguments")[0].splitlines() if line.strip()]
+    assert re.match(r"[A-Z].*", lines[1]), "a sentence after the usage"
+    examples = [line for line in lines if line.startswith(f"sefr {' '.join(words)}")]
+    assert examples or words == ("demo",)
 
 
 @pytest.mark.parametrize("declared", DECLARED, ids=lambda declared: declared.name)

@@ -24,6 +24,11 @@ PAGES = (
     "neighbours.html",
 )
 WIDTHS = (360, 820, 1440)
+DESKTOP = 1280
+# Returns what is wider than its place: tables scroll in a container, code by itself.
+CUT_OFF = """() => [...document.querySelectorAll("article table, article pre")]
+  .filter(e => [e, e.parentElement].some(p => p.scrollWidth > p.clientWidth + 1))
+  .map(e => e.innerText.slice(0, 60))"""
 
 
 def _opened(browser: Any, site: Any, page: str, **look: Any) -> tuple[Any, list[str]]:
@@ -64,10 +69,66 @@ def test_a_picture_has_its_dark_twin_on_a_dark_page(browser: Any, site: Any) -> 
         tab.context.close()
 
 
-def test_search_works_offline(browser: Any, site: Any) -> None:
-    tab, said = _opened(browser, site, "search.html?q=temperature")
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("temperature", "probabilities"),
+        ("hyperparameters", "guide/settings"),
+        ("regularization", "guide/passes"),
+        ("imbalanced", "guide/settings"),
+        ("Excel", "start/csv"),
+        ("decimal comma", "start/csv"),
+    ],
+)
+def test_search_works_offline(browser: Any, site: Any, words: str, page: str) -> None:
+    tab, said = _opened(browser, site, f"search.html?q={words.replace(' ', '+')}")
     tab.wait_for_selector("#search-results li a", timeout=20_000)
     found = tab.evaluate("[...document.querySelectorAll('#search-results li a')].map(a => a.href)")
-    assert any("probabilities" in link for link in found)
+    assert any(page in link for link in found)
+    assert said == []
+    tab.context.close()
+
+
+def test_nothing_is_cut_off_on_a_desktop(browser: Any, site: Any) -> None:
+    context = browser.new_context(offline=True, viewport={"width": DESKTOP, "height": 900})
+    tab = context.new_page()
+    cut = {}
+    for path in site.pages:
+        if path.name in ("studio.html", "genindex.html", "search.html"):
+            continue
+        tab.goto(path.as_uri())
+        if found := tab.evaluate(CUT_OFF):
+            cut[path.relative_to(site.folder).as_posix()] = found
+    context.close()
+    assert cut == {}
+
+
+def test_numbers_are_aligned_to_the_right(browser: Any, site: Any) -> None:
+    tab, _ = _opened(browser, site, "guide/settings.html")
+    aligned = tab.evaluate(
+        "[...document.querySelectorAll('article td')].filter(c => /^[0-9.,]+$/.test(c.innerText))"
+        ".map(c => getComputedStyle(c).textAlign)"
+    )
+    assert len(aligned) > 50
+    assert set(aligned) == {"right"}
+    tab.context.close()
+
+
+def test_what_is_copied_has_neither_prompts_nor_output(browser: Any, site: Any) -> None:
+    tab, _ = _opened(browser, site, "start/data_engineer.html")
+    tab.evaluate("document.addEventListener('copy', e => { window.copied = e.target.value; }, true)")
+    tab.locator("button.copybtn").first.dispatch_event("click")
+    copied = tab.evaluate("window.copied")
+    assert copied.startswith("import polars as pl\n")
+    assert ">>>" not in copied
+    assert "array(" not in copied
+    tab.context.close()
+
+
+def test_the_page_that_trains_opens_inside_the_index(browser: Any, site: Any) -> None:
+    tab, said = _opened(browser, site, "index.html", viewport={"width": 390, "height": 900})
+    tab.locator("details.try summary").click()
+    frame = tab.frame_locator("details.try iframe")
+    frame.get_by_text("Choose a CSV file").first.wait_for(timeout=20_000)
     assert said == []
     tab.context.close()

@@ -274,7 +274,7 @@ def test_cross_validate_takes_rows_in_this_process(engine_name, rows, as_frame):
 def test_a_query_refuses_what_needs_rows(rows, as_frame):
     at = Source("sql", rows, as_frame)
     assert CAPABILITIES["passes"]["sql"] is not True
-    with pytest.raises(ValueError, match="no rows to make further passes over"):
+    with pytest.raises(ValueError, match="no rows for further passes"):
         at.fit(passes=5)
     assert CAPABILITIES["probabilities"]["sql"] is not True
     with pytest.raises(Exception, match="calibrate"):

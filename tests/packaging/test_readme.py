@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -34,7 +37,7 @@ def _requirement_names(requirements: list[str]) -> set[str]:
 
 def test_the_names_of_what_pip_installs_are_those_of_the_metadata() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    sentence = re.search(r"installs it for use: (.*?) come with it", README.read_text(), flags=re.DOTALL)
+    sentence = re.search(r"the command, with\s+(.*?);", README.read_text(), flags=re.DOTALL)
     assert sentence is not None
     named = set(re.split(r",\s*|\s+and\s+", sentence[1].strip()))
     assert named == _requirement_names(project["dependencies"])
@@ -74,3 +77,28 @@ def test_console_lines_after_the_install_with_the_command(command_install, tmp_p
     assert "<html" in (tmp_path / "report.html").read_text()
     assert printed["predict"].count("setosa") >= 4
     assert list(tmp_path.rglob("*.ino"))
+
+
+def test_what_make_demo_suggests_works_as_printed(tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "meson.build", "Makefile"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
+    (tmp_path / ".venv" / "ready").touch()  # as after make has installed everything
+    users = {**os.environ, "PATH": "/usr/local/bin:/usr/bin:/bin", "COLUMNS": "200"}
+
+    def shell(line: str) -> str:
+        done = subprocess.run(
+            ["/bin/bash", "-ec", line], cwd=tmp_path, env=users, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    printed = shell("make demo").partition("\nNext\n")[2]
+    lines = [line.strip().split("  ")[0] for line in printed.splitlines() if "  " in line.strip()]
+    assert [line.split()[1] for line in lines] == ["evaluate", "explain", "predict", "export", "train"]
+    for line in lines[1:4]:
+        shell(line)
+    for line in _console_lines():
+        if line.startswith(". "):
+            shell(f"{line.partition('#')[0]} && sefr --version")

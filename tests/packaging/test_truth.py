@@ -72,3 +72,29 @@ def test_messages_name_packages_that_pip_finds(extra: str) -> None:
 def test_without_metadata_the_folder_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "NAME", "no-such-distribution")
     assert installation.install_line("cli") == "pip install '.[cli]' in the folder of sefr's source"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/neighbours.md", "joss/paper.md"])
+def test_it_is_called_an_independent_implementation(page: str) -> None:
+    text = " ".join((ROOT / page).read_text().split())
+    assert "independent implementation" in text
+    assert "software behind" not in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Keshavarz", "Rawassizadeh", "mlpack", "FLAML", "linearboost", "micromlgen", "alankrantas", "Salerno"],
+)
+def test_others_who_wrote_sefr_are_credited(name: str) -> None:
+    assert name in (ROOT / "docs" / "neighbours.md").read_text()
+
+
+def test_logistic_regression_is_shown_with_the_scaling_that_suits_it() -> None:
+    readme = (ROOT / "README.md").read_text()
+    rows = [line for line in readme.splitlines() if line.startswith("| LogisticRegression")]
+    assert rows
+    assert all("StandardScaler" in row for row in rows)
+    methods = (ROOT / "benchmarks" / "accuracy" / "table_methods.py").read_text()
+    assert "make_pipeline(StandardScaler(), LogisticRegression(" in methods
+    kinds = (ROOT / "docs" / "guide" / "settings.md").read_text()
+    assert "with standardised features" in kinds[: kinds.index("<!-- numbers: kinds -->")]

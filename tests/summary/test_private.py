@@ -189,7 +189,7 @@ def test_a_model_that_may_be_published_stores_nothing_of_exact_rows(rows):
     X, y = rows
     model = SEFRClassifier.from_summary(Summary.of(X, y).private(1.0, DELTA, (-3, 5)))
     before = model.fitted_
-    with pytest.raises(ValueError, match="probabilities fitted to exact rows would tell of them"):
+    with pytest.raises(ValueError, match="probabilities fitted to exact rows would reveal them"):
         model.calibrate(X, y)
     assert model.fitted_ is before
     model.merge(Summary.of(X, y)).calibrate(X, y)  # mixed: it may not be published

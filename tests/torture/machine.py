@@ -502,7 +502,7 @@ class Machine(RuleBasedStateMachine):
         try:
             verb()
         except (ValueError, AttributeError) as error:  # hasattr says whether there is a partial_fit
-            assert "no longer at hand" in str(error), error  # noqa: PT017
+            assert "no longer available" in str(error), error  # noqa: PT017
             assert self.clf.fitted_ is state
             return True
         raise AssertionError("a verb that needs the rows was taken")

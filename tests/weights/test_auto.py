@@ -383,7 +383,7 @@ def test_what_a_model_cannot_do_names_the_way_out():
             verb(X, y)
     with pytest.raises(ValueError, match="cannot be merged"):
         SEFRClassifier().fit(X, y).merge(clf)
-    with pytest.raises(AttributeError, match=r"cannot learn further rows: .*Fit again with all rows"):
+    with pytest.raises(AttributeError, match=r"cannot learn more rows: .*Fit again with all rows"):
         clf.partial_fit(X, y)
     assert not hasattr(clf, "partial_fit")
     np.testing.assert_array_equal(clf.decision_function(X), before)

@@ -228,7 +228,7 @@ def test_interactions_that_have_no_meaning_are_refused(interactions, words):
     with pytest.raises(ValueError, match=words):
         clf.fit([[1.0, 2.0], [3.0, 4.0]], [0, 1])
     assert not clf.__sklearn_is_fitted__()
-    with pytest.raises(ValueError, match="set bins too"):
+    with pytest.raises(ValueError, match="interactions need bins"):
         SEFRClassifier(interactions=interactions).fit([[1.0, 2.0], [3.0, 4.0]], [0, 1])
 
 

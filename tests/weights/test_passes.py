@@ -231,7 +231,7 @@ def test_what_needs_the_rows_is_refused_with_the_reason(problem, verb):
     with pytest.raises(ValueError, match=f"passes=3 cannot {verb}"):
         getattr(clf, verb)(*arguments)
     assert (clf.coef_ == before).all()
-    with pytest.raises(ValueError, match="no rows to make further passes over"):
+    with pytest.raises(ValueError, match="no rows for further passes"):
         SEFRClassifier.from_summary(clf.summary_, passes=3)
     assert (clf.decay(0.5).coef_ == before).all()
 

@@ -52,8 +52,8 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
         X : array, sparse matrix or dataframe of shape (n, m)
             The rows.
         interval : float, default=None
-            A share such as 0.9: return predictions, low and high as well, between which so many of new y are
-            to be expected.
+            A share, for example 0.9: return predictions, low and high as well, between which this share of
+            new y is expected.
         return_std : bool, default=False
             Return predictions and the standard deviation of a new y about each.
 
@@ -67,7 +67,7 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
         if interval is not None and return_std:
             raise ValueError("predict takes interval or return_std, not both")
         if interval is not None and (not isinstance(interval, Real) or not 0 < interval < 1):
-            raise ValueError(f"interval must be a share between 0 and 1, such as 0.9, not {interval!r}")
+            raise ValueError(f"interval must be a share between 0 and 1, for example 0.9, not {interval!r}")
         matrix = self._matrix(X, fitted)
         n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
         mean = fitted.answers(fitted.scores(matrix, self.missing, n_threads))
@@ -114,7 +114,7 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
         noise = self._known.regression.noise
         if noise is None:
             raise AttributeError(
-                "moments=1 does not tell how far y lies from its predictions: noise_ needs moments=2"
+                "with moments=1 it is not known how far y lies from its predictions: noise_ needs moments=2"
             )
         return self._one_or_all(np.sqrt(noise))
 

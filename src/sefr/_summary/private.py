@@ -290,7 +290,7 @@ def _refuse_edges_of_rows(coder: Coder, low: Floats, high: Floats) -> None:
         if not np.array_equal(part, known):
             raise ValueError(
                 f"column {j} is cut at edges that do not follow from its range from {low[j]:g} to "
-                f"{high[j]:g}: learn with bins and scale=(low, high), so that they tell nothing of the rows"
+                f"{high[j]:g}: learn with bins and scale=(low, high), which reveal nothing about the rows"
             )
 
 
@@ -426,7 +426,7 @@ class PrivateSummary(Summary):
             return NotImplemented
         raise ValueError(
             "cannot take a private Summary away from exact rows: its noise would stay behind, and the "
-            "difference would tell of the rows"
+            "difference would reveal the rows"
         )
 
     def reweighted(self, weights: Floats) -> Summary:
@@ -465,7 +465,7 @@ def refuse_facts_of_rows(summary: Summary) -> None:
     if isinstance(summary, PrivateSummary) and not summary.mixed:
         raise ValueError(
             "this model may be published, since its Summary is private: probabilities fitted to exact rows "
-            "would tell of them; use its answers and scores"
+            "would reveal them; use its answers and scores"
         )
 
 

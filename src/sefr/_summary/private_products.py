@@ -185,5 +185,5 @@ def refuse_products(summary: Summary, low: Floats, high: Floats, most_rows: int)
         j = int(np.argmax(far))
         raise ValueError(
             f"column {j} has the range from {low[j]:g} to {high[j]:g}, and products of values so far from "
-            "zero round too much: subtract a known number, such as the lowest, from its values and its range"
+            "zero round too much: subtract a known number, for example the lowest, from its values and range"
         )

@@ -215,7 +215,7 @@ class Summary:
         products: Products | None = None,
         **parts: Any,
     ) -> Summary:
-        """Build a Summary from what it consists of, such as a board or a database sends.
+        """Build a Summary from its parts, for example those that a board or a database sends.
 
         Parameters
         ----------

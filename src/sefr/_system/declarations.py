@@ -50,12 +50,12 @@ PASSES = Declaration(
 MOMENTS = Declaration(
     "moments",
     1,
-    "What is added up: 1 features, as the SEFR paper does; 2 products of any two as well, which is more "
+    "What is added up. 1: features, as in the SEFR paper; 2: products of any two as well, which is more "
     "accurate.",
     low=1,
     high=2,
 )
 AUTO = Declaration(
-    "auto", False, "Nothing to choose: lines, curves and interactions, weighed on held-out rows."
+    "auto", False, "Nothing to choose: lines, curves and interactions, weighted on held-out rows."
 )
 VERBOSE = Declaration("verbose", 0, "1 shows the passes as they are made.")

@@ -55,6 +55,6 @@ def _checked(weights: Floats, summary: Summary) -> Floats:
         k = int(np.argmin(held))
         raise ValueError(
             f"class_weight: class {summary.classes.tolist()[k]!r} has {weights[k]:g}: float64 cannot hold "
-            "the counts and sums of its rows so many times; divide all weights"
+            "the counts and sums of its rows times this weight; divide all weights"
         )
     return weights

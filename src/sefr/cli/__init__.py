@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import partial, wraps
 from importlib import import_module
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 from .._system.installation import install_line
 from .._system.namesake import REINSTALL, namesake
@@ -59,29 +59,9 @@ EPILOG = (
 )
 
 
-class _PlainHelp:
-    """A command whose help shows no type for options that take no value: typer would show ``<bool>``."""
-
-    def get_params(self, ctx: Any) -> Any:
-        """Return the options, also those that typer adds."""
-        params = super().get_params(ctx)  # type: ignore[misc]
-        for param in params:
-            if getattr(param, "is_flag", False) and param.metavar is None:
-                param.metavar = options.FLAG
-        return params
-
-
-class _Command(_PlainHelp, typer.core.TyperCommand):
-    pass
-
-
-class _Group(_PlainHelp, typer.core.TyperGroup):
-    pass
-
-
 app = typer.Typer(
     name="sefr",
-    cls=_Group,
+    cls=options.Group,
     help="Train a classifier on a table, see how good it is and why it answers as it does, and use it.",
     epilog=EPILOG,
     no_args_is_help=True,
@@ -130,7 +110,9 @@ def _unwrapped(text: str | None) -> str:
 
 for _name in COMMANDS:
     _command = getattr(import_module(f".{_name}", __name__), _name)
-    app.command(_name, cls=_Command, help=_unwrapped(_command.__doc__))(_prepared(options.spread(_command)))
+    app.command(_name, cls=options.Command, help=_unwrapped(_command.__doc__))(
+        _prepared(options.spread(_command))
+    )
 app.add_typer(
     import_module(".board", __name__).app,
     name="board",

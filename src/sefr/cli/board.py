@@ -8,7 +8,7 @@ import typer
 
 from . import options
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+app = typer.Typer(cls=options.Group, no_args_is_help=True, rich_markup_mode="rich")
 
 Port = Annotated[
     str, typer.Argument(help="The serial port, for example /dev/ttyACM0 or COM3.", metavar="PORT")
@@ -21,11 +21,13 @@ SketchFolder = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=options.Command)
 def record(
     port: Port,
-    output: Annotated[str, typer.Option("--output", "-o", help="The CSV file; rows are added to it.")],
-    label: Annotated[str, typer.Option("--label", "-l", help="What the sensors show now.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The CSV file; rows are added to it.", metavar="FILE")
+    ],
+    label: Annotated[str, typer.Option("--label", "-l", help="What the sensors show now.", metavar="LABEL")],
     rows: Annotated[int, typer.Option(help="How many rows to record.", min=1)] = 100,
     every: Annotated[int, typer.Option(help="Milliseconds between rows.", min=0)] = 100,
     quiet: options.Quiet = False,
@@ -46,12 +48,14 @@ def record(
     board_session.record(port, output, label, rows, every, quiet)
 
 
-@app.command()
+@app.command(cls=options.Command)
 def teach(
     port: Port,
     data: Annotated[str, typer.Argument(help="A CSV file with a header.", metavar="CSV")],
     sketch: SketchFolder,
-    label: Annotated[str, typer.Option("--label", "-l", help="The column of labels.")] = "label",
+    label: Annotated[
+        str, typer.Option("--label", "-l", help="The column of labels.", metavar="COLUMN")
+    ] = "label",
     start: Annotated[
         int, typer.Option("--from", help="The first row to teach, to go on after a fault.", min=1)
     ] = 1,
@@ -69,10 +73,10 @@ def teach(
     board_session.teach(port, board_session.Lesson(data, label, start), sketch, save, quiet)
 
 
-@app.command()
+@app.command(cls=options.Command)
 def fetch(
     port: Port,
-    output: Annotated[str, typer.Option("--output", "-o", help="The file for the state.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="The file for the state.", metavar="FILE")],
     quiet: options.Quiet = False,
 ) -> None:
     """Fetch what a board learned, for sefr board merge.
@@ -86,7 +90,7 @@ def fetch(
     board_session.fetch(port, output, quiet)
 
 
-@app.command()
+@app.command(cls=options.Command)
 def merge(
     states: Annotated[
         list[str],
@@ -96,7 +100,10 @@ def merge(
         ),
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="The model file to write; of numbers, the state.")
+        str,
+        typer.Option(
+            "--output", "-o", help="The model file to write; for numbers, the state.", metavar="FILE"
+        ),
     ],
     sketch: Annotated[
         str | None,
@@ -136,7 +143,7 @@ def merge(
     board_session.merge(states, sketch, classes, output, screen=board_session.screen_of(quiet, json))
 
 
-@app.command()
+@app.command(cls=options.Command)
 def push(
     port: Port,
     source: Annotated[str, typer.Argument(help="A state, or a model of sefr board merge.", metavar="FILE")],

@@ -11,7 +11,9 @@ from . import options
 
 def demo(
     *,
-    folder: Annotated[str, typer.Option("--output", "-o", help="The folder to leave the files in.")] = "demo",
+    folder: Annotated[
+        str, typer.Option("--output", "-o", help="The folder to leave the files in.", metavar="FOLDER")
+    ] = "demo",
     printing: options.Printing,
 ) -> None:
     """Run every step on scikit-learn's handwritten digits.

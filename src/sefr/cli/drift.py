@@ -56,7 +56,8 @@ def drift(
         typer.Argument(help="The later one.", metavar="AFTER", show_default=False, callback=options.existing),
     ],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write a page, .html.", show_default=False)
+        str | None,
+        typer.Option("--output", "-o", help="Write a page, .html.", metavar="FILE", show_default=False),
     ] = None,
     limits: Limits,
     printing: options.Printing,

@@ -443,7 +443,7 @@ def _advice(result: Comparison, auto: Any) -> str:
     said = f"sefr train takes auto: {auto.measures[0]} {auto.best_by:.3f}."
     for name in ("exact", "paper"):
         if name in rows and rows[name].best_by >= auto.best_by - MARGIN:
-            return f"{said} --{name} reaches {rows[name].best_by:.3f}, and can learn further rows."
+            return f"{said} --{name} reaches {rows[name].best_by:.3f}, and can learn more rows."
     return said
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,7 +26,13 @@ def export(
     ],
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", help="The .onnx file, or the folder for code.", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The .onnx file, or the folder for code.",
+            metavar="PATH",
+            show_default=False,
+        ),
     ] = None,
     weights: options.Weights = None,
     input: options.Values = None,
@@ -39,7 +46,7 @@ def export(
     margin: Annotated[
         int,
         typer.Option(
-            help='Boards: "don\'t know" where an answer leads by less (Twin.margin chooses it).', min=0
+            help='Boards: "don\'t know" if an answer leads by less (Twin.margin chooses it).', min=0
         ),
     ] = 0,
     check: Annotated[
@@ -70,7 +77,10 @@ def export(
     name: Annotated[
         str | None,
         typer.Option(
-            "--name", help="Boards: of the header or sketch and of its functions.", show_default=False
+            "--name",
+            help="Boards: the name of the header or sketch and of its functions.",
+            metavar="NAME",
+            show_default=False,
         ),
     ] = None,
     sum_bits: Annotated[
@@ -93,6 +103,13 @@ def export(
     """Export a model: as ONNX, as a C header, as an Arduino sketch, or as a module for MicroPython.
 
     For example:
+
+      sefr export iris.sefr --to arduino
+
+    Nothing is needed beside what is written: a header is complete, and a sketch brings its library. A board
+    that goes on learning (--learn) needs a model of sefr train --paper.
+
+    More examples:
 
       sefr export iris.sefr --to onnx
 
@@ -141,7 +158,23 @@ def export(
             **{key: value for key, value in learning.items() if value is not None},
         )
     screen.line(f"{path}: {to}")
+    screen.note(f"next: {_next(to, str(path), model)}")
     screen.json({"model": model, "target": to, "output": str(path)})
+
+
+def _next(to: str, path: str, model: str) -> str:
+    """Return what to do with what was exported."""
+    from pathlib import Path
+
+    simulate = shlex.join([options.program(), "simulate", model, "DATA"])
+    if to == "onnx":
+        return f"onnxruntime.InferenceSession({path!r}) runs it"
+    if to == "micropython":
+        return f"copy it to the board, for example with: mpremote cp {shlex.quote(path)} :"
+    if to == "arduino":
+        sketch = Path(path) / f"{Path(path).name}.ino"
+        return f"open {sketch} in the Arduino IDE and upload it; {simulate} runs it without a board"
+    return f'#include "{Path(path).name}" in a C program; {simulate} runs it without a board'
 
 
 def _window(text: str | None) -> tuple[int, int] | tuple[int, int, int] | None:

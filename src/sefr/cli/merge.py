@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def merge(
     *,
     models: Annotated[list[str], typer.Argument(help="Two or more .sefr files.", metavar="MODEL...")],
-    output: Annotated[str, typer.Option("--output", "-o", help="The file to write.", show_default=False)],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The file to write.", metavar="FILE", show_default=False)
+    ],
     printing: options.Printing,
 ) -> None:
     """Merge models: the result is the same as one trained on the rows of all.

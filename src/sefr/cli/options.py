@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+import typer.core
 
 from .._system import declarations as declared
 
@@ -127,7 +129,38 @@ class Engines(StrEnum):
 
 
 FLAG = ""  # typer would show <bool> in the help of an option without a value
+TYPE = re.compile(r"<(int|float|str|list)\b[^|]*>")  # as typer shows it, but no words to choose from
+NAMES = {"int": "NUMBER", "float": "NUMBER", "str": "TEXT", "list": "TEXT"}
 MODEL_OPENING = b'{\n  "format": "sefr model",'  # of sefr.model_file; a test compares
+
+
+class _PlainHelp:
+    """A command whose help names values in plain words: typer would show ``<bool>`` and ``<list[str]>``."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the arguments and options, also those that typer adds."""
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if param.param_type_name == "argument":
+                param.display_type_rich = lambda ctx: None  # its name and its help say enough
+            elif param.metavar is None and getattr(param, "is_flag", False):
+                param.metavar = FLAG
+            elif param.metavar is None and (kind := TYPE.match(_shown_type(param, ctx))):
+                param.metavar = NAMES[kind[1]]
+        return params
+
+
+def _shown_type(param: Any, ctx: Any) -> str:
+    """Return the type that typer would show; older versions have their own words."""
+    return str(param.display_type_rich(ctx)) if hasattr(param, "display_type_rich") else ""
+
+
+class Command(_PlainHelp, typer.core.TyperCommand):
+    """One command."""
+
+
+class Group(_PlainHelp, typer.core.TyperGroup):
+    """Several commands under one name."""
 
 
 def existing(paths: str | list[str] | None) -> Any:

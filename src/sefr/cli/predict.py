@@ -77,10 +77,6 @@ def predict(
 ) -> None:
     """Predict the label, or the number, of every row of a table.
 
-    A model of train --signal answers about recordings: files, or a folder of them. There is a row per
-    window, with recording and sample, the first of the window from 1; the prediction is empty where too many
-    samples lie at the ends of the sensor's range.
-
     For example:
 
       sefr predict iris.sefr new.csv
@@ -88,6 +84,10 @@ def predict(
     Columns are matched by name, in any order. The output has the columns that were kept, the prediction, and
     then the scores: score for two classes (above 0 is the second), else score_LABEL per class (the highest
     wins), and probability_LABEL per class.
+
+    A model of train --signal answers about recordings: files, or a folder of them. The output has one row
+    per window, with the recording and the number of its first sample, counted from 1. The prediction is empty
+    if too many samples lie at the ends of the sensor's range.
 
     More examples:
 
@@ -244,9 +244,9 @@ def _write_rows(
             tick(len(batch))
     for name, value in strange.items():
         if recipe.coded:
-            what = f"without a bin of their own, such as {value!r}: they share one"
+            what = f"without a bin of their own, for example {value!r}: they share one"
         else:
-            what = f"that the model has not seen, such as {value!r}: no category"
+            what = f"that the model has not seen, for example {value!r}: no category"
         screen.note(f"column {name!r} has values {what}")
     _tell_drift(screen, clf, seen)
     return rows

@@ -85,7 +85,7 @@ def training(asked: Asked, wanted: Wanted, near: dict[str, float], *, maintain: 
     if not maintain:
         return query.sql(dialect)
     if dialect != "postgresql":
-        raise typer.BadParameter(f"--maintain speaks postgresql, not {dialect}")
+        raise typer.BadParameter(f"--maintain takes postgresql, not {dialect}")
     return maintenance_sql(query)
 
 
@@ -116,7 +116,7 @@ def scoring(asked: Asked, model: str, answers: Answers) -> str:
     """Return the query that scores the rows of a table."""
     found, table, dialect = asked.looked_up()
     if dialect not in SCORED:
-        raise typer.BadParameter(f"--predict speaks {', '.join(SCORED)}, not {dialect}")
+        raise typer.BadParameter(f"--predict takes {', '.join(SCORED)}, not {dialect}")
     clf, recipe = read_model(model, numbers=True)
     if clf.predicts_numbers and answers.probabilities:
         raise typer.BadParameter("a model that predicts numbers has no --probabilities")

@@ -154,7 +154,7 @@ def carry_out(screen: Screen, training: SignalTraining, path: str) -> None:
     if accuracy is not None:
         screen.line(f"accuracy on recordings that were left out: {accuracy:.3f}")
     show_strongest(screen, clf)
-    screen.note(f"next: {shlex.join(['sefr', 'export', path, '--to', 'arduino'])}")
+    screen.note(f"next: {shlex.join([options.program(), 'export', path, '--to', 'arduino'])}")
     screen.json(_told(path, clf, survey, accuracy, elapsed))
 
 

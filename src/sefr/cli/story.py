@@ -43,6 +43,8 @@ def tell(screen: Screen, folder: Path) -> None:
         file.write(_csv(X, y, names))
     with atomic_file(folder / "iris.csv") as file:
         file.write(_iris())
+    with atomic_file(folder / "passengers.csv") as file:
+        file.write(_passengers())
     where = path_shown(folder / "digits.csv")
     screen.step(1, Text.assemble("1,797 handwritten digits of 8 x 8 pixels are in ", where, "."))
 
@@ -79,7 +81,7 @@ def tell(screen: Screen, folder: Path) -> None:
     )
     save_picture(clf, str(folder / "digits.png"), image=IMAGE)
     screen.step(
-        4, Text("What it has learned: blue where ink favours the digit, orange where ink counts against it.")
+        4, Text("What it has learned: ink on blue favours the digit, ink on orange counts against it.")
     )
     screen.print()
     screen.pixels(gallery(effects(clf), subjects(clf), IMAGE, screen.out))
@@ -119,6 +121,30 @@ def _iris() -> bytes:
     iris = load_iris()
     names = [name.removesuffix(" (cm)").replace(" ", "_") for name in iris.feature_names]
     return _csv(iris.data, iris.target_names[iris.target], names, "species")
+
+
+def _passengers(rows: int = 600) -> bytes:
+    """Return a made-up table as people have them: names, text, dates and empty cells."""
+    rng = np.random.default_rng(1912)
+    woman, cabin = rng.random(rows) < 0.36, rng.choice(3, rows, p=[0.25, 0.2, 0.55])
+    age, fare = rng.gamma(6, 5, rows), rng.gamma(2, 4, rows) * np.array([6, 2, 1])[cabin]
+    likely = np.where(woman, np.array([0.97, 0.9, 0.45])[cabin], np.array([0.35, 0.1, 0.15])[cabin])
+    likely[(age < 16) & (cabin < 2)] = 0.95
+    survived, known = rng.random(rows) < likely, rng.random(rows) < 0.8
+    day = np.datetime64("2025-03-01") + rng.integers(0, 90, rows)
+    table = [
+        [
+            f"Passenger {i + 1:03d}",
+            ("1st", "2nd", "3rd")[cabin[i]],
+            "woman" if woman[i] else "man",
+            f"{age[i]:.0f}" if known[i] else "",
+            f"{fare[i]:.2f}",
+            str(day[i]),
+        ]
+        for i in range(rows)
+    ]
+    names = ["name", "cabin", "sex", "age", "fare", "boarded"]
+    return _csv(np.array(table), np.where(survived, "yes", "no"), names, "survived")
 
 
 def _csv(X: Array, y: Array, names: list[str], label: str = "digit") -> bytes:

@@ -18,7 +18,9 @@ def studio(
     label: options.MaybeLabel = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", help="Write the page here, open nothing.", show_default=False),
+        typer.Option(
+            "--output", "-o", help="Write the page here, open nothing.", metavar="FILE", show_default=False
+        ),
     ] = None,
     reading: options.Reading,
     printing: options.Printing,

@@ -103,7 +103,7 @@ def train(
       sefr train iris.csv --label species
 
     The model is written to model.sefr, or where -o says. There is nothing to choose: --auto is the default.
-    Such a model cannot learn further rows; for update, merge and forget train with --exact, or with --paper.
+    Such a model cannot learn more rows; for update, merge and forget, train with --exact, or with --paper.
     Any of --passes, --bins, --interactions and --moments replaces --auto. Rows that are too many for memory
     are trained with --bins 32 --interactions 100 --passes 20, which reads the files again for every pass; the
     first line of the output says so. sefr evaluate compares what the choices reach.
@@ -270,8 +270,8 @@ def _carry_out(screen: Screen, asked: Training, path: str, engine: options.Engin
             screen.note("--paper: DuckDB adds up one pass, and has no --auto; --exact is more accurate")
         elif model.auto:
             screen.note(
-                "--auto: lines, curves and interactions, weighed on held-out rows. For update, merge and "
-                "forget train with --exact"
+                "--auto: lines, curves and interactions, weighted on held-out rows. For update, merge and "
+                "forget, train with --exact"
             )
     for said in training.decisions:
         screen.note(said)
@@ -282,7 +282,7 @@ def _carry_out(screen: Screen, asked: Training, path: str, engine: options.Engin
     )
     show = _show_classes if why is None else _show_numbers
     told = show(screen, model, recipe)
-    _say_next(screen, asked, path, report=why is None)
+    _say_next(screen, asked, path)
     survey = training.choice.survey
     screen.json(
         {
@@ -447,7 +447,7 @@ def _chosen(clf: SEFRClassifier) -> str:
     found = clf.auto_
     words = {"line": "lines", "bins": "curves", "ferns": f"interactions ({found.n_ferns})"}
     parts = " + ".join(
-        f"{weight:.2f} x {words[name]}" for name, weight in found.weights.items() if weight > 0
+        f"{weight:.2f} x {words[name]}" for name, weight in found.weights.items() if weight >= 0.005
     )
     loss = found.log_loss.get("sum")
     held = "" if loss is None else f"; log loss {loss:.3f} of {found.n_held_out:,} rows that were held out"
@@ -467,9 +467,9 @@ def _choice(clf: SEFRClassifier) -> Fields | None:
     }
 
 
-def _say_next(screen: Screen, training: Training, path: str, *, report: bool) -> None:
+def _say_next(screen: Screen, training: Training, path: str) -> None:
     """Say what can be done next, with the options that this training needed."""
-    explain = shlex.join([options.program(), "explain", path, *(["-o", "report.html"] if report else [])])
+    explain = shlex.join([options.program(), "explain", path, "-o", "report.html"])
     if "-" in training.data or _are_json(training.data):  # which sefr evaluate does not read
         screen.note(f"next: {explain}")
     else:

@@ -44,7 +44,7 @@ class QuantisedTable:
     input : type of the raw values, one of ``INPUTS``.
     thresholds : per feature, rising: a value at or above the first lies in cell 1, and so on.
     entries : per feature, what each cell adds to each score: (1, cells) for two classes, else (K, cells).
-    ferns : of interactions, their questions and what their cells add.
+    ferns : the interactions, their questions and what their cells add.
     missing_entries : what a missing value (NaN) adds, (m, 1) or (m, K); None where there is none.
     bias : (1,) or (K,).
     clear : by how much the rows of each class lead in the mean; 1 where they do not.

@@ -151,7 +151,7 @@ def learn_folds(
         seen.add(classes, codes, batch.origin, matrix.shape[1])
         size = len(seen.first) * matrix.shape[1] + (packed_size(matrix.shape[1]) if moments == 2 else 0)
         if 8 * size * n_folds > FOLD_BYTES:
-            raise SourceError(f"{n_folds} folds of so many features and classes do not fit: use fewer folds")
+            raise SourceError(f"{n_folds} folds do not fit in memory: use fewer folds")
         at = assigner.assign(classes, codes) * np.int32(len(classes)) + codes
         more = summarise(LabelledBatch(batch, matrix, classes, at), recipe, missing, n_folds, moments)
         folds = more if not folds else [a + b for a, b in zip(folds, more, strict=True)]

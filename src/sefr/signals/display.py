@@ -1,4 +1,4 @@
-"""Which shape speaks for a class, and where in the window: a picture over the signal."""
+"""Which shape favours a class, and where in the window: a picture over the signal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BYTE = 255
 
 @dataclass
 class SignalDisplay:
-    """A window and, sample by sample, what speaks for or against a class.
+    """A window and, sample by sample, what favours a class and what counts against it.
 
     A count adds its weight wherever its shape occurs, and what its absence is worth everywhere; the
     statistics of a part add to its samples. So the evidence of all samples adds up to the score.
@@ -44,7 +44,7 @@ class SignalDisplay:
     score : float
         Their sum.
     label : object
-        The label that evidence above 0 speaks for.
+        The label that evidence above 0 favours.
     axis_names, feature_names : sequence of str
         Names.
 
@@ -88,7 +88,7 @@ class SignalDisplay:
         label: object = None,
         count: int = 8,
     ) -> Self:
-        """Draw what speaks for a class in one window.
+        """Draw what favours a class in one window.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class SignalDisplay:
 
 
 def _draw_axis(axis: Any, name: str, values: Floats, evidence: Floats, widest: float) -> None:
-    """Draw a signal over a ground that is blue where it speaks for the class, orange where against."""
+    """Draw a signal on a background that is blue where it favours the class, orange where it does not."""
     low, high = float(values.min()), float(values.max())
     margin = 0.08 * (high - low) or 1.0
     place = (-0.5, len(values) - 0.5, low - margin, high + margin)

@@ -34,8 +34,8 @@ class SignalFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     axes : int, default=None
         Axes of the signal, 1 to 255. None: as ``X`` has.
     dilations : int or sequence of int, default=4
-        Distances between the taps of a kernel, in samples; a number: so many at most, from 1 to an eighth of
-        the window, in equal ratios.
+        Distances between the taps of a kernel, in samples. A number is how many at most, from 1 to an eighth
+        of the window, in equal ratios.
     kernels : int, default=None
         How many of the 84 an axis and dilation use, a divisor of 84. None: 84 divided by the axes, so that
         more axes give no more counts.
@@ -47,7 +47,7 @@ class SignalFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     segments : int, default=8
         Parts of a window that statistics look at, at most half of ``length``.
     range : (low, high), default=None
-        Of recorded values: the ends of the sensor, which levels are told apart between; a number or one per
+        Of recorded values: the ends of the sensor, between which levels are measured; a number or one per
         axis for each end. None: a step beyond the values of ``X``.
     resolution : float or sequence of float, default=None
         What one step of a sample stands for, for all axes or each: recorded values are divided by it and

@@ -90,14 +90,14 @@ def check_interactions(interactions: Any, bins: Any) -> None:
     if interactions is None:
         return
     if bins is None:
-        raise ValueError("interactions are of bins: set bins too, such as bins=32")
+        raise ValueError("interactions need bins: set them too, for example bins=32")
     if isinstance(interactions, int | np.integer) and not isinstance(interactions, bool):
         if not 1 <= interactions <= MOST_FERNS:
             raise ValueError(f"interactions must be from 1 to {MOST_FERNS}, not {interactions!r}")
         return
     if isinstance(interactions, str | bytes | bool | float) or not isinstance(interactions, Sequence):
         raise ValueError(
-            "interactions must be None, a whole number or lists of (feature, bin), such as "
+            "interactions must be None, a whole number or lists of (feature, bin), for example "
             f"interactions_ of another model, not {interactions!r}"
         )
     if len(interactions) > MOST_FERNS:
