@@ -4,7 +4,7 @@ import { curveChart, signed, valuesChart } from "./curve_chart";
 import { drawPanel } from "./draw_panel";
 import { counted, h, put, styled, visible } from "./dom";
 import type { Mistake } from "./learning";
-import { byInput, type Input, type Model, valueOf } from "./model";
+import { byInput, type Input, type Model, TOGETHER, valueOf } from "./model";
 import { drawn, drawnWeights } from "./picture";
 import { trySignal } from "./signal_panel";
 import type { Studio } from "./studio";
@@ -29,7 +29,9 @@ export function showUnderstand(panel: HTMLElement, studio: Studio, model: Model)
   const whatIf = new WhatIf(model);
   const parts = [
     h("h2", { id: "understand-title" }, "Why it answers as it does"),
-    h("p", { class: "lead" }, "A score is a sum with one part per column, so every answer can be taken apart."),
+    h("p", { class: "lead" }, model.trained.auto
+      ? "A score is a sum with one part per column, and one for what several columns say together, so every answer can be taken apart."
+      : "A score is a sum with one part per column, so every answer can be taken apart."),
     model.picture && drawPanel(studio, model),
     looks(model),
     whatIf.element,
@@ -46,7 +48,7 @@ function looks(model: Model): HTMLElement {
   const { picture } = model;
   const of = (k: number): Float64Array => (chosen.effects ? model.effects(k) : model.featureScores(k));
   const show = (): void => {
-    const [names, values] = model.trained.plan ? byKind(model.names, of(chosen.k)) : [model.names, of(chosen.k)];
+    const [names, values] = model.trained.plan ? byKind(model.names, of(chosen.k)) : [[...model.names, TOGETHER], of(chosen.k)];
     const order = Array.from(values.keys()).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, MOST_BARS);
     const most = chosen.effects || model.planes.table || model.trained.refined ? Math.abs(values[order[0]]) : 1;
     put(bars, order.map((j) => effect(names[j], values[j], most)));
