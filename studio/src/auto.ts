@@ -1,13 +1,15 @@
 /**
- * auto: a line, bins and ferns, weighed on rows held out, fitted to all, and added up. As src/sefr/_answers/auto.py and
- * src/sefr/_weights/auto.py, from which the constants come.
+ * auto: a line, bins and ferns, weighed on rows held out, fitted to all, and added up. As src/sefr/_answers/auto.py,
+ * from which the constants come.
  */
 
 import { auto as how } from "virtual:auto";
+import { assignFolds, type Folds } from "./auto_folds";
+import { HeldOutParts } from "./auto_weights";
 import { type Coder, learnCoder, sumsOfColumns, unevenPlaces, withFerns } from "./cells";
 import { sampleSize } from "./gatherer";
 import { countOf, type Floats, type Kernel } from "./kernel";
-import { dot, ones, perClass, perScore, solveLinear, total } from "./linear";
+import { ones, perClass, perScore, total } from "./linear";
 import type { TemperatureScaling } from "./probabilities";
 import { type Ended, refine, type Refined, rowWeights, type Start, USUAL } from "./refine";
 import { classWeights, type Planes, planesOf, scalingOf, scoresOf, solve } from "./solve";
@@ -83,7 +85,7 @@ class Learner<L> {
 
   learn(): AutoModel<L> {
     const { n } = this;
-    const folds = assignFolds(this.rows, this.cells, Math.max(how.parts, Math.ceil(n / how.partRows)));
+    const folds = assignFolds(this.rows.codes, this.rows.classes.length, this.cells, Math.max(how.parts, Math.ceil(n / how.partRows)));
     const { parts, found, starts } = n < how.smallRows ? this.weighSmall(folds) : this.weigh(folds);
     const weights = found.bestWeights();
     const fits = new Map<PartName, Fit<L>>();
@@ -350,121 +352,6 @@ function spreadRows(weights: readonly number[], most: number): number[] {
   });
 }
 
-/** What P parts say of n rows that they have not seen (n x K each), beyond the logarithm of the shares of the classes. */
-class HeldOutParts {
-  private best: number[] | null = null;
-
-  constructor(
-    private readonly logits: readonly Floats[], private readonly base: Floats, readonly codes: Int32Array, private readonly weights: Floats,
-    private readonly classes: number,
-  ) {}
-
-  static joined(known: readonly HeldOutParts[], parts: number, classes: number): HeldOutParts {
-    const all = (of: (one: HeldOutParts) => ArrayLike<number>): Floats => Float64Array.from(known.flatMap((one) => Array.from(of(one))));
-    const logits = Array.from({ length: parts }, (_, p) => all((one) => one.logits[p]));
-    return new HeldOutParts(logits, all((one) => one.base), Int32Array.from(all((one) => one.codes)), all((one) => one.weights), classes);
-  }
-
-  loss(shares: readonly number[]): number {
-    return this.slopes(shares).loss;
-  }
-
-  /** Return the weights, none below 0, of the least log loss; few rows keep to the last part. */
-  bestWeights(): number[] {
-    this.best ??= this.search();
-    return this.best;
-  }
-
-  private search(): number[] {
-    const centre = this.logits.map((_, p) => Number(p === this.logits.length - 1));
-    if (!this.codes.length) return centre;
-    const hold = how.hold / total(this.weights);
-    const held = (shares: readonly number[]): Slopes => {
-      const { loss, slope, curvature } = this.slopes(shares);
-      const away = shares.map((share, p) => share - centre[p]);
-      return {
-        loss: loss + hold * dot(away, away), slope: slope.map((value, p) => value + 2 * hold * away[p]),
-        curvature: curvature.map((row, p) => row.map((value, q) => value + (p === q ? 2 * hold : 0))),
-      };
-    };
-    let shares = centre;
-    let at = held(shares);
-    for (let turn = 0; turn < how.newtonSteps; turn++) {
-      const to = lowest(at, shares);
-      const step = to.map((value, p) => value - shares[p]);
-      if (-dot(step, at.slope) < 1e-7 * Math.abs(at.loss)) break;
-      let [shrink, trial] = [1, to];
-      let found = held(trial);
-      while (found.loss > at.loss && shrink >= 1e-4) {
-        shrink /= 2;
-        trial = shares.map((share, p) => share + shrink * step[p]);
-        found = held(trial);
-      }
-      if (!(found.loss < at.loss)) break;
-      [shares, at] = [trial, found];
-    }
-    return shares;
-  }
-
-  /** Return the log loss and its first and second derivatives by the weights of the parts. */
-  private slopes(shares: readonly number[]): Slopes {
-    const { logits, base, codes, classes: width } = this;
-    const parts = logits.length;
-    const all = total(this.weights);
-    const slope = new Array<number>(parts).fill(0);
-    const curvature = slope.map(() => new Array<number>(parts).fill(0));
-    const [likely, mean] = [new Float64Array(width), new Float64Array(parts)];
-    let loss = 0;
-    for (let i = 0; i < codes.length; i++) {
-      const weight = this.weights[i] / all;
-      let [most, sum] = [-Infinity, 0];
-      for (let k = 0; k < width; k++) {
-        let logit = base[i * width + k];
-        for (let p = 0; p < parts; p++) logit += shares[p] * logits[p][i * width + k];
-        likely[k] = logit;
-        if (logit > most) most = logit;
-      }
-      const own = likely[codes[i]] - most;
-      for (let k = 0; k < width; k++) sum += likely[k] = Math.exp(likely[k] - most);
-      loss += weight * (Math.log(sum) - own);
-      for (let p = 0; p < parts; p++) {
-        mean[p] = 0;
-        for (let k = 0; k < width; k++) mean[p] += (logits[p][i * width + k] * likely[k]) / sum;
-        slope[p] += weight * (mean[p] - logits[p][i * width + codes[i]]);
-        for (let q = 0; q <= p; q++) {
-          let both = -mean[p] * mean[q];
-          for (let k = 0; k < width; k++) both += (logits[p][i * width + k] * logits[q][i * width + k] * likely[k]) / sum;
-          curvature[p][q] += weight * both;
-        }
-      }
-    }
-    for (let p = 0; p < parts; p++) for (let q = 0; q < p; q++) curvature[q][p] = curvature[p][q];
-    return { loss, slope, curvature };
-  }
-}
-
-interface Slopes {
-  loss: number;
-  slope: number[];
-  curvature: number[][];
-}
-
-/** Return where a quadratic function is lowest among what is not below 0: the few sets of what is above it are tried in turn. */
-function lowest({ slope, curvature }: Slopes, at: readonly number[]): number[] {
-  const wanted = slope.map((value, p) => dot(curvature[p], at) - value);
-  const value = (x: readonly number[]): number => x.reduce((sum, own, p) => sum + own * (dot(curvature[p], x) / 2 - wanted[p]), 0);
-  let best = at.map(() => 0);
-  for (let set = 1; set < 1 << at.length; set++) {
-    const free = Array.from(at.keys()).filter((p) => (set >> p) & 1);
-    const solved = solveLinear(Float64Array.from(free.flatMap((p) => free.map((q) => curvature[p][q]))), Float64Array.from(free, (p) => wanted[p]));
-    if (solved.some((own) => !(own >= 0))) continue;
-    const x = at.map(() => 0);
-    free.forEach((p, i) => (x[p] = solved[i]));
-    if (value(x) < value(best)) best = x;
-  }
-  return best;
-}
-
 /** Return what each cell adds so that a row gets a constant (R): by how much columns move the score. */
 function shareOut(constant: Floats, entries: Floats, coder: Coder, rows: Floats): Floats {
   const [cells, columns] = [rows.length, coder.offsets.length - 1];
@@ -479,62 +366,4 @@ function shareOut(constant: Floats, entries: Floats, coder: Coder, rows: Floats)
     return (all > 0 ? own / all : 1 / columns) * constant[k];
   });
   return entries.map((_, i) => part[column(i)]);
-}
-
-/** The part that each row is in; `shared` rows are in all parts. */
-class Folds {
-  constructor(private readonly number: Int32Array, private readonly shared: Uint8Array, private readonly parts: number) {}
-
-  /** Return the share of each row that a part holds out: 0, 1, or that of one part. */
-  held(fold: number): Floats {
-    return Float64Array.from(this.number, (own, i) => (this.shared[i] ? 1 / this.parts : Number(own === fold)));
-  }
-
-  /** Return the share of each row in the parts 1 to 3. */
-  left(): Floats {
-    return Float64Array.from(this.number, (own, i) => (this.shared[i] ? (how.parts - 1) / this.parts : Number(own > 0 && own < how.parts)));
-  }
-}
-
-/**
- * Return the parts that rows are in, of so many about equal ones in each class. It depends on the cells of a row, not on
- * where it stands, and equal rows of a class are in one part, or if they are many shared out among all.
- */
-function assignFolds<L>({ codes, classes }: AllRows<L>, cells: Uint8Array, parts: number): Folds {
-  const n = codes.length;
-  const hashes = hashesOf(cells, n);
-  const order = Array.from(codes.keys()).sort((a, b) => codes[a] - codes[b] || (hashes[a] < hashes[b] ? -1 : hashes[a] > hashes[b] ? 1 : a - b));
-  const starts = Array.from(order.keys()).filter((i) => !i || codes[order[i]] !== codes[order[i - 1]] || hashes[order[i]] !== hashes[order[i - 1]]);
-  const sizes = starts.map((start, run) => (starts[run + 1] ?? n) - start);
-  const left = sizes.map((size) => (size >= parts ? 0 : size));
-  const totals = new Float64Array(classes.length);
-  starts.forEach((start, run) => (totals[codes[order[start]]] += left[run]));
-  const [number, shared] = [new Int32Array(n), new Uint8Array(n)];
-  const gone = new Float64Array(classes.length);
-  starts.forEach((start, run) => {
-    const code = codes[order[start]];
-    const middle = gone[code] + left[run] / 2;
-    gone[code] += left[run];
-    const place = Math.floor(Math.min(Math.max((parts * middle) / Math.max(totals[code], 1e-300), 0), parts - 1));
-    for (let i = start; i < start + sizes[run]; i++) {
-      number[order[i]] = place;
-      shared[order[i]] = Number(sizes[run] >= parts);
-    }
-  });
-  return new Folds(number, shared, parts);
-}
-
-/** Return a number per row that depends on its cells alone, and looks like a random one: a polynomial modulo 2^64, mixed (splitmix64). */
-function hashesOf(cells: Uint8Array, n: number): BigUint64Array {
-  const found = new BigUint64Array(n);
-  const m = cells.length / n;
-  const prime = 0x100000001b3n;
-  for (let i = 0; i < n; i++) {
-    let hash = 0n;
-    for (let j = 0; j < m; j++) hash = BigInt.asUintN(64, hash * prime + BigInt(cells[i * m + j]));
-    hash = BigInt.asUintN(64, (hash ^ (hash >> 30n)) * 0xbf58476d1ce4e5b9n);
-    hash = BigInt.asUintN(64, (hash ^ (hash >> 27n)) * 0x94d049bb133111ebn);
-    found[i] = hash ^ (hash >> 31n);
-  }
-  return found;
 }

@@ -34,9 +34,9 @@ export function inputsOf({ columns, categories }: Recipe): Input[] {
 
 /** Return the value of a record in a column, in words. */
 export function valueOf({ first, values }: Input, record: Float64Array): string {
+  if (Number.isNaN(record[first])) return "missing";
   if (!values) return rounded(record[first]);
-  const at = values.findIndex((_, i) => record[first + i] === 1);
-  return at < 0 ? (Number.isNaN(record[first]) ? "missing" : "none") : values[at];
+  return values.find((_, i) => record[first + i] === 1) ?? "none";
 }
 
 /** Return what each column adds, from what its features add. */

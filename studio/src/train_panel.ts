@@ -26,7 +26,7 @@ export function reportOf(confusion: readonly number[][]): ClassReport[] {
 
 const NAMES: Record<Named, string> = { paper: "Paper: one pass", passes: "Ten passes", exact: "Exact, with curves", auto: "Auto" };
 /** Below such a difference of macro F1 no other method is spoken of. */
-const CLEARLY = 0.005;
+const CLEARLY = 0.01;
 
 export function showTrain(panel: HTMLElement, studio: Studio, model: Model): void {
   const { evaluation, note, milliseconds } = model.trained;
@@ -79,11 +79,13 @@ function comparison(studio: Studio, model: Model): HTMLElement {
     h("td", { class: "number" }, percent(accuracy)), h("td", { class: "number" }, f1.toFixed(3)));
   const [paper, own] = [compared[0], compared.find(({ method }) => method === used)!];
   const better = compared.filter(({ f1 }) => f1 > own.f1 + CLEARLY).sort((one, other) => other.f1 - one.f1)[0];
-  const gain = own === paper ? "" : `${NAMES[used]}: ${(100 * paper.accuracy).toFixed(1)} → ${percent(own.accuracy)} against the paper's single pass.`;
+  const gain = own.accuracy > paper.accuracy
+    ? `${NAMES[used]}: ${(100 * paper.accuracy).toFixed(1)} → ${percent(own.accuracy)} against the paper's single pass.`
+    : `${NAMES[used]} is right no more often than the paper's single pass: ${percent(own.accuracy)}, and ${percent(paper.accuracy)}.`;
   return h("div", { class: "block" }, h("h3", {}, "Methods compared"),
     h("p", { id: "gain" }, gain),
     better && h("p", { id: "better" }, `${NAMES[better.method]} does better on these rows: macro F1 ${own.f1.toFixed(3)} → ${better.f1.toFixed(3)}. `,
-      h("button", { type: "button", id: "use-better", onclick: () => studio.set({ method: better.method }) }, `Use ${NAMES[better.method]}`)),
+      h("button", { type: "button", id: "use-better", onclick: () => studio.set({ method: better.method }) }, "Use it")),
     used !== "auto" && h("p", { class: "faint", id: "no-auto" }, "The table is too large for auto in this page: sefr train has no such limit."),
     model.trained.auto && chosen(model.trained.auto),
     h("table", { id: "compared" },

@@ -111,7 +111,7 @@ def test_auto_is_the_default_and_the_others_are_shown_beside_it(open_page, tmp_p
     scores = [float(line.split("\t")[-1]) for line in lines]
     assert scores[3] > scores[0]
     assert re.search(r"Auto: \d+\.\d → \d+\.\d %", page.inner_text("#gain"))
-    assert page.locator("#better").count() == (max(scores) > scores[3] + 0.005)
+    assert page.locator("#better").count() == (max(scores) > scores[3] + 0.01)
     assert page.inner_text("#figure-accuracy") == lines[3].split("\t")[-2]
     found, _ = page_model(page, tmp_path)
     assert f"{found.auto_.n_ferns} interaction" in page.inner_text("#chosen")
@@ -134,7 +134,7 @@ def test_what_would_help_is_said_and_done(open_page, tmp_path):
     page.wait_for_selector("#save-model")
     scores = [float(line.split("\t")[-1]) for line in page.locator("#compared tbody tr").all_inner_texts()]
     best = int(np.argmax(scores))
-    assert scores[best] > scores[3] + 0.005
+    assert scores[best] > scores[3] + 0.01
     assert f"→ {scores[best]:.3f}" in page.inner_text("#better")
     page.evaluate("() => { document.querySelector('#carry').replaceChildren(); }")
     page.click("#use-better")
