@@ -1,8 +1,8 @@
 """What docs/guide/studio.md says of the page: its size, how long digits take, how a large file is read.
 
-    python benchmarks/studio/measure.py [--rows 1000000]
+    PYTHONPATH=. python benchmarks/studio/measure.py [--rows 1000000] [--only sizes]
 
-With ``--rows 0`` no large file is read, and its figures stay as they are.
+With ``--only`` the other figures stay as they are.
 
 Times are those that the page itself shows, the best of several runs; the longest task of the page's thread is
 in time of its processor, so that what else the machine does hardly enters.
@@ -115,16 +115,19 @@ def main() -> None:
     """Measure, and write results.json."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=1_000_000)
-    rows = parser.parse_args().rows
-    found: dict[str, Any] = {"machine": describe(), "page_bytes": PAGE.stat().st_size}
-    found["wasm_bytes"] = wasm_bytes(PAGE.read_text(encoding="utf-8"))
+    parser.add_argument("--only", choices=("sizes", "digits", "large"))
+    given = parser.parse_args()
+    found: dict[str, Any] = json.loads(RESULTS.read_text()) | {"machine": describe()}
+    if given.only in (None, "sizes"):
+        found["page_bytes"] = PAGE.stat().st_size
+        found["wasm_bytes"] = wasm_bytes(PAGE.read_text(encoding="utf-8"))
     chromium = shutil.which("chromium") or "/usr/bin/chromium"
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = opened(browser)
-        found["digits"] = digits(page)
-        before = json.loads(RESULTS.read_text())
-        found["large"] = large(browser, opened(browser), rows, Path(folder)) if rows else before["large"]
+        if given.only in (None, "digits"):
+            found["digits"] = digits(opened(browser))
+        if given.only in (None, "large"):
+            found["large"] = large(browser, opened(browser), given.rows, Path(folder))
         browser.close()
     RESULTS.write_text(json.dumps(found, indent=2) + "\n")
 

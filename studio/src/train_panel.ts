@@ -84,7 +84,7 @@ function comparison(studio: Studio, model: Model): HTMLElement {
     : `${NAMES[used]} is right no more often than the paper's single pass: ${percent(own.accuracy)}, and ${percent(paper.accuracy)}.`;
   return h("div", { class: "block" }, h("h3", {}, "Methods compared"),
     h("p", { id: "gain" }, gain),
-    better && h("p", { id: "better" }, `${NAMES[better.method]} does better on these rows: macro F1 ${own.f1.toFixed(3)} → ${better.f1.toFixed(3)}. `,
+    better && h("p", { id: "better" }, `Better on these rows: ${NAMES[better.method]}, macro F1 ${own.f1.toFixed(3)} → ${better.f1.toFixed(3)}. `,
       h("button", { type: "button", id: "use-better", onclick: () => studio.set({ method: better.method }) }, "Use it")),
     used !== "auto" && h("p", { class: "faint", id: "no-auto" }, "The table is too large for auto in this page: sefr train has no such limit."),
     model.trained.auto && chosen(model.trained.auto),
