@@ -13,7 +13,7 @@ const root = dirname(here);
 const output = process.argv[2] ?? join(root, "src/sefr/studio/studio.html");
 const python = process.env.PYTHON ?? join(root, ".venv/bin/python");
 const MOST_BYTES = 700_000;
-const MOST_WASM = 180_000;
+const MOST_WASM = 240_000;
 
 const run = (program, args) => execFileSync(program, args, { cwd: here, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] });
 const scratch = mkdtempSync(join(tmpdir(), "sefr-studio-"));
@@ -24,7 +24,7 @@ function wasm() {
   const quick = [
     "summarise/columns", "summarise/masked", "score/scores", "cells/coding", "cells/count", "cells/tally", "cells/lookup",
     "refine/gradient", "refine/gradient_cells", "refine/loss",
-    "refine/product", "refine/tile", "moments/count_pairs", "moments/ridge",
+    "refine/product", "refine/tile", "refine/mixture", "refine/steps", "cells/grow", "moments/count_pairs", "moments/ridge",
   ];
   // what the page seldom calls, and passes over bins, which are unrolled by hand, are compiled for size
   const small = ["summarise/summarise", "summarise/rows", "summarise/wide_rows", "solve/solve", "cells/coder", "cells/edges", "refine/long_rows", "refine/pairs", "refine/shelf", "refine/wide_cells", "signals/signals", "moments/step_products"];
@@ -94,9 +94,11 @@ async function bundled(entry, modules) {
 }
 
 const signals = `export const signals = ${JSON.stringify(parts.signals)};`;
-const worker = await bundled("src/worker.ts", { signals });
+const auto = `export const auto = ${JSON.stringify(parts.auto)};`;
+const worker = await bundled("src/worker.ts", { signals, auto });
 const modules = {
   signals,
+  auto,
   templates: parts.templates,
   assets: Object.entries(assets).map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};`).join("\n"),
   worker: `export default ${JSON.stringify(worker)};`,

@@ -19,13 +19,16 @@ import numpy as np
 from jinja2 import Environment, nodes
 
 from sefr import SEFRClassifier, SEFRRegressor, model_file
-from sefr._rows.cells import Coder
+from sefr._answers import auto as answers
+from sefr._rows.cells import Coder, grow, learn
 from sefr._rows.cells.plain import plain_coder
 from sefr._system import colours
+from sefr._weights import auto as weights
 from sefr.device.export import TEMPLATES
 from sefr.device.export import library as library_folder
 from sefr.device.names import OWNED, RESERVED
 from sefr.device.windows import FEATURES, windows
+from sefr.settings import AUTO_BINS
 from sefr.signals import kernels
 
 ROOT = Path(__file__).parents[1]
@@ -267,6 +270,35 @@ def signals() -> dict[str, Any]:
     }
 
 
+def auto() -> dict[str, Any]:
+    """Return what auto=True is made with."""
+    return {
+        "bins": AUTO_BINS,
+        "smallRows": answers.SMALL_ROWS,
+        "parts": answers.PARTS,
+        "partRows": answers.PART_ROWS,
+        "mostFerns": answers.MOST_FERNS,
+        "fernRows": answers.FERN_ROWS,
+        "subsetRows": answers.SUBSET_ROWS,
+        "mostSubsets": answers.MOST_SUBSETS,
+        "step": answers.STEP,
+        "passes": answers.PASSES,
+        "furtherPasses": answers.FURTHER_PASSES,
+        "mostHeld": answers.MOST_HELD,
+        "tooSmall": answers.TOO_SMALL,
+        "weaker": answers.WEAKER,
+        "hold": weights.HOLD,
+        "leastLogit": weights.LEAST_LOGIT,
+        "newtonSteps": weights.NEWTON_STEPS,
+        "depth": grow.DEPTH,
+        "tried": grow.TRIED,
+        "bounds": grow.BOUNDS,
+        "sampleRows": learn.SAMPLE_ROWS,
+        "sampleCells": learn.SAMPLE_CELLS,
+        "fewestSampled": learn.FEWEST_ROWS,
+    }
+
+
 def main() -> None:
     """Print everything."""
     version = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text())
@@ -285,6 +317,7 @@ def main() -> None:
         "colours": {name: value for name, value in vars(colours).items() if name.isupper()},
         "templates": templates(),
         "signals": signals(),
+        "auto": auto(),
         "library": library(),
         "examples": {"digits.csv": digits(), "flowers.csv": flowers(), "gestures.csv": gestures()},
     }

@@ -1,6 +1,8 @@
 """What docs/guide/studio.md says of the page: its size, how long digits take, how a large file is read.
 
-    python benchmarks/studio/measure.py [--rows 1000000]
+    PYTHONPATH=. python benchmarks/studio/measure.py [--rows 1000000] [--only sizes]
+
+With ``--only`` the other figures stay as they are.
 
 Times are those that the page itself shows, the best of several runs; the longest task of the page's thread is
 in time of its processor, so that what else the machine does hardly enters.
@@ -26,11 +28,18 @@ from laboratory.machine import describe
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "src" / "sefr" / "studio" / "studio.html"
+RESULTS = Path(__file__).with_name("results.json")
 sys.path.insert(0, str(ROOT / "tests" / "studio"))
 
 WAIT = 900_000
 RUNS, WARM = 3, 6
-SETTINGS = (("", "", RUNS), ("bins_", "&bins=16", RUNS), ("passes_", "&passes=10", RUNS))
+# What is measured, the words of a link for it, and what its second time is of.
+SETTINGS = (
+    ("", "own", "ten_folds"),
+    ("bins_", "own&bins=16", "ten_folds"),
+    ("passes_", "own&passes=10", "ten_folds"),
+    ("auto_", "auto", "compared"),
+)
 
 
 def wasm_bytes(page: str) -> int:
@@ -54,22 +63,22 @@ def opened(browser: Browser) -> Page:
 def digits(page: Page) -> dict[str, float]:
     """Train digits some times with each setting; return the best times that the page shows."""
     found: dict[str, float] = {}
-    for name, words, runs in SETTINGS:
+    for name, words, tested in SETTINGS:
         train, folds = [], []
-        for _ in range(runs):
+        for _ in range(RUNS):
             page.goto("about:blank")
-            page.goto(f"{PAGE.as_uri()}#label=digit&method=own{words}")
+            page.goto(f"{PAGE.as_uri()}#label=digit&method={words}")
             page.wait_for_selector("html[data-ready]")
             for _ in range(WARM):
                 page.evaluate("() => document.querySelector('#train').replaceChildren()")
                 page.click("[data-example='digits.csv']")
                 text = page.wait_for_selector("#train .lead").inner_text()
-                if words:
+                if words != "own":
                     break  # a link is asked for once
             times = [float(time) for time in re.findall(r"([\d.]+) ms", text)]
             train.append(times[0])
             folds.append(times[1])
-        found |= {f"{name}train_ms": min(train), f"{name}ten_folds_ms": min(folds)}
+        found |= {f"{name}train_ms": min(train), f"{name}{tested}_ms": min(folds)}
     return found
 
 
@@ -103,20 +112,24 @@ def large(browser: Browser, page: Page, rows: int, folder: Path) -> dict[str, fl
 
 
 def main() -> None:
-    """Measure, and write results.json beside this file."""
+    """Measure, and write results.json."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=1_000_000)
-    rows = parser.parse_args().rows
-    found: dict[str, Any] = {"machine": describe(), "page_bytes": PAGE.stat().st_size}
-    found["wasm_bytes"] = wasm_bytes(PAGE.read_text(encoding="utf-8"))
+    parser.add_argument("--only", choices=("sizes", "digits", "large"))
+    given = parser.parse_args()
+    found: dict[str, Any] = json.loads(RESULTS.read_text()) | {"machine": describe()}
+    if given.only in (None, "sizes"):
+        found["page_bytes"] = PAGE.stat().st_size
+        found["wasm_bytes"] = wasm_bytes(PAGE.read_text(encoding="utf-8"))
     chromium = shutil.which("chromium") or "/usr/bin/chromium"
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = opened(browser)
-        found["digits"] = digits(page)
-        found["large"] = large(browser, page, rows, Path(folder))
+        if given.only in (None, "digits"):
+            found["digits"] = digits(opened(browser))
+        if given.only in (None, "large"):
+            found["large"] = large(browser, opened(browser), given.rows, Path(folder))
         browser.close()
-    Path(__file__).with_name("results.json").write_text(json.dumps(found, indent=2) + "\n")
+    RESULTS.write_text(json.dumps(found, indent=2) + "\n")
 
 
 if __name__ == "__main__":

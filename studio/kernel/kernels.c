@@ -4,6 +4,7 @@
 
 #include "cells/coding.h"
 #include "cells/edges.h"
+#include "cells/grow.h"
 #include "common/table.h"
 #include "common/threads.h"
 #include "moments/products.h"
@@ -37,15 +38,16 @@ static struct table table_of(ptrdiff_t n, ptrdiff_t m, const char *const *data, 
     return (struct table){.n = n, .m = m, .type = F64, .columns = columns};
 }
 
-/* Codes and what the results are written to; see struct grouping and struct totals. */
+/* Codes, what the results are written to, and weights or NULL; see struct grouping and struct totals. */
 struct places {
     const int32_t *codes;
     int32_t n_groups, n_classes;
     double *sums, *counts, *low, *high, *present;
+    const double *weights;
 };
 
 static int summarise(const struct table *x, const struct places *to) {
-    const struct grouping by = {to->codes, NULL, to->n_groups, to->n_classes};
+    const struct grouping by = {to->codes, to->weights, to->n_groups, to->n_classes};
     const struct totals out = {to->sums, to->counts, to->low, to->high, to->present};
     return (int)sefr_summarise(x, &by, &out, 1);
 }
@@ -83,30 +85,67 @@ void studio_solve_means(const struct learned *from, const double *rest, double e
 
 EXPORT(is_delicate) int studio_is_delicate(const struct learned *from) { return sefr_is_delicate(from); }
 
-/* Where m features are cut: see struct edges. */
+/* Where m features are cut, and the comparisons of ferns: see struct edges. */
 struct cut {
     const double *edges;
     const int64_t *starts;
     ptrdiff_t m, n_edges;
     int32_t missing;
+    const int64_t *ferns;
+    const struct comparison *comparisons;
+    ptrdiff_t n_ferns, n_comparisons;
 };
 
 static int prepare(struct coder *coder, const struct cut *cut) {
-    const struct edges edges = {cut->edges, cut->starts, cut->m, cut->missing != 0};
+    const struct edges edges = {cut->edges, cut->starts,      cut->m,       cut->missing != 0,
+                                cut->ferns, cut->comparisons, cut->n_ferns, cut->n_comparisons};
     return (int)sefr_prepare_coder(coder, &edges, cut->n_edges);
 }
 
 /* sorted: m lines of n rising values, NaN last; edges: room for m x (most - 1); starts: m + 1. */
 EXPORT(find_edges)
-void studio_find_edges(const double *sorted, ptrdiff_t m, ptrdiff_t n, ptrdiff_t most, double *edges, int64_t *starts) {
-    sefr_find_edges(sorted, m, n, most, false, edges, starts);
+void studio_find_edges(const double *sorted, ptrdiff_t m, ptrdiff_t n, ptrdiff_t most, int32_t alone, double *edges,
+                       int64_t *starts) {
+    sefr_find_edges(sorted, m, n, most, alone != 0, edges, starts);
+}
+
+/* Ferns grown on rows in cells (n x m) of a cut without edges, whose codes are from 0 to n_classes; those that are of
+   use, or minus an outcome. comparisons: n_ferns x depth x 2. */
+struct grown {
+    const uint8_t *cells, *held;
+    const int32_t *codes;
+    ptrdiff_t n;
+    int32_t n_classes, n_ferns, depth, tried, bounds, subsets;
+};
+
+EXPORT(grow_ferns)
+int studio_grow_ferns(const struct grown *of, const struct cut *cut, double step, int32_t *comparisons) {
+    const struct grouping by = {of->codes, NULL, of->n_classes, of->n_classes};
+    struct coder coder = {0};
+    uint8_t *equal = calloc((size_t)cut->m + 1, 1);
+    if (!equal) return -(int)NO_MEMORY;
+    const struct growth growth = {.cells = of->cells,
+                                  .n = of->n,
+                                  .by = &by,
+                                  .equal = equal,
+                                  .held = of->held,
+                                  .n_ferns = of->n_ferns,
+                                  .depth = of->depth,
+                                  .tried = of->tried,
+                                  .bounds = of->bounds,
+                                  .subsets = of->subsets,
+                                  .step = step};
+    int32_t count = 0;
+    int outcome = prepare(&coder, cut);
+    if (outcome == FINITE) outcome = (int)sefr_grow_ferns(&growth, &coder, comparisons, &count);
+    return outcome == FINITE ? count : -outcome;
 }
 
 EXPORT(count_cells)
 int studio_count_cells(ptrdiff_t n, const char *const *data, const uint8_t *bytes, const struct cut *cut,
                        const struct places *to) {
     const struct table x = table_of(n, cut->m, data, bytes);
-    const struct grouping by = {to->codes, NULL, to->n_groups, to->n_classes};
+    const struct grouping by = {to->codes, to->weights, to->n_groups, to->n_classes};
     const struct totals out = {to->sums, to->counts, NULL, NULL, NULL};
     struct coder coder = {0};
     const int outcome = prepare(&coder, cut);
@@ -126,6 +165,17 @@ EXPORT(cell_scores)
 int studio_cell_scores(ptrdiff_t n, const char *const *data, const uint8_t *bytes, const struct cut *cut,
                        const double *table, const double *intercept, ptrdiff_t k, double *out) {
     const struct table x = table_of(n, cut->m, data, bytes);
+    struct coder coder = {0};
+    const int outcome = prepare(&coder, cut);
+    return outcome == FINITE ? (int)sefr_cell_scores(&x, &coder, table, intercept, k, NULL, n, out, 1) : outcome;
+}
+
+/* The same of cells (n x columns) of a cut without edges. */
+EXPORT(coded_scores)
+int studio_coded_scores(ptrdiff_t n, const uint8_t *cells, const struct cut *cut, const double *table,
+                        const double *intercept, ptrdiff_t k, double *out) {
+    const struct table x = {
+        .n = n, .m = cut->m, .data = (const char *)cells, .row_stride = cut->m, .column_stride = 1, .type = U8};
     struct coder coder = {0};
     const int outcome = prepare(&coder, cut);
     return outcome == FINITE ? (int)sefr_cell_scores(&x, &coder, table, intercept, k, NULL, n, out, 1) : outcome;
@@ -171,18 +221,19 @@ EXPORT(solve_ridges) int studio_solve_ridges(const struct ridges *of, double cou
             sefr_leverage(&t, of->chosen[0] * count, of->rows, of->n_rows, of->leverage, work + 3 * p));
 }
 
-/* One further pass: the class of each row, the model, and where loss and derivatives go. */
+/* One further pass: the class of each row, the model, where loss and derivatives go, and weights or NULL. */
 struct pass {
     const int32_t *codes;
     struct model model;
     struct gradient out;
+    const double *weights;
 };
 
 EXPORT(gradient)
 int studio_gradient(ptrdiff_t n, ptrdiff_t m, const char *const *data, const uint8_t *bytes, const double *centre,
                     const double *scale, const struct pass *pass) {
     const struct table x = table_of(n, m, data, bytes);
-    const struct grouping by = {pass->codes, NULL, pass->model.n_classes, pass->model.n_classes};
+    const struct grouping by = {pass->codes, pass->weights, pass->model.n_classes, pass->model.n_classes};
     const struct task task = {loss_of_classes(pass->model.n_scores), NULL};
     return (int)sefr_gradient(&x, &by, centre, scale, &pass->model, &task, &pass->out, 1);
 }
@@ -190,7 +241,7 @@ int studio_gradient(ptrdiff_t n, ptrdiff_t m, const char *const *data, const uin
 /* cells (n x m), as code_cells writes them. */
 EXPORT(gradient_cells)
 int studio_gradient_cells(ptrdiff_t n, const uint8_t *cells, const struct cut *cut, const struct pass *pass) {
-    const struct grouping by = {pass->codes, NULL, pass->model.n_classes, pass->model.n_classes};
+    const struct grouping by = {pass->codes, pass->weights, pass->model.n_classes, pass->model.n_classes};
     const struct task task = {loss_of_classes(pass->model.n_scores), NULL};
     struct coder coder = {0};
     struct shelf shelf = {0};

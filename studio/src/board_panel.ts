@@ -41,7 +41,8 @@ export function showBoard(panel: HTMLElement, studio: Studio, model: Model): voi
   };
   if (model.planes.table) {
     put(panel, h("h2", { id: "board-title" }, "On a board"),
-      h("p", { class: "lead" }, "A model with curves becomes C by the command: sefr export. To run a model on a simulated Arduino Uno here, choose the paper's method or ten passes."));
+      h("p", { class: "lead" }, "A model with curves becomes C by the command: sefr export. Without curves, it runs here on a simulated Arduino Uno."),
+      h("button", { type: "button", id: "use-lines", onclick: () => studio.set({ method: "passes" }) }, "Use ten passes instead"));
     return;
   }
   put(panel,

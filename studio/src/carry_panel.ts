@@ -32,17 +32,18 @@ export function showCarry(panel: HTMLElement, studio: Studio, model: Model): voi
     return `${name}: ${content.length.toLocaleString("en-US")} bytes`;
   };
   const encoder = new TextEncoder();
+  const curved = model.planes.table !== null;
   put(panel,
     h("h2", { id: "carry-title" }, "Download"),
     h("p", { class: "lead" }, "The same files that the command writes: sefr train and sefr export."),
     h("div", { class: "aways" },
-      card("save-model", "Model", "A .sefr file for Python and the command: sefr predict, update, merge.", () =>
+      card("save-model", "Model", `A .sefr file for Python and the command: sefr predict, ${model.fixed ? "explain, export" : "update, merge"}.`, () =>
         saved(`${model.stem}.sefr`, modelFile(about, model), "application/json")),
-      card("save-header", "C header", "One file that classifies, with no library and no floats where values are whole.", () => {
+      card("save-header", "C header", curved ? "Of a model with curves sefr export writes it, from the .sefr file." : "One file that classifies, with no library and no floats where values are whole.", () => {
         const made = header(model.inIntegers(weightBits()), model.stem, studio.source);
         return saved(made.name, encoder.encode(made.text), "text/x-c");
       }),
-      card("save-sketch", "Arduino sketch", "A folder with the library, zipped: open it in the Arduino IDE.", () => {
+      card("save-sketch", "Arduino sketch", curved ? "Of a model with curves sefr export writes it, from the .sefr file." : "A folder with the library, zipped: open it in the Arduino IDE.", () => {
         const files = sketch(model.inIntegers(weightBits()), model.stem, studio.source, learns.checked, { ...model.settings, plan: model.trained.plan });
         return saved(`${[...files.keys()][0].split("/")[0]}.zip`, zip(files), "application/zip");
       }, [h("label", { class: "tick", for: "sketch-learns" }, learns, "goes on learning on the board")]),

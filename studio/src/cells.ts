@@ -1,13 +1,13 @@
 /** Cells: a feature and a bin of it. Where features are cut, as src/sefr/_rows/cells learns it. */
 
 import type { Gathered } from "./gatherer";
-import type { Cut, Floats, Kernel } from "./kernel";
+import { countOf, type Cut, type Ferns, type Floats, type Kernel } from "./kernel";
 
-/** Where each feature is cut; its cells begin at offsets[j]. */
+/** Where each feature is cut. Cells come in columns: those of a feature each, then those of each fern, from offsets[c] on. */
 export interface Coder extends Cut {
   offsets: Int32Array;
-  /** The feature of each cell. */
-  featureOf: Int32Array;
+  /** The column of each cell. */
+  columnOf: Int32Array;
 }
 
 export const MOST_BINS = 256;
@@ -22,10 +22,22 @@ export function coderOf(parts: readonly Floats[], missing: boolean): Coder {
   parts.forEach((part, j) => (starts[j + 1] = starts[j] + part.length));
   const edges = new Float64Array(starts[parts.length]);
   parts.forEach((part, j) => edges.set(part, starts[j]));
-  const offsets = starts.map((start, j) => start + j * (missing ? 2 : 1));
-  const featureOf = new Int32Array(offsets[parts.length]);
-  parts.forEach((_, j) => featureOf.fill(j, offsets[j], offsets[j + 1]));
-  return { edges, starts, missing, offsets, featureOf };
+  return withFerns({ edges, starts, missing }, null);
+}
+
+/** Return a coder with columns for ferns, or without. */
+export function withFerns({ edges, starts, missing }: Omit<Cut, "ferns">, ferns: Ferns | null): Coder {
+  const [m, n] = [starts.length - 1, countOf(ferns)];
+  const ofFeature = (j: number): number => starts[j] + j * (missing ? 2 : 1);
+  const offsets = Int32Array.from({ length: m + n + 1 }, (_, c) => (c <= m ? ofFeature(c) : ofFeature(m) + ((c - m) << ferns!.depth)));
+  const columnOf = new Int32Array(offsets[m + n]);
+  for (let c = 0; c < m + n; c++) columnOf.fill(c, offsets[c], offsets[c + 1]);
+  return { edges, starts, missing, ferns, offsets, columnOf };
+}
+
+/** Return how many features a coder cuts. */
+export function featuresIn(coder: Coder): number {
+  return coder.starts.length - 1;
 }
 
 export function edgesOf(coder: Coder, j: number): Floats {
@@ -41,24 +53,42 @@ export function cellOf(coder: Coder, j: number, value: number): number {
   return at;
 }
 
-/** Return where features are cut into at most so many cells each: quantiles of a sample. */
-export function learnCoder(kernel: Kernel, sample: Gathered, bins: number, missing: boolean): Coder {
+/** Return the first cell of every fern plus the number of the one that a record lies in. */
+export function fernCells(coder: Coder, record: ArrayLike<number>): number[] {
+  const { ferns, offsets } = coder;
+  if (!ferns) return [];
+  const m = featuresIn(coder);
+  const cells = Array.from({ length: m }, (_, j) => cellOf(coder, j, record[j]));
+  return Array.from({ length: countOf(ferns) }, (_, t) => {
+    let number = 0;
+    for (let c = t * ferns.depth; c < (t + 1) * ferns.depth; c++) number = 2 * number + Number(cells[ferns.features[c]] >= ferns.bounds[c]);
+    return offsets[m + t] + number;
+  });
+}
+
+/** Return where features are cut into at most so many cells each: quantiles of a sample; `alone`: see findEdges. */
+export function learnCoder(kernel: Kernel, sample: Omit<Gathered, "labels">, bins: number, missing: boolean, alone = false): Coder {
   const most = missing && bins === MOST_BINS ? bins - 1 : bins;
   const { at, weights } = sampleOfValues(sample);
   const parts = sample.columns.map((column) => {
     const values = at ? Float64Array.from(at, (i) => column[i]) : column.slice();
     for (let i = 0; i < values.length; i++) if (!Number.isFinite(values[i])) values[i] = NaN;
-    return weights ? weightedEdges(values, weights, most) : kernel.findEdges(values.sort(), most);
+    return weights ? weightedEdges(values, weights, most) : kernel.findEdges(values.sort(), most, alone);
   });
   return coderOf(parts, missing);
 }
 
+/** Return so many places from 0 to 1, with a step that is never even, so that no period of the rows meets it. */
+export function unevenPlaces(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => (i + ((i * GOLDEN) % 1)) / count);
+}
+
 /** Return the rows that edges are taken from (null: all), and their weights; some are spread unevenly, by weight. */
-function sampleOfValues({ columns, weights }: Gathered): { at: number[] | null; weights: Floats | null } {
+function sampleOfValues({ columns, weights }: Omit<Gathered, "labels">): { at: number[] | null; weights: Floats | null } {
   const n = columns[0].length;
   const most = Math.min(Math.max(Math.floor(SAMPLE_CELLS / columns.length), FEWEST_ROWS), EDGE_ROWS);
   if (n <= most) return { at: null, weights: weights?.some((weight) => weight !== 1) ? weights : null };
-  const places = Array.from({ length: most }, (_, i) => (i + ((i * GOLDEN) % 1)) / most);
+  const places = unevenPlaces(most);
   if (!weights) return { at: places.map((place) => Math.floor(place * n)), weights: null };
   let total = 0;
   const ends = weights.map((weight) => (total += weight));
@@ -87,11 +117,13 @@ function weightedEdges(values: Floats, weights: Floats, most: number): Floats {
   return Float64Array.from(found);
 }
 
-/** Return what the cells of a feature add up to, for rows of one value per cell (R x cells): (R x m). */
-export function sumsOfFeatures(values: Floats, coder: Coder): Floats {
-  const [m, cells] = [coder.offsets.length - 1, coder.featureOf.length];
+/** Return what the cells of a column add up to, for rows of one value per cell (R x cells): (R x columns). */
+export function sumsOfColumns(values: Floats, coder: Coder): Floats {
+  const [m, cells] = [coder.offsets.length - 1, coder.columnOf.length];
   const sums = new Float64Array((values.length / cells) * m);
-  values.forEach((value, i) => (sums[Math.floor(i / cells) * m + coder.featureOf[i % cells]] += value));
+  for (let r = 0; r * cells < values.length; r++) {
+    for (let c = 0; c < cells; c++) sums[r * m + coder.columnOf[c]] += values[r * cells + c];
+  }
   return sums;
 }
 

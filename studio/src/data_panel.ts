@@ -18,7 +18,7 @@ const EXAMPLES: Record<string, [string, string]> = {
 };
 const SHOWN_COLUMNS = 12;
 const METHODS: [Method, string][] = [
-  ["best", "Best of the three below"], ["paper", "Paper: one pass, straight lines"], ["passes", "Ten passes: straight lines"], ["exact", "Exact: one pass, curves"], ["own", "My own passes and bins"],
+  ["auto", "Auto: lines, curves and interactions"], ["paper", "Paper: one pass, straight lines"], ["passes", "Ten passes: straight lines"], ["exact", "Exact: one pass, curves"], ["own", "My own passes and bins"],
 ];
 const PASSES: [number, string][] = [[1, "1"], [3, "3"], [10, "10"], [30, "30"]];
 const BINS: [number | null, string][] = [[null, "none: straight lines"], [8, "8"], [16, "16"], [32, "32: curves"], [64, "64"], [256, "256"]];
@@ -27,6 +27,7 @@ export class DataPanel {
   private readonly status = h("div", { class: "status" });
   private readonly details = h("div", { class: "details" });
   private readonly windows = h("div", { class: "windows" });
+  private readonly working = h("span", {});
   private allColumns = false;
 
   constructor(panel: HTMLElement, private readonly studio: Studio) {
@@ -80,8 +81,9 @@ export class DataPanel {
       put(this.status, h("p", {}, `Reading ${visible(studio.fileName)}`), bar);
       return;
     }
+    if (event === "training") put(this.working);
     put(this.status,
-      event === "training" && h("p", { class: "faint working" }, "Training, and testing on rows that are left out …"),
+      event === "training" && h("p", { class: "faint working" }, this.working, "Training, and testing on rows that are left out …"),
       refusal && h("p", { class: "refusal", role: "alert" }, visible(refusal.message, 2000)),
       table && h("p", { class: "opened" }, h("strong", {}, visible(table.name)), ` ${counted(table.rows, "row")}, ${counted(table.columns.length, "column")}, read in ${table.milliseconds.toFixed(0)} ms`));
     if (event === "opened") {
@@ -90,6 +92,12 @@ export class DataPanel {
     }
     if (event === "opened" || event === "training" || (event === "trained" && !studio.settings?.signal)) this.showColumns();
     if (event === "trained" || event === "refused") showRecordings(this.windows, studio);
+  }
+
+  /** Say which of several methods is tested. */
+  showTesting(): void {
+    const { testing } = this.studio;
+    if (testing) put(this.working, `Method ${testing.number} of ${testing.of}. `);
   }
 
   private showColumns(): void {

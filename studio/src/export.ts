@@ -143,6 +143,8 @@ function context(q: Quantised, name: string, version: string): Record<string, un
   const weights = Array.from(q.weights);
   const turned = Array.from({ length: weights.length }, (_, i) => weights[(i % rows) * m + Math.floor(i / rows)]);
   return {
+    numbers: false,
+    score_note: rows === 1 ? "above 0: class 1" : "per class, the highest wins",
     q: {
       input: q.input, weight_bits: q.weightBits, wide, ranges: q.ranges, low: Array.from(q.low), high: Array.from(q.high),
       weights: { ravel: () => weights, T: { ravel: () => turned } },

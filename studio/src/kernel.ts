@@ -16,10 +16,16 @@ interface Exports {
   solve_means(from: number, rest: number, epsilon: number, to: number): void;
   is_delicate(from: number): number;
   solve_bytes(weightBits: number, model: number): number;
-  find_edges(sorted: number, m: number, n: number, most: number, edges: number, starts: number): void;
+  find_edges(sorted: number, m: number, n: number, most: number, alone: number, edges: number, starts: number): void;
+  grow_ferns(of: number, cut: number, step: number, comparisons: number): number;
   count_cells(n: number, data: number, bytes: number, cut: number, to: number): number;
   code_cells(n: number, data: number, bytes: number, cut: number, cells: number): number;
   cell_scores(n: number, data: number, bytes: number, cut: number, table: number, intercept: number, k: number, out: number): number;
+  coded_scores(n: number, cells: number, cut: number, table: number, intercept: number, k: number, out: number): number;
+  minimise_mixture(mixture: number, shares: number): number;
+  find_direction(n: number, count: number, steps: number, changes: number, gradient: number, direction: number): void;
+  step_tables(steps: number, weights: number, before: number, k: number, tables: number, intercepts: number): void;
+  step_slopes(steps: number, byTable: number, byIntercept: number, k: number, byWeight: number): void;
   gradient(n: number, m: number, data: number, bytes: number, centre: number, scale: number, pass: number): number;
   gradient_cells(n: number, cells: number, cut: number, pass: number): number;
   count_pairs(n: number, data: number, bytes: number, cut: number, pairs: number): number;
@@ -32,11 +38,13 @@ interface Exports {
 const FINITE = 0;
 const NOT_FINITE = 1;
 
-/** Which group each row belongs to; group g is class g % classes of fold g / classes. */
+/** Which group each row belongs to, below 0 to none; group g is class g % classes of fold g / classes. */
 export interface Grouping {
   codes: Int32Array;
   classes: number;
   folds: number;
+  /** How often each row counts; null: once. */
+  weights?: Floats | null;
 }
 
 /** Where features are cut: the edges of feature j are edges[starts[j]] .. edges[starts[j + 1] - 1]. */
@@ -45,6 +53,47 @@ export interface Cut {
   starts: Int32Array;
   /** The last cell of a feature is for values that are missing. */
   missing: boolean;
+  /** Further columns of cells, which comparisons of the cells of features choose; null: there are none. */
+  ferns: Ferns | null;
+}
+
+/** Comparisons of ferns, `depth` each: whether the cell of a feature is a bound or higher. */
+export interface Ferns {
+  features: Int32Array;
+  bounds: Int32Array;
+  depth: number;
+}
+
+/** How ferns are grown on rows in cells: see native/cells/grow.h. */
+export interface Growth {
+  codes: Int32Array;
+  classes: number;
+  /** Whether a row is held out; null: one in four is. */
+  held: Uint8Array | null;
+  most: number;
+  depth: number;
+  tried: number;
+  bounds: number;
+  subsets: number;
+  step: number;
+}
+
+/** What is minimised between passes: see native/refine/mixture.h. */
+export interface Mixture {
+  /** Of each point. */
+  scores: readonly Floats[];
+  codes: Int32Array;
+  weights: Floats;
+  hessian: Floats;
+  start: Floats;
+  slope: Floats | null;
+}
+
+/** See native/refine/steps.h. */
+export interface StepsOfCells {
+  begins: Uint8Array;
+  mean: Floats | null;
+  scale: Floats | null;
 }
 
 /** Weights (R x m) and intercepts (R) of standardised features, or a table (R x cells) and intercepts. */
@@ -64,10 +113,11 @@ export interface Standardisation {
   scale: Floats;
 }
 
-/** The class of each row, and what a row of each class weighs. */
+/** The class of each row, below 0 for one that is left out; what a row of each class weighs; and how often each counts, null for once. */
 export interface WeightedRows {
   codes: Int32Array;
   classWeights: Floats;
+  weights?: Floats | null;
 }
 
 /** How a window of a signal becomes bytes; see native/signals/signals.h. */
@@ -139,11 +189,11 @@ export class Kernel {
     });
   }
 
-  /** Return the edges that cut rising values, NaN last, into at most so many cells of about as many rows. */
-  findEdges(sorted: Floats, most: number): Floats {
+  /** Return the edges that cut rising values, NaN last, into at most so many cells of about as many rows; `alone`: frequent values have one each. */
+  findEdges(sorted: Floats, most: number, alone = false): Floats {
     return this.call((call) => {
       const [values, edges, starts] = [call.floats(sorted), call.room((most - 1) * 8), call.room(16)];
-      this.exports.find_edges(values, 1, sorted.length, most, edges, starts);
+      this.exports.find_edges(values, 1, sorted.length, most, Number(alone), edges, starts);
       return call.readFloats(edges, Number(new BigInt64Array(this.exports.memory.buffer, starts, 2)[1]));
     });
   }
@@ -154,20 +204,36 @@ export class Kernel {
     return this.call((call) => {
       const { data, bytes } = call.columns(columns);
       const [codes, sums, counts] = [call.words(by.codes), call.room(groups * cells * 8), call.room(groups * 8)];
-      const to = call.words(Uint32Array.from([codes, groups, by.classes, sums, counts, 0, 0, 0]));
+      const to = call.words(Uint32Array.from([codes, groups, by.classes, sums, counts, 0, 0, 0, call.weights(by.weights)]));
       const outcome = this.exports.count_cells(by.codes.length, data, bytes, call.cut(cut), to);
       check(outcome);
       return { sums: call.readFloats(sums, groups * cells), counts: call.readFloats(counts, groups), finite: outcome === FINITE };
     });
   }
 
-  /** Return the cell of every value within its feature (n x m). */
+  /** Return the cell of every value and fern within its column (n x columns). */
   codeCells(columns: readonly Column[], n: number, cut: Cut): Uint8Array {
+    const width = columns.length + countOf(cut.ferns);
     return this.call((call) => {
       const { data, bytes } = call.columns(columns);
-      const cells = call.room(n * columns.length);
+      const cells = call.room(n * width);
       check(this.exports.code_cells(n, data, bytes, call.cut(cut), cells));
-      return new Uint8Array(this.exports.memory.buffer, cells, n * columns.length).slice();
+      return call.readBytes(cells, n * width);
+    });
+  }
+
+  /** Return ferns grown on rows in cells (n x features), whose first cells are at `offsets`; null if nothing varies. */
+  growFerns(cells: Uint8Array, offsets: Int32Array, growth: Growth): Ferns | null {
+    const { codes, classes, held, most, depth, tried, bounds, subsets, step } = growth;
+    return this.call((call) => {
+      const comparisons = call.room(most * depth * 8);
+      const places = [call.bytes(cells), held ? call.bytes(held) : 0, call.words(codes)];
+      const of = call.words(Uint32Array.from([...places, codes.length, classes, most, depth, tried, bounds, subsets]));
+      const grown = this.exports.grow_ferns(of, call.coded(offsets), step, comparisons);
+      if (grown < 0) throw new Error(`the kernel answered ${-grown}`);
+      if (!grown) return null;
+      const pairs = new Int32Array(this.exports.memory.buffer, comparisons, grown * depth * 2).slice();
+      return { features: pairs.filter((_, i) => i % 2 === 0), bounds: pairs.filter((_, i) => i % 2 === 1), depth };
     });
   }
 
@@ -182,6 +248,63 @@ export class Kernel {
     });
   }
 
+  /** Return the sums of table entries (n x k) of rows in cells (n x columns), whose first cells are at `offsets`. */
+  codedScores(cells: Uint8Array, n: number, offsets: Int32Array, table: Floats, intercept: Floats): Floats {
+    const k = intercept.length;
+    return this.call((call) => {
+      const out = call.room(n * k * 8);
+      check(this.exports.coded_scores(n, call.bytes(cells), call.coded(offsets), call.floats(table), call.floats(intercept), k, out));
+      return call.readFloats(out, n * k);
+    });
+  }
+
+  /** Return how much of each point is in the best mixture of them. */
+  minimiseMixture({ scores, codes, weights, hessian, start, slope }: Mixture): Floats {
+    const [q, n] = [scores.length, codes.length];
+    const r = scores[0].length / n;
+    return this.call((call) => {
+      const own = call.room(q * n * r * 8);
+      scores.forEach((part, p) => call.write(own + p * n * r * 8, part));
+      const places = [own, call.words(codes), call.floats(weights), q, n, r, r === 1 ? 2 : r];
+      const parts = [call.floats(hessian), call.floats(start), slope ? call.floats(slope) : 0];
+      const shares = call.room(q * 8);
+      check(this.exports.minimise_mixture(call.words(Uint32Array.from([...places, ...parts])), shares));
+      return call.readFloats(shares, q);
+    });
+  }
+
+  /** Return the direction of L-BFGS from steps and the changes of the gradient along them, the oldest first. */
+  findDirection(gradient: Floats, pairs: readonly (readonly [Floats, Floats])[]): Floats {
+    const n = gradient.length;
+    return this.call((call) => {
+      const [steps, changes, to] = [call.room(pairs.length * n * 8), call.room(pairs.length * n * 8), call.room(n * 8)];
+      pairs.forEach(([step, change], p) => {
+        call.write(steps + p * n * 8, step);
+        call.write(changes + p * n * 8, change);
+      });
+      this.exports.find_direction(n, pairs.length, steps, changes, call.floats(gradient), to);
+      return call.readFloats(to, n);
+    });
+  }
+
+  /** Return tables of effects (k x cells), and intercepts, from weights of steps and intercepts. */
+  stepTables(steps: StepsOfCells, weights: Floats, before: Floats): LinearModel {
+    return this.call((call) => {
+      const [coef, intercept] = [call.room(weights.byteLength), call.room(before.byteLength)];
+      this.exports.step_tables(call.steps(steps), call.floats(weights), call.floats(before), before.length, coef, intercept);
+      return { coef: call.readFloats(coef, weights.length), intercept: call.readFloats(intercept, before.length) };
+    });
+  }
+
+  /** Return derivatives by the weights of steps from those by tables and intercepts. */
+  stepSlopes(steps: StepsOfCells, byTable: Floats, byIntercept: Floats | null): Floats {
+    return this.call((call) => {
+      const [to, k] = [call.room(byTable.byteLength), byTable.length / steps.begins.length];
+      this.exports.step_slopes(call.steps(steps), call.floats(byTable), byIntercept ? call.floats(byIntercept) : 0, k, to);
+      return call.readFloats(to, byTable.length);
+    });
+  }
+
   /** Return the loss of a model of standardised features and its derivatives, in one pass. */
   gradient(columns: readonly Column[], standard: Standardisation, rows: WeightedRows, model: LinearModel): Gradient {
     return this.call((call) => {
@@ -192,10 +315,10 @@ export class Kernel {
     });
   }
 
-  /** Return the loss of a table and its derivatives, over rows that are coded. */
-  gradientCells(cells: Uint8Array, cut: Cut, rows: WeightedRows, model: LinearModel): Gradient {
+  /** Return the loss of a table and its derivatives, over rows in cells (n x columns), whose first cells are at `offsets`. */
+  gradientCells(cells: Uint8Array, offsets: Int32Array, rows: WeightedRows, model: LinearModel): Gradient {
     return this.call((call) => {
-      const [at, by] = [call.bytes(cells), call.cut({ ...cut, edges: new Float64Array(0) })];
+      const [at, by] = [call.bytes(cells), call.coded(offsets)];
       return this.pass(call, rows, model, (pass) => this.exports.gradient_cells(rows.codes.length, at, by, pass));
     });
   }
@@ -204,7 +327,7 @@ export class Kernel {
     const scores = model.intercept.length;
     const [coef, intercept, loss] = [call.room(model.coef.byteLength), call.room(scores * 8), call.room(8)];
     const parts = [call.words(rows.codes), call.floats(model.coef), call.floats(model.intercept), call.floats(rows.classWeights)];
-    const outcome = run(call.words(Uint32Array.from([...parts, scores, rows.classWeights.length, coef, intercept, loss])));
+    const outcome = run(call.words(Uint32Array.from([...parts, scores, rows.classWeights.length, coef, intercept, loss, call.weights(rows.weights)])));
     check(outcome);
     return {
       coef: call.readFloats(coef, model.coef.length),
@@ -334,7 +457,7 @@ export class Kernel {
       const low = call.room(by.folds * m * 8);
       const high = call.room(by.folds * m * 8);
       const present = missing ? call.room(groups * m * 8) : 0;
-      const to = call.words(Uint32Array.from([codes, groups, by.classes, sums, counts, low, high, present]));
+      const to = call.words(Uint32Array.from([codes, groups, by.classes, sums, counts, low, high, present, call.weights(by.weights)]));
       const outcome = run(call, to);
       check(outcome);
       return {
@@ -415,6 +538,10 @@ class Call {
     return at;
   }
 
+  weights(values: Floats | null | undefined): number {
+    return values ? this.floats(values) : 0;
+  }
+
   bytes(values: Uint8Array): number {
     const at = this.room(values.length);
     new Uint8Array(this.exports.memory.buffer, at, values.length).set(values);
@@ -439,12 +566,38 @@ class Call {
     return this.words(Uint32Array.from([counts.length, low.length, ...places]));
   }
 
-  /** Without edges, what is coded already is meant. */
-  cut({ edges, starts, missing }: Cut): number {
-    const at = this.room(starts.length * 8);
-    new BigInt64Array(this.exports.memory.buffer, at, starts.length).set(Array.from(starts, BigInt));
-    const values = edges.length || starts[starts.length - 1] === 0 ? this.floats(edges) : 0;
-    return this.words(Uint32Array.from([values, at, starts.length - 1, edges.length, missing ? 1 : 0]));
+  cut({ edges, starts, missing, ferns }: Cut): number {
+    const own = [this.floats(edges), this.longs(starts), starts.length - 1, edges.length, missing ? 1 : 0];
+    if (!ferns) return this.words(Uint32Array.from([...own, 0, 0, 0, 0]));
+    const [n, q] = [countOf(ferns), ferns.features.length];
+    const begins = this.longs(Int32Array.from({ length: n + 1 }, (_, t) => t * ferns.depth));
+    const comparisons = new Int32Array(3 * q);
+    for (let c = 0; c < q; c++) comparisons.set([ferns.features[c], ferns.bounds[c]], 3 * c);
+    return this.words(Uint32Array.from([...own, begins, this.words(comparisons), n, q]));
+  }
+
+  /** What is in cells already, of columns whose first cells are at `offsets`. */
+  coded(offsets: Int32Array): number {
+    return this.words(Uint32Array.from([0, this.longs(offsets.map((first, c) => first - c)), offsets.length - 1, 0, 0, 0, 0, 0, 0]));
+  }
+
+  steps({ begins, mean, scale }: StepsOfCells): number {
+    const places = [this.bytes(begins), mean ? this.floats(mean) : 0, scale ? this.floats(scale) : 0];
+    return this.words(Uint32Array.from([...places, begins.length]));
+  }
+
+  private longs(values: Int32Array): number {
+    const at = this.room(values.length * 8);
+    new BigInt64Array(this.exports.memory.buffer, at, values.length).set(Array.from(values, BigInt));
+    return at;
+  }
+
+  write(at: number, values: Floats): void {
+    new Float64Array(this.exports.memory.buffer, at, values.length).set(values);
+  }
+
+  readBytes(at: number, n: number): Uint8Array {
+    return new Uint8Array(this.exports.memory.buffer, at, n).slice();
   }
 
   readFloats(at: number, n: number): Floats {
@@ -454,4 +607,9 @@ class Call {
 
 function check(outcome: number): void {
   if (outcome !== FINITE && outcome !== NOT_FINITE) throw new Error(`the kernel answered ${outcome}`);
+}
+
+/** Return how many ferns there are. */
+export function countOf(ferns: Ferns | null): number {
+  return ferns ? ferns.features.length / ferns.depth : 0;
 }

@@ -1,5 +1,6 @@
 /** From the rows of a table to a model, and to ten folds of it. */
 
+import { type Auto, learnAuto } from "./auto";
 import { type Batch, batches, FOLDS, foldsOf, picked, type Reading, refuseBadCell, rowOf } from "./batches";
 import { type Coder, EDGE_ROWS, learnCoder } from "./cells";
 import { Gatherer } from "./gatherer";
@@ -24,11 +25,13 @@ export interface How {
   bins: number | null;
   /** 2: the products of any two cells are added up too. */
   moments: 1 | 2;
+  /** Lines, curves and interactions, added up: nothing else is chosen. */
+  auto: boolean;
 }
 
-/** One of three that have names, the best of these, or passes and bins as they are set. */
-export type Method = "best" | Named | "own";
-export type Named = "paper" | "passes" | "exact";
+/** One of those that have names, or passes and bins as they are set. With auto the others are tested beside it. */
+export type Method = Named | "own";
+export type Named = "paper" | "passes" | "exact" | "auto";
 
 export interface Settings extends Pick<How, "passes" | "bins"> {
   label: string;
@@ -76,12 +79,16 @@ export interface Fitted {
   planes: Planes | null;
   /** Leave-one-out scores of a few rows: what probabilities are fitted to; null where they are not wanted. */
   heldOut: HeldOut | null;
+  /** What auto chose; null if it was not asked for. */
+  auto: Auto | null;
+  /** What turns scores into probabilities, if that is known already. */
+  scaling: TemperatureScaling | null;
 }
 
 export interface Trained extends Fitted {
   recipe: Recipe;
   how: How;
-  /** The ways that were compared to find the best, simplest first; null: none was. */
+  /** The ways that were tested beside each other, simplest first; null: none was. */
   compared: Compared[] | null;
   /** A missing value votes for no class; there are none, or none was seen, where it is false. */
   ignoreMissing: boolean;
@@ -105,14 +112,19 @@ const MOST_MISTAKES = 24;
 /** Values that the passes of ten folds may read, about a minute of them. */
 const MOST_READ = 2 ** 33;
 /** Values of the rows that ways of training are compared on, but for those of classes with so few rows. */
-const COMPARED_VALUES = 2 ** 21;
+const COMPARED_VALUES = 2 ** 18;
+/** So many values are compared by ten folds, more by five. */
+const FEW_VALUES = 2 ** 15;
+const FEWER_FOLDS = 5;
 const FEW_OF_CLASS = 1000;
 const GOLDEN = (5 ** 0.5 - 1) / 2;
 const MOST_BINS_OF_ALL = 512;
 /** More different numbers than these, of so few rows each, are a quantity. */
 const MOST_NUMBERS = 20;
 const FEW_PER_NUMBER = 20;
-const PAPER: How = { passes: 1, bins: null, moments: 1 };
+const PAPER: How = { passes: 1, bins: null, moments: 1, auto: false };
+/** Values that auto learns from in a page, at most. */
+const MOST_AUTO_VALUES = 2 ** 23;
 
 /** What all training of one table shares. */
 interface Task extends Reading {
@@ -128,13 +140,13 @@ export function binsOf(features: number): number | undefined {
   return [32, 16, 8].find((bins) => bins * features <= MOST_BINS_OF_ALL);
 }
 
-/** Return the ways of training that settings ask for; second moments of so many features only where they are quick to solve. */
-function waysOf({ method, passes, bins, signal }: Settings, features: number): { method: Named | "own"; how: How }[] {
+/** Return the ways of training that settings ask for, the one to take last; second moments and auto only where they are quick. */
+function waysOf({ method, passes, bins, signal }: Settings, rows: number, features: number): { method: Method; how: How }[] {
   const most = binsOf(features);
-  const ways: { method: Named | "own"; how: How }[] = [{ method: "paper", how: PAPER }, { method: "passes", how: { ...PAPER, passes: 10 } }];
-  if (most) ways.push({ method: "exact", how: { passes: 1, bins: most, moments: 2 } });
-  if (method === "own" || signal) return [{ method: "own", how: { passes, bins, moments: 1 } }];
-  if (method === "best") return ways;
+  const ways: { method: Method; how: How }[] = [{ method: "paper", how: PAPER }, { method: "passes", how: { ...PAPER, passes: 10 } }];
+  if (most) ways.push({ method: "exact", how: { ...PAPER, bins: most, moments: 2 } });
+  if (method === "own" || signal) return [{ method: "own", how: { ...PAPER, passes, bins } }];
+  if (method === "auto") return rows * features > MOST_AUTO_VALUES ? ways : [...ways, { method: "auto", how: { ...PAPER, auto: true } }];
   const found = ways.filter((way) => way.method === method);
   if (!found.length) throw new SourceError(`${features} features are too many for the exact method in this page: choose another one, or sefr train --exact`);
   return found;
@@ -154,7 +166,8 @@ export function macroF1(confusion: readonly number[][]): number {
   return each.reduce((a, b) => a + b, 0) / each.length;
 }
 
-export function train(kernel: Kernel, table: Table, settings: Settings, plan: SignalPlan | null = null): Trained {
+/** `tell` hears which of several ways of training is tested. */
+export function train(kernel: Kernel, table: Table, settings: Settings, tell: (number: number, of: number) => void, plan: SignalPlan | null = null): Trained {
   const recipe = recipeOf(table, settings.label, settings.roles);
   const names = featureNames(recipe);
   checkLabels(table, table.column(recipe.label), names.length);
@@ -162,7 +175,7 @@ export function train(kernel: Kernel, table: Table, settings: Settings, plan: Si
     throw new SourceError(`${table.name}: ${names.length} features, but the page takes ${kernel.mostColumns}`);
   }
   const ignoreMissing = plan === null && missesValues(table, recipe);
-  const ways = waysOf(settings, names.length);
+  const ways = waysOf(settings, table.rows, names.length);
   const task: Task = { kernel, table, recipe, settings, names, ignoreMissing, how: ways[0].how };
   let started = performance.now();
   let counted = count(task);
@@ -178,14 +191,18 @@ export function train(kernel: Kernel, table: Table, settings: Settings, plan: Si
   let evaluation: Evaluation | null = null;
   let compared: Compared[] | null = null;
   let note: string | null = null;
-  const evaluate = (how: How, some?: (row: number) => boolean): Evaluation => crossValidate({ ...task, how }, total, new Map(places), labels, some);
+  const evaluate = (how: How, some?: (row: number) => boolean, parts = FOLDS): Evaluation => crossValidate({ ...task, how }, total, new Map(places), labels, parts, some);
   let evaluated = performance.now();
   if (ways.length > 1) {
     try {
-      const tried = ways.map(({ method, how }) => ({ method: method as Named, how, evaluation: evaluate(how, someOf(task)) }));
+      const parts = rows * names.length > FEW_VALUES ? FEWER_FOLDS : FOLDS;
+      const tried = ways.map(({ method, how }, i) => {
+        tell(i + 1, ways.length);
+        return { method: method as Named, how, evaluation: evaluate(how, someOf(task), parts) };
+      });
       compared = tried.map(({ method, evaluation: { confusion } }) => ({ method, accuracy: accuracyOf(confusion), f1: macroF1(confusion) }));
-      const best = tried.reduce((one, other) => (macroF1(other.evaluation.confusion) > macroF1(one.evaluation.confusion) ? other : one));
-      [task.how, evaluation] = [best.how, best.evaluation];
+      const used = tried.at(-1)!;
+      [task.how, evaluation] = [used.how, used.evaluation];
     } catch (error) {
       if (!(error instanceof SourceError)) throw error;
       note = error.message;
@@ -196,7 +213,7 @@ export function train(kernel: Kernel, table: Table, settings: Settings, plan: Si
   }
   const fitted = fit(task, counted, labelOf, true);
   const trained = performance.now();
-  const calibration = fitted.heldOut && fitScaling(fitted.heldOut, fitted.summary.counts.head);
+  const calibration = fitted.scaling ?? (fitted.heldOut && fitScaling(fitted.heldOut, fitted.summary.counts.head));
   if (ways.length === 1) {
     evaluated = performance.now();
     try {
@@ -252,7 +269,7 @@ interface Counted {
 function count(task: Task, wanted?: (row: number) => boolean): Counted {
   const { bins, moments } = task.how;
   const coder = bins === null ? null : findEdges(task, bins, wanted);
-  const gatherer = new Gatherer(0, coder?.featureOf.length);
+  const gatherer = new Gatherer(0, coder?.columnOf.length);
   let total: Summary | null = null;
   let products: Products | null = null;
   for (const batch of batches(task, wanted)) {
@@ -261,7 +278,7 @@ function count(task: Task, wanted?: (row: number) => boolean): Counted {
     total = total ? join(total, summary, byCodePoints) : summary;
     if (moments === 1) continue;
     const n = batch.codes.length;
-    const more = { count: n, pairs: task.kernel.countPairs(batch.columns, n, coder!, coder!.featureOf.length), target: null };
+    const more = { count: n, pairs: task.kernel.countPairs(batch.columns, n, coder!, coder!.columnOf.length), target: null };
     products = products ? addProducts(products, more) : more;
   }
   if (!total) throw new SourceError(`${task.table.name}: there are no rows`);
@@ -285,19 +302,20 @@ function findEdges(task: Task, bins: number, wanted?: (row: number) => boolean):
 function fit(task: Task, { total, gatherer, products, wanted }: Counted, labelOf: ReadonlyMap<string, Label>, keep: boolean): Fitted {
   const { kernel, settings, names } = task;
   const summary = relabelled(total, total.classes.map((text) => labelOf.get(text)!), byLabel);
+  if (task.how.auto) return fitAuto(task, summary.classes, labelOf, wanted);
   const scaling = scalingOf(summary, names);
   const place = (text: string): number => summary.classes.indexOf(labelOf.get(text)!);
   const { columns, labels, weights } = gatherer.sample();
   const sampled = { columns, codes: Int32Array.from(labels, place), weights };
   if (products) {
     const solved = solveClasses(kernel, summary, products, scaling, classWeights(settings.balanced, summary), keep ? sampled : null);
-    return { summary, refined: null, products, ...solved };
+    return { summary, refined: null, products, ...solved, auto: null, scaling: null };
   }
   const sefr = solve(kernel, summary, scaling, settings.balanced);
   const { passes } = task.how;
   if (passes === 1) {
     const heldOut = keep ? heldOutScores(kernel, sampled, summary, sefr, settings.balanced) : null;
-    return { summary, refined: null, products: null, planes: null, heldOut };
+    return { summary, refined: null, products: null, planes: null, heldOut, auto: null, scaling: null };
   }
   const again = function* (): Generator<Batch> {
     for (const batch of batches(task, wanted)) {
@@ -307,21 +325,39 @@ function fit(task: Task, { total, gatherer, products, wanted }: Counted, labelOf
   };
   const first = batches(task, wanted).next().value as Batch;
   const narrow = first.columns.map((column) => column instanceof Uint8Array);
-  const refined = refine(kernel, summary, scaling, sefr, classWeights(settings.balanced, summary), { batches: again, sampled, narrow }, { passes, keep });
-  return { summary, refined, products: null, planes: refined.planes, heldOut: refined.heldOut };
+  const { refined } = refine(kernel, summary, scaling, sefr, classWeights(settings.balanced, summary), { batches: again, sampled, narrow }, { passes, keep });
+  return { summary, refined, products: null, planes: refined.planes, heldOut: refined.heldOut, auto: null, scaling: null };
+}
+
+/** Learn lines, curves and interactions from all rows at once. */
+function fitAuto(task: Task, classes: readonly Label[], labelOf: ReadonlyMap<string, Label>, wanted?: (row: number) => boolean): Fitted {
+  const read = [...batches(task, wanted)];
+  const n = read.reduce((sum, { codes }) => sum + codes.length, 0);
+  const columns = task.names.map(() => new Float64Array(n));
+  const codes = new Int32Array(n);
+  let at = 0;
+  for (const batch of read) {
+    const places = batch.classes.map((text) => classes.indexOf(labelOf.get(text)!));
+    batch.columns.forEach((column, j) => columns[j].set(column, at));
+    codes.set(batch.codes.map((code) => places[code]), at);
+    at += batch.codes.length;
+  }
+  const { ignoreMissing, settings: { balanced } } = task;
+  const { summary, refined, calibration, auto } = learnAuto(task.kernel, { columns, codes, classes, ignoreMissing, balanced });
+  return { summary, refined, products: null, planes: refined.planes, heldOut: null, auto, scaling: calibration };
 }
 
 /** Test the model of the other folds on the rows of each fold, of `some` rows if they are given. */
 function crossValidate(
-  task: Task, total: Summary, places: ReadonlyMap<string, number>, labels: readonly Label[], some: (row: number) => boolean = () => true,
+  task: Task, total: Summary, places: ReadonlyMap<string, number>, labels: readonly Label[], parts: number, some: (row: number) => boolean = () => true,
 ): Evaluation {
   const { kernel, table, settings, how } = task;
   refuseRare(task, total);
   const folds = foldsOf(task);
-  for (let row = 0; row < table.rows; row++) if (!some(row)) folds[row] = -1;
-  const models = how.passes === 1 && how.bins === null ? modelsOfFolds(task, total, folds, labels) : null;
+  for (let row = 0; row < table.rows; row++) folds[row] = some(row) && folds[row] >= 0 ? folds[row] % parts : -1;
+  const models = how.passes === 1 && how.bins === null && !how.auto ? modelsOfFolds(task, total, folds, labels) : null;
   const tested = folds.reduce((n, fold) => n + Number(fold >= 0), 0);
-  const read = tested * task.names.length * how.passes * FOLDS;
+  const read = tested * task.names.length * how.passes * parts;
   if (!models && read > MOST_READ) {
     throw new SourceError("ten folds of so many rows and passes take too long in a page: use sefr evaluate");
   }
@@ -350,12 +386,12 @@ function crossValidate(
   if (models) {
     for (const batch of batches(task, some)) models.forEach((planes, fold) => test(planes, batch, rowsIn(batch, folds, fold)));
   } else {
-    for (let fold = 0; fold < FOLDS; fold++) {
+    for (let fold = 0; fold < parts; fold++) {
       const planes = modelOf(fold);
       for (const batch of batches(task, (row) => folds[row] === fold)) test(planes, batch, Int32Array.from(batch.codes.keys()));
     }
   }
-  return { folds: FOLDS, confusion, mistakes };
+  return { folds: parts, confusion, mistakes };
 }
 
 function rowsIn(batch: Batch, folds: Int8Array, fold: number): Int32Array {

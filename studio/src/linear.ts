@@ -3,9 +3,16 @@
 import type { Floats } from "./kernel";
 
 export function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
-  return sum;
+  let [one, two, three, four] = [0, 0, 0, 0]; // one sum waits for itself
+  let i = 0;
+  for (; i + 4 <= a.length; i += 4) {
+    one += a[i] * b[i];
+    two += a[i + 1] * b[i + 1];
+    three += a[i + 2] * b[i + 2];
+    four += a[i + 3] * b[i + 3];
+  }
+  for (; i < a.length; i++) one += a[i] * b[i];
+  return one + two + (three + four);
 }
 
 export function total(values: ArrayLike<number>): number {

@@ -21,6 +21,10 @@ async function begin(): Promise<void> {
   byId("about").textContent = `SEFR Studio ${about.version}. Everything is computed here, by the C of the sefr package compiled to WebAssembly; the page makes no network request.`;
   studio.listen((event) => {
     if (event === "opening" || event === "opened" || event === "training" || event === "refused" || event === "trained") data.show(event);
+    if (event === "testing") {
+      data.showTesting();
+      return;
+    }
     if (event === "tried") {
       showTrial(studio);
       return;

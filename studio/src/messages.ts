@@ -60,6 +60,7 @@ export type Request =
 export type Reply =
   | { kind: "progress"; id: number; part: number }
   | { kind: "opened"; id: number; table: TableView }
+  | { kind: "testing"; id: number; number: number; of: number }
   | { kind: "trained"; id: number; trained: Trained; sample: Sample; recordings: RecordingsView | null }
   | { kind: "numbers"; id: number; trained: TrainedNumbers; sample: Sample }
   | { kind: "tried"; id: number; name: string; values: Float64Array[] }

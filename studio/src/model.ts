@@ -1,6 +1,6 @@
 /** The model in the page: what the file taught, what was taught since, and what follows. */
 
-import { cellOf, sumsOfFeatures } from "./cells";
+import { cellOf, featuresIn, fernCells, sumsOfColumns, type Table } from "./cells";
 import { rounded } from "./dom";
 import type { Kernel } from "./kernel";
 import { byLabel, labelText, type Label } from "./labels";
@@ -34,15 +34,18 @@ export function inputsOf({ columns, categories }: Recipe): Input[] {
 
 /** Return the value of a record in a column, in words. */
 export function valueOf({ first, values }: Input, record: Float64Array): string {
+  if (Number.isNaN(record[first])) return "missing";
   if (!values) return rounded(record[first]);
-  const at = values.findIndex((_, i) => record[first + i] === 1);
-  return at < 0 ? (Number.isNaN(record[first]) ? "missing" : "none") : values[at];
+  return values.find((_, i) => record[first + i] === 1) ?? "none";
 }
 
 /** Return what each column adds, from what its features add. */
 export function byInput(inputs: readonly Input[], parts: Float64Array): Float64Array {
   return Float64Array.from(inputs, ({ first, values }) => parts.subarray(first, first + (values?.length ?? 1)).reduce((a, b) => a + b, 0));
 }
+
+/** The name of what no column says by itself. */
+export const TOGETHER = "several columns together";
 
 /** What a model was learned from. */
 interface State {
@@ -64,6 +67,8 @@ export class Model {
   products: Products | null;
   scaling: Scaling;
   planes: Planes;
+  /** What each cell adds, with lines beside the cells drawn as steps; null without bins. */
+  private shown: Table | null;
   /** What the model was before each change, with the words for it. */
   readonly before: { state: State; what: string }[] = [];
   private quantised = new Map<8 | 16, Quantised>();
@@ -80,6 +85,7 @@ export class Model {
     this.inputs = inputsOf(trained.recipe);
     this.fittedScaling = { found: trained.calibration };
     [this.scaling, this.planes] = this.solved();
+    this.shown = this.withLines();
   }
 
   get classes(): readonly Label[] {
@@ -103,7 +109,8 @@ export class Model {
 
   /** Why the model cannot learn further records; null if it can. */
   get fixed(): string | null {
-    return this.trained.refined && "a model of several passes cannot learn on: its weights were refined on all rows. Choose the paper's method.";
+    const what = this.trained.auto ? "the auto method" : "several passes";
+    return this.trained.refined && `a model of ${what} cannot learn on: its weights were refined on all rows. Choose the paper's method.`;
   }
 
   /** The mean row of all; with bins, of the rows that are kept. */
@@ -164,21 +171,50 @@ export class Model {
 
   /** Return what each feature of a record adds to the score of a class; together they are the score. */
   contributions(values: Float64Array, k: number): Float64Array {
+    const { table, beside } = this.planes;
+    if (!table) return this.ofLines(this.planes, values, k);
+    const [row, sign] = this.side(k);
+    const { coder, entries } = table;
+    const lines = beside && this.ofLines(beside, values, k);
+    return values.map((value, j) => {
+      const cell = cellOf(coder, j, value);
+      return (cell < 0 ? 0 : sign * entries[row * coder.columnOf.length + coder.offsets[j] + cell]) + (lines ? lines[j] : 0);
+    });
+  }
+
+  /** Return what several features of a record add together to the score of a class, beyond what each adds; null if the model has no interactions. */
+  together(values: Float64Array, k: number): number | null {
+    const { table } = this.planes;
+    if (!table?.coder.ferns) return null;
+    const [row, sign] = this.side(k);
+    return fernCells(table.coder, values).reduce((sum, c) => sum + sign * table.entries[row * table.coder.columnOf.length + c], 0);
+  }
+
+  private ofLines({ scaling: { low, span }, weights, midpoints }: Planes, values: Float64Array, k: number): Float64Array {
     const m = this.names.length;
     const [row, sign] = this.side(k);
-    const { weights, midpoints, table } = this.planes;
-    if (table) {
-      const { coder, entries } = table;
-      return values.map((value, j) => {
-        const cell = cellOf(coder, j, value);
-        return cell < 0 ? 0 : sign * entries[row * coder.featureOf.length + coder.offsets[j] + cell];
-      });
-    }
     return values.map((value, j) => {
       if (Number.isNaN(value)) return 0;
-      const scaled = this.scaling.span[j] > 0 ? (value - this.scaling.low[j]) / this.scaling.span[j] : 0;
+      const scaled = span[j] > 0 ? (value - low[j]) / span[j] : 0;
       return sign * weights[row * m + j] * (scaled - midpoints[row * m + j]);
     });
+  }
+
+  private withLines(): Table | null {
+    const { table, beside } = this.planes;
+    const { auto } = this.trained;
+    if (!table || !beside || !auto) return table;
+    const { coder } = table;
+    const [m, cells] = [featuresIn(coder), coder.columnOf.length];
+    const entries = table.entries.slice();
+    auto.values.forEach((value, c) => {
+      const j = coder.columnOf[c];
+      if (coder.missing && c === coder.offsets[j + 1] - 1) return;
+      const { low, span } = beside.scaling;
+      const scaled = span[j] > 0 ? (value - low[j]) / span[j] : 0;
+      for (let r = 0; r * cells < entries.length; r++) entries[r * cells + c] += beside.weights[r * m + j] * (scaled - beside.midpoints[r * m + j]);
+    });
+    return { ...table, entries };
   }
 
   /** Return what one more unit of each feature adds to the score of a class; of a model without bins. */
@@ -188,9 +224,9 @@ export class Model {
 
   /** Return what a value of each bin of a feature adds to the score of a class, its edges, and its rows. */
   curve(j: number, k: number): { effects: Float64Array; edges: Float64Array; rows: Float64Array; missing: number | null } {
-    const { coder, entries } = this.planes.table!;
+    const { coder, entries } = this.shown!;
     const [row, sign] = this.side(k);
-    const cells = coder.featureOf.length;
+    const cells = coder.columnOf.length;
     const [first, last] = [coder.offsets[j], coder.offsets[j + 1] - (coder.missing ? 1 : 0)];
     const all = (c: number): number => this.labels.reduce((sum, _, other) => sum + this.summary.sums.head[other * cells + c], 0);
     return {
@@ -222,7 +258,7 @@ export class Model {
     });
   }
 
-  /** Return how much each feature moves the score from the mean row of the others to that of a class. */
+  /** Return how much each feature, and last what several say together, moves the score from the mean row of the others to that of a class. */
   effects(k: number): Float64Array {
     const { counts, sums, present } = this.summary;
     const m = sums.head.length / counts.head.length;
@@ -233,10 +269,12 @@ export class Model {
       return own / n - (total(sums.head, j) - own) / (total(cells, j) - n);
     };
     const known = (value: number): number => (Number.isFinite(value) ? value : 0);
-    const { table } = this.planes;
-    if (table) {
+    const { shown } = this;
+    if (shown) {
       const [row, sign] = this.side(k);
-      return sumsOfFeatures(Float64Array.from({ length: m }, (_, c) => known(distance(c) * sign * table.entries[row * m + c])), table.coder);
+      const moved = sumsOfColumns(Float64Array.from({ length: m }, (_, c) => known(distance(c) * sign * shown.entries[row * m + c])), shown.coder);
+      const features = featuresIn(shown.coder);
+      return shown.coder.ferns ? Float64Array.from([...moved.subarray(0, features), moved.subarray(features).reduce((a, b) => a + b, 0)]) : moved;
     }
     return this.featureScores(k).map((weight, j) =>
       this.scaling.span[j] > 0 ? known((weight * Math.abs(distance(j))) / this.scaling.span[j]) : 0);
@@ -288,7 +326,7 @@ export class Model {
   private productsOf(rows: readonly Float64Array[]): Products {
     const columns = this.names.map((_, j) => Float64Array.from(rows, (row) => row[j]));
     const coder = this.summary.coder!;
-    return { count: rows.length, pairs: this.kernel.countPairs(columns, rows.length, coder, coder.featureOf.length), target: null };
+    return { count: rows.length, pairs: this.kernel.countPairs(columns, rows.length, coder, coder.columnOf.length), target: null };
   }
 
   private change(state: State, what: string): void {
@@ -301,6 +339,7 @@ export class Model {
     this.summary = summary;
     this.products = products;
     [this.scaling, this.planes] = this.solved();
+    this.shown = this.withLines();
     this.quantised.clear();
     this.fittedScaling = null;
   }

@@ -1,8 +1,9 @@
 /** The .sefr file, as src/sefr/model_file.py writes it. */
 
-import { type Coder, edgesOf } from "./cells";
+import type { Auto } from "./auto";
+import { type Coder, edgesOf, featuresIn } from "./cells";
 import type { Doubles } from "./double_double";
-import type { Floats } from "./kernel";
+import type { Ferns, Floats } from "./kernel";
 import type { How } from "./learning";
 import type { Products } from "./moments";
 import type { TrainedNumbers } from "./numbers";
@@ -12,6 +13,7 @@ import { dumps, Float, type Json, reprFloat } from "./python_text";
 import { featureNames, type Recipe } from "./recipe";
 import type { Refined } from "./refine";
 import { sha256 } from "./sha256";
+import type { Planes } from "./solve";
 import { signalMember, type SignalPlan, type SignalSettings } from "./signal_plan";
 import type { Summary } from "./summary";
 
@@ -32,15 +34,16 @@ const EXACT = 2 ** 53;
 export interface Content {
   summary: Summary<Label>;
   products: Products | null;
-  trained: { recipe: Recipe; how: How; ignoreMissing: boolean; refined: Refined | null; plan: SignalPlan | null };
+  trained: { recipe: Recipe; how: How; ignoreMissing: boolean; refined: Refined | null; auto: Auto | null; plan: SignalPlan | null };
   calibration: TemperatureScaling | null;
   settings: { balanced: boolean; signal: SignalSettings | null };
 }
 
 export function modelFile(about: About, { summary, products, trained, calibration, settings: chosen }: Content): Uint8Array<ArrayBuffer> {
-  const { recipe, refined, plan } = trained;
+  const { recipe, refined, auto, plan } = trained;
   const settings = {
     ...about.settings,
+    auto: trained.how.auto,
     bins: trained.how.bins,
     class_weight: chosen.balanced ? "balanced" : null,
     missing: trained.ignoreMissing ? "ignore" : "error",
@@ -59,7 +62,7 @@ export function modelFile(about: About, { summary, products, trained, calibratio
     ["bins", line(summary.coder && { ...about.coder, ...plainCoder(summary.coder) })],
     ["summary", summaryText(summary, products)],
     ["refined", refined ? refinedText(refined, summary.sums.head.length / summary.classes.length) : "null"],
-    ["auto", "null"],
+    ["auto", auto ? autoText(auto, refined!.planes.beside) : "null"],
     ["calibration", calibration ? calibrationText(calibration) : "null"],
     ["columns", line(columns)],
     ["batches", "[]"],
@@ -69,7 +72,7 @@ export function modelFile(about: About, { summary, products, trained, calibratio
 
 /** Return the file of a model that predicts a number. */
 export function numberFile(about: About, { recipe, bins, ignoreMissing, coder, products }: TrainedNumbers): Uint8Array<ArrayBuffer> {
-  const cells = coder.featureOf.length;
+  const cells = coder.columnOf.length;
   const zeros = new Float64Array(cells);
   const sums = Float64Array.from({ length: cells }, (_, c) => products.pairs[c * cells - (c * (c - 1)) / 2]);
   const plain = (head: Floats): Doubles => ({ head, tail: null });
@@ -110,8 +113,29 @@ function kindOf(labels: readonly Label[]): string {
 }
 
 function plainCoder(coder: Coder): Record<string, Json> {
-  const edges = Array.from(coder.offsets.subarray(0, -1), (_, j) => Array.from(edgesOf(coder, j), (edge) => new Float(edge)));
-  return { missing: coder.missing, edges };
+  const edges = Array.from({ length: featuresIn(coder) }, (_, j) => Array.from(edgesOf(coder, j), (edge) => new Float(edge)));
+  return { missing: coder.missing, edges, interactions: coder.ferns && interactions(coder.ferns) };
+}
+
+/** Return the comparisons of each fern: a feature and a bin of it each. */
+function interactions({ features, bounds, depth }: Ferns): Json {
+  const pairs = Array.from(features, (feature, c) => [feature, bounds[c]]);
+  return Array.from({ length: pairs.length / depth }, (_, t) => pairs.slice(t * depth, (t + 1) * depth));
+}
+
+function autoText({ choice, values }: Auto, lines: Planes | null): string {
+  const byPart = (parts: ReadonlyMap<string, number>): Json => new Map(Array.from(parts, ([name, value]): [string, Json] => [name, new Float(value)]));
+  const text = dumps({ weights: byPart(choice.weights), log_loss: byPart(choice.logLoss), n_ferns: choice.ferns, n_held_out: choice.heldOut }, { ascii: false });
+  if (!lines) return `${text.slice(0, -1)}, "lines": null}`;
+  const m = lines.scaling.low.length;
+  const own = objectText([
+    ["weights", rowsText(lines.weights, m)],
+    ["midpoints", rowsText(lines.midpoints, m)],
+    ["low", numbers(lines.scaling.low)],
+    ["span", numbers(lines.scaling.span)],
+    ["values", numbers(values)],
+  ]);
+  return `${text.slice(0, -1)}, "lines": ${own}}`;
 }
 
 function refinedText({ planes, lossCurve }: Refined, m: number): string {

@@ -90,10 +90,10 @@ interface Centred {
 }
 
 function centred(kernel: Kernel, coder: Coder, { pairs, count: n }: Products): Centred {
-  const cells = coder.featureOf.length;
+  const cells = coder.columnOf.length;
   const sums = Float64Array.from({ length: cells }, (_, c) => pairs[c * cells - (c * (c - 1)) / 2]);
   const mean = sums.map((sum) => sum / n);
-  const steps = new Steps(coder);
+  const steps = new Steps(kernel, coder);
   const gone = steps.reached(mean);
   const variance = gone.map((value) => Math.max(value * (1 - value), 0));
   const scale = variance.map((value, c) => (steps.free[c] && value > 1e-12 ? value ** (-STEP_POWER / 2) : 0));
@@ -103,9 +103,7 @@ function centred(kernel: Kernel, coder: Coder, { pairs, count: n }: Products): C
   const lines = linesOf(coder).map((line) => Float64Array.from(bare.live, (c) => line[c] / scale[c])).filter((line) => line.some((x) => x !== 0));
   const p = bare.live.length;
   const size = p + lines.length;
-  const begins = new Uint8Array(cells);
-  for (const start of steps.starts) begins[start] = 1;
-  const gram = kernel.stepProducts(begins, scale, pairs, size);
+  const gram = kernel.stepProducts(steps.begins, scale, pairs, size);
   const at = (i: number, j: number): number => (i <= j ? gram[i * size + j] : gram[j * size + i]);
   const totals = bare.ofRows(sums);
   lines.forEach((line, l) => {
@@ -136,7 +134,7 @@ function linesOf(coder: Coder): Floats[] {
     if (edges.length < 2) continue;
     const widths = Float64Array.from({ length: edges.length - 1 }, (_, i) => edges[i + 1] - edges[i]);
     const steps = Float64Array.from(edges, (_, i) => (widths[Math.max(0, i - 1)] + widths[Math.min(widths.length - 1, i)]) / 2);
-    const line = new Float64Array(coder.featureOf.length);
+    const line = new Float64Array(coder.columnOf.length);
     line.set(steps.map((step) => step / Math.max(...steps)), coder.offsets[j] + 1);
     found.push(line);
   }
@@ -234,7 +232,7 @@ export function solveNumbers(kernel: Kernel, coder: Coder, products: Products): 
   const weights = basis.table(solved);
   // the part of a feature is 0 at its mean
   const byFeature = new Float64Array(coder.offsets.length - 1);
-  weights.forEach((weight, c) => (byFeature[coder.featureOf[c]] += weight * mean[c]));
+  weights.forEach((weight, c) => (byFeature[coder.columnOf[c]] += weight * mean[c]));
   const noise = Math.max(power[0] - dot(solved, cross), 0) / Math.max(n - 1, 1);
-  return { entries: weights.map((weight, c) => weight - byFeature[coder.featureOf[c]]), mean: origin + sum / n, noise };
+  return { entries: weights.map((weight, c) => weight - byFeature[coder.columnOf[c]]), mean: origin + sum / n, noise };
 }

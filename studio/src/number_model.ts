@@ -52,7 +52,7 @@ export class NumberModel {
   /** Return the curve of a feature. */
   curve(j: number): Curve {
     const { coder, regression: { entries }, products: { pairs }, ranges: { low, high } } = this.trained;
-    const cells = coder.featureOf.length;
+    const cells = coder.columnOf.length;
     const rowsOf = (c: number): number => pairs[c * cells - (c * (c - 1)) / 2];
     const [first, last] = [coder.offsets[j], coder.offsets[j + 1] - (coder.missing ? 1 : 0)];
     return {

@@ -137,7 +137,7 @@ function count(task: Task, wanted: Wanted): { coder: Coder; products: Products }
 }
 
 function productsOf(kernel: Kernel, { columns, targets }: NumberBatch, coder: Coder, origin: number): Products {
-  const [n, m, width] = [targets.length, columns.length, coder.featureOf.length];
+  const [n, m, width] = [targets.length, columns.length, coder.columnOf.length];
   const cells = kernel.codeCells(columns, n, coder);
   const byCell = new Float64Array(width);
   let [sum, squares] = [0, 0];

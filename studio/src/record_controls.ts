@@ -46,7 +46,7 @@ export class RecordControls {
     const { ranges: { low, high }, sampled, features } = this.columns;
     const id = `slider-${first}`;
     const whole = sampled.every((value, i) => i % features !== first || Number.isInteger(value) || Number.isNaN(value));
-    const value = h("output", { for: id }, rounded(this.values[first]));
+    const value = h("output", { for: id }, Number.isNaN(this.values[first]) ? "missing" : rounded(this.values[first]));
     const slider = h("input", { type: "range", id, min: low[first], max: high[first], step: whole ? 1 : (high[first] - low[first]) / 200, oninput: () => {
       this.values[first] = Number(slider.value);
       value.textContent = rounded(this.values[first]);

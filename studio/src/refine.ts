@@ -3,7 +3,7 @@
 import type { Batch } from "./batches";
 import { type HeldOut, unseenByLoss } from "./held_out";
 import type { Floats, Gradient, Kernel, LinearModel } from "./kernel";
-import { type Evaluated, minimise, Objective, type Sample, Search, type Space } from "./lbfgs";
+import { type Evaluated, type Memory, minimise, Objective, type Sample, Search, type Space } from "./lbfgs";
 import { dot, highest, ones, perScore, total } from "./linear";
 import { type Kept, relax, ROWS_PER_WEIGHT } from "./relax";
 import { type Planes, planesOf, type Scaling } from "./solve";
@@ -26,9 +26,33 @@ export interface Refined {
   heldOut: HeldOut | null;
 }
 
+/** Where passes start instead of at SEFR's weights, what L-BFGS remembers there, and by how much the variance of weights exceeds what is usual. */
+export interface Start {
+  planes: Pick<Planes, "weights" | "bias"> | null;
+  memory: Memory | null;
+  variance: number;
+}
+
+export const USUAL: Start = { planes: null, memory: null, variance: 1 };
+
+/** What passes found, and what L-BFGS remembered at the end. */
+export interface Ended {
+  refined: Refined;
+  memory: Memory;
+}
+
+/** Rows in cells, with their classes, below 0 for one that is left out, and how often each counts, null for once. */
+export interface CodedRows {
+  cells: Uint8Array;
+  codes: Int32Array;
+  weights: Floats | null;
+}
+
 /** The rows, anew for each pass, coded by the classes of the Summary; and some of them. */
 export interface TrainingRows {
-  batches(): Iterable<Batch>;
+  batches(): Iterable<Pick<Batch, "columns" | "codes"> & { weights?: Floats | null }>;
+  /** All rows in cells, if they are at hand. */
+  coded?: CodedRows;
   sampled: SampledRows;
   /** Whether the kernel moves and scales each column in float32. */
   narrow: readonly boolean[];
@@ -42,7 +66,8 @@ export interface Limits {
 
 export function refine<L>(
   kernel: Kernel, summary: Summary<L>, scaling: Scaling, sefr: Planes, classWeight: Floats | null, rows: TrainingRows, { passes, keep }: Limits,
-): Refined {
+  start: Start = USUAL,
+): Ended {
   const counts = summary.counts.head;
   const own = rowWeights(counts, classWeight);
   const all = dot(own, counts);
@@ -50,7 +75,7 @@ export function refine<L>(
   const scores = sefr.bias.length;
   const baseRates = classes.weights.map((weight, k) => (weight * counts[k]) / dot(classes.weights, counts));
   const { space, sample, pass } = searchFrom(kernel, classes, summary, scaling, rows);
-  const objective = new Objective(space, sample, 1 / (PRIOR_VARIANCE * total(counts)), scores, pass);
+  const objective = new Objective(kernel, space, sample, 1 / (PRIOR_VARIANCE * space.weightVariance * start.variance * total(counts)), scores, pass);
   const logs = baseRates.map(Math.log);
   const mean = total(logs) / logs.length;
   const bias = perScore(logs.map((value) => value - mean), counts.length);
@@ -58,8 +83,10 @@ export function refine<L>(
   origin.set(bias, objective.weights);
   const atOrigin = atBaseRates(space, baseRates, origin, scores);
   const curve = [atOrigin.loss];
-  const search = new Search(atOrigin);
-  minimise(objective, search, firstTrial(sefr, objective, origin, counts.length), curve, passes);
+  const trial = start.planes ? space.point(start.planes) : firstTrial(sefr, objective, origin, counts.length);
+  // the base rates are no step of what is remembered
+  const search = start.planes && start.memory ? new Search({ point: trial, loss: Infinity, gradient: atOrigin.gradient }, start.memory) : new Search(atOrigin);
+  minimise(objective, search, trial, curve, passes);
   let kept: Kept = { objective, search };
   if (!summary.coder && total(counts) >= ROWS_PER_WEIGHT * space.width) {
     kept = relax(kept, (tried) => leaveOneOut(tried.objective, tried.search.best.point, classes, rows.sampled), curve, passes);
@@ -67,11 +94,11 @@ export function refine<L>(
   const best = summary.coder ? kept.search.best.point : withCarriedIntercepts(kept.search.best.point, objective.weights);
   const found = space.hyperplanes(best.slice(0, objective.weights), best.slice(objective.weights));
   const heldOut = keep ? leaveOneOut(kept.objective, best, classes, rows.sampled) : null;
-  return { planes: planesOf(found, scaling, summary.coder, true), lossCurve: curve, heldOut };
+  return { refined: { planes: planesOf(found, scaling, summary.coder, true), lossCurve: curve, heldOut }, memory: search.memory };
 }
 
 /** Return what a row of each class weighs in the loss: more in a rare class. */
-function rowWeights(counts: Floats, classWeight: Floats | null): Floats {
+export function rowWeights(counts: Floats, classWeight: Floats | null): Floats {
   const weighted = counts.map((count, k) => count * (classWeight ? classWeight[k] : 1));
   const all = total(weighted);
   return weighted.map((count, k) => (count / all) ** -RARITY * (classWeight ? classWeight[k] : 1));
@@ -83,16 +110,18 @@ function searchFrom<L>(
   const { coder } = summary;
   const classWeights = classes.weights;
   if (coder) {
-    const coded = Array.from(rows.batches(), ({ columns, codes }) => ({ cells: kernel.codeCells(columns, codes.length, coder), codes }));
+    const coded = rows.coded
+      ? [rows.coded]
+      : Array.from(rows.batches(), ({ columns, codes }) => ({ cells: kernel.codeCells(columns, codes.length, coder), codes, weights: null }));
     const pass = (model: LinearModel): Gradient =>
-      coded.map(({ cells, codes }) => kernel.gradientCells(cells, coder, { codes, classWeights }, model)).reduce(plus);
+      coded.map(({ cells, codes, weights }) => kernel.gradientCells(cells, coder.offsets, { codes, classWeights, weights }, model)).reduce(plus);
     return { ...stepSpace(kernel, classes, coder, rows.sampled), pass };
   }
   const { space, sample, standard } = standardise(classes, scaling, rows.sampled, rows.narrow);
   const pass = (model: LinearModel): Gradient => {
     let sum: Gradient | null = null;
-    for (const { columns, codes } of rows.batches()) {
-      const more = kernel.gradient(columns, standard, { codes, classWeights }, model);
+    for (const { columns, codes, weights } of rows.batches()) {
+      const more = kernel.gradient(columns, standard, { codes, classWeights, weights }, model);
       sum = sum ? plus(sum, more) : more;
     }
     return sum!;

@@ -1,6 +1,6 @@
 /** From a Summary to weights: equations 3 to 9, scaling folded in. As src/sefr/_weights, to the bit. */
 
-import { type Coder, sumsOfFeatures, type Table } from "./cells";
+import { type Coder, sumsOfColumns, type Table } from "./cells";
 import { add, type Doubles, multiply, negative, plain } from "./double_double";
 import type { Column, Floats, Kernel, Solved } from "./kernel";
 import { cellsOf, isDelicate, pairwise, reweighted, sumOfRows, type Summary } from "./summary";
@@ -25,6 +25,8 @@ export interface Planes {
   far: number[] | null;
   /** Where features are cut into bins: what scores are added up from. */
   table: Table | null;
+  /** Lines whose scores are added to those of the table. */
+  beside: Planes | null;
 }
 
 export const EPSILON = 1e-7;
@@ -76,14 +78,14 @@ export function planesOf({ weights, bias, midpoints }: Solved, scaling: Scaling,
   const coef = rawWeights(weights, scaling.span);
   const intercept = bias.map((b, r) => b - pairwise(coef.slice(r * m, (r + 1) * m).map((c, j) => c * scaling.low[j]), 0, m));
   const table = coder && tableOf(coder, weights, bias, midpoints);
-  return { scaling, weights, bias, coef, intercept, midpoints, far: careful ? farFeatures(scaling) : null, table };
+  return { scaling, weights, bias, coef, intercept, midpoints, far: careful ? farFeatures(scaling) : null, table, beside: null };
 }
 
 /** The sum of w (x' - t) over the cells of a feature is w of the cell that it is in, less w·t: its entry. */
 function tableOf(coder: Coder, weights: Floats, bias: Floats, midpoints: Floats): Table {
-  const [m, cells] = [coder.offsets.length - 1, coder.featureOf.length];
-  const shares = sumsOfFeatures(weights.map((weight, i) => weight * midpoints[i]), coder);
-  const entries = weights.map((weight, i) => weight - shares[Math.floor(i / cells) * m + coder.featureOf[i % cells]]);
+  const [m, cells] = [coder.offsets.length - 1, coder.columnOf.length];
+  const shares = sumsOfColumns(weights.map((weight, i) => weight * midpoints[i]), coder);
+  const entries = weights.map((weight, i) => weight - shares[Math.floor(i / cells) * m + coder.columnOf[i % cells]]);
   return { coder, entries, bias: bias.map((value) => (Number.isFinite(value) ? 0 : value)) };
 }
 
@@ -91,7 +93,11 @@ function tableOf(coder: Coder, weights: Floats, bias: Floats, midpoints: Floats)
 export function scoresOf(kernel: Kernel, planes: Planes, columns: readonly Column[], n: number): Floats {
   const r = planes.bias.length;
   const m = columns.length;
-  if (planes.table) return kernel.cellScores(columns, n, planes.table.coder, planes.table.entries, planes.table.bias);
+  if (planes.table) {
+    const scores = kernel.cellScores(columns, n, planes.table.coder, planes.table.entries, planes.table.bias);
+    if (planes.beside) scoresOf(kernel, planes.beside, columns, n).forEach((score, i) => (scores[i] += score));
+    return scores;
+  }
   const { low, span } = planes.scaling;
   const missing = columns.some((column) => column.some(Number.isNaN));
   if (!missing && !planes.far) return kernel.scores(columns, n, planes.coef, planes.intercept);

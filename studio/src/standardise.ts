@@ -48,6 +48,8 @@ export function lossWeights(classes: ClassMeans, { codes, weights }: SampledRows
 }
 
 class StandardSpace implements Space {
+  readonly weightVariance = 1;
+
   constructor(
     readonly unit: number, readonly classMeans: Floats, private readonly mean: Floats, private readonly spread: Floats,
   ) {}

@@ -16,9 +16,9 @@ import type { SignalSettings } from "./signal_plan";
 import type { Image } from "./simulated_uno";
 
 export const MOST_PASSES = 1000;
-const METHODS: readonly Method[] = ["best", "paper", "passes", "exact", "own"];
+const METHODS: readonly Method[] = ["auto", "paper", "passes", "exact", "own"];
 
-export type Event = "opening" | "opened" | "training" | "trained" | "changed" | "refused" | "tried";
+export type Event = "opening" | "opened" | "training" | "testing" | "trained" | "changed" | "refused" | "tried";
 
 /** What is taken for granted of a signal until the reader says otherwise. */
 export const SIGNAL: SignalSettings = { rate: 50, length: 64, hop: 32, range: null };
@@ -38,11 +38,13 @@ export class Studio {
   /** A recording that is tried, axis by axis, or why it cannot be. */
   trial: { name: string; values: Float64Array[] | null; refusal: string } | null = null;
   progress = 0;
+  /** Which of several methods is tested. */
+  testing: { number: number; of: number } | null = null;
   example: string | null = null;
   fileName = "";
   private firstSignal = SIGNAL;
   /** What was chosen last stays when another file is opened. */
-  private method: Method = "best";
+  private method: Method = "auto";
   private wanted: URLSearchParams | null = null;
   private latest = 0;
   private readonly listeners: ((event: Event) => void)[] = [];
@@ -148,7 +150,7 @@ export class Studio {
   }
 
   private train(): void {
-    this.refusal = null;
+    this.refusal = this.testing = null;
     this.ask({ kind: "train", id: ++this.latest, settings: this.settings! });
     this.tell("training");
   }
@@ -162,6 +164,9 @@ export class Studio {
     if (reply.kind === "progress") {
       this.progress = reply.part;
       this.tell("opening");
+    } else if (reply.kind === "testing") {
+      this.testing = reply;
+      this.tell("testing");
     } else if (reply.kind === "opened") {
       this.table = reply.table;
       this.settings = this.firstSettings(reply.table);

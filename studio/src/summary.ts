@@ -53,7 +53,7 @@ export function summarise(
 
 /** Count the rows of each fold per class and cell. Cells are 0 and 1. */
 function count(kernel: Kernel, columns: readonly Column[], classes: readonly string[], by: Grouping, coder: Coder): Summary[] {
-  const cells = coder.featureOf.length;
+  const cells = coder.columnOf.length;
   const raw = kernel.countCells(columns, coder, cells, by);
   if (!raw.finite) throw new NotFinite();
   const k = by.classes;
@@ -99,7 +99,7 @@ function withCare(kernel: Kernel, columns: readonly Column[], by: Grouping, raw:
       some.forEach((j, at) => {
         for (let i = start; i < end; i++) rows[(i - start) * width + at] = columns[j][i] - low[j];
       });
-      const part = kernel.summariseRows(rows, width, { ...by, codes: by.codes.slice(start, end) }, raw.present !== null);
+      const part = kernel.summariseRows(rows, width, { ...by, codes: by.codes.slice(start, end), weights: by.weights?.slice(start, end) }, raw.present !== null);
       for (let i = 0; i < moved.length; i++) moved[i] += part.sums[i];
     }
   }

@@ -4,7 +4,7 @@ import { curveChart, signed, valuesChart } from "./curve_chart";
 import { drawPanel } from "./draw_panel";
 import { counted, h, put, styled, visible } from "./dom";
 import type { Mistake } from "./learning";
-import { byInput, type Input, type Model, valueOf } from "./model";
+import { byInput, type Input, type Model, TOGETHER, valueOf } from "./model";
 import { drawn, drawnWeights } from "./picture";
 import { trySignal } from "./signal_panel";
 import type { Studio } from "./studio";
@@ -29,7 +29,9 @@ export function showUnderstand(panel: HTMLElement, studio: Studio, model: Model)
   const whatIf = new WhatIf(model);
   const parts = [
     h("h2", { id: "understand-title" }, "Why it answers as it does"),
-    h("p", { class: "lead" }, "A score is a sum with one part per column, so every answer can be taken apart."),
+    h("p", { class: "lead" }, model.trained.auto
+      ? "A score is a sum with one part per column, and one for what several columns say together, so every answer can be taken apart."
+      : "A score is a sum with one part per column, so every answer can be taken apart."),
     model.picture && drawPanel(studio, model),
     looks(model),
     whatIf.element,
@@ -46,7 +48,8 @@ function looks(model: Model): HTMLElement {
   const { picture } = model;
   const of = (k: number): Float64Array => (chosen.effects ? model.effects(k) : model.featureScores(k));
   const show = (): void => {
-    const [names, values] = model.trained.plan ? byKind(model.names, of(chosen.k)) : [model.names, of(chosen.k)];
+    const whole = chosen.effects && !picture && !model.trained.plan;
+    const [names, values] = whole ? ofColumns(model, of(chosen.k)) : model.trained.plan ? byKind(model.names, of(chosen.k)) : [[...model.names, TOGETHER], of(chosen.k)];
     const order = Array.from(values.keys()).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, MOST_BARS);
     const most = chosen.effects || model.planes.table || model.trained.refined ? Math.abs(values[order[0]]) : 1;
     put(bars, order.map((j) => effect(names[j], values[j], most)));
@@ -71,6 +74,11 @@ function looks(model: Model): HTMLElement {
     h("div", { class: "field" }, h("label", { for: "looks-class" }, "Class"), select, h("label", { for: "looks-kind" }, "Show"), kind), bars,
     model.planes.table && h("h4", {}, "Curves: what a value adds to the score of the class"),
     model.planes.table && h("p", { class: "faint" }, "From the lowest value to the highest; below, in grey, how many rows have such a value. All are drawn to one scale."), model.planes.table && curves);
+}
+
+/** Return the sums over the features of each column, and what several columns say together. */
+function ofColumns({ inputs, names }: Model, values: Float64Array): [string[], Float64Array] {
+  return [[...inputs.map(({ name }) => name), TOGETHER], Float64Array.from([...byInput(inputs, values), ...values.subarray(names.length)])];
 }
 
 /** Return the sums over features of one shape and width, or one statistic of all parts of a window. */

@@ -30,6 +30,35 @@ declare module "virtual:signals" {
   };
 }
 
+declare module "virtual:auto" {
+  /** Of src/sefr/_answers/auto.py, src/sefr/_weights/auto.py and src/sefr/_rows/cells. */
+  export const auto: {
+    bins: number;
+    smallRows: number;
+    parts: number;
+    partRows: number;
+    mostFerns: number;
+    fernRows: number;
+    subsetRows: number;
+    mostSubsets: number;
+    step: number;
+    passes: Record<"line" | "bins" | "ferns", number>;
+    furtherPasses: Record<"line" | "bins" | "ferns", number>;
+    mostHeld: number;
+    tooSmall: number;
+    weaker: number;
+    hold: number;
+    leastLogit: number;
+    newtonSteps: number;
+    depth: number;
+    tried: number;
+    bounds: number;
+    sampleRows: number;
+    sampleCells: number;
+    fewestSampled: number;
+  };
+}
+
 declare module "virtual:worker" {
   /** The source of the worker. */
   export default source;

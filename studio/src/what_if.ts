@@ -1,7 +1,7 @@
 /** What if: a record with sliders, and its answer taken apart while they move. */
 
 import { counted, h, percent, put, styled, visible } from "./dom";
-import { byInput, type Model, valueOf } from "./model";
+import { byInput, type Model, TOGETHER, valueOf } from "./model";
 import { drawn } from "./picture";
 import { RecordControls } from "./record_controls";
 import { effect } from "./understand_panel";
@@ -71,10 +71,12 @@ export class WhatIf {
     put(this.head, `${this.name}${is}: the answer is `, h("strong", {}, visible(model.labels[answer], 40)));
     put(this.seen, model.picture && drawn(model.picture, values, model.highest, this.name));
     this.showScores(answer);
-    const parts = byInput(model.inputs, model.contributions(values, answer));
+    const together = model.together(values, answer);
+    const parts = [...byInput(model.inputs, model.contributions(values, answer)), ...(together === null ? [] : [together])];
     const order = Array.from(parts.keys()).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a])).slice(0, MOST_PARTS);
     const most = Math.max(1e-12, ...order.map((at) => Math.abs(parts[at])));
     put(this.parts, order.map((at) => {
+      if (at === model.inputs.length) return effect(TOGETHER, parts[at], most);
       const input = model.inputs[at];
       return effect(model.picture ? input.name : `${input.name} = ${valueOf(input, values)}`, parts[at], most);
     }), parts.length > order.length && h("p", { class: "faint" }, `and ${counted(parts.length - order.length, "column")} that add less`));

@@ -42,6 +42,7 @@ self.onmessage = async ({ data }: MessageEvent<Request>) => {
       return;
     }
     const { settings } = data;
+    const tell = (number: number, of: number): void => say({ kind: "testing", id: data.id, number, of });
     if (!settings.signal) {
       if (settings.task === "number" || (settings.task === null && whyAQuantity(table, settings.label))) {
         const trained = trainNumbers(await kernel, table, settings);
@@ -49,13 +50,13 @@ self.onmessage = async ({ data }: MessageEvent<Request>) => {
         say({ kind: "numbers", id: data.id, trained, sample: sampleOf(table, trained, (row) => (Number.isNaN(numbers![row]) ? null : numbers![row])) });
         return;
       }
-      const trained = train(await kernel, table, settings);
+      const trained = train(await kernel, table, settings, tell);
       say({ kind: "trained", id: data.id, trained, sample: sampleOf(table, trained, classIn(table, trained)), recordings: null });
       return;
     }
     const made = tableOfWindows(await kernel, several ?? { table, label: settings.label, files: [] }, settings.signal);
     const label = made.table.columns.at(-1)!.name;
-    const trained = train(await kernel, made.table, { ...settings, label, roles: new Map() }, made.plan);
+    const trained = train(await kernel, made.table, { ...settings, label, roles: new Map() }, tell, made.plan);
     say({ kind: "trained", id: data.id, trained, sample: sampleOf(made.table, trained, classIn(made.table, trained)), recordings: made.view });
   } catch (error) {
     const tooLarge = error instanceof RangeError;

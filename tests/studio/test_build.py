@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from steps import PAGE
@@ -87,8 +86,3 @@ def test_packages_are_pinned_without_addresses():
             assert package.get("integrity", "").startswith("sha512-"), name
     wanted = json.loads((STUDIO / "package.json").read_text())["devDependencies"]
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in wanted.values())
-
-
-@pytest.mark.parametrize("path", sorted(STUDIO.glob("*/*.[tc]*s")), ids=lambda path: path.name)
-def test_files_are_short(path: Path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500

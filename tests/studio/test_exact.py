@@ -1,4 +1,4 @@
-"""Second moments in the page: the sums are those of Python, and so are the answers; methods are compared."""
+"""Second moments in the page: the sums are those of Python, and so are the answers."""
 
 from __future__ import annotations
 
@@ -84,30 +84,6 @@ def test_exact_of_real_tables_has_the_answers_of_the_package(page, tmp_path, mad
 def lines_without_label(path, label):
     frame = pd.read_csv(path)
     return [int(at) + 2 for at in np.flatnonzero(frame[label].isna())]
-
-
-def test_the_best_of_three_is_used_and_all_are_shown(open_page, tmp_path):
-    path, _label, _more = penguins(tmp_path, np.random.default_rng(3))
-    page = open_page()
-    assert give(page, path) is None
-    page.wait_for_selector("#save-model")
-    assert page.input_value("#method") == "best"
-    lines = page.locator("#compared tbody tr").all_inner_texts()
-    assert lines[0].startswith("Paper")
-    scores = [float(line.split("\t")[-1]) for line in lines]
-    used = ["used" in line for line in lines]
-    assert used.count(True) == 1
-    assert scores[used.index(True)] == max(scores)
-    assert scores[used.index(True)] > scores[0]
-    assert re.search(r": \d+\.\d → \d+\.\d %", page.inner_text("#gain"))
-    accuracy = page.inner_text("#compared .used").split("\t")[-2]
-    assert page.inner_text("#figure-accuracy") == accuracy
-    method(page, "paper")
-    paper = page.inner_text("#figure-accuracy")
-    assert paper == lines[0].split("\t")[-2]
-    page.click("#compare")
-    page.wait_for_selector("#compared")
-    assert page.inner_text("#figure-accuracy") == accuracy
 
 
 def test_an_exact_model_is_taught_and_forgets_exactly(page, tmp_path):

@@ -20,15 +20,15 @@ BROKEN = {
     "no name": "a,,kind\n1,2,x\n",
     "same name": "a,a,kind\n1,2,x\n",
     "open quote": 'a,b,kind\n1,2,x\n3,4,"y\n',
-    "text": "a,colour,kind\n1,red,x\n2,blue,y\n",
-    "two texts": "a,colour,shape,kind\n1,red,round,x\n2,blue,square,y\n",
-    "dates": "a,day,kind\n1,2020-01-01,x\n2,2020-01-02,y\n",
+    "text": "a,colour,kind\n" + "1,red,x\n2,blue,y\n" * 2,
+    "two texts": "a,colour,shape,kind\n" + "1,red,round,x\n2,blue,square,y\n" * 2,
+    "dates": "a,day,kind\n" + "1,2020-01-01,x\n2,2020-01-02,y\n" * 2,
     "late text": "a,b,kind\n" + "1,2,x\n3,4,y\n" * 60_000 + "5,six,x\n",
     "infinite": "a,b,kind\n1,2,x\n3,inf,y\n",
     "one class": "a,b,kind\n1,2,x\n3,4,x\n",
     "too many classes": "a,b,kind\n" + "".join(f"{i},1,n{i}\n" for i in range(30)),
     "only the label": "kind\nx\ny\n",
-    "blank lines": "a,b,kind\n\n1,2,x\n\n3,oops,y\n",
+    "blank lines": "a,b,kind\n\n1,2,x\n\n3,oops,y\n" + "1,2,x\n3,4,y\n",
 }
 
 

@@ -90,8 +90,8 @@ def test_every_flow_on_every_screen(open_page, axe, example_files, viewport, sch
     turn(page, bins=8, passes=3)
     assert page.locator("#curves svg").count() == 4
     assert_nobody_is_left_out(page, axe)
-    method(page, "best")
-    assert page.locator("#compared tbody tr").count() == 3
+    method(page, "auto")
+    assert page.locator("#compared tbody tr").count() == 4
     assert_nobody_is_left_out(page, axe)
     page.select_option("#label", "petal_width")
     page.wait_for_selector("#figure-r2")

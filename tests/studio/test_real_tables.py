@@ -14,8 +14,8 @@ from steps import give, saved, without_calibration
 OPTIONS = (" (--decimal . reads text)", ": --drop 'reading'")
 
 
-def titanic(folder, rng):
-    """Names, categories, and an age that is often unknown."""
+def titanic(folder, rng, *, dates=True):
+    """Names, categories, and an age that is often unknown; no dates in any case."""
     n = 900
     sex = rng.choice(["female", "male"], n, p=[0.35, 0.65])
     rank = rng.choice(["1st", "2nd", "3rd"], n)
@@ -33,7 +33,7 @@ def titanic(folder, rng):
     return path, "survived", []
 
 
-def penguins(folder, rng):
+def penguins(folder, rng, *, dates=True):
     """As R writes it: row numbers, NA, categories, a year; and readings that rise from row to row."""
     n = 330
     species = rng.choice(["Adelie", "Chinstrap", "Gentoo"], n)
@@ -53,11 +53,12 @@ def penguins(folder, rng):
     )
     frame.loc[[3, 200], ["bill_length_mm", "sex"]] = None
     path = folder / "penguins.csv"
+    frame = frame if dates else frame.drop(columns="day")
     frame.to_csv(path, index=False, na_rep="NA")
     return path, "species", []
 
 
-def kunden(folder, rng):
+def kunden(folder, rng, *, dates=True):
     """As Excel writes it in Germany: cp1252, semicolons, decimal commas, the day first."""
     n = 240
     amount = rng.uniform(10, 5000, n).round(2)
@@ -74,6 +75,7 @@ def kunden(folder, rng):
         }
     )
     path = folder / "kunden.csv"
+    frame = frame if dates else frame.drop(columns="Datum")
     frame.to_csv(path, index=False, sep=";", decimal=",", encoding="cp1252", lineterminator="\r\n")
     return path, "Bezahlt", ["--encoding", "cp1252"]
 
@@ -94,7 +96,7 @@ def command(path, label, *more):
 
 @pytest.mark.parametrize("made", [titanic, penguins, kunden])
 def test_a_real_table_is_opened_as_the_command_opens_it(page, tmp_path, made):
-    path, label, more = made(tmp_path, np.random.default_rng(3))
+    path, label, more = made(tmp_path, np.random.default_rng(3), dates=False)
     content, said = command(path, label, *more)
     assert give(page, path) is None
     assert page.input_value("#label") == label
@@ -106,6 +108,15 @@ def test_a_real_table_is_opened_as_the_command_opens_it(page, tmp_path, made):
     assert "--" not in page.inner_text("#data")
     page.wait_for_selector("#save-model")
     assert without_calibration(saved(page, "save-model")[1]) == without_calibration(content)
+
+
+@pytest.mark.parametrize(("made", "name"), [(penguins, "day"), (kunden, "Datum")])
+def test_dates_are_left_out_and_it_is_said(page, tmp_path, made, name):
+    """The command learns their parts; the page does not yet."""
+    path, _label, _more = made(tmp_path, np.random.default_rng(3))
+    assert give(page, path) is None
+    assert f"{name} (a date)" in page.inner_text("#decided")
+    assert page.input_value(f"select[aria-label='Use of {name}']") == "out"
 
 
 def test_what_was_decided_can_be_changed(page, tmp_path):
