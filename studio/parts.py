@@ -284,6 +284,8 @@ def auto() -> dict[str, Any]:
         "step": answers.STEP,
         "passes": answers.PASSES,
         "furtherPasses": answers.FURTHER_PASSES,
+        "fernPassesOfMany": answers.FERN_PASSES_OF_MANY,
+        "far": answers.FAR,
         "mostHeld": answers.MOST_HELD,
         "tooSmall": answers.TOO_SMALL,
         "weaker": answers.WEAKER,

@@ -75,6 +75,8 @@ class Learner<L> {
   private readonly cells: Uint8Array;
   private readonly n: number;
   private readonly m: number;
+  /** Passes of a fit that starts where another ended. */
+  private further = how.furtherPasses;
 
   constructor(private readonly kernel: Kernel, private readonly rows: AllRows<L>) {
     const { columns, codes, ignoreMissing } = rows;
@@ -85,7 +87,9 @@ class Learner<L> {
 
   learn(): AutoModel<L> {
     const { n } = this;
-    const folds = assignFolds(this.rows.codes, this.rows.classes.length, this.cells, Math.max(how.parts, Math.ceil(n / how.partRows)));
+    const count = Math.max(how.parts, Math.ceil(n / how.partRows));
+    const folds = assignFolds(this.rows.codes, this.rows.classes.length, this.cells, count);
+    if (count > how.parts) this.further = { ...how.furtherPasses, ferns: how.fernPassesOfMany[Number(this.rows.classes.length > 2)] };
     const { parts, found, starts } = n < how.smallRows ? this.weighSmall(folds) : this.weigh(folds);
     const weights = found.bestWeights();
     const fits = new Map<PartName, Fit<L>>();
@@ -197,12 +201,16 @@ class Learner<L> {
       return { ...found, classes: of.map((k) => classes[k]) };
     };
     const summary = summed(codes, seen);
-    const from = whole && start.planes?.bias.length === (seen.length === 2 ? 1 : seen.length) ? start : { ...USUAL, variance: start.variance };
-    const before = from.planes && part.name === "line" ? (from.planes as Planes).scaling : null; // in its units
-    const scaling = before ?? scalingOf(summary, columns.map((_, j) => String(j)));
+    const units = scalingOf(summary, columns.map((_, j) => String(j)));
+    const anew = { ...USUAL, variance: start.variance };
+    let from = whole && start.planes?.bias.length === (seen.length === 2 ? 1 : seen.length) ? start : anew;
+    const before = from.planes && part.name === "line" ? (from.planes as Planes).scaling : null; // in its units, if the rows have such
+    const beyond = before?.span.some((span, j) => span > 0 && units.span[j] / how.far > span);
+    if (beyond) from = anew;
+    const scaling = before && !beyond ? before : units;
     const all = whole ? summary : summed(codes.map((code) => (code < 0 ? code : seen[code])), Array.from(classes.keys()));
     const sefr = someClasses(solve(kernel, all, scaling, balanced), seen, classes.length);
-    const passes = first || !from.planes ? how.passes[part.name] : how.furtherPasses[part.name];
+    const passes = first || !from.planes ? how.passes[part.name] : this.further[part.name];
     const width = part.coder ? part.coder.columnOf.length : this.m;
     const training = {
       batches: () => [{ columns: [...columns], codes, weights }],
@@ -259,7 +267,8 @@ class Learner<L> {
     const some = columns.map((column) => Float64Array.from(at, (row) => column[row]));
     const logits = fits.map(({ ended: { refined: { planes } } }) => {
       const scores = perClass(scoresOf(kernel, planes, some, at.length), planes.bias.length);
-      return over((i, s) => scores[i * seen.length + s] - rarity[s] - shares[s], 0);
+      const bounded = scores.map((score) => Math.min(Math.max(score, how.leastLogit), -how.leastLogit));
+      return over((i, s) => bounded[i * seen.length + s] - rarity[s] - shares[s], 0);
     });
     return new HeldOutParts(logits, base, Int32Array.from(at, (row) => codes[row]), weights, wide);
   }

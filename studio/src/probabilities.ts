@@ -93,9 +93,10 @@ class Likelihood {
     this.size = behind ? -distance / behind : 1;
     const byRow = (values: Floats): Floats[] => Array.from(codes, (_, i) => values.slice(i * k, (i + 1) * k));
     this.gaps = byRow(gaps.map((gap) => Math.max(gap / this.size, -FARTHEST_GAPS)));
-    // Platt's targets: n rows of a class cannot show that it is surer than (n + 1) / (n + 2)
+    // Platt's targets: n rows of one of two classes cannot show that it is surer than (n + 1) / (n + 2); of more classes
+    // all together are doubted as much as two are
     const rows = found(evidence);
-    const sure = rows.map((n) => (n + 1) / (n + 2));
+    const sure = rows.map((n) => 1 - 2 / k / (n + 2));
     this.target = byRow(gaps.map((_, at) => {
       const code = codes[Math.floor(at / k)];
       return at % k === code ? sure[code] : (1 - sure[code]) / Math.max(1, k - 1);

@@ -44,6 +44,8 @@ declare module "virtual:auto" {
     step: number;
     passes: Record<"line" | "bins" | "ferns", number>;
     furtherPasses: Record<"line" | "bins" | "ferns", number>;
+    fernPassesOfMany: readonly [number, number];
+    far: number;
     mostHeld: number;
     tooSmall: number;
     weaker: number;
