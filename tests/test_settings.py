@@ -234,10 +234,10 @@ def test_the_options_of_the_command_are_those_that_are_declared():
     for command in ("train", "evaluate"):
         given = {parameter.name: parameter for parameter in get_command(app).commands[command].params}
         assert declared <= set(given)
-    params = options.Settings().params()
+    params = options.TrainingOptions().params()
     assert set(params) == {name for name in NAMES if KINDS[name].trained}
     assert {**params, "auto": False} == {name: default for name, default, kind in kinds() if kind.trained}
-    numbers = options.Settings().number_params()
+    numbers = options.TrainingOptions().number_params()
     assert set(numbers) == {name for name, kind in NUMBERS.items() if kind.trained}
 
 

@@ -77,7 +77,7 @@ class SEFRClassifier(ClassAnswers, Learner):
         threshold between the class means (eq. 9), never beyond them.
     bins : None, int or list, default=None
         Cut features into bins, so that the effect of each may be any curve. A number, 2 to 256, such as 32,
-        is the most bins of a feature: of equal width where ``scale`` gives known ranges, so that any two
+        is the most bins of a feature: of equal width if ``scale`` gives known ranges, so that any two
         models add, else at quantiles of the rows first learned. A list has the edges of every feature:
         ``edges_`` of another model. Categories have a bin each, and ``missing="ignore"`` values one.
     interactions : None, int or list, default=None
@@ -129,7 +129,7 @@ class SEFRClassifier(ClassAnswers, Learner):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (m,)
-        Names of the features, where the rows had any.
+        Names of the features, if the rows had any.
     fitted_ : Fitted
         All of the above as one value that never changes: what a verb replaces as a whole.
 
@@ -260,7 +260,7 @@ class SEFRClassifier(ClassAnswers, Learner):
         other : SEFRClassifier, Summary, or array of shape (n, m)
             Of the same features. Its classes may differ.
         y, sample_weight
-            As for ``fit``, where ``other`` are rows.
+            As for ``fit``, if ``other`` are rows.
 
         Returns
         -------
@@ -295,7 +295,7 @@ class SEFRClassifier(ClassAnswers, Learner):
         other : array of shape (n, m), SEFRClassifier or Summary
             Rows that were learned before, or what has learned them.
         y, sample_weight
-            As for ``fit``, where ``other`` are rows.
+            As for ``fit``, if ``other`` are rows.
 
         Returns
         -------

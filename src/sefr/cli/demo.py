@@ -12,7 +12,7 @@ from . import options
 def demo(
     *,
     folder: Annotated[str, typer.Option("--output", "-o", help="The folder to leave the files in.")] = "demo",
-    printing: options.Printing,
+    printing: options.PrintingOptions,
 ) -> None:
     """Run every step on scikit-learn's handwritten digits.
 

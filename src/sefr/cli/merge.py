@@ -17,7 +17,7 @@ def merge(
     *,
     models: Annotated[list[str], typer.Argument(help="Two or more .sefr files.", metavar="MODEL...")],
     output: Annotated[str, typer.Option("--output", "-o", help="The file to write.", show_default=False)],
-    printing: options.Printing,
+    printing: options.PrintingOptions,
 ) -> None:
     """Merge models: the result is the same as one trained on the rows of all.
 

@@ -20,8 +20,8 @@ def studio(
         str | None,
         typer.Option("--output", "-o", help="Write the page here, open nothing.", show_default=False),
     ] = None,
-    reading: options.Reading,
-    printing: options.Printing,
+    reading: options.ReadingOptions,
+    printing: options.PrintingOptions,
 ) -> None:
     """Open a page that trains, explains, simulates a board and exports, in the browser and offline.
 
