@@ -230,6 +230,28 @@ def test_a_fold_that_cannot_be_learned_is_scikit_learns_nan():
         assert_same_results(ours, sklearn_cross_validate(SEFRClassifier(), X, y, cv=KFold(3), **kwargs))
 
 
+@pytest.mark.filterwarnings("ignore:Scoring failed:UserWarning")
+def test_a_scorer_that_fails_is_scikit_learns_nan(iris):
+    def scorer(clf, X, y):
+        raise KeyError("not there")
+
+    for way in (cross_validate, sklearn_cross_validate):
+        assert np.isnan(way(SEFRClassifier(), *iris, scoring=scorer)["test_score"]).all()
+
+
+@pytest.mark.parametrize("error_score", [np.nan, 0.0, "raise"])
+@pytest.mark.parametrize("kind", [ValueError, TypeError, IndexError])
+def test_a_fault_of_the_one_pass_is_not_hidden(iris, monkeypatch, kind, error_score):
+    """Scikit-learn's way would give an answer, and nobody would know that ours does not."""
+
+    def faulty(folds, fold):
+        raise kind("a fault")
+
+    monkeypatch.setattr("sefr.validation._Folds.score", faulty)
+    with pytest.raises(kind, match="a fault"):
+        cross_validate(SEFRClassifier(), *iris, error_score=error_score)
+
+
 def test_any_other_estimator(iris):
     X, y = iris
     clf = GaussianNB()

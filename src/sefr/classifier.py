@@ -131,7 +131,7 @@ class SEFRClassifier(ClassAnswers, Learner):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (m,)
-        Names of the features, where the rows had any.
+        Names of the features, if the rows had any.
     fitted_ : Fitted
         All of the above as one value that never changes: what a verb replaces as a whole.
 
@@ -262,7 +262,7 @@ class SEFRClassifier(ClassAnswers, Learner):
         other : SEFRClassifier, Summary, or array of shape (n, m)
             Of the same features. Its classes may differ.
         y, sample_weight
-            As for ``fit``, where ``other`` are rows.
+            As for ``fit``, if ``other`` are rows.
 
         Returns
         -------
@@ -297,7 +297,7 @@ class SEFRClassifier(ClassAnswers, Learner):
         other : array of shape (n, m), SEFRClassifier or Summary
             Rows that were learned before, or what has learned them.
         y, sample_weight
-            As for ``fit``, where ``other`` are rows.
+            As for ``fit``, if ``other`` are rows.
 
         Returns
         -------

@@ -32,7 +32,7 @@ from .regressor import SEFRRegressor
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# What is compared where nothing else is asked for, the cheapest first. A setting that this version of the
+# What is compared if nothing else is asked for, the cheapest first. A setting that this version of the
 # classifier does not know is left out. None is the base rate: always the most frequent class.
 SETTINGS: Mapping[str, Params | None] = {
     "base rate": None,

@@ -137,7 +137,7 @@ def strongest_features(
 
 @dataclass
 class ScoresDisplay:
-    """What each feature does in a model, one panel per class: bars, or an image where features are pixels.
+    """What each feature does in a model, one panel per class: bars, or an image if features are pixels.
 
     By default the effects are shown: how much a feature moves the score on average. ``kind="scores"`` shows
     the weights of the scaled features instead, which in the paper tell how clear a feature is, not how often
@@ -248,7 +248,7 @@ class ScoresDisplay:
 
 @dataclass
 class CurvesDisplay:
-    """The effect of each feature over its range, where a model has bins: one panel per feature.
+    """The effect of each feature over its range, if a model has bins: one panel per feature.
 
     A line per class (one for two classes), or per output, is what a value adds to the score; grey bars are
     how many training rows support each bin. Build it with :meth:`from_estimator`.
@@ -451,7 +451,7 @@ class ContributionsDisplay:
 
 def values_in_words(clf: SEFRClassifier, X: Rows) -> list[list[str]]:
     """Return the value of every feature in words, row by row."""
-    categories = {} if clf.summary_.coder is None else clf.summary_.coder.categories
+    categories = clf.summary_.categories
     rows = [row for _place, block in matrix_of(X, categories).blocks() for row in block.tolist()]
     return [[_in_words(value, categories.get(j)) for j, value in enumerate(row)] for row in rows]
 

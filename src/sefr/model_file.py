@@ -75,7 +75,7 @@ NUMBER_MEMBERS = ("noise", "ridge", "leverage")
 REFINED_MEMBERS = ("weights", "bias", "midpoints", "low", "span", "loss_curve")
 LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))])
 LABEL_TYPES |= {"float16", "float32", "float64"}
-MOST_NAME = 200  # characters of the name of a batch
+MOST_OF_A_BATCH_NAME = 200  # characters of the name of a batch
 
 Model = TypeVar("Model", bound=Learner)
 
@@ -165,9 +165,9 @@ def with_batches(clf: Model, batches: Sequence[str]) -> Model:
 
 
 def _checked_batches(batches: Sequence[str]) -> tuple[str, ...]:
-    sound = all(type(name) is str and 0 < len(name) <= MOST_NAME for name in batches)
+    sound = all(type(name) is str and 0 < len(name) <= MOST_OF_A_BATCH_NAME for name in batches)
     if not sound or len(set(batches)) < len(batches):
-        raise ModelFileError(f"batches must be different names of up to {MOST_NAME} characters")
+        raise ModelFileError(f"batches must be different names of up to {MOST_OF_A_BATCH_NAME} characters")
     return tuple(batches)
 
 

@@ -64,8 +64,8 @@ def to_onnx(clf: Learner) -> bytes:
         opset_imports=[helper.make_opsetid("", OPSET)],
     )
     props["feature_names"] = json.dumps(clf.summary_.feature_names)
-    if clf.summary_.coder is not None and clf.summary_.coder.categories:
-        props["categories"] = json.dumps({j: list(own) for j, own in clf.summary_.coder.categories.items()})
+    if categories := clf.summary_.categories:
+        props["categories"] = json.dumps({j: list(own) for j, own in categories.items()})
     helper.set_model_props(model, props)
     checker.check_model(model)
     return bytes(model.SerializeToString())

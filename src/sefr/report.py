@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ._answers.curves import Curve
 from ._answers.effects import spreads_of
-from ._answers.page import environment, template
-from ._system.colours import AGAINST, AGAINST_DARK, FOR, FOR_DARK, NEUTRAL, NEUTRAL_DARK, channels
+from ._answers.page import MOST_SHOWN_FEATURES, THEMES, render
+from ._system.colours import channels
 from ._system.types import Array, Fields, Floats, Rows
 from .classifier import SEFRClassifier
 from .displays import (
@@ -30,12 +30,10 @@ from .displays import (
 )
 from .regressor import SEFRRegressor
 
-MOST_FEATURES = 2_000
 MOST_RECORDS = 200
 MOST_CURVES = 240
 MOST_AXIS_WORDS = 5
 CARD_FEATURES, WIDE_CARD_FEATURES = 8, 16
-THEMES = {"light": (AGAINST, NEUTRAL, FOR), "dark": (AGAINST_DARK, NEUTRAL_DARK, FOR_DARK)}
 
 
 def report(
@@ -70,7 +68,7 @@ def report(
         check_image(image, len(clf.feature_sets_))
     names = names_of(clf, feature_names)
     found, scores = effects(clf), strengths(clf)
-    shown = strongest(np.abs(found).max(axis=0), MOST_FEATURES)
+    shown = strongest(np.abs(found).max(axis=0), MOST_SHOWN_FEATURES)
     widest = np.maximum(np.abs(found).max(axis=1), 1e-300)
     drawn = _drawn_curves(clf, shown)
     features = [
@@ -85,30 +83,31 @@ def report(
         }
         for j in shown
     ]
-    sets = len(names) > clf.n_features_in_
-    return (
-        environment()
-        .get_template("report.html.jinja")
-        .render(
-            title=title,
-            clf=clf,
-            summary=clf.summary_,
-            settings=clf.fitted_.settings.shown() | {"passes": f"{clf.n_passes_}"} | _chosen(clf),
-            labels=clf.classes_.tolist(),
-            cards=_cards(clf, image, found, names),
-            subjects=subjects(clf),
-            features=features,
-            label=(clf.fitted_.columns or {}).get("label"),
-            answered=_answered(records),
-            sets=sets,
-            nouns="features and interactions" if sets else "features",
-            n_hidden=len(names) - len(shown),
-            records=records,
-            themes=THEMES,
-            script=template("report.js"),
-            style=template("report.css"),
-        )
+    return render(
+        "report.html.jinja",
+        title=title,
+        clf=clf,
+        settings=clf.fitted_.settings.shown() | {"passes": f"{clf.n_passes_}"} | _chosen(clf),
+        labels=clf.classes_.tolist(),
+        cards=_cards(clf, image, found, names),
+        features=features,
+        answered=_answered(records),
+        n_hidden=len(names) - len(shown),
+        records=records,
+        **_about(clf, names),
     )
+
+
+def _about(model: SEFRClassifier | SEFRRegressor, names: list[str]) -> Fields:
+    """Return what both pages say of a model."""
+    sets = len(names) > model.n_features_in_
+    return {
+        "summary": model.summary_,
+        "subjects": subjects(model),
+        "label": (model.fitted_.columns or {}).get("label"),
+        "sets": sets,
+        "nouns": "features and interactions" if sets else "features",
+    }
 
 
 def _report_of_numbers(reg: SEFRRegressor, title: str, records: Sequence[Fields], names: list[str]) -> str:
@@ -121,7 +120,7 @@ def _report_of_numbers(reg: SEFRRegressor, title: str, records: Sequence[Fields]
         errors = None if fitted.regression.solution is None else fitted.regression.standard_errors()
     signed = spreads if coef is None else spreads * np.where(coef < 0, -1.0, 1.0)
     widest = np.maximum(spreads.max(axis=1), 1e-300)
-    shown = strongest(spreads.max(axis=0), MOST_FEATURES)
+    shown = strongest(spreads.max(axis=0), MOST_SHOWN_FEATURES)
     drawn = _drawn_curves(reg, shown)
 
     def weight(r: int, j: int) -> str | None:
@@ -156,29 +155,18 @@ def _report_of_numbers(reg: SEFRRegressor, title: str, records: Sequence[Fields]
         }
         for r, (output, own) in enumerate(zip(outputs, spreads, strict=True))
     ]
-    sets = len(names) > reg.n_features_in_
-    return (
-        environment()
-        .get_template("numbers.html.jinja")
-        .render(
-            title=title,
-            summary=reg.summary_,
-            facts=_facts(reg),
-            settings=fitted.settings.shown(),
-            cards=cards,
-            subjects=outputs,
-            features=features,
-            errors=errors is not None,
-            label=(fitted.columns or {}).get("label"),
-            tested=_tested(records),
-            sets=sets,
-            nouns="features and interactions" if sets else "features",
-            n_hidden=len(names) - len(shown),
-            records=records,
-            themes=THEMES,
-            script=template("report.js"),
-            style=template("report.css"),
-        )
+    return render(
+        "numbers.html.jinja",
+        title=title,
+        facts=_facts(reg),
+        settings=fitted.settings.shown(),
+        cards=cards,
+        features=features,
+        errors=errors is not None,
+        tested=_tested(records),
+        n_hidden=len(names) - len(shown),
+        records=records,
+        **_about(reg, names),
     )
 
 

@@ -101,12 +101,21 @@ def cross_validate(
     splits = _stratified(estimator, cv, X, y)
     if splits is None:
         splits = _Splits.drawn(check_cv(cv, y, classifier=is_classifier(estimator)), X, y, groups)
-    if y is not None and splits.fold_of is not None:
-        try:
-            return _results(_Folds(estimator, X, y, params, splits, n_jobs), asked)
-        except Exception:  # the ordinary way meets it too, and says it fold by fold as scikit-learn does
-            return dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
-    return dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
+    if y is None or splits.fold_of is None:
+        return dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
+    try:
+        return _results(_Folds(estimator, X, y, params, splits, n_jobs), asked)
+    except Exception:  # of rows, settings or a scorer: scikit-learn says fold by fold what is wrong
+        found = dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
+        if not _has_failed(found, error_score):
+            raise  # nothing is wrong with them: the one pass is at fault
+        return found
+
+
+def _has_failed(found: Fields, error_score: Any) -> bool:
+    """Say whether scikit-learn could not train or score the model of a fold."""
+    scores = [values for name, values in found.items() if name.startswith(("test_", "train_"))]
+    return any(np.isnan(values).any() or np.any(values == error_score) for values in scores)
 
 
 def _one_pass_can_do(estimator: Any, y: ArrayLike | None, params: Params | None) -> bool:

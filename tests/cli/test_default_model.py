@@ -133,7 +133,7 @@ def test_drift_of_two_models_of_auto_says_what_to_do(sefr, iris):
 
 
 def test_rows_that_do_not_fit_in_memory_are_trained_otherwise(sefr, iris, monkeypatch):
-    monkeypatch.setattr(train, "MOST_VALUES", 599)
+    monkeypatch.setattr(train, "MOST_HELD_VALUES", 599)
     code, _, err = sefr("train", "iris.csv", *SPECIES)
     assert code == 0, err
     assert err.startswith("--bins 32 --interactions 100 --passes 20: more than ")
@@ -142,7 +142,7 @@ def test_rows_that_do_not_fit_in_memory_are_trained_otherwise(sefr, iris, monkey
     Path("model.sefr").unlink()
     assert_one_line(*sefr("train", "iris.csv", *SPECIES, "--auto"), "too many to hold in memory, as --auto")
     assert not Path("model.sefr").exists()
-    monkeypatch.setattr(train, "MOST_VALUES", 600)
+    monkeypatch.setattr(train, "MOST_HELD_VALUES", 600)
     assert sefr("train", "iris.csv", *SPECIES)[0] == 0
     assert load("model.sefr").auto is True
 
@@ -153,7 +153,7 @@ def test_sparse_rows_that_do_not_fit_are_trained_without_bins(sefr, monkeypatch)
     X = rng.random((80, 5000)) * (rng.random((80, 5000)) < 0.01)
     X[:, 0] += y
     dump_svmlight_file(sparse.csr_array(X), y, "t.libsvm")
-    monkeypatch.setattr(train, "MOST_VALUES", 1000)
+    monkeypatch.setattr(train, "MOST_HELD_VALUES", 1000)
     code, _, err = sefr("train", "t.libsvm", "--label", "label")
     assert code == 0, err
     assert err.startswith("--passes 20: more than ")

@@ -64,7 +64,9 @@ def test_an_option_says_what_is_declared(declared):
 def test_a_value_is_spread_over_its_options_but_for_those_of_the_command():
     given = {}
 
-    def command(*, format: str = "mine", reading: options.Reading, printing: options.Printing) -> None:
+    def command(
+        *, format: str = "mine", reading: options.ReadingOptions, printing: options.PrintingOptions
+    ) -> None:
         given.update(format=format, reading=reading, printing=printing)
 
     spread = options.spread(command)
@@ -73,7 +75,7 @@ def test_a_value_is_spread_over_its_options_but_for_those_of_the_command():
     ]  # fmt: skip
     spread(format="x", delimiter=";", no_header=True, encoding=None, decimal=",", quiet=True, json=False)
     assert given["format"] == "x"
-    assert given["reading"] == options.Reading(None, ";", True, None, ",")
+    assert given["reading"] == options.ReadingOptions(None, ";", True, None, ",")
     assert given["printing"].quiet
 
 

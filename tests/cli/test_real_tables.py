@@ -285,7 +285,7 @@ def test_hundreds_of_numbers_as_labels_are_said_once(sefr):
 
 
 def test_of_a_large_table_the_first_rows_decide(sefr, titanic, monkeypatch):
-    monkeypatch.setattr(surveys, "MOST_CELLS", 1)
+    monkeypatch.setattr(surveys, "SURVEYED_VALUES", 1)
     assert sefr("train", "titanic.csv", "--label", "survived")[0] == 0
     assert load("model.sefr").missing == "ignore"
     titanic.assign(age=30.0).to_csv("full.csv", index=False)

@@ -104,7 +104,7 @@ def test_of_a_large_table_the_first_rows_tell_the_task(sefr, houses, monkeypatch
     houses.assign(price=np.r_[np.arange(399) % 2, 0.5]).to_csv("late.csv", index=False)
     assert sefr("train", "late.csv", *PRICE)[0] == 0
     assert load("model.sefr").predicts_numbers
-    monkeypatch.setattr(numbers, "MOST_CELLS", 1)
+    monkeypatch.setattr(numbers, "SURVEYED_VALUES", 1)
     assert_one_line(*sefr("train", "late.csv", *PRICE), "line 401: .*0.5, a fraction.*--task regress")
     assert sefr("train", "late.csv", *PRICE, "--task", "regress")[0] == 0
 

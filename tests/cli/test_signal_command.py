@@ -268,7 +268,7 @@ def test_the_survey_tells_what_all_windows_tell(rng):
         values = [1000 + rng.normal(0, 40, (n, 2)) * (1, 10) for n in (40, 90, 35)]
         values = [np.rint(part) if whole else part for part in values]
         values[1][70, 0] = 1e6  # in no window of 64 samples from 0
-        survey = signal_training.Survey(32, 64)
+        survey = signal_training.RecordingSurvey(32, 64)
         for part in values:
             survey.add(["x", "y"], "a", part)
         windows = np.concatenate([cut(part, 32, 64) for part in values])

@@ -123,7 +123,7 @@ def assert_same(a, b):
 @pytest.fixture
 def small_batches(monkeypatch):
     """Make batches so small that a test has several."""
-    monkeypatch.setattr(reader_module, "MOST_ROWS", 512)
+    monkeypatch.setattr(reader_module, "BATCH_ROWS", 512)
 
 
 @pytest.mark.usefixtures("small_batches")

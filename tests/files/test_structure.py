@@ -42,7 +42,7 @@ def test_the_limits_in_the_docs_are_those_of_the_code():
         f"| names in `feature_names` | {numpy_file.NAMES_BYTES >> 20} MB |",
         f"| classes | {label_column.MOST_CLASSES:,} |",
         f"| a label | {label_column.LONGEST_LABEL:,} characters |",
-        f"| values of a column of categories | {dataset.MOST_CATEGORIES:,} |",
+        f"| values of a column of categories | {dataset.MOST_TEXT_VALUES:,} |",
         f"libsvm files with more than {libsvm_file.DENSE_COLUMNS:,} columns stay sparse",
     ):
         assert limit in text

@@ -9,10 +9,8 @@ from io import BytesIO
 from pathlib import Path
 
 from sefr import SEFRClassifier
-from sefr._rows.batches import Gatherer
-from sefr._rows.cells import Cut
 from sefr.files import open_dataset
-from sefr.files.learning import learn, learn_edges, refine
+from sefr.files.learning import FileRows
 from sefr.model_file import with_columns
 
 PAGE = Path(__file__).parents[2] / "src" / "sefr" / "studio" / "studio.html"
@@ -49,12 +47,8 @@ def train(path, label, *, categories=(), missing="error", **params):
     """Return the model that ``sefr train`` writes from a file."""
     table = open_dataset([str(path)], reread=True)
     recipe = table.recipe(label, categories=categories)
-    gatherer = Gatherer()
-    learn_edges(table, recipe, Cut.of(params.get("bins"), "minmax", missing), lambda rows: None)
-    moments = params.get("moments", 1)
-    summary = learn(table, recipe, missing=missing, moments=moments, gatherer=gatherer)
-    clf = SEFRClassifier(missing=missing, **params)
-    return with_columns(refine(table, recipe, clf, summary, gatherer, lambda rows: None), recipe.member())
+    clf = SEFRClassifier(missing=missing, **params).fit_from(FileRows(table, recipe))
+    return with_columns(clf, recipe.member())
 
 
 def give(page, path):

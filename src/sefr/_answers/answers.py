@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._rows.arrow import arrow_table
-from .._rows.cells import Categories, code_matrix
+from .._rows.cells import Categories, Coder, code_matrix
 from .._rows.cells.coder import copies_of_parts
 from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
 from .._rows.matrix import Matrix
@@ -66,7 +66,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_names_in_(self) -> Array:
-        """Names of the features, where the rows had any."""
+        """Names of the features, if the rows had any."""
         names = self._known.names
         if names is None:
             raise AttributeError(f"{type(self).__name__} has no attribute 'feature_names_in_'")
@@ -96,11 +96,10 @@ class Answers(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         drift : Drift
-            True in an ``if`` where a change exceeds its threshold; ``findings`` are sentences.
+            True in an ``if`` when a change exceeds its threshold; ``findings`` are sentences.
         """
         fitted = self.fitted_
-        matrix, coder = self._matrix(X, fitted), fitted.summary.coder
-        matrix = matrix if coder is None else code_matrix(matrix, coder)
+        matrix = code_matrix(self._matrix(X, fitted), fitted.summary.coder)
         rows = labelled(matrix, np.zeros(matrix.shape[0], dtype=np.int8))
         found = Summary.of_rows(rows, fitted.summary.feature_names, missing=self.missing)
         return drift(fitted.summary, found, thresholds, labelled=False)
@@ -117,7 +116,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]
         kind : {"prediction", "scores", "probabilities"}
             As for :func:`sefr.engines.expressions.expression`, which makes it.
         features : list of str, default=None
-            The columns, where the features have no names or other ones.
+            The columns, if the features have no names or other ones.
 
         Returns
         -------
@@ -159,18 +158,20 @@ class Answers(BaseEstimator):  # type: ignore[misc]
     @property
     def edges_(self) -> list[Floats | Categories]:
         """Where each feature is cut: its edges, or its categories; ``bins=`` takes it."""
-        coder = self._known.summary.coder
-        if coder is None:
-            raise AttributeError("this model has no edges: it was made with bins=None")
-        return copies_of_parts(coder.parts)
+        return copies_of_parts(self._coder("edges").parts)
 
     @property
     def interactions_(self) -> list[list[tuple[int, int]]]:
         """The comparisons of each fern, (feature, bin); ``interactions=`` takes it, with ``bins=edges_``."""
+        ferns = self._coder("interactions").ferns
+        return [] if ferns is None else [list(part) for part in ferns.parts]
+
+    def _coder(self, what: str) -> Coder:
+        """Return where the features are cut; without bins there are no ``what``."""
         coder = self._known.summary.coder
         if coder is None:
-            raise AttributeError("this model has no interactions: it was made with bins=None")
-        return [] if coder.ferns is None else [list(part) for part in coder.ferns.parts]
+            raise AttributeError(f"this model has no {what}: it was made with bins=None")
+        return coder
 
     @property
     def feature_sets_(self) -> list[tuple[int, ...]]:
@@ -211,8 +212,8 @@ class Answers(BaseEstimator):  # type: ignore[misc]
 
     def _matrix(self, X: Rows, fitted: Fitted) -> Matrix:
         """Return X for the kernels; other features than those learned are an error."""
-        X, coder = arrow_table(X), fitted.summary.coder
-        matrix = matrix_of(X) if coder is None else matrix_of(X, coder.categories)
+        X = arrow_table(X)
+        matrix = matrix_of(X, fitted.summary.categories)
         self._check_features(X, matrix, fitted)
         return matrix
 

@@ -75,7 +75,7 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
         """Return the probability of every class, (n, K), in the order of ``classes_``.
 
         They are fitted to scores of up to a thousand training rows, corrected as if the model had not seen
-        them, so that the mean probability of a class is near its share of the rows. Where that is not where
+        them, so that the mean probability of a class is near its share of the rows. If that is not where
         the paper's threshold lies (rare classes, ``class_weight``), the likeliest class may differ from the
         answer of ``predict``.
 

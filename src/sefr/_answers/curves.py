@@ -1,4 +1,4 @@
-"""Curves: what each feature adds to the scores over its range, where features are cut into bins."""
+"""Curves: what each feature adds to the scores over its range, if features are cut into bins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Curve(Value):
     ``effects`` (R, bins) is what a value of each bin adds to each score, ``rows`` (bins,) how many training
     rows lie in the bin, by weight. Bins are cut at ``edges``, one fewer than there are bins; a feature with
     ``categories`` has a bin for each, and a last one for any other value. What a missing value adds, and how
-    many there were, is ``missing_effects`` (R,) and ``missing_rows``, None where it has no cell. With
+    many there were, is ``missing_effects`` (R,) and ``missing_rows``, None if it has no cell. With
     ``auto=True`` a line beside the bins may add more within a bin: ``effects`` has its mean there.
     """
 

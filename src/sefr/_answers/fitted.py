@@ -145,13 +145,13 @@ class Fitted(Value):
         return self.model.scores(matrix, self.names, missing, n_threads)
 
     def answers(self, scores: Floats, out: Array | None = None) -> Array:
-        """Return the labels that scores (n, R) stand for: the highest, or the sign where there is one."""
+        """Return the labels that scores (n, R) stand for: the highest, or the sign if there is one."""
         codes = (scores.ravel() > 0).view(np.int8) if scores.shape[1] == 1 else scores.argmax(axis=1)
         return np.asarray(self.summary.classes.take(codes, out=out, mode="clip"))  # "raise" takes a copy
 
     @cached_property
     def probability_scaling(self) -> TemperatureScaling | None:
-        """What turns scores into probabilities, fitted when first asked for; None where no row tells."""
+        """What turns scores into probabilities, fitted when first asked for; None if no row tells."""
         return self.calibration.scaling(self.summary.counts)
 
     def with_calibration(self, calibration: Calibration) -> Fitted:

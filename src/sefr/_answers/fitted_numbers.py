@@ -127,8 +127,7 @@ class FittedNumbers(Fitted):
 
     def deviations(self, matrix: Matrix) -> Floats:
         """Return the standard deviation of a new y about each prediction (n, R)."""
-        coder = self.summary.coder
-        return np.sqrt(self.regression.variances(matrix if coder is None else code_matrix(matrix, coder)))
+        return np.sqrt(self.regression.variances(code_matrix(matrix, self.summary.coder)))
 
     def quantile(self, share: float) -> float:
         """Return how many deviations to either side have this share of new y: of Student's distribution."""

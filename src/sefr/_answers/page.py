@@ -7,10 +7,20 @@ from typing import Any
 
 import jinja2
 
+from .._system.colours import AGAINST, AGAINST_DARK, FOR, FOR_DARK, NEUTRAL, NEUTRAL_DARK
 from .._system.text import visible
 
+MOST_SHOWN_FEATURES = 2_000
+THEMES = {"light": (AGAINST, NEUTRAL, FOR), "dark": (AGAINST_DARK, NEUTRAL_DARK, FOR_DARK)}
 
-def environment() -> jinja2.Environment:
+
+def render(name: str, **values: Any) -> str:
+    """Return a self-contained page: a template with its values, the colours, the style and the script."""
+    look = {"themes": THEMES, "script": template("report.js"), "style": template("report.css")}
+    return _environment().get_template(name).render(**values, **look)
+
+
+def _environment() -> jinja2.Environment:
     """Return what renders the templates; every text is made visible and escaped."""
     made = jinja2.Environment(
         loader=jinja2.FunctionLoader(template), autoescape=True, trim_blocks=True, lstrip_blocks=True

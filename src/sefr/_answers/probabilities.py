@@ -83,7 +83,7 @@ class Calibration:
     counts: Floats | None = field(default=None, compare=False)
 
     def scaling(self, counts: Floats) -> TemperatureScaling | None:
-        """Return what turns scores into probabilities where the classes have so many rows; None if unknown.
+        """Return what turns scores into probabilities if the classes have so many rows; None if unknown.
 
         Rows of some classes alone cannot say how likely the others are: then what earlier rows told stands.
         """

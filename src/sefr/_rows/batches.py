@@ -11,7 +11,7 @@ from scipy import sparse
 
 from .._system.types import Array, Floats
 from .arrow import arrow_table
-from .cells import Cells, SparseCells, code_matrix
+from .cells import code_matrix
 from .labelled import CodedRows, Labelled, run_starts, sample_size
 from .matrix import Dense, Matrix, Sparse, Standardisation
 
@@ -60,7 +60,7 @@ class Gatherer:
         self.step = 0.0  # 0 as long as every row is kept
         self.weight = 0.0
         self.like: Matrix | None = None
-        self._kept: list[_Kept] = []
+        self._kept: list[_KeptRows] = []
 
     def add(self, rows: Labelled) -> None:
         """Look at the next batch."""
@@ -83,7 +83,7 @@ class Gatherer:
             self._lengthen(2.0 ** np.ceil(np.log2(self.weight / most)))
             some = np.flatnonzero(_ticks(ends, weights, self.step))
             live, ends, weights = live[some], ends[some], weights[some]
-        self._kept.append(_Kept(ends, weights, _some(rows, live)))
+        self._kept.append(_KeptRows(ends, weights, _some(rows, live)))
 
     def _lengthen(self, step: float) -> None:
         """Keep what a longer step reaches: a multiple of it lies within the row's weight."""
@@ -115,17 +115,13 @@ class Gatherer:
 
     def _gathered(self, parts: list[Matrix], places: NDArray[np.int64]) -> Matrix:
         """Return rows of several matrices, one below the other; in cells if they are."""
-        first = parts[0]
-        if isinstance(first, Cells | SparseCells):
-            raw = [part.matrix for part in parts if isinstance(part, Cells | SparseCells)]
-            return code_matrix(self._gathered(raw, places), first.coder)
+        coder, values = parts[0].coder, [part.uncut for part in parts]
+        first = values[0]
         if isinstance(first, Sparse):
-            return Sparse(
-                sparse.vstack([p.by_rows for p in parts if isinstance(p, Sparse)], format="csr")[places]
-            )
-        return Gathered(
-            _taken([block for part in parts for _, block in part.blocks()], places), self.like or first
-        )
+            rows = [part.by_rows for part in values if isinstance(part, Sparse)]
+            return code_matrix(Sparse(sparse.vstack(rows, format="csr")[places]), coder)
+        taken = _taken([block for part in values for _, block in part.blocks()], places)
+        return code_matrix(Gathered(taken, self.like or first), coder)
 
 
 def _taken(blocks: list[Floats], places: NDArray[np.int64]) -> Floats:
@@ -139,17 +135,17 @@ def _taken(blocks: list[Floats], places: NDArray[np.int64]) -> Floats:
     return out
 
 
-class _Kept(NamedTuple):
+class _KeptRows(NamedTuple):
     """Rows of a batch, without their weights, and where the weight of all rows stands after each of them."""
 
     ends: Floats
     weights: Floats
     batch: Labelled
 
-    def reached(self, step: float) -> _Kept:
+    def reached(self, step: float) -> _KeptRows:
         """Return the rows that a step reaches."""
         some = np.flatnonzero(_ticks(self.ends, self.weights, step))
-        return _Kept(self.ends[some], self.weights[some], _some(self.batch, some))
+        return _KeptRows(self.ends[some], self.weights[some], _some(self.batch, some))
 
 
 def _ticks(ends: Floats, weights: Floats, step: float) -> NDArray[np.int64]:

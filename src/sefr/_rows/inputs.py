@@ -128,7 +128,7 @@ def feature_names_of(X: Rows) -> tuple[str, ...] | None:
 
 
 def feature_names_in(X: Rows) -> Array | None:
-    """Return the features' names as scikit-learn sees them; None where there are none."""
+    """Return the features' names as scikit-learn sees them; None if there are none."""
     if type(X) is np.ndarray:  # asking what X might be takes 30 us
         return None
     if is_pandas_frame(X) and (names := feature_names_of(X)) is not None:
@@ -163,7 +163,7 @@ def read_rows(
     *,
     numbers: bool = False,
 ) -> tuple[Labelled, tuple[str, ...] | None]:
-    """Return what was passed as rows with their labels, and the features' names where they have any.
+    """Return what was passed as rows with their labels, and the features' names if they have any.
 
     With ``cut``, features are cut into cells, as these settings or this coder say. With ``numbers``, y are
     numbers to be predicted.

@@ -16,9 +16,9 @@ from .matrix import Matrix
 SAMPLE_ROWS = 1024
 FEWEST_ROWS = 256
 SAMPLE_SCORES = 1 << 13
-SAMPLE_CELLS = 1 << 23
-# Rows are compared in parts of so many values.
-COMPARED_CELLS = 1 << 20
+SAMPLE_VALUES = 1 << 23
+# Values that are compared at a time.
+COMPARED_VALUES = 1 << 20
 # The one class of rows whose targets are numbers.
 NUMBERS = np.zeros(1, dtype=np.int8)
 NUMBERS.flags.writeable = False
@@ -59,9 +59,9 @@ class Labelled(NamedTuple):
 
 
 def sample_size(n_classes: int, n_features: int) -> int:
-    """Return how many rows choose the steps: a thousand, fewer where they are wide or have many scores."""
+    """Return how many rows choose the steps: a thousand, fewer if they are wide or have many scores."""
     by_scores = max(FEWEST_ROWS, SAMPLE_SCORES // (n_classes if n_classes > 2 else 1))
-    return int(min(SAMPLE_ROWS, by_scores, max(64, SAMPLE_CELLS // n_features)))
+    return int(min(SAMPLE_ROWS, by_scores, max(64, SAMPLE_VALUES // n_features)))
 
 
 def sample_of(table: CodedRows, n_classes: int) -> CodedRows:
@@ -98,7 +98,7 @@ def _even(count: int) -> Floats:
 def run_starts(matrix: Matrix, codes: Codes, rows: Indices, most: int) -> NDArray[np.intp] | None:
     """Return where runs of equal rows of one code begin among ``rows``; None if there are more than ``most``.
 
-    A few columns tell most rows apart, and reading ends where there are too many.
+    A few columns tell most rows apart; reading stops at more than ``most`` runs.
     """
     few = np.array(sorted({(matrix.shape[1] - 1) * i // 15 for i in range(16)}), dtype=np.int64)
     starts = np.empty(0, dtype=np.intp)
@@ -108,7 +108,7 @@ def run_starts(matrix: Matrix, codes: Codes, rows: Indices, most: int) -> NDArra
         new[1:] = (codes[part[1:]] != codes[part[:-1]]) | ~matrix.repeats(part, few)
         if len(starts) + new.sum() <= most + 1:
             unsure = np.flatnonzero(~new)
-            parts = 1 + len(unsure) * matrix.shape[1] // COMPARED_CELLS
+            parts = 1 + len(unsure) * matrix.shape[1] // COMPARED_VALUES
             for at in np.array_split(unsure, parts) if len(unsure) else ():
                 pairs = np.column_stack([part[at - 1], part[at]]).ravel()
                 new[at] = ~matrix.repeats(pairs, slice(None))[::2]

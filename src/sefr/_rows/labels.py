@@ -117,7 +117,7 @@ def find_labels(classes: Array, labels: Array) -> NDArray[np.intp]:
 
 
 def text_array(labels: list[str], n_bytes: int) -> Array:
-    """Return text as an array of items of one width; refuse it where that is far above ``n_bytes``."""
+    """Return text as an array of items of one width; refuse it if that is far above ``n_bytes``."""
     longest = max(map(len, labels), default=0)
     if 4 * longest * len(labels) > 16 * n_bytes + (1 << 20):
         raise ValueError(f"{len(labels)} labels of up to {longest} characters: too long for labels")

@@ -16,7 +16,7 @@ def is_pandas_frame(X: Any) -> TypeGuard[Any]:
 
 
 def stored_columns(X: Any) -> list[Any]:
-    """Return the array of each column: of numpy, or of pandas where it has a type of its own.
+    """Return the array of each column: of numpy, or of pandas if it has a type of its own.
 
     A Series per column, which all doors that pandas documents make, takes longer than a small fit. Where
     pandas has no such iterator, they are made.

@@ -7,14 +7,14 @@ whatever the number of rows, and it holds no row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._rows.batches import unpack_batch
-from .._rows.cells import Coder, Cut
+from .._rows.cells import Categories, Coder, Cut
 from .._rows.inputs import describe_feature, read_rows
 from .._rows.labelled import NUMBERS, Labelled
 from .._rows.labels import are_alike, find_labels
@@ -406,6 +406,11 @@ class Summary:
     def cells(self) -> DoubleDouble:
         """How many values stand behind each sum: (K, m), or (K, 1) if none was missing."""
         return self.double_present or self.double_counts.each(lambda part: part[:, None])
+
+    @property
+    def categories(self) -> Mapping[int, Categories]:
+        """The categories of features that have some, by their numbers."""
+        return {} if self.coder is None else self.coder.categories
 
     @property
     def n_rows(self) -> float:

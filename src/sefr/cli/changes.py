@@ -37,7 +37,7 @@ class Change:
         return self.output or self.model
 
 
-def carry_out(screen: Screen, change: Change, reading: options.Reading, *, verb: str) -> None:
+def carry_out(screen: Screen, change: Change, reading: options.ReadingOptions, *, verb: str) -> None:
     """Learn the rows or take them back, and write the model; ``verb`` says which."""
     target = options.output_path(change.target)
     if change.certificate is not None:

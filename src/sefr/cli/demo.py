@@ -14,7 +14,7 @@ def demo(
     folder: Annotated[
         str, typer.Option("--output", "-o", help="The folder to leave the files in.", metavar="FOLDER")
     ] = "demo",
-    printing: options.Printing,
+    printing: options.PrintingOptions,
 ) -> None:
     """Run every step on scikit-learn's handwritten digits.
 

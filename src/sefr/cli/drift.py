@@ -26,7 +26,7 @@ def _from_0(text: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Limits:
+class DriftLimits:
     """Changes beyond these are drift: see ``sefr.Thresholds``."""
 
     share: Annotated[float, _from_0("How much a class's share of the rows may change.")] = 0.1
@@ -59,8 +59,8 @@ def drift(
         str | None,
         typer.Option("--output", "-o", help="Write a page, .html.", metavar="FILE", show_default=False),
     ] = None,
-    limits: Limits,
-    printing: options.Printing,
+    limits: DriftLimits,
+    printing: options.PrintingOptions,
 ) -> None:
     """Compare what two models were trained on: shares of the classes, means, missing values, ranges.
 

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from .screen import Screen
 
 MOST_SHOWN = 20
-CHOSEN = ("auto", "passes", "bins", "interactions", "moments")  # settings that a comparison tells apart
+COMPARED = ("auto", "passes", "bins", "interactions", "moments")  # settings that a comparison tells apart
 
 
 def evaluate(
     *,
     data: options.Data,
-    choice: options.Choice,
+    choice: options.ColumnOptions,
     folds: Annotated[
         int, typer.Option(help="Number of folds of the cross-validation.", min=2, max=1000)
     ] = 10,
@@ -53,9 +53,9 @@ def evaluate(
             rich_help_panel=options.TRAINING,
         ),
     ] = "",
-    settings: options.Settings,
-    reading: options.Reading,
-    printing: options.Printing,
+    settings: options.TrainingOptions,
+    reading: options.ReadingOptions,
+    printing: options.PrintingOptions,
 ) -> None:
     """Estimate how accurate a model will be, beside other methods.
 
@@ -166,7 +166,7 @@ class Evaluation:
 
 
 def _of_a_model(
-    screen: Screen, model: str, data: list[str], reading: options.Reading, label: str | None
+    screen: Screen, model: str, data: list[str], reading: options.ReadingOptions, label: str | None
 ) -> None:
     """Test a model as it stands."""
     from .recordings import RecordingReader
@@ -205,7 +205,7 @@ def _of_recordings(
     clf: SEFRClassifier,
     reader: RecordingReader,
     data: list[str],
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     label: str | None,
 ) -> Confusion:
     """Compare answers about windows with the labels of their recordings; without an answer, none counts."""
@@ -292,7 +292,7 @@ def _name(passes: int) -> str:
     return f"{passes} passes" if passes > 1 else "one pass"
 
 
-def _words(settings: options.Settings) -> str:
+def _words(settings: options.TrainingOptions) -> str:
     """Return the name of the one setting that was asked for."""
     if settings.auto:
         return "auto"
@@ -465,7 +465,7 @@ def _as_json(row: AnyRow) -> Fields:
         "params": {
             name: value
             for name, value in row.params.items()
-            if name == "passes" or (name in CHOSEN and value not in (None, False, 1))
+            if name == "passes" or (name in COMPARED and value not in (None, False, 1))
         },
         **dict(zip(named, row.reached, strict=True)),
         "fit_seconds": row.fit_seconds,

@@ -42,8 +42,8 @@ def explain(
         ),
     ] = None,
     count: Annotated[int, typer.Option(help="Features to show per class.", min=1)] = 10,
-    reading: options.Reading,
-    printing: options.Printing,
+    reading: options.ReadingOptions,
+    printing: options.PrintingOptions,
 ) -> None:
     """Show what a model has learned, and why it gave an answer.
 
@@ -93,7 +93,7 @@ class Explanation:
     count: int
 
 
-def _carry_out(screen: Screen, asked: Explanation, reading: options.Reading) -> None:
+def _carry_out(screen: Screen, asked: Explanation, reading: options.ReadingOptions) -> None:
     """Explain a model and records."""
     from ..displays import check_image, strongest_features
     from ..report import MOST_RECORDS
@@ -170,10 +170,10 @@ def _records(
     screen: Screen,
     model: tuple[Any, ColumnRecipe | None],
     path: str,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     most: int,
 ) -> list[Fields]:
-    """Return the first records of a file, explained; with the true label where the file has it."""
+    """Return the first records of a file, explained; with the true label if the file has it."""
     from .._rows.matrix import Dense
     from ..displays import names_of
     from ..files.label_column import coded, like_the_model

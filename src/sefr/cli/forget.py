@@ -25,8 +25,8 @@ def forget(
         ),
     ] = None,
     skip_unlabelled: options.SkipUnlabelled = False,
-    reading: options.Reading,
-    printing: options.Printing,
+    reading: options.ReadingOptions,
+    printing: options.PrintingOptions,
 ) -> None:
     """Forget rows: the model is then the same as if it had never seen them.
 

@@ -28,7 +28,7 @@ class Interrupted(BaseException):
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise ``Interrupted`` in the main thread on a signal; where that waits in C, end all the same."""
+    """Raise ``Interrupted`` in the main thread on a signal; if that waits in C, end all the same."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     before = [signal.signal(number, _interrupt) for number in SIGNALS]

@@ -19,7 +19,7 @@ def merge(
     output: Annotated[
         str, typer.Option("--output", "-o", help="The file to write.", metavar="FILE", show_default=False)
     ],
-    printing: options.Printing,
+    printing: options.PrintingOptions,
 ) -> None:
     """Merge models: the result is the same as one trained on the rows of all.
 

@@ -396,7 +396,7 @@ Json = Annotated[
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """How files are read."""
 
     format: FileFormat = None
@@ -415,7 +415,7 @@ class Reading:
     @property
     def is_plain(self) -> bool:
         """Whether the files' names tell it all."""
-        return self == Reading()
+        return self == ReadingOptions()
 
     def open(self, paths: list[str], *, reread: bool = False, like: Any = None) -> Any:
         """Open files as one table; ``reread`` says that they will be read more than once.
@@ -445,7 +445,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ColumnOptions:
     """Which columns and rows are learned."""
 
     label: Label = ""
@@ -457,7 +457,7 @@ class Choice:
     strict: Strict = False
     survey: Any = None  # what a look at the table decided, of sefr.files.survey
 
-    def surveyed(self, table: Any) -> Choice:
+    def surveyed(self, table: Any) -> ColumnOptions:
         """Return the choice with what a look at the table decides; a strict one stays as it is."""
         if self.strict or table.sparse:
             return self
@@ -526,7 +526,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingOptions:
     """What the model is told. Without a choice of how to train it is ``--auto``."""
 
     task: WhichTask = None
@@ -591,11 +591,11 @@ class Settings:
         """Whether features are cut into bins, in which categories are coded instead of one-hot."""
         return self.is_auto or self.bins is not None
 
-    def from_sums(self) -> Settings:
-        """Return the settings where there are only the sums of rows, and ``--auto`` is not possible."""
+    def from_sums(self) -> TrainingOptions:
+        """Return the settings if there are only the sums of rows, and ``--auto`` is not possible."""
         return replace(self, paper=True) if self.is_default else self
 
-    def surveyed(self, survey: Any) -> Settings:
+    def surveyed(self, survey: Any) -> TrainingOptions:
         """Return the settings for a table that was looked at: empty cells are missing values."""
         if self.missing is not None or survey is None or not survey.may_miss_values:
             return self
@@ -622,9 +622,9 @@ class Settings:
     def params(self) -> Fields:
         """Return the parameters of the classifier; a wrong one is an error."""
         from ..classifier import SEFRClassifier
-        from ..settings import Settings as ClassSettings
+        from ..settings import Settings
 
-        params = self._params(ClassSettings)
+        params = self._params(Settings)
         SEFRClassifier(**params).check_params()
         return params
 
@@ -647,7 +647,9 @@ class Settings:
     def _given(self) -> Fields:
         """Return the settings that differ from what is usual."""
         named = ("passes", "bins", "interactions", "moments", "missing", "class_weight", "scale", "epsilon")
-        return {name: value for name in named if (value := getattr(self, name)) != getattr(Settings, name)}
+        return {
+            name: value for name in named if (value := getattr(self, name)) != getattr(TrainingOptions, name)
+        }
 
     def arguments(self) -> list[str]:
         """Return the options that say the same again."""
@@ -659,7 +661,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Printing:
+class PrintingOptions:
     """What is printed, for whom."""
 
     quiet: Quiet = False

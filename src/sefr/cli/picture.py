@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .._system.types import Array
 
 POSITIVE, NEGATIVE, MIDDLE = (np.array(channels(colour)) for colour in (FOR, AGAINST, NEUTRAL))
-SHADES_FOR, SHADES_AGAINST = " ░▒▓█", " .:+*"  # where there are no colours
+SHADES_FOR, SHADES_AGAINST = " ░▒▓█", " .:+*"  # if there are no colours
 KEY = "█ favours, * counts against"
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .recordings import RecordingReader, Windows
     from .screen import Screen
 
-MOST_CELLS = 1 << 22  # of scores and probabilities that are in memory at once
+SCORES_AT_ONCE = 1 << 22  # of scores and probabilities that are in memory at once
 ENDINGS = ("csv", "tsv", "parquet")
 
 
@@ -72,8 +72,8 @@ def predict(
             metavar=options.FLAG,
         ),
     ] = False,
-    reading: options.Reading,
-    printing: options.Printing,
+    reading: options.ReadingOptions,
+    printing: options.PrintingOptions,
 ) -> None:
     """Predict the label, or the number, of every row of a table.
 
@@ -110,7 +110,7 @@ def predict(
     if output is not None:
         output = options.output_path(output)
     rows = _predict(
-        screen, model, data, reading, output, Wanted(scores, probabilities, keep, check, interval)
+        screen, model, data, reading, output, AnswerColumns(scores, probabilities, keep, check, interval)
     )
     if output:
         screen.note(f"{output}: {rows:,} rows")
@@ -118,7 +118,7 @@ def predict(
 
 
 @dataclass(frozen=True)
-class Wanted:
+class AnswerColumns:
     """What is written beside the predicted label."""
 
     scores: bool
@@ -129,7 +129,12 @@ class Wanted:
 
 
 def _predict(
-    screen: Screen, model: str, data: list[str], reading: options.Reading, path: str | None, wanted: Wanted
+    screen: Screen,
+    model: str,
+    data: list[str],
+    reading: options.ReadingOptions,
+    path: str | None,
+    wanted: AnswerColumns,
 ) -> int:
     """Write the answers for all rows, or windows of recordings, to a file or to standard output."""
     from .recordings import RecordingReader
@@ -145,7 +150,7 @@ def _predict(
     return _write_rows(screen, clf, stored, reading.open(data, like=stored), path, wanted)
 
 
-def _refuse_of_other_models(path: str, clf: Learner, wanted: Wanted) -> None:
+def _refuse_of_other_models(path: str, clf: Learner, wanted: AnswerColumns) -> None:
     """Raise an error for what a model that predicts numbers does not have, or only such a model has."""
     from ..files import SourceError
 
@@ -165,9 +170,9 @@ def _write_windows(
     reader: RecordingReader,
     recordings: Iterator[Windows],
     path: str | None,
-    wanted: Wanted,
+    wanted: AnswerColumns,
 ) -> int:
-    """Write an answer per window, with its recording and first sample; none where a board says don't know."""
+    """Write an answer per window, with its recording and first sample; none if a board says don't know."""
     import numpy as np
     import pyarrow as pa
 
@@ -215,7 +220,7 @@ def _write_rows(
     stored: ColumnRecipe | None,
     table: Dataset,
     path: str | None,
-    wanted: Wanted,
+    wanted: AnswerColumns,
 ) -> int:
     from ..files import SourceError
     from ..files.learning import checked, without_feature_names
@@ -253,7 +258,7 @@ def _write_rows(
 
 
 def _tell_drift(screen: Screen, clf: SEFRClassifier, seen: Summary | None) -> None:
-    """Warn where rows differ from those learned."""
+    """Warn if rows differ from those learned."""
     from .._summary.drift import drift
 
     if seen is not None:
@@ -261,12 +266,12 @@ def _tell_drift(screen: Screen, clf: SEFRClassifier, seen: Summary | None) -> No
             screen.note(f"warning: {said}")
 
 
-def _parts(n_rows: int, clf: Any, wanted: Wanted) -> Iterator[NDArray[np.intp]]:
+def _parts(n_rows: int, clf: Any, wanted: AnswerColumns) -> Iterator[NDArray[np.intp]]:
     """Yield the numbers of so many rows that a column per class stays small."""
     import numpy as np
 
     columns = 0 if clf.predicts_numbers else (wanted.scores + wanted.probabilities) * len(clf.classes_)
-    step = max(1, MOST_CELLS // max(1, columns))
+    step = max(1, SCORES_AT_ONCE // max(1, columns))
     for at in range(0, n_rows, step):
         yield np.arange(at, min(n_rows, at + step))
 
@@ -279,8 +284,7 @@ def _summary_of(X: Matrix, clf: SEFRClassifier) -> Summary:
     from .._rows.inputs import labelled
     from .._summary.summary import Summary
 
-    coder = clf.summary_.coder
-    rows = labelled(X if coder is None else code_matrix(X, coder), np.zeros(X.shape[0], dtype=np.int8))
+    rows = labelled(code_matrix(X, clf.summary_.coder), np.zeros(X.shape[0], dtype=np.int8))
     return Summary.of_rows(rows, missing=clf.missing)
 
 
@@ -290,7 +294,7 @@ def _as_kept(kind: str) -> str:
     return NUMBER if kind == NUMBER else TEXT
 
 
-def _answers(clf: Any, X: Matrix, kept: pa.Table, wanted: Wanted) -> pa.Table:
+def _answers(clf: Any, X: Matrix, kept: pa.Table, wanted: AnswerColumns) -> pa.Table:
     import pyarrow as pa
 
     if clf.predicts_numbers:
@@ -307,7 +311,7 @@ def _answers(clf: Any, X: Matrix, kept: pa.Table, wanted: Wanted) -> pa.Table:
     return answer
 
 
-def _numbers(reg: SEFRRegressor, X: Matrix, kept: pa.Table, wanted: Wanted) -> pa.Table:
+def _numbers(reg: SEFRRegressor, X: Matrix, kept: pa.Table, wanted: AnswerColumns) -> pa.Table:
     """Return the rows kept with the numbers predicted, and with the ends of intervals if they are wanted."""
     import pyarrow as pa
 

@@ -29,10 +29,12 @@ from .stored import whole
 from .strongest import show_strongest
 
 PLACE = "{}"  # where the group's name goes in the output's
-MOST_NAME = 80
+MOST_OF_A_FILE_NAME = 80
 
 
-def train_from_query(screen: Screen, source: str, output: str | None, settings: options.Settings) -> None:
+def train_from_query(
+    screen: Screen, source: str, output: str | None, settings: options.TrainingOptions
+) -> None:
     """Write the model, or the models, that the result of a query stands for."""
     table = _read(source)
     params = settings.params()
@@ -129,4 +131,4 @@ def _file_name(group: Any) -> str:
     ('a____b_c', '3')
     """
     text = "".join(char if char.isalnum() or char in "-_" else "_" for char in str(group))
-    return text[:MOST_NAME] or "_"
+    return text[:MOST_OF_A_FILE_NAME] or "_"

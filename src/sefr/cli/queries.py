@@ -30,7 +30,7 @@ class Asked(NamedTuple):
     dialect: str | None
 
     def looked_up(self) -> tuple[Catalogue | None, str, str]:
-        """Return the columns where they can be known, the table's name for the query, and the dialect."""
+        """Return the columns if they can be known, the table's name for the query, and the dialect."""
         is_file = self.database is None and Path(self.table).is_file()
         if self.database is None and not is_file:
             return None, self.table, self.dialect or "duckdb"
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
         return found, table, found.dialect
 
 
-class Wanted(NamedTuple):
+class TrainingColumns(NamedTuple):
     """The columns that a model is to be trained from."""
 
     label: str
@@ -71,7 +71,7 @@ def macros(which: str) -> str:
     return (resources.files("sefr.engines") / f"{which}.sql").read_text(encoding="utf-8")
 
 
-def training(asked: Asked, wanted: Wanted, near: dict[str, float], *, maintain: bool = False) -> str:
+def training(asked: Asked, wanted: TrainingColumns, near: dict[str, float], *, maintain: bool = False) -> str:
     """Return the query whose result is a Summary, or the triggers that maintain that."""
     found, table, dialect = asked.looked_up()
     names, booleans = wanted.looked_up(found)
@@ -89,7 +89,7 @@ def training(asked: Asked, wanted: Wanted, near: dict[str, float], *, maintain: 
     return maintenance_sql(query)
 
 
-def regression(asked: Asked, wanted: Wanted, ridge: float, prefix: str) -> str:
+def regression(asked: Asked, wanted: TrainingColumns, ridge: float, prefix: str) -> str:
     """Return the query that solves linear regression, or ridge regression, in the database."""
     found, table, dialect = asked.looked_up()
     names, booleans = wanted.looked_up(found)
@@ -104,7 +104,7 @@ def regression(asked: Asked, wanted: Wanted, ridge: float, prefix: str) -> str:
         raise typer.BadParameter(str(error)) from None
 
 
-class Answers(NamedTuple):
+class ScoringColumns(NamedTuple):
     """What is wanted of each row beside its label and score, and what the new columns' names begin with."""
 
     probabilities: bool
@@ -112,7 +112,7 @@ class Answers(NamedTuple):
     prefix: str
 
 
-def scoring(asked: Asked, model: str, answers: Answers) -> str:
+def scoring(asked: Asked, model: str, answers: ScoringColumns) -> str:
     """Return the query that scores the rows of a table."""
     found, table, dialect = asked.looked_up()
     if dialect not in SCORED:

@@ -58,7 +58,7 @@ class Recordings:
     """
 
     data: Sequence[str]
-    reading: options.Reading
+    reading: options.ReadingOptions
     rate: float
     label: str | None = None
     labelled: bool = True
@@ -201,7 +201,9 @@ class RecordingReader:
     read: int = 0
 
     @classmethod
-    def of(cls, clf: SEFRClassifier, data: Sequence[str], reading: options.Reading) -> RecordingReader | None:
+    def of(
+        cls, clf: SEFRClassifier, data: Sequence[str], reading: options.ReadingOptions
+    ) -> RecordingReader | None:
         """Return a reader if the model is one of a signal and the data are not its features already."""
         sampling = sampling_of(clf)
         if sampling is None:
@@ -214,7 +216,12 @@ class RecordingReader:
         return cls(sampling)
 
     def windows(
-        self, data: Sequence[str], reading: options.Reading, label: str | None = None, *, labelled: bool
+        self,
+        data: Sequence[str],
+        reading: options.ReadingOptions,
+        label: str | None = None,
+        *,
+        labelled: bool,
     ) -> Iterator[Windows]:
         """Yield the windows of every recording that is as long as one."""
         plan, hop = self.sampling.plan, self.sampling.hop

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 # Values of a comparison that are held in memory (128 MB), and rows.
-MOST_CELLS, MOST_ROWS = 1 << 24, 100_000
+MOST_COMPARED_VALUES, MOST_COMPARED_ROWS = 1 << 24, 100_000
 
 
 def most_compared(recipe: ColumnRecipe) -> int:
     """Return how many rows a comparison of methods takes at most."""
-    return max(1_000, min(MOST_ROWS, MOST_CELLS // max(1, len(recipe.feature_names))))
+    return max(1_000, min(MOST_COMPARED_ROWS, MOST_COMPARED_VALUES // max(1, len(recipe.feature_names))))
 
 
 class Sampled(Dataset):

@@ -35,9 +35,9 @@ class SignalTraining:
     """What ``sefr train --signal`` is asked."""
 
     data: list[str]
-    reading: options.Reading
+    reading: options.ReadingOptions
     label: str | None
-    settings: options.Settings
+    settings: options.TrainingOptions
     rate: float
     length: int
     hop: int
@@ -50,7 +50,7 @@ class SignalTraining:
 
 
 @dataclass
-class Survey:
+class RecordingSurvey:
     """What one reading of all recordings tells: their labels and lengths, and the extremes of their axes."""
 
     length: int
@@ -158,9 +158,9 @@ def carry_out(screen: Screen, training: SignalTraining, path: str) -> None:
     screen.json(_told(path, clf, survey, accuracy, elapsed))
 
 
-def _survey(screen: Screen, training: SignalTraining) -> Survey:
+def _survey(screen: Screen, training: SignalTraining) -> RecordingSurvey:
     """Read all recordings once, one file at a time, or say what is wrong with them."""
-    survey = Survey(training.length, training.hop)
+    survey = RecordingSurvey(training.length, training.hop)
     labels: set[str] = set()
     for axes, recording in training.recordings:
         survey.add(axes, str(recording.label), recording.values)
@@ -181,7 +181,9 @@ def _survey(screen: Screen, training: SignalTraining) -> Survey:
     return survey
 
 
-def _told(path: str, clf: SEFRClassifier, survey: Survey, accuracy: float | None, elapsed: float) -> Fields:
+def _told(
+    path: str, clf: SEFRClassifier, survey: RecordingSurvey, accuracy: float | None, elapsed: float
+) -> Fields:
     return {
         "model": path,
         "recordings": len(survey.labels),

@@ -63,7 +63,7 @@ def simulate(
 
     screen = Screen(quiet=quiet, as_json=json)
     clf, stored = read_model(model, numbers=True)
-    reading = options.Reading(format, delimiter, no_header, encoding, decimal)
+    reading = options.ReadingOptions(format, delimiter, no_header, encoding, decimal)
     X = _records(screen, clf, stored, data, reading, rows)
     scorer = without_feature_names(clf)
     device = device_library()
@@ -106,7 +106,7 @@ def _records(
     clf: SEFRClassifier,
     stored: ColumnRecipe | None,
     data: list[str],
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     rows: int,
 ) -> NDArray[np.float64]:
     """Return the first records of files, or the first windows of recordings that have an answer."""

@@ -17,7 +17,7 @@ class Macros(StrEnum):
     dbt = "dbt"
 
 
-class Dialect(StrEnum):
+class DialectName(StrEnum):
     """Whose SQL."""
 
     duckdb = "duckdb"
@@ -43,7 +43,7 @@ def sql(
         typer.Option("--label", "-l", help="The column of labels.", metavar="COLUMN", show_default=False),
     ] = None,
     dialect: Annotated[
-        Dialect | None,
+        DialectName | None,
         typer.Option("--dialect", help="Whose SQL; duckdb, or that of --database.", show_default=False),
     ] = None,
     features: Annotated[
@@ -164,13 +164,13 @@ def sql(
                 "--predict takes no --label, --features, --drop, --weight, --group-by, --origin, --moments, "
                 "--task"
             )
-        text = queries.scoring(asked, predict, queries.Answers(probabilities, explain, prefix))
+        text = queries.scoring(asked, predict, queries.ScoringColumns(probabilities, explain, prefix))
     elif probabilities or explain or (prefix and not coefficients):
         raise typer.BadParameter("--probabilities, --explain and --prefix go with --predict MODEL")
     elif label is None:
         raise typer.BadParameter("which column is the label? (--label)")
     else:
-        columns = queries.Wanted(
+        columns = queries.TrainingColumns(
             label, options.names(features), options.names(drop), weight, group_by, moments, task
         )
         near = queries.origins(origin or [])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from .. import model_file
-from .._rows.cells import Categories
 from ..base import Learner
 from ..files import ColumnRecipe, Dataset, SourceError
 from ..files.dates import part_names
@@ -19,7 +18,7 @@ from .screen import Screen
 
 
 def read_model(path: str, *, numbers: bool = False) -> tuple[Any, ColumnRecipe | None]:
-    """Return a model and its recipe; None where the model knows no column names.
+    """Return a model and its recipe; None if the model knows no column names.
 
     A model that predicts ``numbers`` is an error unless they are expected.
     """
@@ -38,13 +37,14 @@ def read_model(path: str, *, numbers: bool = False) -> tuple[Any, ColumnRecipe |
     table = model_file.columns_of(clf)
     if table is not None:
         recipe = ColumnRecipe.from_member(table)
-        if len(recipe.feature_names) != clf.n_features_in_ or recipe.coded_features != _categories(clf):
+        n_features, categories = clf.n_features_in_, clf.summary_.categories
+        if len(recipe.feature_names) != n_features or recipe.coded_features != categories:
             raise model_file.ModelFileError(f"{path}: its table of columns does not fit its features")
         return clf, recipe
     names = clf.summary_.feature_names
     if names is None:
         return clf, None
-    categories = {names[j]: tuple(map(str, own)) for j, own in _categories(clf).items()}
+    categories = {names[j]: tuple(map(str, own)) for j, own in clf.summary_.categories.items()}
     return clf, ColumnRecipe(None, tuple(names), categories, bool(categories))
 
 
@@ -103,15 +103,9 @@ def train_command(recipe: ColumnRecipe | None, word: str) -> str:
     return shlex.join([options.program(), "train", "DATA", "--label", label, word])
 
 
-def _categories(clf: Learner) -> Mapping[int, Categories]:
-    """Return the categories of features that have some, by their numbers."""
-    coder = clf.summary_.coder
-    return {} if coder is None else coder.categories
-
-
 def _refuse_categories(clf: Learner, recipe: ColumnRecipe | None) -> None:
     """Raise an error for categories of a data frame that the text of a file does not tell."""
-    for j, own in _categories(clf).items():
+    for j, own in clf.summary_.categories.items():
         if recipe is None:
             raise SourceError(f"column {j} of the model has categories, and no name to find it by in a file")
         told = all(type(value) in (str, int) for value in own) and len(set(map(str, own))) == len(own)

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from rich.text import Text
 
 from .. import model_file
-from .._rows.batches import Gatherer
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
 from ..comparison import SETTINGS, compare
 from ..displays import effects, subjects
 from ..files import open_dataset
-from ..files.learning import learn, refine, without_feature_names
+from ..files.learning import FileRows, without_feature_names
 from ..report import explained, report
 from . import options
 from .explain import save_picture
@@ -52,9 +51,7 @@ def tell(screen: Screen, folder: Path) -> None:
     table = open_dataset([str(folder / "digits.csv")])
     recipe = table.recipe("digit")
     started = time.perf_counter()
-    gatherer = Gatherer()
-    summary = learn(table, recipe, gatherer=gatherer)
-    clf = refine(table, recipe, SEFRClassifier(), summary, gatherer, lambda rows: None)
+    clf = SEFRClassifier().fit_from(FileRows(table, recipe))
     file_seconds = time.perf_counter() - started
     model_file.save(model_file.with_columns(clf, recipe.member()), folder / "digits.sefr")
     screen.step(

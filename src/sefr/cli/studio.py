@@ -22,8 +22,8 @@ def studio(
             "--output", "-o", help="Write the page here, open nothing.", metavar="FILE", show_default=False
         ),
     ] = None,
-    reading: options.Reading,
-    printing: options.Printing,
+    reading: options.ReadingOptions,
+    printing: options.PrintingOptions,
 ) -> None:
     """Open a page that trains, explains, simulates a board and exports, in the browser and offline.
 

@@ -28,7 +28,7 @@ MOST_BYTES = 256 << 20  # of the table as CSV: a page that holds more takes a br
 
 
 def show(
-    screen: Screen, data: str | None, reading: options.Reading, label: str | None, output: str | None
+    screen: Screen, data: str | None, reading: options.ReadingOptions, label: str | None, output: str | None
 ) -> None:
     """Open the page, or write it; with data, a copy that holds them."""
     if output is not None:

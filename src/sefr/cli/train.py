@@ -14,18 +14,17 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from .._rows.batches import Gatherer
-    from .._summary.summary import Summary
     from .._system.types import Fields
     from ..classifier import SEFRClassifier
     from ..files import ColumnRecipe, Dataset
+    from ..files.learning import FileRows
     from ..regressor import SEFRRegressor
     from .screen import Screen
 
 # More different numbers than these, of so few rows each, are rather a quantity than classes.
 MOST_WHOLE_LABELS, FEW_PER_LABEL = 20, 20
 # Values of rows that --auto may hold: some 45 bytes each while it trains, 3 GB.
-MOST_VALUES = 1 << 26
+MOST_HELD_VALUES = 1 << 26
 # What trains instead of --auto if the rows do not fit in memory: nearly as accurate, from files of any size.
 INSTEAD = {"bins": 32, "interactions": 100, "passes": 20}
 INSTEAD_OF_SPARSE = {"passes": 20}
@@ -38,9 +37,9 @@ def train(
         list[str] | None,
         typer.Argument(help=options.FILES, show_default=False, metavar="DATA...", callback=options.existing),
     ] = None,
-    choice: options.Choice,
+    choice: options.ColumnOptions,
     output: options.Out = None,
-    settings: options.Settings,
+    settings: options.TrainingOptions,
     engine: options.Engine = options.Engines.sefr,
     from_query: Annotated[
         str | None,
@@ -90,8 +89,8 @@ def train(
             rich_help_panel=SIGNAL,
         ),
     ] = None,
-    reading: options.Reading,
-    printing: options.Printing,
+    reading: options.ReadingOptions,
+    printing: options.PrintingOptions,
 ) -> None:
     """Train a model that predicts one column of a table from the others.
 
@@ -135,7 +134,7 @@ def train(
       sefr train recordings/ --signal --rate 50 --window 64:32
     """
     screen = printing.screen(output)
-    asked_of_rows = choice != options.Choice(choice.label) or engine is not options.Engines.sefr
+    asked_of_rows = choice != options.ColumnOptions(choice.label) or engine is not options.Engines.sefr
     sums_only = (settings.passes or 1) == 1 and not settings.auto and not settings.bins
     if settings.task is options.Task.regress and (from_query or signal or engine is not options.Engines.sefr):
         raise typer.BadParameter("--task regress goes without --from-query, --signal and --engine")
@@ -182,9 +181,9 @@ class Training:
     """What ``sefr train`` is asked."""
 
     data: list[str]
-    reading: options.Reading
-    choice: options.Choice
-    settings: options.Settings
+    reading: options.ReadingOptions
+    choice: options.ColumnOptions
+    settings: options.TrainingOptions
 
     def check(self) -> None:
         """Complain of settings without a meaning before any work is done."""
@@ -316,7 +315,7 @@ def learned(
 
 
 def _learned_numbers(
-    screen: Screen, settings: options.Settings, table: Dataset, recipe: ColumnRecipe
+    screen: Screen, settings: options.TrainingOptions, table: Dataset, recipe: ColumnRecipe
 ) -> SEFRRegressor:
     """Learn numbers, each reading of which is one pass."""
     from ..files.numbers import NumberRows
@@ -328,58 +327,48 @@ def _learned_numbers(
 
 
 def _learned_classes(
-    screen: Screen, settings: options.Settings, table: Dataset, recipe: ColumnRecipe
+    screen: Screen, settings: options.TrainingOptions, table: Dataset, recipe: ColumnRecipe
 ) -> SEFRClassifier:
     """Learn classes; if --auto was not asked for and the rows do not fit in memory, as ``INSTEAD`` says."""
     from .._summary.source import TooManyValuesError
     from ..classifier import SEFRClassifier
-    from ..files.learning import refine
+    from ..files.learning import FileRows
 
-    params = settings.params()
+    rows, params = FileRows(table, recipe), settings.params()
     try:
-        summary, gatherer = _summary(screen, table, recipe, params)
+        _read(screen, rows, params)
     except TooManyValuesError:
-        params = _without_auto(screen, settings, sparse=table.sparse).params()
-        summary, gatherer = _summary(screen, table, recipe, params)
+        rows, params = FileRows(table, recipe), _without_auto(screen, settings, sparse=table.sparse).params()
+        _read(screen, rows, params)
     working = screen.working("fitting") if params["auto"] else screen.progress(table, "refining")
-    with working as tick, warnings.catch_warnings():
+    with working as rows.tick, warnings.catch_warnings():
         # the command says it in its own words
         warnings.filterwarnings("ignore", "y has .* different numbers")
-        return refine(table, recipe, SEFRClassifier(**params), summary, gatherer, tick)
+        return SEFRClassifier(**params).fit_from(rows)
 
 
-def _summary(
-    screen: Screen, table: Dataset, recipe: ColumnRecipe, params: Fields
-) -> tuple[Summary, Gatherer]:
-    """Return the Summary of the rows, cut into bins if need be, and some of the rows, with auto all."""
-    from .._rows.batches import Gatherer
+def _read(screen: Screen, rows: FileRows, params: Fields) -> None:
+    """Read files for their Summary, before for bins if need be; with auto, all rows are kept."""
     from .._summary.source import EveryRow
-    from ..files.learning import learn, learn_edges
     from ..settings import Settings
 
-    cut = Settings(**params).cut
-    table.coder = None
-    if cut is not None:
-        with screen.progress(table, "finding bins") as tick:
-            learn_edges(table, recipe, cut, tick)
-    gatherer = EveryRow(MOST_VALUES) if params["auto"] else Gatherer()
-    with screen.progress(table, "learning") as tick:
-        found = learn(
-            table,
-            recipe,
-            missing=params["missing"],
-            moments=params["moments"],
-            gatherer=gatherer,
-            tick=tick,
-        )
-    return found, gatherer
+    settings = Settings(**params)
+    if settings.cut is not None:
+        with screen.progress(rows.dataset, "finding bins") as rows.tick:
+            rows.learn_edges(settings)
+    if settings.auto:
+        rows.gatherer = EveryRow(MOST_HELD_VALUES)
+    with screen.progress(rows.dataset, "learning") as rows.tick:
+        rows.summarise(settings)
 
 
-def _without_auto(screen: Screen, settings: options.Settings, *, sparse: bool) -> options.Settings:
+def _without_auto(
+    screen: Screen, settings: options.TrainingOptions, *, sparse: bool
+) -> options.TrainingOptions:
     """Return what trains rows that do not fit in memory; an error if ``--auto`` was asked for by name."""
     instead = INSTEAD_OF_SPARSE if sparse else INSTEAD
     given = " ".join(f"--{name} {value}" for name, value in instead.items())
-    many = f"more than {MOST_VALUES:,} values are too many to hold in memory"
+    many = f"more than {MOST_HELD_VALUES:,} values are too many to hold in memory"
     if settings.auto:
         from ..files import SourceError
 

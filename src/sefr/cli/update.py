@@ -13,8 +13,8 @@ def update(
     output: options.Out = None,
     once: options.Once = None,
     skip_unlabelled: options.SkipUnlabelled = False,
-    reading: options.Reading,
-    printing: options.Printing,
+    reading: options.ReadingOptions,
+    printing: options.PrintingOptions,
 ) -> None:
     """Learn more rows: the model is then the same as if it had been trained on all of them.
 

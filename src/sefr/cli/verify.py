@@ -17,7 +17,7 @@ def verify(
         str | None,
         typer.Option(help="The file with the rows that were removed: check that it is that one."),
     ] = None,
-    printing: options.Printing,
+    printing: options.PrintingOptions,
 ) -> None:
     """Check that a model holds what a deletion certificate says: what it knew before, less the rows removed.
 

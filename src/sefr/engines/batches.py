@@ -48,9 +48,7 @@ class Reading(NamedTuple):
                 names = feature_names_of_batch(batch, self.columns)
                 if names is self.columns.elements and len(names or ()) != rows.matrix.shape[1]:
                     names = None  # they are of other vectors
-                if self.coder is not None:
-                    rows = rows._replace(matrix=code_matrix(rows.matrix, self.coder))
-                yield Batch(rows, names, number)
+                yield Batch(rows._replace(matrix=code_matrix(rows.matrix, self.coder)), names, number)
 
 
 def summary_of_batches(

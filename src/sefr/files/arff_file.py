@@ -21,7 +21,7 @@ ATTRIBUTE = re.compile(rf"@attribute\s++({QUOTED}|[^\s{{'\"][^\s{{]*+)\s*+(.+)$"
 UNCLEAN = re.compile(rb"[%'\\\t]|, | ,")
 # A value up to its comma: quoted, or up to the comma itself.
 VALUE = re.compile(rf"\s*+(?:({QUOTED})\s*+|([^,'\"][^,]*+)?)(?:,|$)".encode())
-NUMBERS = ("numeric", "real", "integer")
+NUMBER_TYPES = ("numeric", "real", "integer")
 
 
 class ArffReader(CsvReader):
@@ -106,7 +106,7 @@ class ArffReader(CsvReader):
             values = [_unquoted(value.strip()) for value in text.strip("{} ").split(",")]
             return pa.float64() if all(is_number(value) for value in values) else pa.string()
         kind = text.split()[0].lower()
-        if kind in NUMBERS:
+        if kind in NUMBER_TYPES:
             return pa.float64()
         if kind == "string":
             return pa.string()

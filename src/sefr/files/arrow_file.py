@@ -83,7 +83,7 @@ class ArrowReader(Reader):
     def _slices(
         self, content: mmap.mmap, names: list[str], step: int
     ) -> Iterator[tuple[pa.RecordBatch, float]]:
-        """Yield ``step`` rows at a time, in two slices where a record batch ends between."""
+        """Yield ``step`` rows at a time, in two slices if a record batch ends between."""
         at = {name: number for number, name in enumerate(self.columns)}
         reader = self._open(content, sorted(at[name] for name in names or list(at)[:1]))
         whole = getattr(reader, "num_record_batches", None)

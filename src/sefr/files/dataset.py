@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .._rows.cells import Cells, Coder, SparseCells, code_matrix
-from .._rows.cells.categories import MOST_CATEGORIES as MOST_CODED
-from .._rows.cells.categories import most_frequent
+from .._rows.cells import Coder, code_matrix
+from .._rows.cells.categories import MOST_CATEGORIES, most_frequent
 from .._rows.labelled import Labelled
 from .._rows.matrix import Columns, Matrix, Sparse
 from .._summary.summary import Summary
@@ -28,7 +27,7 @@ from .label_column import as_label, coded
 from .reader import LABEL, NUMBER, OTHER, TEXT, Reader, SourceError, batch_rows
 from .recipe import ColumnRecipe
 
-MOST_CATEGORIES = 1_000
+MOST_TEXT_VALUES = 1_000
 MOST_LISTED = 50
 
 
@@ -176,7 +175,7 @@ class Dataset:
         return f"sha256:{hashlib.sha256(parts).hexdigest()}"
 
     def label_name(self, label: str) -> str:
-        """Return the column that a label given by name or, where there are no names, by position means."""
+        """Return the column that a label given by name or, if there are no names, by position means."""
         if label in self.columns:
             return label
         names = list(self.columns)
@@ -231,7 +230,9 @@ class Dataset:
         self._count_values(named)
         values = {name: tuple(sorted(self._often[name])) for name in named}
         if coded:
-            values = {n: tuple(most_frequent(own, self._often[n], MOST_CODED)) for n, own in values.items()}
+            values = {
+                n: tuple(most_frequent(own, self._often[n], MOST_CATEGORIES)) for n, own in values.items()
+            }
         return ColumnRecipe(label, tuple(chosen), values, coded)
 
     def batches(self, wanted: Mapping[str, str]) -> Iterator[Batch]:
@@ -277,10 +278,7 @@ class Dataset:
                     continue
             column = batch.rows.column(label)
             classes, codes = coded(column, label, batch.place, typed=self.typed)
-            matrix: Matrix = recipe.matrix(batch.rows)
-            if self.coder is not None:
-                matrix = code_matrix(matrix, self.coder)
-            yield LabelledBatch(batch, matrix, classes, codes)
+            yield LabelledBatch(batch, code_matrix(recipe.matrix(batch.rows), self.coder), classes, codes)
 
     def numbered(self, recipe: ColumnRecipe, label: str) -> Iterator[NumberedBatch]:
         """Yield batches with their features and the numbers that are to be predicted."""
@@ -338,9 +336,9 @@ class Dataset:
             for name, often in found.items():
                 values, counts = batch.rows.column(name).drop_null().value_counts().flatten()
                 often.update(dict(zip(values.to_pylist(), counts.to_pylist(), strict=True)))
-                if len(often) > MOST_CATEGORIES:
+                if len(often) > MOST_TEXT_VALUES:
                     raise SourceError(
-                        f"{batch.place(0)}: column {name!r} has more than {MOST_CATEGORIES} values: "
+                        f"{batch.place(0)}: column {name!r} has more than {MOST_TEXT_VALUES} values: "
                         "too many for categories; leave it out with --drop"
                     )
         self._often |= found
@@ -372,8 +370,7 @@ def refuse_bad_cell(batch: Batch, matrix: Matrix, recipe: ColumnRecipe, missing:
 
 def _bad_cell(matrix: Matrix, *, missing: bool) -> tuple[int, int, float] | None:
     """Return row, column and value of the first NaN or infinity, without spreading out the rows."""
-    if isinstance(matrix, Cells | SparseCells):
-        return _bad_cell(matrix.matrix, missing=missing)
+    matrix = matrix.uncut
     if isinstance(matrix, Sparse):
         rows = matrix.by_rows
         at = np.flatnonzero(np.isinf(rows.data) if missing else ~np.isfinite(rows.data))
@@ -435,7 +432,7 @@ def _as_text(column: pa.Array) -> pa.Array:
 
 
 def _table(pieces: list[pa.RecordBatch]) -> pa.Table:
-    """Return pieces as one table; where their types differ (files of different formats), as float64."""
+    """Return pieces as one table; if their types differ (files of different formats), as float64."""
     if len(pieces) == 1:
         return pa.Table.from_batches(pieces)
     schema = pieces[0].schema

@@ -102,7 +102,7 @@ class SeenLabels:
 
     def add(self, classes: Array, codes: Codes, origin: Origin, n_features: int) -> None:
         """Note the labels of some rows; too many different ones to be classes are an error."""
-        # One sum per class and feature: 128 MB at most, 32 MB where there are more than 100 classes.
+        # One sum per class and feature: 128 MB at most, 32 MB if there are more than 100 classes.
         few, many = (1 << 24) // max(1, n_features), (1 << 22) // max(1, n_features)
         most = min(MOST_CLASSES, max(2, min(100, few), many))
         for code, label in enumerate(classes.tolist()):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows.batches import Gatherer
-from .._rows.cells import Categories, Coder, Cut
+from .._rows.cells import Categories, Coder
 from .._rows.cells.batches import learn_coder_of_batches
 from .._rows.labelled import CodedRows, Labelled
 from .._rows.matrix import Matrix, Sparse
@@ -62,34 +62,34 @@ def learn(
     return total if known is not None else total.relabelled(seen.final(total, typed=dataset.typed))
 
 
-def learn_edges(dataset: Dataset, recipe: ColumnRecipe, cut: Cut | None, tick: Tick) -> None:
-    """Read the rows once for where their features are to be cut, which all further readings do."""
-    dataset.coder = None
-    if cut is None:
-        return
-
-    def rows() -> Iterator[tuple[Labelled, dict[int, Categories]]]:
-        for batch, matrix, classes, codes in _labelled(dataset, recipe, None):
-            refuse_bad_cell(batch, matrix, recipe, cut.missing, hint=" (--missing ignore gives it a bin)")
-            yield Labelled(matrix, classes, codes, None), recipe.coded_features
-            tick(len(batch))
-
-    dataset.coder = learn_coder_of_batches(rows(), cut)
-
-
 class FileRows(BatchRows):
     """The rows of files, for every pass anew. Labels are text until all are seen; errors name their place."""
 
     def __init__(self, dataset: Dataset, recipe: ColumnRecipe, tick: Tick = lambda rows: None) -> None:
         super().__init__()
         self.dataset, self.recipe, self.tick = dataset, recipe, tick
+        self.names = np.array(recipe.feature_names, dtype=object)
         self.place = f"column {_label(recipe)!r}"
+        self.cut = False  # whether it is known where features are cut
         self.summary: Summary | None = None
+
+    def learn_edges(self, settings: AnySettings) -> None:
+        """Read the files once and learn where features are cut; all further readings cut them so."""
+        self.dataset.coder, self.cut = None, True
+        if (cut := settings.cut) is not None:
+            self.dataset.coder = learn_coder_of_batches(self._uncut(cut.missing), cut)
+
+    def _uncut(self, missing: str) -> Iterator[tuple[Labelled, dict[int, Categories]]]:
+        for batch, matrix, classes, codes in _labelled(self.dataset, self.recipe, None):
+            refuse_bad_cell(batch, matrix, self.recipe, missing, hint=" (--missing ignore gives it a bin)")
+            yield Labelled(matrix, classes, codes, None), self.recipe.coded_features
+            self.tick(len(batch))
 
     def summarise(self, settings: AnySettings) -> Summary:
         """Read the files once, with bins once more before; what was read already stands."""
+        if not self.cut:
+            self.learn_edges(settings)
         if self.summary is None:
-            learn_edges(self.dataset, self.recipe, settings.cut, self.tick)
             self.summary = learn(
                 self.dataset,
                 self.recipe,
@@ -122,23 +122,6 @@ class FileRows(BatchRows):
         for batch, matrix, labels, codes in _labelled(self.dataset, self.recipe, known):
             yield SourceBatch(Labelled(matrix, labels, codes, None))
             self.tick(len(batch))
-
-
-def refine(
-    dataset: Dataset,
-    recipe: ColumnRecipe,
-    clf: SEFRClassifier,
-    summary: Summary,
-    gatherer: Gatherer,
-    tick: Tick,
-) -> SEFRClassifier:
-    """Fit ``clf`` to rows that were learned; further passes read the files again.
-
-    With ``auto=True`` the gatherer has kept every row (``EveryRow``).
-    """
-    rows = FileRows(dataset, recipe, tick)
-    rows.summary, rows.gatherer = summary, gatherer
-    return clf.fit_from(rows)
 
 
 def learn_folds(
@@ -294,7 +277,7 @@ def _label(recipe: ColumnRecipe) -> str:
 
 
 def _labelled(dataset: Dataset, recipe: ColumnRecipe, known: Array | None) -> Iterator[LabelledBatch]:
-    """Yield labelled batches, the labels as text or, where a model's are known, like these."""
+    """Yield labelled batches, the labels as text or, if a model's are known, like these."""
     for rows in dataset.labelled(recipe, _label(recipe)):
         if known is None:
             yield rows

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20
 WIDE_CHUNK = 1 << 23
-LABEL = "label"
+LABEL_NAME = "label"
 # Above so many columns rows stay sparse: spread out, a short file could take hours.
 DENSE_COLUMNS = 2048
 
@@ -38,7 +38,7 @@ class LibsvmReader(Reader):
         first, last = self._extent()
         check_width(last - first + 2, self.name)
         self.sparse = last - first >= DENSE_COLUMNS
-        self.columns = {LABEL: NUMBER} | {f"x{j}": NUMBER for j in range(first, last + 1)}
+        self.columns = {LABEL_NAME: NUMBER} | {f"x{j}": NUMBER for j in range(first, last + 1)}
 
     @property
     def position(self) -> int:
@@ -61,13 +61,13 @@ class LibsvmReader(Reader):
 
     def batches(self, wanted: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         """Yield rows; those of a sparse file as one column of entries, see ``ENTRIES``."""
-        as_text = wanted.get(LABEL) == TEXT
+        as_text = wanted.get(LABEL_NAME) == TEXT
         for X, labels in self._chunks(WIDE_CHUNK if self.sparse else CHUNK):
             label = pa.array(labels, type=pa.string())
             if not as_text:
                 label = label.cast(pa.float64())
             if self.sparse:
-                columns = ({LABEL: label} if LABEL in wanted else {}) | {ENTRIES: _entries(X)}
+                columns = ({LABEL_NAME: label} if LABEL_NAME in wanted else {}) | {ENTRIES: _entries(X)}
                 yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
             else:
                 yield from self._dense(X, label, list(wanted))
@@ -81,7 +81,7 @@ class LibsvmReader(Reader):
                 yield pa.RecordBatch.from_struct_array(pa.array([{}] * n, type=pa.struct([])))
                 continue
             arrays = [
-                label.slice(start, n) if name == LABEL else pa.array(_column(part, int(name[1:])))
+                label.slice(start, n) if name == LABEL_NAME else pa.array(_column(part, int(name[1:])))
                 for name in names
             ]
             yield pa.RecordBatch.from_arrays(arrays, names=names)

@@ -18,11 +18,10 @@ from .dataset import Dataset, refuse_bad_cell
 from .learning import Tick, checked, without_feature_names
 from .reader import NUMBER, SourceError
 from .recipe import ColumnRecipe
+from .survey import SURVEYED_VALUES
 
 # More different numbers than these are a quantity. The alphabet and the days of a month are classes.
 MOST_LABELS = 30
-# Values of a table that are looked at, by its first rows.
-MOST_CELLS = 1 << 24
 
 
 class NumberRows(BatchRows):
@@ -42,6 +41,7 @@ class NumberRows(BatchRows):
         super().__init__()
         self.dataset, self.recipe, self.missing, self.tick = dataset, recipe, missing, tick
         self.known = known
+        self.names = np.array(recipe.feature_names, dtype=object)
         self.label = str(recipe.label)
         self.place = f"column {self.label!r}"
 
@@ -52,8 +52,7 @@ class NumberRows(BatchRows):
             refuse_bad_cell(
                 batch, matrix, self.recipe, self.missing, hint=" (--missing ignore takes its mean)"
             )
-            cells = matrix if coder is None else code_matrix(matrix, coder)
-            codes = np.zeros(len(targets), dtype=np.int32)
+            codes, cells = np.zeros(len(targets), dtype=np.int32), code_matrix(matrix, coder)
             yield SourceBatch(Labelled(cells, NUMBERS, codes, None, targets[:, None]), names)
             self.tick(len(batch))
 
@@ -78,7 +77,7 @@ def why_a_quantity(dataset: Dataset, label: str) -> str | None:
     if any(reader.source.once or reader.columns.get(label) != NUMBER for reader in dataset.readers):
         return None
     seen: set[float] = set()
-    left = MOST_CELLS // max(1, len(dataset.columns))
+    left = SURVEYED_VALUES // max(1, len(dataset.columns))
     for batch in dataset.batches({label: NUMBER}):
         values = np.asarray(batch.rows.column(label).drop_null(), dtype=np.float64)
         values = np.unique(values[np.isfinite(values)])

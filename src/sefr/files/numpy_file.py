@@ -38,7 +38,7 @@ from .source import Source
 NAMES = ("feature_names", "columns", "names")
 LONGEST_HEADER = 1 << 22
 MOST_ROW_BYTES = 1 << 26
-BLOCK_BYTES = 1 << 24
+READ_BYTES = 1 << 24
 NAMES_BYTES = 1 << 28
 LAST_CHARACTER = 0x10FFFF
 # Deflate makes at most 1,032 bytes from one (zlib's documentation, "Maximum Compression Factor").
@@ -52,7 +52,7 @@ class NumpyReader(Reader):
 
     npy: a table (2-D), whose columns are called x0, x1, ..., or an array of records, whose fields have names.
     npz: one table and any columns (1-D arrays) beside it, such as ``X`` and ``y``; or columns only. The array
-    ``feature_names``, where there is one, has the names of the table's columns.
+    ``feature_names``, if there is one, has the names of the table's columns.
     """
 
     def __init__(self, source: Source) -> None:
@@ -83,7 +83,7 @@ class NumpyReader(Reader):
         chosen = {name: self._columns[name] for name in (wanted or list(self._columns)[:1])}
         needed = {array.member: array for array, _at in chosen.values()}
         step = batch_rows(sum(array.width for array in needed.values()))
-        step = max(1, min(step, BLOCK_BYTES // max(array.row_bytes for array in needed.values())))
+        step = max(1, min(step, READ_BYTES // max(array.row_bytes for array in needed.values())))
         try:
             with ExitStack() as files:
                 readers = {member: self._blocks(array, step, files) for member, array in needed.items()}

@@ -1,4 +1,4 @@
-"""A Reader: one file of rows, whatever its format, and the words for what is wrong with it."""
+"""A Reader: one file of rows, whatever its format; its errors name the file and the place in it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLAIN = frozenset(
 DAMAGE = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
 CELLS = 1 << 18
 WIDE_CELLS = 1 << 23
-MOST_ROWS = 1 << 16
+BATCH_ROWS = 1 << 16
 MOST_COLUMNS = 1 << 20
 
 
@@ -62,7 +62,7 @@ class Reader(ABC):
     ``name`` is what messages call it, ``source`` where its bytes come from. ``columns`` has the name of every
     column and what it holds:
     ``NUMBER`` (integers, floats, booleans), ``TEXT``, or ``OTHER`` (dates, lists), which no model can use.
-    ``typed`` says that the format itself tells "1" from 1; where it does not, labels of digits are integers.
+    ``typed`` says that the format itself tells "1" from 1; if it does not, labels of digits are integers.
     ``size`` is the number of bytes, if known, and ``position`` how many of them have been read. The rows of a
     ``sparse`` file come as one column, ``ENTRIES``, and that of the label.
 
@@ -167,7 +167,7 @@ def batch_rows(n_columns: int) -> int:
     """
     n_columns = max(1, n_columns)
     wide = min(64, WIDE_CELLS // n_columns)
-    return int(max(1, wide, min(MOST_ROWS, CELLS // n_columns)))
+    return int(max(1, wide, min(BATCH_ROWS, CELLS // n_columns)))
 
 
 def is_plain(schema: pa.Schema, names: Iterable[str]) -> bool:

@@ -36,7 +36,7 @@ class ColumnRecipe:
     """The label's column, the columns of features in order, and the values of those that are categories.
 
     Features have the names of their columns. A column of categories is one-hot: a feature of 0 and 1 for each
-    value, ``colour=red``. Where it is ``coded``, for a model with bins, it is one feature, whose values are
+    value, ``colour=red``. If it is ``coded``, for a model with bins, it is one feature, whose values are
     numbers of categories: a number for any other value comes last.
 
     ``left_out`` are columns that were not learned, and why. ``encoding`` and ``decimal`` say how the text of
@@ -126,7 +126,7 @@ class ColumnRecipe:
         return wanted | ({with_label: NUMBER} if with_label else {})
 
     def matrix(self, batch: pa.Table) -> Columns | Sparse:
-        """Return the features of some rows, in place where they lie well; a missing value is NaN."""
+        """Return the features of some rows, numbers without copying them; a missing value is NaN."""
         if ENTRIES in batch.schema.names:
             return _sparse(batch.column(ENTRIES), self.columns)
         arrays: list[Array] = []

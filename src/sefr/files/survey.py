@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .dataset import MOST_CATEGORIES, Dataset
+from .dataset import MOST_TEXT_VALUES, Dataset
 from .dates import TIMES, are_dates, order_of, part_names, typed_order
 from .reader import NUMBER, OTHER, TEXT, EncodingError
 
 # Values that are looked at; of a larger table the first rows, and then nothing is said of all of them.
-MOST_CELLS = 1 << 24
+SURVEYED_VALUES = 1 << 24
 MOST_COLUMNS = 1_000  # of numbers: each costs by itself
 FEW_ROWS = 20  # too few to tell a name from a category
 NAME_PER_ROW, CONSTANT, EMPTY = "a name per row", "one value only", "empty"
@@ -207,7 +207,7 @@ class _Text(_Column):
             return
         values, counts = column.drop_null().value_counts().flatten()
         self.counts.update(dict(zip(values.to_pylist(), counts.to_pylist(), strict=True)))
-        self.is_full = len(self.counts) > 2 * MOST_CATEGORIES
+        self.is_full = len(self.counts) > 2 * MOST_TEXT_VALUES
 
     def dates(self) -> str | None:
         """Return how the values are written if all are dates; else None."""
@@ -228,8 +228,8 @@ class _Text(_Column):
             return NAME_PER_ROW
         if present >= FEW_ROWS and values > present / 2:
             return f"{values:,} values in {present:,} rows"
-        if values > MOST_CATEGORIES:
-            return f"more than {MOST_CATEGORIES:,} values"
+        if values > MOST_TEXT_VALUES:
+            return f"more than {MOST_TEXT_VALUES:,} values"
         return None
 
 
@@ -291,7 +291,7 @@ def _look(table: Dataset, label: str, columns: Mapping[str, _Column]) -> tuple[i
     wanted |= {label: TEXT} if _kind(table, label) != OTHER else {}
     unlabelled, cells = 0, 0
     for batch in table.batches(wanted):
-        if cells >= MOST_CELLS:
+        if cells >= SURVEYED_VALUES:
             return unlabelled, False
         for name, own in columns.items():
             own.add(batch.rows.column(name))

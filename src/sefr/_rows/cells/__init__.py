@@ -1,4 +1,4 @@
-"""Cells: what a row is counted into where features are cut into bins. A cell is a feature and a bin of it.
+"""Cells: what a row is counted into if features are cut into bins. A cell is a feature and a bin of it.
 
 ``Coder`` knows where features are cut, ``learn_coder`` finds it out, and ``Cells`` and ``SparseCells`` are
 the rows seen through a coder: a matrix with a column of 0 and 1 per cell, which is never written out.

@@ -99,7 +99,7 @@ class Coder(Value):
 
     @cached_property
     def coded_starts(self) -> Places:
-        """What stands for ``starts`` where all columns, ferns too, are cells already; none is for missing."""
+        """What stands for ``starts`` if all columns, ferns too, are cells already; none is for missing."""
         return self.offsets - np.arange(len(self.offsets))
 
     @cached_property
@@ -167,7 +167,7 @@ class Coder(Value):
         return out
 
     def refuse_ferns(self, what: str) -> None:
-        """Raise an error where the coder has ferns, which ``what`` does not know."""
+        """Raise an error if the coder has ferns, which ``what`` does not know."""
         if self.ferns is not None:
             raise ValueError(f"{what} does not know interactions yet: train with interactions=None")
 

@@ -1,4 +1,4 @@
-"""Ferns: cells that several features choose together, where a sum over single features is not enough.
+"""Ferns: cells that several features choose together, if a sum over single features is not enough.
 
 A fern makes a few comparisons of the bins that a row lies in, and the answers are the number of its cell. The
 comparisons are fixed before rows are counted, so that cells of ferns are counted, added and taken back as

@@ -55,8 +55,8 @@ def grow_ferns(
     ``moments`` are those added up. ``held`` (n,) says which rows are held out; None: one in four, by its
     cells, if rows are not few.
 
-    There are fewer where further ones would tell nothing about rows that they were not grown on, and at least
-    one; None where nothing varies.
+    There are fewer if further ones would tell nothing about rows that they were not grown on, and at least
+    one; None if nothing varies.
     """
     cells = rows.matrix.cells if isinstance(rows.matrix, Cells) else Cells(rows.matrix, coder).cells
     targets, depth = None, MOMENTS_DEPTH if moments == 2 else DEPTH

@@ -22,11 +22,11 @@ from .ferns import check_interactions, given_ferns
 from .grow import grow_ferns
 
 # Rows whose quantiles are the edges. Of 32 bins each has 256 rows of the sample: its share is known to 6 %.
-SAMPLE_ROWS = 1 << 13
-FEWEST_ROWS = 512
+EDGE_ROWS = 1 << 13
+FEWEST_EDGE_ROWS = 512
 # Rows that the comparisons of ferns are chosen on.
 FERN_ROWS = 1 << 12
-SAMPLE_CELLS = 1 << 24
+EDGE_VALUES = 1 << 24
 # Values that are sorted at a time.
 SORTED_CELLS = 1 << 22
 GOLDEN = (5**0.5 - 1) / 2
@@ -56,7 +56,7 @@ class Cut(NamedTuple):
         interactions: Any = None,
         moments: int | None = 1,
     ) -> Cut | None:
-        """Return the settings, or None where features are not cut."""
+        """Return the settings, or None if features are not cut."""
         return None if bins is None else cls(bins, scale, missing, interactions, moments)
 
     @property
@@ -74,7 +74,7 @@ class Cut(NamedTuple):
 
 
 def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) -> Coder:
-    """Return what the rows are counted into: cells of features, and of ferns where there are interactions."""
+    """Return what the rows are counted into: cells of features, and of ferns if there are interactions."""
     coder = _learn_edges(rows, cut, categories)
     if cut.interactions is None:
         return coder
@@ -117,12 +117,12 @@ def equal_edges(low: Floats, high: Floats, most: int) -> list[Floats]:
     return [np.unique(low[j] + (high[j] - low[j]) * part) for j in range(len(low))]
 
 
-def sample_of_values(rows: Labelled, rows_at_most: int = SAMPLE_ROWS) -> tuple[Indices, Floats | None]:
+def sample_of_values(rows: Labelled, rows_at_most: int = EDGE_ROWS) -> tuple[Indices, Floats | None]:
     """Return the rows that cells are learned from, and their weights: all that count, or some, by weight.
 
     Some are spread with a step that is never even, so that no period of the rows meets it.
     """
-    most = min(max(SAMPLE_CELLS // rows.matrix.shape[1], FEWEST_ROWS), rows_at_most)
+    most = min(max(EDGE_VALUES // rows.matrix.shape[1], FEWEST_EDGE_ROWS), rows_at_most)
     n = len(rows.codes)
     if n > most and rows.weights is None and rows.codes.min() >= 0:
         return (_uneven(most) * n).astype(np.int64), None  # all count: none need be looked for
@@ -155,7 +155,7 @@ def quantile_edges(
 ) -> list[Floats]:
     """Return edges that cut each of some features into at most ``most`` cells of about as many rows.
 
-    Each edge is a value that occurs. Where there are few values, every one but the lowest is an edge. With
+    Each edge is a value that occurs. If there are few values, every one but the lowest is an edge. With
     ``alone``, a value that is as frequent as a cell has one of its own.
     """
     found: list[Floats] = []
@@ -209,7 +209,7 @@ def _weighted_edges(values: Floats, weights: Floats, most: int, *, alone: bool =
 
 
 def _edges_beside(rising: Floats, weights: Floats, most: int) -> Floats:
-    """Return the edges of one feature where frequent values have a cell each: as ``find_edges`` does."""
+    """Return the edges of one feature if frequent values have a cell each: as ``find_edges`` does."""
     distinct, starts = np.unique(rising, return_index=True)
     counts = np.add.reduceat(weights, starts)
     rest, bins, before = float(counts.sum()), most, -1

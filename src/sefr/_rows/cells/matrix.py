@@ -31,9 +31,9 @@ from .coder import Coder
 from .sparse import SparseCells
 
 
-def code_matrix(matrix: Matrix, coder: Coder) -> Matrix:
-    """Return rows seen through a coder; as they are where they are so already."""
-    if matrix.coder is not None:
+def code_matrix(matrix: Matrix, coder: Coder | None) -> Matrix:
+    """Return rows seen through a coder; as they are if there is none, or if they are so already."""
+    if coder is None or matrix.coder is not None:
         return matrix
     if isinstance(matrix, Sparse) and coder.ferns is None:  # ferns ask for the cells of 0 too
         return SparseCells(matrix, coder)
@@ -55,6 +55,10 @@ class Cells(Matrix):
     @property
     def n_features(self) -> int:
         return self.matrix.shape[1]
+
+    @property
+    def uncut(self) -> Matrix:
+        return self.matrix
 
     @cached_property
     def cells(self) -> NDArray[np.uint8]:

@@ -45,6 +45,10 @@ class SparseCells(Matrix):
     def n_features(self) -> int:
         return self.matrix.shape[1]
 
+    @property
+    def uncut(self) -> Matrix:
+        return self.matrix
+
     @cached_property
     def zero_cells(self) -> NDArray[np.int64]:
         """The cell of 0 of each feature (m,)."""

@@ -124,6 +124,11 @@ class Matrix:
         """Number of features: of columns, unless these are cells."""
         return self.shape[1]
 
+    @property
+    def uncut(self) -> Matrix:
+        """The values of the features, whether they are cut into cells or not."""
+        return self
+
     summarise_kernel: Callable[..., bool] = staticmethod(_native.summarise)
 
     def summarise(self, groups: Grouping, *, missing: bool = False, n_threads: int = 1) -> Raw:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from ..._rows.batches import Gatherer
-from ..._rows.cells import Cells, SparseCells
 from ..._rows.labelled import Labelled, sample_size, spread_rows
 from ..._rows.matrix import Columns as ColumnMatrix
 from ..._rows.matrix import Dense, Gradient, Matrix, Sparse
@@ -239,8 +238,8 @@ class ComputeGradient(NamedTuple):
 
 
 def _matrix_arrays(matrix: Matrix, like: Matrix) -> dict[str, Array]:
-    if isinstance(matrix, Cells | SparseCells):  # the values, which the driver cuts as they were cut here
-        return _matrix_arrays(matrix.matrix, matrix.matrix)
+    if matrix is not matrix.uncut:  # the values, which the driver cuts as they were cut here
+        return _matrix_arrays(matrix.uncut, matrix.uncut)
     if isinstance(matrix, Sparse):
         rows = matrix.by_rows
         shape = np.array(rows.shape)

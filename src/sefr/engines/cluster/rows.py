@@ -143,16 +143,12 @@ def _sample(summary: Summary, replies: list[bytes]) -> CodedRows:
     matrix = _joined(parts)
     most = sample_size(len(summary.classes), summary.n_features)
     if all(part["whole"] for part in parts) and len(all_codes) <= most:
-        return CodedRows(_cut_as(matrix, summary.coder), all_codes, weights)
+        return CodedRows(code_matrix(matrix, summary.coder), all_codes, weights)
     rows = spread_rows(len(all_codes), weights, min(most, len(all_codes)))
     taken = matrix.take(rows)
     if isinstance(matrix, Gathered) and isinstance(taken, Dense):
         taken = Gathered(taken.array, matrix.like)
-    return CodedRows(_cut_as(taken, summary.coder), all_codes[rows], None)
-
-
-def _cut_as(matrix: Matrix, coder: Coder | None) -> Matrix:
-    return matrix if coder is None else code_matrix(matrix, coder)
+    return CodedRows(code_matrix(taken, summary.coder), all_codes[rows], None)
 
 
 def _nothing() -> Dense:

@@ -92,7 +92,7 @@ def _matrix(kind: str, arrays: list[Array], shape: Sequence[int], coder: Coder |
         data, indices, indptr = arrays
         n_columns = coder.n_features if coder is not None else shape[1]
         matrix: Matrix = Sparse(sparse.csr_matrix((data, indices, indptr), shape=(shape[0], n_columns)))
-        return matrix if coder is None else code_matrix(matrix, coder)
+        return code_matrix(matrix, coder)
     return ColumnMatrix(arrays, shape[0]) if kind == "columns" else Dense(arrays[0])
 
 
