@@ -42,15 +42,6 @@ def speed_shapes() -> str:
     return f"{table}\n\nMeasured on: {', '.join(where)}; commits {', '.join(commits)}."
 
 
-def speed_small() -> str:
-    """Return the times of small calls, and of folds."""
-    small = [r for r in _of("shapes") if r["shape"] == "1000x10" and r["classes"] == "2"]
-    rows = [
-        [r["type"], f"{1e3 * float(r['fit_ms']):.0f}", f"{float(r['predict_one_us']):.0f}"] for r in small
-    ]
-    return markdown(["1,000 x 10", "fit, us", "predict of one row, us"], rows)
-
-
 def speed_beside() -> str:
     """Return the times of small calls beside those of scikit-learn's estimators."""
     found = [r for r in _of("small") if r["case"] != "start"]
@@ -151,7 +142,6 @@ SHOWN = (
     speed_instructions,
     speed_passes,
     speed_shapes,
-    speed_small,
     speed_beside,
     speed_start,
     speed_columns,

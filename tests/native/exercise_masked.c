@@ -41,13 +41,14 @@ int main(int argc, char **argv) {
         double *sums = malloc((size_t)(k * m) * 8), *counts = malloc((size_t)k * 8);
         double *low = malloc((size_t)m * 8), *high = malloc((size_t)m * 8);
         if (!x || !codes || !sums || !counts || !low || !high) return 3;
-        const int wild = !draw(6), left_out = !draw(4);
+        const int wild = !draw(6), left_out = !draw(4), full = !draw(3); /* full: sums as large as they can be */
+        const uint32_t below = 1 + draw(256);
         for (ptrdiff_t i = 0; i < n * m; i++) {
             const double value = any_value(wild);
             const float narrow = (float)value;
             if (type == F64) memcpy(x + i * size, &value, sizeof value);
             if (type == F32) memcpy(x + i * size, &narrow, sizeof narrow);
-            if (type == U8) x[i] = (char)(draw(3) ? 255 : draw(256));
+            if (type == U8) x[i] = (char)(full && draw(3) ? 255 : draw(below));
         }
         for (ptrdiff_t i = 0; i < n; i++) codes[i] = left_out && !draw(50) ? -1 : (int32_t)draw((uint32_t)k);
         const struct table table = {n, m, x, size, n * size, type, NULL};
