@@ -392,9 +392,10 @@ def auto() -> str:
     behind = f"{np.mean(np.maximum(regrets, 0)):.2f}"
     worst = max(rows, key=lambda row: float(row["regret"]))
     return (
-        f"{table}\n\nA fit takes {time} of the CPU time of LightGBM's (geometric mean, one thread). Against the "
-        f"single setting that is the best on each table in hindsight, macro F1 is {behind} points behind on "
-        f"average (0 where it is ahead), and {worst['regret']} at most ({worst['table']})."
+        f"{table}\n\nA fit takes {time} of the CPU time of LightGBM's (geometric mean, one thread). "
+        "Against the single setting that is the best on each table in hindsight, macro F1 is "
+        f"{behind} points behind on average (0 where it is ahead), and {worst['regret']} at most "
+        f"({worst['table']})."
     )
 
 

@@ -22,8 +22,8 @@ from .hyperplanes import Hyperplanes, Scaling, planes_of
 
 # The weights are held at the last part alone by so much, over the number of rows.
 HOLD = 2.0
-# That of a class that a part has never seen. No score of a held-out row says more, for or against: a value of 1e200
-# would, and its square is no float64.
+# That of a class that a part has never seen. No score of a held-out row says more, for or against: a value of
+# 1e200 would, and its square is no float64.
 LEAST_LOGIT = -1e3
 NEWTON_STEPS = 30
 
