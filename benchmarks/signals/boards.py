@@ -1,7 +1,8 @@
 """What signals cost on boards: cycles or instructions, RAM, flash.
 
 Features go into boards.csv, learning with second moments into learning.csv. simavr counts cycles; QEMU counts
-instructions. Energy is time times the power of the board, 0.30 W for an Uno: arithmetic, not a measurement.
+instructions. Energy is arithmetic, not a measurement: time times the power of the board, 0.30 W for an Uno,
+and cycles times what the data sheet says of the chip alone.
 """
 
 import csv
@@ -64,6 +65,7 @@ def measured(name, plan):
         raise SystemExit(f"{name} computed other bytes than the host")
     spent = np.diff(run.marks)[::2][: plan["hop"]]
     joules = spent.sum() / board.hertz * board.watts if board.hertz and board.watts else None
+    chip = spent.sum() * board.cycle_joules if board.cycle_joules else None
     return {
         "board": name,
         "counter": board.counter,
@@ -73,6 +75,7 @@ def measured(name, plan):
         "per window": int(spent.sum()),
         "most per sample": int(spent.max()),
         "microjoules per window": "" if joules is None else round(1e6 * joules),
+        "microjoules of the chip": "" if chip is None else round(1e6 * chip),
         "sram": run.sram,
         "flash": image.flash,
     }

@@ -153,11 +153,13 @@ def signal_boards() -> str:
         what = f"{row['axes']} x {row['length']} samples, dilations {row['dilations'].replace(' ', ', ')}"
         what += "" if row["segments"] != "0" else ", no statistics"
         per = [f"{int(row[key]):,}" for key in ("features", "per window", "most per sample", "sram", "flash")]
-        energy = (
-            f"{int(row['microjoules per window']) / 1000:.1f} mJ" if row["microjoules per window"] else ""
-        )
-        rows.append([row["board"], what, row["counter"], *per, energy])
-    heads = ["board", "window", "counted", "bytes", "per window", "most per sample", "RAM", "flash", "energy"]
+        energy = [
+            f"{int(row[key]) / 1000:.1f}" if row[key] else ""
+            for key in ("microjoules per window", "microjoules of the chip")
+        ]
+        rows.append([row["board"], what, row["counter"], *per, *energy])
+    heads = ["board", "window", "counted", "bytes", "per window", "most per sample", "RAM", "flash"]
+    heads += ["mJ", "mJ of the chip alone"]
     return tables.markdown(heads, rows)
 
 

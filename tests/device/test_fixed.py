@@ -6,10 +6,10 @@ from device_program import EVERYWHERE, needs_tools
 
 from sefr.device import BOARDS, library
 
-# Per width of the weights: SEFR_MAX_BIAS, the number of features, biases and margins about the borders of kernels.
+# Per width of the weights: biases (up to SEFR_MAX_BIAS), margins and features about the borders of kernels.
 BIASES, MARGINS, FEATURES = {}, {}, {}
-BIASES[8] = [0, 1, -1, 900, -40_000, (1 << 22) - 1, 1 << 22, -(1 << 22), -(1 << 22) - 1, 4_200_000, -5_000_000]
-BIASES[8] += [1 << 24, -(1 << 24), 1 << 30, -(1 << 30)]
+BIASES[8] = [0, 1, -1, 900, -40_000, (1 << 22) - 1, 1 << 22, -(1 << 22), -(1 << 22) - 1]
+BIASES[8] += [4_200_000, -5_000_000, 1 << 24, -(1 << 24), 1 << 30, -(1 << 30)]
 MARGINS[8] = [0, 1, 2, 255, 30_000, 1 << 16, 4_177_665, (1 << 22) - 5, 1 << 23, 1 << 24, 5_000_000, 1 << 30]
 MARGINS[8] += [(1 << 30) + 1, (1 << 32) - 1]
 FEATURES[8] = [1, 2, 3, 7, 31, 32, 64, 100, 129, 130]

@@ -29,8 +29,14 @@ typedef int32_t sefr_block;
         return sum;                                                                                                 \
     }
 
+/* Without kernels a loop of an AVR has registers of its own only in a function of its own. */
+#if defined(__AVR__) && !defined(SEFR_KERNELS)
+#define SEFR_LOOP SEFR_APART
+#else
+#define SEFR_LOOP static
+#endif
 #define DEFINE_DOT(name, block)                                                                                     \
-    static sefr_score name(const sefr_weight *weights, const uint8_t *record, sefr_index features) {                \
+    SEFR_LOOP sefr_score name(const sefr_weight *weights, const uint8_t *record, sefr_index features) {             \
         sefr_score sum = 0;                                                                                         \
         for (; features > BLOCK; features -= BLOCK, weights += BLOCK, record += BLOCK) {                            \
             sum += block(weights, record, BLOCK);                                                                   \
@@ -116,17 +122,16 @@ DEFINE_DOT(dot_flash, block_flash)
 #endif
 #endif
 
-/* The score of a row of weights, and whether it is above 0. */
+/* The score of a row of weights. */
 #ifdef SEFR_SCORE_KERNELS
 #define score_ram sefr_avr_score16
 #define score_fixed sefr_avr_score16_W
 #define score_flash sefr_avr_score16_P
 #else
 #define DEFINE_SCORE(name, dot, LOAD_BIAS)                                                                          \
-    SEFR_INLINE uint8_t name(const sefr_weight *weights, const uint8_t *record, sefr_index features,                \
-                             const sefr_score *bias, sefr_score *score) {                                           \
+    SEFR_INLINE void name(const sefr_weight *weights, const uint8_t *record, sefr_index features,                   \
+                          const sefr_score *bias, sefr_score *score) {                                              \
         *score = dot(weights, record, features) + LOAD_BIAS(bias);                                                  \
-        return *score > 0;                                                                                          \
     }
 DEFINE_SCORE(score_ram, dot_ram, LOAD_RAM)
 DEFINE_SCORE(score_fixed, dot_fixed, LOAD_FLASH_BIAS)
