@@ -133,6 +133,29 @@ def test_what_was_decided_can_be_changed(page, tmp_path):
     assert "--" not in refusal
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_is_shown_of_a_record_fits_and_names_what_is_missing(open_page, tmp_path, width):
+    path, _label, _more = kunden(tmp_path, np.random.default_rng(3))
+    lines = path.read_bytes().split(b"\r\n")
+    cells = lines[1].split(b";")
+    lines[1] = b";".join([*cells[:3], b"", *cells[4:]])  # Umsatz
+    path.write_bytes(b"\r\n".join(lines))
+    page = open_page(viewport={"width": width, "height": 900})
+    assert give(page, path) is None
+    page.wait_for_selector("#save-model")
+    assert "Umsatz = missing" in page.inner_text("#contributions")
+    assert "none" not in page.inner_text("#what-if")
+    page.click("text=Next row")
+    likely = page.locator("#likely .likely")
+    assert likely.first.inner_text() == "100.0 %"
+    heights = {round(one.bounding_box()["height"]) for one in likely.all()}
+    assert len(heights) == 1  # on one line, as "0.0 %" is
+    names = page.locator("#looks .feature").all_inner_texts()
+    assert "Straße" in names
+    assert not any("=" in name for name in names)
+    assert page.evaluate("() => document.documentElement.scrollWidth") == width
+
+
 def test_a_workbook_is_refused_by_name(page, tmp_path):
     path = tmp_path / "table.xlsx"
     path.write_bytes(b"PK\x03\x04\x14\x00\x06\x00[Content_Types].xml\xc0\x00")
