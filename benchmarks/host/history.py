@@ -23,7 +23,6 @@ FIGURES = (
     ("kernel, 1e6 x 40 float32", {"section": "shapes", "shape": "1000000x40", "type": "float32"}, "kernel"),
     ("kernel, 1e6 x 40 uint8", {"section": "shapes", "shape": "1000000x40", "type": "uint8"}, "kernel"),
     ("fit by columns, float32", {"section": "columns", "type": "float32"}, "fit"),
-    ("fit by columns, uint8", {"section": "columns", "type": "uint8"}, "fit"),
     ("predict, 1e6 x 40 float32", {"section": "shapes", "shape": "1000000x40", "type": "float32"}, "predict"),
     ("Parquet, of decode speed", {"section": "files", "name": "Parquet, fit"}, "of_decode_speed"),
     ("ten folds, times fit and predict", {"section": "folds", "shape": "200000x40"}, "over_fit_and_predict"),

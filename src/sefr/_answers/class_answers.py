@@ -68,7 +68,7 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
             except ValueError:
                 complain_of_bad_cell(matrix, fitted.names, missing=self.missing)  # with its row among all
                 raise
-            fitted.answers(scores, out=labels[start:stop])
+            labels[start:stop] = fitted.answers(scores)
         return labels
 
     def predict_proba(self, X: Rows) -> Floats:

@@ -144,10 +144,10 @@ class Fitted(Value):
         """Return the scores (n, R); a value that cannot be scored is an error that names its place."""
         return self.model.scores(matrix, self.names, missing, n_threads)
 
-    def answers(self, scores: Floats, out: Array | None = None) -> Array:
+    def answers(self, scores: Floats) -> Array:
         """Return the labels that scores (n, R) stand for: the highest, or the sign if there is one."""
         codes = (scores.ravel() > 0).view(np.int8) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return np.asarray(self.summary.classes.take(codes, out=out, mode="clip"))  # "raise" takes a copy
+        return np.asarray(self.summary.classes.take(codes, mode="clip"))  # "raise" takes twice as long
 
     @cached_property
     def probability_scaling(self) -> TemperatureScaling | None:
