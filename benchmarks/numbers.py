@@ -196,7 +196,7 @@ def moments() -> str:
 
 
 def moments_passes() -> str:
-    """Passes that start at the solution of second moments, beside passes that start as usual."""
+    """Return passes that start at the solution of second moments, beside passes that start as usual."""
     rows = _csv("accuracy/moments_passes.csv")
     table = []
     for bins, passes in dict.fromkeys((row["bins"], row["passes"]) for row in rows):
