@@ -196,7 +196,7 @@ def moments() -> str:
 
 
 def moments_passes() -> str:
-    """Passes that start at the solution of second moments, beside passes that start as usual."""
+    """Return passes that start at the solution of second moments, beside passes that start as usual."""
     rows = _csv("accuracy/moments_passes.csv")
     table = []
     for bins, passes in dict.fromkeys((row["bins"], row["passes"]) for row in rows):
@@ -215,7 +215,7 @@ CHOICES = (
     ("`SEFRClassifier()`, the paper", "tables", "SEFR, 1 pass", "yes"),
     ("`moments=2`, exact", "moments", "second moments, line", "yes"),
     ("`moments=2, bins=32`, exact", "moments", "second moments, 32 bins", "yes"),
-    ("`moments=2, bins=16, interactions=40`, exact", "moments", "second moments, 16 bins, 40 ferns", "yes"),
+    ("`moments=2, bins=32, interactions=40`, exact", "moments", "second moments, 32 bins, 40 ferns", "yes"),
     ("`auto=True`", "auto", "", "no"),
     ("LogisticRegression with StandardScaler", "tables", "LogisticRegression", "no"),
     ("LightGBM", "tables", "LightGBM", "no"),

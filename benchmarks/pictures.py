@@ -359,7 +359,7 @@ EXACT = (
     ("SEFR, 1 pass", "tables.csv", "the paper", True),
     ("second moments, line", "moments.csv", "moments=2", True),
     ("second moments, 32 bins", "moments.csv", "moments=2, bins", True),
-    ("second moments, 16 bins, 40 ferns", "moments.csv", "moments=2, interactions", True),
+    ("second moments, 32 bins, 40 ferns", "moments.csv", "moments=2, interactions", True),
     ("SEFR, 10 passes", "tables.csv", "passes=10", False),
     ("LogisticRegression", "tables.csv", "LogisticRegression", False),
     ("LightGBM", "moments.csv", "LightGBM", False),

@@ -96,7 +96,8 @@ def main() -> None:
         for m in WIDTHS[1:]:
             n = int(2e7 / m) if m < 1000 else int(1e7 / m)
             write({"kind": "f4", "rows": n, "columns": m}, dense(n, m, "f4"))
-        write({"kind": "32 bins", "rows": 10**6, "columns": 40}, cells(10**6, 40))
+        for n, m in ((10**6, 40), (20_000, 63)):  # the latter has 2,016 cells
+            write({"kind": "32 bins", "rows": n, "columns": m}, cells(n, m))
 
 
 if __name__ == "__main__":
