@@ -295,9 +295,9 @@ def auto() -> dict[str, Any]:
         "depth": grow.DEPTH,
         "tried": grow.TRIED,
         "bounds": grow.BOUNDS,
-        "sampleRows": learn.SAMPLE_ROWS,
-        "sampleCells": learn.SAMPLE_CELLS,
-        "fewestSampled": learn.FEWEST_ROWS,
+        "sampleRows": learn.EDGE_ROWS,
+        "sampleCells": learn.EDGE_VALUES,
+        "fewestSampled": learn.FEWEST_EDGE_ROWS,
     }
 
 

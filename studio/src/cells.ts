@@ -13,8 +13,8 @@ export interface Coder extends Cut {
 export const MOST_BINS = 256;
 /** Rows whose quantiles are the edges. */
 export const EDGE_ROWS = 1 << 13;
-const FEWEST_ROWS = 512;
-const SAMPLE_CELLS = 1 << 24;
+const FEWEST_EDGE_ROWS = 512;
+const EDGE_VALUES = 1 << 24;
 const GOLDEN = (5 ** 0.5 - 1) / 2;
 
 export function coderOf(parts: readonly Floats[], missing: boolean): Coder {
@@ -86,7 +86,7 @@ export function unevenPlaces(count: number): number[] {
 /** Return the rows that edges are taken from (null: all), and their weights; some are spread unevenly, by weight. */
 function sampleOfValues({ columns, weights }: Omit<Gathered, "labels">): { at: number[] | null; weights: Floats | null } {
   const n = columns[0].length;
-  const most = Math.min(Math.max(Math.floor(SAMPLE_CELLS / columns.length), FEWEST_ROWS), EDGE_ROWS);
+  const most = Math.min(Math.max(Math.floor(EDGE_VALUES / columns.length), FEWEST_EDGE_ROWS), EDGE_ROWS);
   if (n <= most) return { at: null, weights: weights?.some((weight) => weight !== 1) ? weights : null };
   const places = unevenPlaces(most);
   if (!weights) return { at: places.map((place) => Math.floor(place * n)), weights: null };
