@@ -196,3 +196,23 @@ def test_settings_for_numbers_are_compared_as_those_for_classes(rng):
     assert "<th>R2</th>" in table._repr_html_()
     with pytest.raises(ValueError, match="task must be"):
         compare(X, y, task="numbers")
+
+
+def test_a_raw_frame_is_compared_as_it_is(rng):
+    frame = pd.DataFrame(
+        {
+            "age": np.where(rng.random(90) < 0.2, np.nan, rng.normal(40, 10, 90)),
+            "sex": rng.choice(["m", "f", None], 90),
+            "place": rng.integers(1, 4, 90),
+        }
+    )
+    y = np.where(frame["sex"] == "f", "yes", "no")
+    settings = {"one pass": {"passes": 1}, "bins": {"bins": 8}}
+    for X in (frame, pa.Table.from_pandas(frame)):
+        table = compare(X, y, cv=3, settings=settings)
+        assert {row.params["missing"] for row in table} == {"ignore"}
+    whole = compare(frame[["place"]], y, cv=3, settings=settings)
+    assert all("missing" not in row.params for row in whole)
+    for X, params in ((frame, {"missing": "error"}), (frame[["age"]].to_numpy(), {})):
+        with pytest.raises(ValueError, match="contains NaN"):
+            compare(X, y, cv=3, settings=settings, **params)

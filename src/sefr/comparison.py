@@ -370,7 +370,8 @@ def compare(
     ----------
     X : array, sparse matrix or dataframe of shape (n, m)
         The rows. Categories of a data frame are for settings with ``bins``; those without learn a column of 0
-        and 1 per category instead.
+        and 1 per category instead. If a data frame has empty cells, ``missing="ignore"`` is what all settings
+        share; ``missing="error"`` refuses them.
     y : array of shape (n,)
         One label, or number, per row.
     cv : int or splitter, default=10
@@ -413,6 +414,8 @@ def compare(
     splits = kind.splits(labels, int(cv)) if whole else list(cv.split(X, labels))
     known = kind.estimator().get_params()
     X = arrow_table(X)
+    if "missing" not in params and _has_empty_cells(X):
+        params["missing"] = "ignore"
     plain = one_hot(X)
     rows, dearest = [], 0.0
     for name, chosen in (kind.settings if settings is None else settings).items():
@@ -437,6 +440,17 @@ def compare(
                 warnings.simplefilter("ignore")  # such as of scikit-learn about passes or names
                 rows.append(_row(kind, name, model, {}, numbers, labels, splits, tick, most_seconds=most))
     return Comparison(tuple(rows), len(labels), len(splits))
+
+
+def _has_empty_cells(X: Any) -> bool:
+    """Say whether X is a frame in which values are missing; of an array, NaN stays an error."""
+    if not nw.dependencies.is_into_dataframe(X):
+        return False
+    frame = nw.from_native(X, eager_only=True)
+    return any(
+        column.is_null().any() or (column.dtype.is_float() and column.is_nan().any())
+        for column in frame.iter_columns()
+    )
 
 
 def _class_splits(labels: Array, n_folds: int) -> list[tuple[Indices, Indices]]:
