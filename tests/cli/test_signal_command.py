@@ -249,6 +249,8 @@ def test_recordings_are_simulated(trained, sefr):
     assert code == 0, err
     told = json.loads(out)
     assert (told["records"], told["agreement"]) == (12, 1.0)
+    _code, out, err = sefr("simulate", "model.sefr", "recordings", "--rows", "2")
+    assert "the figures are of the answer alone" in err
 
 
 def test_recordings_that_are_not_held_in_memory_give_the_same_model(recordings, sefr, monkeypatch):

@@ -125,6 +125,7 @@ def _records(
             if count >= rows:
                 break
         reader.tell(screen)
+        screen.note("features of windows were computed here: the figures are of the answer alone")
         if not count:
             raise ValueError("no window has an answer: too many samples lie at the ends of the range")
         return np.concatenate(found)[:rows].astype(np.float64)
