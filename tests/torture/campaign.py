@@ -136,7 +136,10 @@ def run(minutes: float, seed: int, results: Path | None = RESULTS) -> int:
             part = Part(60 * minutes * SHARES[name], seed, Path(folder))
             begun = time.monotonic()
             _say(f"{name}: {part.seconds:.0f} s")
-            work(part)
+            try:
+                work(part)
+            except subprocess.TimeoutExpired as late:
+                part.failures.append(f"not done within {late.timeout:.0f} s: {late.cmd}")
         report[name] = part.figures | {
             "seconds": round(time.monotonic() - begun),
             "failures": len(part.failures),
