@@ -22,6 +22,10 @@ EDGES = "edges of bins are quantiles of rows, which stay in the database: use `f
 NUMBERS = "a query adds up numbers: encode text first"
 CALIBRATE = "no rows come with the sums: `calibrate(X, y)` afterwards"
 FOLDS = "takes rows in this process; a Summary per fold adds up to those of the others: `sefr sql --group-by`"
+CLUSTER = (
+    "it needs all rows in this process: `bins=32, interactions=100, passes=20` reads them where they are"
+)
+CHOOSES = "it is chosen on rows, which stay in the database: use `fit_frame`"
 PARTS = "the model is an ordinary one: `contributions(X)` of rows in this process; in SQL `--explain`"
 
 # Capability: True for every engine, or what differs.
@@ -36,8 +40,9 @@ CAPABILITIES: dict[str, dict[str, bool | str]] = {
     "weights": dict.fromkeys(ENGINES, True),
     "class_weight": dict.fromkeys(ENGINES, True),
     "probabilities": {**dict.fromkeys(FRAMES, True), "sql": CALIBRATE},
-    "cross_validate": {**dict.fromkeys(FRAMES, FOLDS), "sql": True},
-    "contributions": {**dict.fromkeys(FRAMES, PARTS), "duckdb": True, "sql": True},
+    "auto": {**dict.fromkeys(FRAMES, True), "dask": CLUSTER, "pyspark": CLUSTER, "sql": CHOOSES},
+    "cross_validate": {**dict.fromkeys(FRAMES, FOLDS), "pandas": True, "sql": True},
+    "contributions": {**dict.fromkeys(FRAMES, PARTS), "pandas": True, "duckdb": True, "sql": True},
     "scoring": dict.fromkeys(ENGINES, True),
     "drift": dict.fromkeys(ENGINES, True),
     "private": dict.fromkeys(ENGINES, True),
@@ -45,6 +50,7 @@ CAPABILITIES: dict[str, dict[str, bool | str]] = {
     "scoring of numbers": dict.fromkeys(ENGINES, True),
     "several outputs": dict.fromkeys(ENGINES, True),
     "regression with bins": {**dict.fromkeys(FRAMES, True), "sql": EDGES},
+    "regression in passes": {**dict.fromkeys(FRAMES, True), "sql": ONCE},
 }
 
 

@@ -113,7 +113,18 @@ def check_probabilities(at):
     np.testing.assert_allclose(found.mean(axis=0), [np.mean(at.y == c) for c in ("no", "yes")], atol=0.05)
 
 
+def check_auto(at):
+    found, expected = at.fit(auto=True), at.in_memory(auto=True)
+    np.testing.assert_allclose(found.decision_function(at.X), expected.decision_function(at.X), rtol=1e-9)
+
+
 def check_cross_validate(at):
+    if at.engine == "pandas":
+        found = cross_validate(SEFRClassifier(), at.frame[NAMES], at.y, cv=3)
+        np.testing.assert_array_equal(
+            found["test_score"], cross_validate(SEFRClassifier(), at.X.to_numpy(), at.y, cv=3)["test_score"]
+        )
+        return
     folds = summaries_of_result(at.query(group="fold"))
     total = Summary.of(at.X, at.y)
     for fold, summary in folds.items():
@@ -124,6 +135,11 @@ def check_cross_validate(at):
 
 
 def check_contributions(at):
+    if at.engine == "pandas":
+        clf = at.fit()
+        parts = clf.contributions(at.frame[NAMES])
+        np.testing.assert_allclose(parts.sum(axis=-1), clf.decision_function(at.X), rtol=1e-12, atol=1e-12)
+        return
     import duckdb
 
     clf = at.in_memory()
@@ -244,6 +260,14 @@ def check_regression_with_bins(at):
     grown, _ = regressed(at, bins=6, interactions=3)
     assert grown.summary_.coder.n_features == 3
     assert np.isfinite(grown.predict(at.X[NAMES[:3]])).all()
+
+
+def check_regression_in_passes(at):
+    for cut in ({}, {"bins": 6, "scale": (0.0, 50.0)}):
+        found, expected = regressed(at, moments=1, passes=4, **cut)
+        assert found.n_passes_ > 1
+        X = at.X[NAMES[:3]]
+        np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-4)
 
 
 @pytest.mark.parametrize(("capability", "engine_name"), [on(engine, name) for name, engine in cells()])

@@ -72,8 +72,9 @@ class ClusterRows(RowSource):
                 most = 1 if cut.fixed else EDGE_ROWS
                 found = merge_replies(self.partitions.draw(self.columns, most), engine)
             self.reading = Reading(self.columns, _coder(found, cut, self.columns))
-        # Numbers are learned in one pass and ask for no sample: no row is kept.
-        read = self.partitions.add_up if self.columns.numbers else self.partitions.first_pass
+        # Numbers that are learned in one pass ask for no sample: no row is kept.
+        once = self.columns.numbers and settings.passes == 1
+        read = self.partitions.add_up if once else self.partitions.first_pass
         first = read(self.reading, Summing(settings.missing, settings.moments))
         self._summary = summary_of_reply(first, engine)
         self.rows = {number: count for number, count in first.rows.items() if count}
@@ -96,11 +97,6 @@ class ClusterRows(RowSource):
 
     def gradient(self, sweep: Sweep, n_threads: int) -> Gradient:
         """Make one pass: loss and gradient of every partition, added in the order of their numbers."""
-        if sweep.numbers:
-            raise EngineError(
-                f"{self.columns.engine}: further passes over rows of numbers are made in memory or in "
-                "batches: use moments=2, or fit_batches"
-            )
         engine, job = self.columns.engine, ComputeGradient(sweep)
         with engine_errors(engine, "make a pass over the rows"):
             reply = self.partitions.run(job, self.reading, sweep.classes)
