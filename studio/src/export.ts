@@ -90,7 +90,7 @@ export function sketch(q: Quantised, stem: string, source: Source, learn: boolea
       throw new NotForBoards(
         `saving ${q.low.length} features x ${q.classes.length} classes takes two states of ${base.length} ` +
           `bytes, and the EEPROM has ${UNO_EEPROM} (an Uno's has ${UNO_EEPROM}): train on fewer features` +
-          ", or export with the command, which takes the size of another board's (--eeprom)",
+          ", or take a board with more EEPROM (eeprom=, in the command --eeprom)",
       );
     }
     all = { ...all, state: Array.from(base), state_note: made.note, model_id: id };

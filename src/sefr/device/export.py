@@ -458,7 +458,7 @@ def _learning(q: Quantised, sum_bits: int, eeprom: int) -> Fields:
             f"saving {q.n_features} features x {len(q.classes)} classes takes two states of {len(state)} "
             f"bytes, and the EEPROM has {eeprom} (an Uno's has {UNO_EEPROM}): train on fewer features"
             + (", use sum_bits=16" if sum_bits == 32 else "")
-            + ", or say how large that of your board is (eeprom=, in the command --eeprom)"
+            + ", or take a board with more EEPROM (eeprom=, in the command --eeprom)"
         )
     return {"state": np.frombuffer(state, np.uint8), "state_note": note, "model_id": id_of(state)}
 

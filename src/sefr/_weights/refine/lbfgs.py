@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from ... import _native
-from ..._rows.matrix import Dense, Gradient, LinearModel, Standardisation, WeightedRows
+from ..._rows.matrix import Gradient, LinearModel, Standardisation
 from ..._summary.source import RowSource, Sweep
 from ..._system.types import Array, Floats
 
@@ -56,9 +56,6 @@ class Sample:
 
     def gradient(self, model: LinearModel) -> Gradient:
         """Return the mean loss of the rows and its derivatives by weights (R, m) and intercepts (R,)."""
-        if isinstance(self.rows, np.ndarray):
-            rows = WeightedRows(self.codes, self.weights, np.ones(max(2, len(model.coef))))
-            return Dense(self.rows).gradient(rows, self._as_they_are, model)
         loss, residual = sample_loss(self.scores(model.coef) + model.intercept, self)
         if residual.shape[1] == 1:
             residual -= (self.codes == 1)[:, None]
@@ -68,10 +65,6 @@ class Sample:
         coef = np.asarray((self.rows.T @ residual).T)
         sums = residual.sum(axis=0)
         return Gradient(loss, coef if self.shift is None else coef - sums[:, None] * self.shift, sums)
-
-    @cached_property
-    def _as_they_are(self) -> Standardisation:
-        return Standardisation(np.zeros(self.rows.shape[1]), np.ones(self.rows.shape[1]))
 
     def products(self, rows: NDArray[np.intp]) -> Floats:
         """Return the inner products of some of the rows as they are in the space."""
