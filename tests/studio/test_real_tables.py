@@ -216,6 +216,14 @@ def test_what_is_done_with_a_date_can_be_changed(page, tmp_path):
     )
 
 
+def test_a_date_is_not_taken_for_the_label(page, tmp_path):
+    path = tmp_path / "few.csv"
+    rows = [f"{i % 7},{'ab'[i % 2]},{13 + i % 5}.02.2026" for i in range(60)]
+    path.write_text("\n".join(["x,colour,day", *rows, ""]))
+    assert give(page, path) is None
+    assert page.input_value("#label") == "colour"
+
+
 def test_a_day_that_does_not_exist_is_refused_as_the_command_refuses_it(page, tmp_path):
     path = tmp_path / "days.csv"
     days = ["2024-02-28", "2024-02-29", "2024-02-30"]
