@@ -151,14 +151,17 @@ static bool masks_bytes(void) {
 
 bool sefr_can_mask(const struct table *x, const struct grouping *by, const struct totals *out) {
     const bool plain = by->n_groups == by->n_classes && !by->weights && !out->present && x->n > 0;
+    bool any_floats = false;
     for (ptrdiff_t j = 0; plain && j < x->m; j++) {
         const struct column column = get_column(x, j);
         const ptrdiff_t size = (ptrdiff_t)dtype_size(column.type);
         const bool floats = (column.type == F32 || column.type == F64) && by->n_groups == FLOAT_GROUPS;
-        const bool bytes = column.type == U8 && by->n_groups <= BYTE_GROUPS && masks_bytes();
+        const bool bytes = column.type == U8 && by->n_groups <= BYTE_GROUPS;
         if ((!floats && !bytes) || column.stride != size || (uintptr_t)column.data % (size_t)size) return false;
+        any_floats |= floats;
     }
-    return plain;
+    /* Floats, alone or beside bytes, are added in the same order on every processor; the sums of bytes are exact. */
+    return plain && (any_floats || masks_bytes());
 }
 
 /* Copy the groups of all rows, and count those that are not of the first; false: one is left out, or too large. */

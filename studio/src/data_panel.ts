@@ -1,6 +1,7 @@
 /** Data: drop, paste or choose; columns with what they hold; which is the label and which are left out. */
 
 import { examples } from "virtual:assets";
+import { partsSaid } from "./dates";
 import { counted, h, put, rounded, styled, visible } from "./dom";
 import { DrawnGestures } from "./drawn_gestures";
 import { filesOf, foldersOf } from "./folders";
@@ -9,7 +10,7 @@ import type { Method } from "./learning";
 import type { Role } from "./recipe";
 import { showRecordings, signalFields } from "./signal_panel";
 import { type Event, SIGNAL, type Studio } from "./studio";
-import { sentences } from "./survey";
+import { sentences, WHICH_DATE } from "./survey";
 
 const EXAMPLES: Record<string, [string, string]> = {
   "digits.csv": ["Digits", "1,797 handwritten digits of 8 by 8 pixels"],
@@ -157,12 +158,13 @@ export class DataPanel {
     const { studio } = this;
     const { roles } = studio.settings!;
     const role = roles.get(column.name) ?? column.decision.role;
-    const { why } = column.decision;
+    const { why, order } = column.decision;
     const choices: [Role, string][] = [["number", "as a number"], ["categories", "as categories"], ["out", "leave out"]];
+    if (order) choices.unshift(["dates", `as ${partsSaid(order)}`]);
     const select = h("select", { id: `role-${i}`, "aria-label": `Use of ${visible(column.name)}`, onchange: () => {
       studio.set({ roles: new Map(roles).set(column.name, select.value as Role) });
     } }, choices.map(([value, text]) => h("option", { value, selected: value === role }, text)));
-    const kind = column.kind === "number" ? (column.boolean ? "true or false" : "numbers") : column.kind === "text" ? "text" : "dates";
+    const kind = order || why === WHICH_DATE ? "dates" : column.kind === "number" ? (column.boolean ? "true or false" : "numbers") : column.kind === "text" ? "text" : "times";
     const distinct = column.distinct === null ? "many values" : counted(column.distinct, "value");
     return h("tr", { class: role === "out" ? "out" : null },
       h("th", { scope: "row" }, visible(column.name, 32)),

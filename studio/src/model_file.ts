@@ -98,6 +98,7 @@ function recipeMember(recipe: Recipe): Record<string, Json> {
   if (recipe.leftOut.size) columns.left_out = recipe.leftOut;
   if (recipe.encoding) columns.encoding = recipe.encoding;
   if (recipe.skipUnlabelled) columns.skip_unlabelled = true;
+  if (recipe.dates.size) columns.dates = recipe.dates;
   return columns;
 }
 

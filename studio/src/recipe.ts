@@ -1,12 +1,14 @@
 /** A Recipe: how the columns of a table become the features of a model. */
 
+import { partNames } from "./dates";
 import type { Column } from "./kernel";
 import { byCodePoints, repr } from "./python_text";
 import { isWhole, MOST_CATEGORIES } from "./survey";
 import { SourceError, type Table, type TableColumn } from "./table";
 
 /** What the reader wants a column for; for a column that is not named, a look at the table decides. */
-export type Role = "number" | "categories" | "out";
+export const ROLES = ["number", "categories", "dates", "out"] as const;
+export type Role = (typeof ROLES)[number];
 
 /** By the names of columns. A map, since a column may be called "constructor" or "__proto__". */
 export type Roles = ReadonlyMap<string, Role>;
@@ -19,6 +21,8 @@ export interface Recipe {
   leftOut: ReadonlyMap<string, string>;
   encoding: string | null;
   skipUnlabelled: boolean;
+  /** Columns of dates, and how each is written: their parts are among the columns. */
+  dates: ReadonlyMap<string, string>;
 }
 
 const MOST_LISTED = 50;
@@ -39,15 +43,18 @@ export function recipeOf(table: Table, label: string, roles: Roles): Recipe {
     }
     categories.set(column.name, [...column.texts].sort(byCodePoints));
   }
+  const dates = new Map(chosen.filter((column) => roleOf(column, roles) === "dates").map(({ name, decision }) => [name, decision!.order!]));
+  const parts = [...dates].flatMap(([name, order]) => partNames(name, order));
   refuseFault(table, [...chosen.filter((column) => !categories.has(column.name))]);
   const left = table.columns.filter(({ name, decision }) => name !== label && decision?.why && !roles.has(name));
   return {
     label,
-    columns: chosen.map((column) => column.name),
+    columns: [...chosen.map((column) => column.name).filter((name) => !dates.has(name)), ...parts],
     categories,
     leftOut: new Map(left.map(({ name, decision }) => [name, decision!.why!])),
     encoding: table.encoding,
     skipUnlabelled: table.column(label).missing > 0,
+    dates,
   };
 }
 

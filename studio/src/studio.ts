@@ -10,7 +10,7 @@ import type { Method, Settings } from "./learning";
 import type { Given, Reply, Request, TableView } from "./messages";
 import { Model } from "./model";
 import { NumberModel } from "./number_model";
-import type { Role } from "./recipe";
+import { type Role, ROLES } from "./recipe";
 import type { RecordingsView } from "./recordings";
 import type { SignalSettings } from "./signal_plan";
 import type { Image } from "./simulated_uno";
@@ -200,13 +200,16 @@ export class Studio {
   private firstSettings(table: TableView): Settings {
     const names = table.columns.map((column) => column.name);
     const named = table.columns.filter((column) => LIKELY.test(column.name)).at(-1);
-    const text = table.columns.filter((column) => column.kind === "text" && (column.distinct ?? 1e9) <= table.rows / 2).at(-1);
+    const text = table.columns.filter((column) => column.kind === "text" && !column.decision.order && (column.distinct ?? 1e9) <= table.rows / 2).at(-1);
     const { wanted } = this;
     const method = METHODS.find((known) => known === wanted?.get("method")) ?? (wanted?.has("passes") || wanted?.has("bins") ? "own" : this.method);
     const asked = wanted?.get("label");
     const roles = new Map<string, Role>();
-    for (const role of ["number", "categories", "out"] as const) {
-      for (const name of wanted?.getAll(role) ?? []) if (names.includes(name)) roles.set(name, role);
+    for (const role of ROLES) {
+      for (const name of wanted?.getAll(role) ?? []) {
+        const column = table.columns.find((one) => one.name === name);
+        if (column && (role !== "dates" || column.decision.order)) roles.set(name, role);
+      }
     }
     this.wanted = null;
     return {

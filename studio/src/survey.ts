@@ -1,14 +1,17 @@
 /** A look at a table before it is learned, as src/sefr/files/survey.py: what becomes of each column, and why. */
 
+import { hasTimes, isDateText, partNames, partsSaid } from "./dates";
 import { repr } from "./python_text";
 import type { Role, Roles } from "./recipe";
-import type { Table, TableColumn } from "./table";
+import { type Table, TableColumn } from "./table";
 
 /** What is done with a column unless the reader wants something else. */
 export interface Decision {
   role: Role;
   /** Why it is left out; null if it is learned. */
   why: string | null;
+  /** How its dates are written, whose parts can be learned instead; null if it has none. */
+  order: string | null;
   /** Whole numbers that are larger in every row than in the one before. */
   rising: boolean;
 }
@@ -30,12 +33,9 @@ const FEW_ROWS = 20;
 const FIRST = 50;
 const MOST_LISTED = 6;
 const ROW_NUMBER = "a number per row";
+export const WHICH_DATE = "a date: the day or the month first?";
 const ID_NAME = /(?:^|[\s_.-])(?:id|nr|no|number|nummer|uuid|guid)\.?$|^unnamed: 0$/i;
 const ID_ENDING = /[a-z](?:Id|ID|Nr)$/;
-const DATES = [
-  /^[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}(?:[ T][0-9:.]+(?:Z|[+-][0-9:]+)?)?$/,
-  /^[0-9]{1,2}[./-][0-9]{1,2}[./-](?:[0-9]{4}|[0-9]{2})(?:,? [0-9:.]+(?: ?[APap][Mm])?)?$/,
-];
 const SEPARATED = /^[+-]?[0-9]{1,3}(?:[.,' ][0-9]{3})+(?:[.,][0-9]+)?$/;
 
 /** Whether all values of a table are looked at; of a larger one nothing is said of all rows. */
@@ -44,18 +44,45 @@ export function isWhole(table: Table): boolean {
   return table.rows * table.columns.length < MOST_CELLS && numbers <= MOST_COLUMNS;
 }
 
-/** Decide about every column of a table. */
+/** Decide about every column of a table, and put the parts of dates beside its columns. */
 export function survey(table: Table): void {
   const whole = isWhole(table);
   for (const column of table.columns) column.decision = decided(table, column, whole);
+  table.parts = table.columns.flatMap(partsOf);
 }
 
 function decided(table: Table, column: TableColumn, whole: boolean): Decision {
-  if (column.kind === "other") return { role: "out", why: "a date", rising: false };
-  const usual: Role = column.kind === "number" ? "number" : "categories";
-  const rising = column.kind === "number" && whole && isRising(table, column);
-  const why = column.kind === "number" ? (whole ? uselessNumbers(table, column) : null) : uselessText(table, column, whole);
-  return { role: why === null ? usual : "out", why, rising: rising && why === null };
+  if (column.kind === "number") {
+    const why = whole ? uselessNumbers(table, column) : null;
+    return { role: why === null ? "number" : "out", why, order: null, rising: why === null && whole && isRising(table, column) };
+  }
+  const order = orderOf(table, column);
+  if (order) return { role: "dates", why: null, order, rising: false };
+  const why = uselessText(table, column, whole) ?? (column.kind === "other" ? "a time of day" : null);
+  return { role: why === null ? "categories" : "out", why, order, rising: false };
+}
+
+/** Return how the dates of a column are written; null if it has none, or the table has columns with the names of their parts. */
+function orderOf({ columns }: Table, { name, dates }: TableColumn): string | null {
+  const order = dates?.order ?? null;
+  const names = order ? partNames(name, order) : [];
+  return columns.some((other) => names.includes(other.name)) ? null : order;
+}
+
+/** Return the columns of numbers that a column of dates gives; its dates are not needed any more. */
+function partsOf(column: TableColumn): TableColumn[] {
+  const { dates, missing } = column;
+  const order = column.decision?.order;
+  column.dates = null;
+  if (!order) return [];
+  const values = dates!.parts();
+  return partNames(column.name, order).map((name, i) => {
+    const part = new TableColumn(name);
+    part.codes = null;
+    part.numbers = values[i];
+    part.missing = missing;
+    return part;
+  });
 }
 
 /** Return why a column of text is of no use; null if it is of some. */
@@ -65,7 +92,7 @@ function uselessText(table: Table, { codes, texts, missing }: TableColumn, whole
   const counts = new Int32Array(values);
   if (codes) for (const code of codes.subarray(0, table.rows)) if (code >= 0) counts[code]++;
   const first = Array.from(texts.keys()).sort((a, b) => counts[b] - counts[a] || a - b).slice(0, FIRST).map((code) => texts[code]);
-  if (first.every((text) => DATES.some((form) => form.test(text.trim())))) return "a date";
+  if (first.every(isDateText)) return WHICH_DATE;
   if (values > 2 && first.every((text) => SEPARATED.test(text.trim()))) {
     return `numbers with separators, such as ${repr(first[0])}: write them without`;
   }
@@ -107,6 +134,11 @@ export function sentences(columns: readonly Looked[], label: string, roles: Role
   if (categories.length) {
     const named = categories.map(({ name, distinct }) => `${name} (${distinct} values)`);
     said.push(`${categories.length} ${categories.length > 1 ? "columns" : "column"} of text learned as categories: ${listed(named)}`);
+  }
+  const dates = learned.filter((column) => roleOf(column) === "dates" && !roles.has(column.name));
+  if (dates.length) {
+    const { decision } = dates.find((column) => hasTimes(column.decision.order!)) ?? dates[0];
+    said.push(`${dates.length} ${dates.length > 1 ? "dates" : "date"} learned as ${partsSaid(decision.order!)}: ${listed(dates.map(({ name }) => name))}`);
   }
   const out = features.filter((column) => column.decision.why !== null && roleOf(column) === "out" && !roles.has(column.name));
   if (out.length) said.push(`left out: ${listed(out.map(({ name, decision }) => `${name} (${decision.why})`))}`);

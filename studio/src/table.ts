@@ -1,5 +1,6 @@
 /** A Table: the columns of a file in memory, each as numbers and, where they could be labels, as text. */
 
+import { Dates, isDateText } from "./dates";
 import { repr } from "./python_text";
 import type { Decision } from "./survey";
 
@@ -42,6 +43,8 @@ export class TableColumn {
   example: { row: number; text: string } | null = null;
   /** Numbers because a comma is taken for their decimal point. */
   withCommas = false;
+  /** The values as dates while all of them can be; null if they are something else. */
+  dates: Dates | null = null;
   /** What is done with the column; null where nobody looked. */
   decision: Decision | null = null;
   private decimal: Decimal = ".";
@@ -62,6 +65,7 @@ export class TableColumn {
       this.kind = "other";
     } else if (!kindOf((value) => isNumber(value, decimal))) this.kind = "text";
     if (this.kind === "number") this.numbers = new Float64Array(1024);
+    else if (kindOf(isDateText)) this.dates = new Dates();
   }
 
   set(row: number, text: string): void {
@@ -69,6 +73,7 @@ export class TableColumn {
       if (row >= this.numbers.length) this.numbers = grown(this.numbers, row);
       this.numbers[row] = this.boolean ? this.truthOf(text, row) : this.numberOf(text, row);
     }
+    if (this.dates && !this.dates.add(MISSING.has(text) ? null : text)) this.dates = null;
     if (this.codes) this.code(row, text);
     else if (!this.numbers && MISSING.has(text)) this.missing++;
   }
@@ -131,13 +136,15 @@ export class Table {
   decimal: Decimal = ".";
   /** How the text was read if it is not UTF-8, as Python calls it. */
   encoding: string | null = null;
+  /** Columns of numbers that columns of dates give, beside those of the file. */
+  parts: readonly TableColumn[] = [];
   /** The line where rows begin, for each row after which the count changes. */
   private readonly lines: { row: number; line: number }[] = [];
 
   constructor(readonly name: string, readonly columns: readonly TableColumn[]) {}
 
   column(name: string): TableColumn {
-    const found = this.columns.find((column) => column.name === name);
+    const found = this.columns.find((column) => column.name === name) ?? this.parts.find((part) => part.name === name);
     if (!found) {
       const names = this.columns.map((column) => repr(column.name));
       const shown = names.slice(0, 8).join(", ") + (names.length > 8 ? ` and ${names.length - 8} more` : "");

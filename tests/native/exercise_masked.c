@@ -40,7 +40,8 @@ int main(int argc, char **argv) {
         int32_t *codes = malloc((size_t)n * sizeof *codes);
         double *sums = malloc((size_t)(k * m) * 8), *counts = malloc((size_t)k * 8);
         double *low = malloc((size_t)m * 8), *high = malloc((size_t)m * 8);
-        if (!x || !codes || !sums || !counts || !low || !high) return 3;
+        char *bytes = malloc((size_t)n);
+        if (!x || !bytes || !codes || !sums || !counts || !low || !high) return 3;
         const int wild = !draw(6), left_out = !draw(4), full = !draw(3); /* full: sums as large as they can be */
         const uint32_t below = 1 + draw(256);
         for (ptrdiff_t i = 0; i < n * m; i++) {
@@ -54,6 +55,8 @@ int main(int argc, char **argv) {
         const struct table table = {n, m, x, size, n * size, type, NULL};
         struct column own[8];
         for (ptrdiff_t j = 0; j < m; j++) own[j] = (struct column){x + j * n * size, size, type};
+        for (ptrdiff_t i = 0; i < n; i++) bytes[i] = (char)draw(below);
+        if (draw(2)) own[draw((uint32_t)m)] = (struct column){bytes, 1, U8}; /* beside columns of another type */
         const struct table columns = {n, m, NULL, 0, 0, type, own};
         const struct grouping by = {codes, NULL, k, k};
         const struct totals totals = {sums, counts, low, high, NULL};
@@ -64,7 +67,7 @@ int main(int argc, char **argv) {
             print_bits("sums", sums, k * m), print_bits("counts", counts, k);
             print_bits("low", low, m), print_bits("high", high, m);
         }
-        free(x), free(codes), free(sums), free(counts), free(low), free(high);
+        free(x), free(bytes), free(codes), free(sums), free(counts), free(low), free(high);
     }
     return 0;
 }

@@ -10,6 +10,7 @@ from test_equal_to_python import assert_same_code, assert_same_probabilities, ra
 
 from sefr import SEFRClassifier, load, save
 from sefr.files import open_dataset
+from sefr.files.learning import without_feature_names
 
 # Sums in float32 are the same to the bit where the processor multiplies and adds with one rounding (AVX2).
 try:
@@ -57,7 +58,7 @@ def confusion_of_folds(path, label, folder, **params):
         part.write_text(
             "\n".join([head, *(line for line, at in zip(lines, fold, strict=True) if at != f)]) + "\n"
         )
-        answers = train(part, label, **params).predict(X[fold == f])
+        answers = without_feature_names(train(part, label, **params)).predict(X[fold == f])
         np.add.at(
             counts, (np.searchsorted(classes, y[fold == f]), np.searchsorted(classes, answers.astype(str))), 1
         )

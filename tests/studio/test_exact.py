@@ -45,16 +45,16 @@ def test_exact_gives_the_same_sums_and_answers(page, tmp_path, example_files, ex
 
 @pytest.mark.parametrize("made", [titanic, penguins])
 def test_exact_of_real_tables_has_the_answers_of_the_package(page, tmp_path, made):
-    """Categories, missing values and columns that are left out."""
+    """Categories, dates, missing values and columns that are left out."""
     path, label, _more = made(tmp_path, np.random.default_rng(3))
     assert give(page, path) is None
     method(page, "exact")
     found, _ = page_model(page, tmp_path)
     again = type(found).from_summary(found.summary_, **found.get_params())
     assert (found.moments, found.bins, found.missing) == (2, 32, "ignore")
-    table = open_dataset([str(path)], reread=True)
-    table.skip_unlabelled = True
     recipe = ColumnRecipe.from_member(columns_of(found))
+    table = open_dataset([str(path)], reread=True, dates=recipe.dates)
+    table.skip_unlabelled = True
     ((_, matrix, classes, codes),) = list(table.labelled(recipe, label))
     X = pd.DataFrame(
         np.concatenate([block for _, block in matrix.blocks()]), columns=list(recipe.feature_names)

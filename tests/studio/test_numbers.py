@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -80,6 +83,35 @@ def test_a_quantity_is_predicted_as_a_number(open_page, houses, tmp_path):
         for text in page.locator("#contributions .number").all_inner_texts()
     ]
     assert own.base_ + sum(parts) == pytest.approx(predicted, rel=5e-3)
+
+
+def test_dates_are_learned_by_their_parts(open_page, tmp_path, rng):
+    n = 400
+    sold = pd.Series(pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D"))
+    price = 500 + 90 * sold.dt.month + 40 * (sold.dt.day_of_week > 4) + rng.normal(0, 3, n)
+    path = tmp_path / "sales.csv"
+    frame = pd.DataFrame({"sold": sold.dt.strftime("%d/%m/%Y"), "x": rng.normal(size=n), "price": price})
+    frame.to_csv(path, index=False)
+    page = open_page()
+    assert give(page, path) is None
+    page.wait_for_selector("#save-model")
+    assert "1 date learned as year, month and weekday: sold" in page.inner_text("#decided")
+    file = tmp_path / "page.sefr"
+    file.write_bytes(saved(page, "save-model")[1])
+    words = [sys.executable, "-m", "sefr.cli", "predict", str(file), str(path)]
+    done = subprocess.run(words, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    theirs = pd.read_csv(io.StringIO(done.stdout))["prediction"]
+    parts = pd.DataFrame(
+        {
+            "x": frame["x"],
+            "sold year": sold.dt.year,
+            "sold month": sold.dt.month,
+            "sold weekday": sold.dt.day_of_week + 1,
+        }
+    ).astype(float)
+    ours = SEFRRegressor(bins=32).fit(parts, price).predict(parts)
+    np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-9 * np.ptp(ours))
 
 
 def test_r2_is_that_of_folds_of_the_package(open_page, houses):
