@@ -18,6 +18,8 @@ const PRIOR_VARIANCE = 10;
 const RARITY = 0.5;
 /** Rows whose products tell how many directions the rows share. */
 const GRAM_ROWS = 128;
+/** Cells of bins without ferns: a row moves the weights so many times as far as directions of equal curvature would have it. */
+const BINS_LEVERAGE = 3;
 
 /** What the further passes found, and how it went. */
 export interface Refined {
@@ -89,11 +91,11 @@ export function refine<L>(
   minimise(objective, search, trial, curve, passes);
   let kept: Kept = { objective, search };
   if (!summary.coder && total(counts) >= ROWS_PER_WEIGHT * space.width) {
-    kept = relax(kept, (tried) => leaveOneOut(tried.objective, tried.search.best.point, classes, rows.sampled), curve, passes);
+    kept = relax(kept, (tried) => leaveOneOut(tried.objective, tried.search.best.point, classes, rows.sampled, 1), curve, passes);
   }
   const best = summary.coder ? kept.search.best.point : withCarriedIntercepts(kept.search.best.point, objective.weights);
   const found = space.hyperplanes(best.slice(0, objective.weights), best.slice(objective.weights));
-  const heldOut = keep ? leaveOneOut(kept.objective, best, classes, rows.sampled) : null;
+  const heldOut = keep ? leaveOneOut(kept.objective, best, classes, rows.sampled, summary.coder && !summary.coder.ferns ? BINS_LEVERAGE : 1) : null;
   return { refined: { planes: planesOf(found, scaling, summary.coder, true), lossCurve: curve, heldOut }, memory: search.memory };
 }
 
@@ -178,7 +180,7 @@ function atBaseRates(space: Space, baseRates: Floats, origin: Floats, scores: nu
 }
 
 /** Return the sample's scores as if each row had been left out. */
-function leaveOneOut(objective: Objective, point: Floats, classes: ClassMeans, sampled: SampledRows): HeldOut {
+function leaveOneOut(objective: Objective, point: Floats, classes: ClassMeans, sampled: SampledRows, times: number): HeldOut {
   const { sample } = objective;
   const scores = objective.scoresAt(point);
   const n = sample.codes.length;
@@ -195,6 +197,6 @@ function leaveOneOut(objective: Objective, point: Floats, classes: ClassMeans, s
   const shared = Math.max(0, pairs - squares) / Math.max(1e-300, dot(share, lengths) ** 2 - squares);
   const directions = 1 / Math.max(shared, 1 / Math.max(1, some[0].length));
   const squared = sample.squaredLengths();
-  const leverage = Float64Array.from(sample.codes, (code, i) => classes.weights[code] * squared[i]);
+  const leverage = Float64Array.from(sample.codes, (code, i) => times * (classes.weights[code] * squared[i]));
   return unseenByLoss({ scores, codes: sample.codes, weights, evidence: null }, objective.scores, leverage, directions, objective.ridge);
 }
