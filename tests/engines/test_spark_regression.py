@@ -82,8 +82,6 @@ def test_what_is_wrong(spark, table):
             SEFRRegression(labelCol=column).fit(frame)
     with pytest.raises(ValueError, match="column 'same'"):
         SEFRRegression(labelCol="same").fit(frame)
-    with pytest.raises(ValueError, match="moments must be 2"):
-        SEFRRegression(labelCol="load", moments=1).fit(frame)
     model = SEFRRegression(labelCol="load").fit(frame)
     with pytest.raises(EngineError, match="there is no feature column 'x'"):
         model.setFeaturesCol("x").transform(frame)
