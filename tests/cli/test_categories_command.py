@@ -154,7 +154,7 @@ def test_an_unknown_value_has_a_bin_and_an_empty_cell_another(sefr, goods):
     )
     code, out, err = sefr("predict", "model.sefr", "new.csv", "--scores", "-o", "out.csv")
     assert (code, out) == (0, "")
-    assert "'colour' has values without a bin of their own, such as 'violet': they share one" in " ".join(
+    assert "'colour' has values without a bin of their own, for example 'violet': they share one" in " ".join(
         err.split()
     )
     new = as_categories(pd.read_csv("new.csv")[["size", "colour", "price", "shape"]])

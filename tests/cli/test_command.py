@@ -260,6 +260,7 @@ def test_demo_tells_the_story_and_leaves_its_files(sefr):
     assert "86.8 %" in out
     assert {path.name for path in Path("demo").iterdir()} == {
         "iris.csv",
+        "passengers.csv",
         *(f"digits.{end}" for end in ("csv", "sefr", "png", "html")),
     }
     code, out, _err = sefr("evaluate", "demo/digits.csv", "--model", "demo/digits.sefr", "--json")

@@ -20,13 +20,13 @@ from .._system.types import Expression, Fields
 from ..classifier import SEFRClassifier
 from ..settings import Settings
 from .cluster.rows import ClusterRows
-from .cluster.spark import SparkRows, summary_of_spark
+from .cluster.spark import SparkRows
 from .columns import Summing
 from .expressions import softmax_powers
 from .selection import spark_column
 from .spark_ml import LearnerEstimator, LearnerModel, LearnerParams, array_column, score_column, unlike
 
-__all__ = ["SEFR", "SEFRModel", "summary_of_spark"]
+__all__ = ["SEFR", "SEFRModel"]
 
 
 class _SEFRParams(
