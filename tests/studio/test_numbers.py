@@ -134,7 +134,7 @@ def test_a_slider_and_a_menu_move_the_prediction(open_page, houses):
     page = open_page()
     assert give(page, houses[0]) is None
     page.select_option("#label", "price")
-    page.wait_for_selector("#what-if .slider input")
+    page.wait_for_selector("#figure-r2")  # until then the sliders are those of the column guessed before
     before = page.inner_text("#what-if-answer strong")
     page.locator("#what-if .slider input").first.focus()
     for _ in range(10):
