@@ -64,11 +64,11 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
         for start in range(0, n_rows, step):
             stop = min(n_rows, start + step)
             try:
-                scores = fitted.scores(matrix.part(start, stop), self.missing, n_threads)
+                part = matrix.part(start, stop)
+                labels[start:stop] = fitted.answers(fitted.scores(part, self.missing, n_threads))
             except ValueError:
                 complain_of_bad_cell(matrix, fitted.names, missing=self.missing)  # with its row among all
                 raise
-            labels[start:stop] = fitted.answers(scores)
         return labels
 
     def predict_proba(self, X: Rows) -> Floats:

@@ -51,7 +51,9 @@ class Sparse(Matrix):
         self, coef: Floats, intercept: Floats, rows: Indices | None = None, n_threads: int = 1
     ) -> Floats:
         x = self.matrix if rows is None else self.matrix[rows]
-        return np.asarray(x @ coef.T) + intercept
+        scores = np.asarray(x @ coef.T)
+        scores += intercept
+        return scores
 
     def gradient(
         self, rows: WeightedRows, standard: Standardisation, model: LinearModel, n_threads: int = 1
