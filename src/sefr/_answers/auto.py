@@ -328,10 +328,12 @@ class _Learner:
             if len(edges):
                 found[first : end - coder.missing] = np.concatenate([edges[:1], edges])
         sums, counts = np.zeros((2, len(found)))
-        for _, block in self.raw.take(at).blocks():
+        bins = self.rows.matrix
+        taken = bins.take(at) if isinstance(bins, Cells) else Cells(self.raw.take(at), coder)
+        for rows, block in taken.matrix.blocks():
             values = np.asarray(block, dtype=np.float64)
             here = np.isfinite(values)
-            cells = (coder.offsets[: coder.n_features] + replace(coder, ferns=None).code(values))[here]
+            cells = (coder.offsets[:-1] + taken.cells[rows])[here]
             sums += np.bincount(cells, values[here], len(found))
             counts += np.bincount(cells, minlength=len(found))
         return np.divide(sums, counts, out=found, where=counts > 0)

@@ -113,7 +113,8 @@ class Penalty:
     def hessian(self, points: Floats) -> Floats:
         """Return the second derivatives along some points (q, q)."""
         weights = points[:, : self.n_weights]
-        found = self.ridge * (weights @ weights.T)
+        # a copy, or numpy takes dsyrk, which is several times as slow for a few long rows
+        found = self.ridge * (weights @ weights.copy().T)
         if self.prior_precision is not None:
             found += (points * self.prior_precision) @ points.T
         return np.asarray(found)
@@ -210,7 +211,7 @@ class Objective:
 
 def mixture(shares: Floats, parts: Floats) -> Floats:
     """Return a linear combination of points (q, ...), or of scores."""
-    return np.asarray(np.add.reduce(shares.reshape(-1, *(1,) * (parts.ndim - 1)) * parts))
+    return np.asarray(shares @ parts.reshape(len(parts), -1)).reshape(parts.shape[1:])
 
 
 class Search:
