@@ -211,7 +211,7 @@ class Objective:
 
 def mixture(shares: Floats, parts: Floats) -> Floats:
     """Return a linear combination of points (q, ...), or of scores."""
-    return np.asarray(shares @ parts.reshape(len(parts), -1)).reshape(parts.shape[1:])
+    return np.asarray(np.add.reduce(shares.reshape(-1, *(1,) * (parts.ndim - 1)) * parts))
 
 
 class Search:
