@@ -29,6 +29,8 @@ const RARE_PART = 1 / 8;
 const RARE_ROWS = 48;
 /** The variance of values in [a, b] is at most (mean - a)(b - mean), a third of it if they are spread evenly. */
 const EVEN = 1 / 3;
+/** Of means whose sum is lower nothing is known. */
+const LEAST_MEAN = 1e-7;
 
 /** Return leave-one-out scores of a few of the rows behind a Summary, by what one pass has learned. */
 export function heldOutScores<L>(kernel: Kernel, rows: SampledRows, summary: Summary<L>, planes: Planes, balanced: boolean): HeldOut {
@@ -119,33 +121,67 @@ function scoresBySomeFeatures<L>(
   return scores.map((score, i) => (gone[Math.floor(i / planes.bias.length)] ? whole[i] : score));
 }
 
-/** Return SEFR's scores of rows it has learned as if it had not: less what a row does to its class's mean. */
+/** Return SEFR's scores of rows it has learned as if it had not: less what a row of their class does. */
 function unseenBySefr<L>(seen: HeldOut, summary: Summary<L>, planes: Planes): HeldOut {
-  const { scaling } = planes;
+  const k = summary.counts.head.length;
+  const favour = summary.coder ? favourInCells(summary) : favourOf(summary, planes);
+  const r = planes.bias.length;
+  const scores = seen.scores.slice();
+  seen.codes.forEach((code, i) => {
+    const own = favour[code * k + code];
+    if (r === 1) scores[i] -= code === 1 ? own : -own;
+    else for (let c = 0; c < r; c++) scores[i * r + c] -= favour[code * k + c];
+  });
+  return { ...seen, scores };
+}
+
+/** Return how much too high each score (k x k) is for a row of each class: of the others 0. */
+function favourOf<L>(summary: Summary<L>, { scaling }: Planes): Floats {
   const counts = summary.counts.head;
-  const m = scaling.low.length;
+  const [k, m] = [counts.length, scaling.low.length];
   const known = (values: Floats): Floats => values.map((value) => (Number.isNaN(value) ? 0 : value));
   const own = known(means(summary, scaling));
   const rest = known(means(summary, scaling, true));
   const ends = (side: Floats): Floats => side.map((value, j) => (scaling.span[j] > 0 ? (value - scaling.low[j]) / scaling.span[j] : 0));
   const [low, high] = [ends(summary.low), ends(summary.high)];
-  const favour = counts.map((count, k) => {
+  const favour = new Float64Array(k * k);
+  counts.forEach((count, c) => {
     let sum = 0;
     for (let j = 0; j < m; j++) {
-      const [a, b] = [own[k * m + j], rest[k * m + j]];
-      const steep = a + b > 1e-7 ? (2 * b) / (a + b) ** 2 : 0;
-      const spread = Math.max((a - low[j]) * (high[j] - a), 0);
-      sum += steep * (summary.coder ? spread : spread * EVEN);
+      const [a, b] = [own[c * m + j], rest[c * m + j]];
+      const steep = a + b > LEAST_MEAN ? (2 * b) / (a + b) ** 2 : 0;
+      sum += steep * EVEN * Math.max((a - low[j]) * (high[j] - a), 0);
     }
-    return count > 1 ? sum / (count - 1) : 0;
+    favour[c * k + c] = count > 1 ? sum / (count - 1) : 0;
   });
-  const r = planes.bias.length;
-  const scores = seen.scores.slice();
-  seen.codes.forEach((code, i) => {
-    if (r === 1) scores[i] -= code === 1 ? favour[code] : -favour[code];
-    else scores[i * r + code] -= favour[code];
-  });
-  return { ...seen, scores };
+  return favour;
+}
+
+/** Return the same for cells, which may have few rows: the weight of one that has a row less is found anew. */
+function favourInCells<L>(summary: Summary<L>): Floats {
+  const [counts, cells] = [summary.counts.head, summary.sums.head];
+  const [k, all] = [counts.length, total(counts)];
+  const m = cells.length / k;
+  const sums = new Float64Array(m);
+  cells.forEach((count, at) => (sums[at % m] += count));
+  const weight = (own: number, of: number, rest: number, ofRest: number): number => {
+    const [a, b] = [Math.max(own, 0) / Math.max(of, 1), Math.max(rest, 0) / Math.max(ofRest, 1)];
+    return a + b > LEAST_MEAN ? (a - b) / (a + b) : 0;
+  };
+  const favour = new Float64Array(k * k);
+  for (let c = 0; c < k; c++) {
+    const [count, others] = [counts[c], all - counts[c]];
+    for (let j = 0; j < m; j++) {
+      const [own, rest] = [cells[c * m + j], sums[j] - cells[c * m + j]];
+      const now = weight(own, count, rest, others);
+      const withoutOwn = now - weight(own - 1, count - 1, rest, others);
+      const withoutOther = now - weight(own, count, rest - 1, others - 1);
+      for (let of = 0; of < k; of++) {
+        if (counts[of] > 1) favour[of * k + c] += (cells[of * m + j] / counts[of]) * (of === c ? withoutOwn : withoutOther);
+      }
+    }
+  }
+  return favour;
 }
 
 /** Return the scores of rows as if the loss had been minimised without them: one step of Newton's method each. */

@@ -164,3 +164,18 @@ def test_bins_of_few_rows_are_not_too_sure():
         sure.append(likely.max(axis=1).mean())
         right.append((likely.argmax(axis=1) == y[400:]).mean())
     assert np.mean(sure) - np.mean(right) < 0.12, (np.mean(sure), np.mean(right))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_row_in_bins_is_scored_as_if_the_model_were_learned_without_it(rng, n_classes):
+    y = rng.integers(0, n_classes, 90)
+    X = rng.normal(size=(90, 6)) + 0.5 * y[:, None]
+    edges = SEFRClassifier(bins=8).fit(X, y).edges_  # about eleven rows per bin
+    clf = SEFRClassifier(bins=edges).fit(X, y)
+    others = [np.arange(90) != i for i in range(90)]
+    again = [SEFRClassifier(bins=edges).fit(X[some], y[some]).decision_function(X[~some]) for some in others]
+    does = clf.decision_function(X).reshape(90, -1) - np.array(again).reshape(90, -1)
+    sample = clf.fitted_.calibration.sample
+    for label in range(n_classes):
+        found = (sample.scores - sample.unseen.scores)[y == label]
+        np.testing.assert_allclose(found.mean(axis=0), does[y == label].mean(axis=0), rtol=0.1)

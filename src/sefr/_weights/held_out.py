@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from .._rows.cells import Coder
 from .._rows.labelled import CodedRows, Labelled, spread_rows
 from .._rows.matrix import Matrix, every_run
 from .._summary.double_double import Totals
@@ -38,6 +39,10 @@ FEWEST_FEATURES = 256
 RARE_PART, RARE_ROWS = 1 / 8, 48
 # The variance of values in [a, b] is at most (mean - a)(b - mean), a third of it if they are spread evenly.
 EVEN = 1 / 3
+# Of means whose sum is lower nothing is known: eq. 5 would divide by about its epsilon.
+LEAST_MEAN = 1e-7
+# A row that is left out had a say in what ferns ask, too: it counts as so many rows in their cells.
+FERN_SAY = 2.0
 
 
 @dataclass(frozen=True)
@@ -225,7 +230,26 @@ def _some_features(summary: Summary, step: int) -> Summary:
 
 
 def unseen_by_sefr(seen: HeldOut, summary: Summary, scaling: Scaling) -> HeldOut:
-    """Return SEFR's scores of rows it has learned as if it had not: less what a row does to its class's mean.
+    """Return SEFR's scores of rows it has learned as if it had not: less what a row of their class does."""
+    scores, codes = seen.scores.copy(), seen.codes
+    if summary.coder is None:
+        favour = _favour(summary, scaling)
+        own = favour[codes]
+    else:
+        known, at = np.unique(codes, return_inverse=True)
+        favours = _favour_in_cells(summary, summary.coder, known)
+        own = favours[at, codes]
+    if scores.shape[1] == 1:
+        scores[:, 0] -= np.where(codes == 1, own, -own)
+    elif summary.coder is None:
+        scores[np.arange(len(codes)), codes] -= own
+    else:
+        scores -= favours[at]
+    return HeldOut(scores, codes, seen.weights, seen.evidence)
+
+
+def _favour(summary: Summary, scaling: Scaling) -> Floats:
+    """Return how much too high the score of its own class is for a row of each class (K,).
 
     The mean a of N rows moves by (x - a) / N, and w = (a - b) / (a + b) with it by 2 b / (a + b)^2 of that,
     so the row's own score is too high by the variance times that, added up over the features.
@@ -235,20 +259,36 @@ def unseen_by_sefr(seen: HeldOut, summary: Summary, scaling: Scaling) -> HeldOut
     rest = own[::-1] if len(counts) == 2 else means(summary, scaling, rest=True)
     own, rest = (np.where(np.isnan(part), 0.0, part) for part in (own, rest))
     both = own + rest
-    steep = np.divide(2 * rest, both**2, out=np.zeros_like(both), where=both > 1e-7)
+    steep = np.divide(2 * rest, both**2, out=np.zeros_like(both), where=both > LEAST_MEAN)
     ends = scaling.apply(np.array([summary.low, summary.high]))  # 0 and 1 where they were learned
     ends[:, summary.low > summary.high] = 0  # no value was ever there
-    spread = np.clip((own - ends[0]) * (ends[1] - own), 0, None)
-    if summary.coder is None:  # of cells, which are 0 or 1, it is the variance itself
-        spread *= EVEN
+    spread = EVEN * np.clip((own - ends[0]) * (ends[1] - own), 0, None)
     with np.errstate(divide="ignore", invalid="ignore"):
-        favour = np.where(counts > 1, (steep * spread).sum(axis=1) / (counts - 1), 0.0)
-    scores, codes = seen.scores.copy(), seen.codes
-    if scores.shape[1] == 1:
-        scores[:, 0] -= np.where(codes == 1, favour[codes], -favour[codes])
-    else:
-        scores[np.arange(len(codes)), codes] -= favour[codes]
-    return HeldOut(scores, codes, seen.weights, seen.evidence)
+        return np.where(counts > 1, (steep * spread).sum(axis=1) / (counts - 1), 0.0)
+
+
+def _favour_in_cells(summary: Summary, coder: Coder, known: NDArray[np.int32]) -> Floats:
+    """Return how much too high each score is for a row of some classes (U, K): mostly below 0 for the others.
+
+    A cell may have few rows, so that the weight of one that has a row less is found anew: it is
+    (a - b) / (a + b), with a and b the shares of a class and of the others that lie in the cell.
+    """
+    counts, cells = summary.counts[:, None], summary.sums
+    others, other_cells = counts.sum() - counts, cells.sum(axis=0) - cells
+
+    def weight(own: Floats, of: Floats, rest: Floats, of_rest: Floats) -> Floats:
+        a, b = (np.maximum(part, 0) / np.maximum(total, 1.0) for part, total in ((own, of), (rest, of_rest)))
+        return np.divide(a - b, a + b, out=np.zeros_like(a), where=a + b > LEAST_MEAN)
+
+    now = weight(cells, counts, other_cells, others)
+    without_own = now - weight(cells - 1, counts - 1, other_cells, others)
+    without_other = now - weight(cells, counts, other_cells - 1, others - 1)
+    share = cells[known] / counts[known]
+    share[:, coder.offsets[coder.n_features] :] *= FERN_SAY
+    favours = np.asarray(share @ without_other.T)
+    favours[np.arange(len(known)), known] = (share * without_own[known]).sum(axis=1)
+    favours[summary.counts[known] <= 1] = 0
+    return favours
 
 
 def unseen_by_loss(seen: HeldOut, push: Floats, directions: float, penalty: float) -> HeldOut:

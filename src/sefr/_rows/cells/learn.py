@@ -97,7 +97,8 @@ def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) 
     at, weights = sample_of_values(rows, cut.fern_rows)
     sample = rows.take(at)._replace(weights=weights)
     how = Growing.of(min(len(at) if weights is None else float(weights.sum()), cut.fern_rows))
-    return replace(coder, ferns=grow_ferns(sample, coder, int(cut.interactions), how=how, moments=cut.moments))
+    ferns = grow_ferns(sample, coder, int(cut.interactions), how=how, moments=cut.moments)
+    return replace(coder, ferns=ferns)
 
 
 def _learn_edges(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) -> Coder:
