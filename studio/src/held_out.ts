@@ -184,29 +184,42 @@ function favourInCells<L>(summary: Summary<L>): Floats {
   return favour;
 }
 
-/** Return the scores of rows as if the loss had been minimised without them: one step of Newton's method each. */
+/** Return the scores of rows as if the loss had been minimised without them, if it is curved alike along some directions. */
 export function unseenByLoss(seen: HeldOut, r: number, push: Floats, directions: number, penalty: number): HeldOut {
-  const { scores, codes, weights } = seen;
-  const k = r === 1 ? 2 : r;
-  const likely = perClass(scores, r).slice();
+  const { codes, weights } = seen;
+  const [k, likely] = [r === 1 ? 2 : r, chances(seen.scores, r)];
   let curvature = 0;
   codes.forEach((_, i) => {
-    const row = likely.subarray(i * k, (i + 1) * k);
-    const most = highest(row);
-    let [sum, doubt] = [0, 0];
-    for (let c = 0; c < k; c++) sum += row[c] = Math.exp(row[c] - most);
-    for (let c = 0; c < k; c++) {
-      row[c] /= sum;
-      doubt += row[c] * (1 - row[c]);
-    }
+    let doubt = 0;
+    for (let c = 0; c < k; c++) doubt += likely[i * k + c] * (1 - likely[i * k + c]);
     curvature += (weights[i] * doubt) / k;
   });
   curvature /= total(weights);
+  return unseenByLeverage(seen, r, push.map((own) => own / (curvature / directions + penalty)));
+}
+
+/** Return the same where the leverage of every row is known: one step of Newton's method each. */
+export function unseenByLeverage(seen: HeldOut, r: number, leverage: Floats): HeldOut {
+  const { scores, codes } = seen;
+  const [k, likely] = [r === 1 ? 2 : r, chances(scores, r)];
   const moved = scores.map((score, at) => {
     const [i, c] = [Math.floor(at / r), r === 1 ? 1 : at % r];
     const p = likely[i * k + c];
-    const leverage = push[i] / (curvature / directions + penalty);
-    return score + (leverage * (p - Number(codes[i] === c))) / Math.max(1 - leverage * p * (1 - p), 0.5);
+    return score + (leverage[i] * (p - Number(codes[i] === c))) / Math.max(1 - leverage[i] * p * (1 - p), 0.5);
   });
   return { ...seen, scores: moved };
+}
+
+/** Return the probabilities (n x k) of the logistic loss. */
+function chances(scores: Floats, r: number): Floats {
+  const k = r === 1 ? 2 : r;
+  const likely = perClass(scores, r).slice();
+  for (let first = 0; first < likely.length; first += k) {
+    const row = likely.subarray(first, first + k);
+    const most = highest(row);
+    let sum = 0;
+    for (let c = 0; c < k; c++) sum += row[c] = Math.exp(row[c] - most);
+    for (let c = 0; c < k; c++) row[c] /= sum;
+  }
+  return likely;
 }

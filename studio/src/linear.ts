@@ -59,6 +59,27 @@ export function solveLinear(a: Floats, b: Floats): Floats {
   return x;
 }
 
+/** Return the leverage x' H^-1 x of each row x, with H the sum of weight x x' over the rows plus a ridge, by its Cholesky factor. */
+export function leverages(rows: readonly Floats[], weights: Floats, ridge: number): Floats {
+  const m = rows[0].length;
+  const root = new Float64Array(m * m);
+  rows.forEach((row, at) => {
+    for (let i = 0; i < m; i++) for (let j = 0; j <= i; j++) root[i * m + j] += weights[at] * row[i] * row[j];
+  });
+  for (let i = 0; i < m; i++) {
+    root[i * m + i] += ridge;
+    for (let j = 0; j <= i; j++) {
+      const left = root[i * m + j] - dot(root.subarray(i * m, i * m + j), root.subarray(j * m, j * m + j));
+      root[i * m + j] = i === j ? Math.sqrt(left) : left / root[j * m + j];
+    }
+  }
+  return Float64Array.from(rows, (row) => {
+    const solved = new Float64Array(m);
+    for (let i = 0; i < m; i++) solved[i] = (row[i] - dot(root.subarray(i * m, i * m + i), solved.subarray(0, i))) / root[i * m + i];
+    return dot(solved, solved);
+  });
+}
+
 /** Return values of classes (K x width) as those of scores: for two classes the second less the first. */
 export function perScore(byClass: Floats, classes: number): Floats {
   if (classes !== 2) return byClass;

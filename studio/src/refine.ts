@@ -1,10 +1,10 @@
 /** Further passes: from SEFR's weights towards those of a linear SVM, as src/sefr/_weights/refine/refine.py. */
 
 import type { Batch } from "./batches";
-import { type HeldOut, unseenByLoss } from "./held_out";
+import { type HeldOut, unseenByLeverage, unseenByLoss } from "./held_out";
 import type { Floats, Gradient, Kernel, LinearModel } from "./kernel";
 import { type Evaluated, type Memory, minimise, Objective, type Sample, Search, type Space } from "./lbfgs";
-import { dot, highest, ones, perScore, total } from "./linear";
+import { dot, highest, leverages, ones, perScore, total } from "./linear";
 import { type Kept, relax, ROWS_PER_WEIGHT } from "./relax";
 import { type Planes, planesOf, type Scaling } from "./solve";
 import { means } from "./solve";
@@ -20,6 +20,8 @@ const RARITY = 0.5;
 const GRAM_ROWS = 128;
 /** Cells of bins without ferns: a row moves the weights so many times as far as directions of equal curvature would have it. */
 const BINS_LEVERAGE = 3;
+/** Multiplications that the leverage of every row may take. */
+const LEVERAGE_PRODUCTS = 1 << 20;
 
 /** What the further passes found, and how it went. */
 export interface Refined {
@@ -95,7 +97,9 @@ export function refine<L>(
   }
   const best = summary.coder ? kept.search.best.point : withCarriedIntercepts(kept.search.best.point, objective.weights);
   const found = space.hyperplanes(best.slice(0, objective.weights), best.slice(objective.weights));
-  const heldOut = keep ? leaveOneOut(kept.objective, best, classes, rows.sampled, summary.coder && !summary.coder.ferns ? BINS_LEVERAGE : 1) : null;
+  const times = summary.coder && !summary.coder.ferns ? BINS_LEVERAGE : 1;
+  const exact = !summary.coder && knowsLeverage(kept.objective, rows.sampled);
+  const heldOut = keep ? (exact ? heldOutExactly : leaveOneOut)(kept.objective, best, classes, rows.sampled, times) : null;
   return { refined: { planes: planesOf(found, scaling, summary.coder, true), lossCurve: curve, heldOut }, memory: search.memory };
 }
 
@@ -177,6 +181,24 @@ function atBaseRates(space: Space, baseRates: Floats, origin: Floats, scores: nu
     gradient[i] = -baseRates[Math.floor(at / space.width)] * space.classMeans[at] * space.unit;
   }
   return { point: origin, loss: -dot(baseRates, baseRates.map(Math.log)), gradient };
+}
+
+/** Say whether the leverage of every row is found: of two classes, if the sample holds all rows, and these are few. */
+function knowsLeverage(objective: Objective, sampled: SampledRows): boolean {
+  return sampled.weights !== null && objective.scores === 1 && sampled.codes.length * (objective.weights + 1) ** 2 <= LEVERAGE_PRODUCTS;
+}
+
+/** Return the sample's scores as if each row had been left out, by the curvature of the loss along all directions. */
+function heldOutExactly(objective: Objective, point: Floats, classes: ClassMeans, sampled: SampledRows): HeldOut {
+  const { sample } = objective;
+  const scores = objective.scoresAt(point);
+  const rows = sample.vectors(Array.from(sample.codes, (_, i) => i)).map((row) => Float64Array.of(...row, 1));
+  const curved = scores.map((score, i) => {
+    const p = 1 / (1 + Math.exp(-score));
+    return sample.weights[i] * p * (1 - p);
+  });
+  const own = leverages(rows, curved, objective.ridge).map((leverage, i) => leverage * classes.weights[sample.codes[i]]);
+  return unseenByLeverage({ scores, codes: sample.codes, weights: sampled.weights!, evidence: null }, 1, own);
 }
 
 /** Return the sample's scores as if each row had been left out. */

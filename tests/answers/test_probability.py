@@ -8,6 +8,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from sefr import SEFRClassifier, cross_validate
+from sefr._weights.refine import leave_one_out
 
 LOADERS = [load_digits, load_breast_cancer, load_wine, load_iris]
 PAPER = ["sonar", "semeion", "waveform_5000", "cnae_9"]
@@ -179,3 +180,21 @@ def test_a_row_in_bins_is_scored_as_if_the_model_were_learned_without_it(rng, n_
     for label in range(n_classes):
         found = (sample.scores - sample.unseen.scores)[y == label]
         np.testing.assert_allclose(found.mean(axis=0), does[y == label].mean(axis=0), rtol=0.1)
+
+
+def test_a_row_is_scored_as_if_passes_had_been_made_without_it(rng, monkeypatch):
+    common = rng.normal(size=(90, 1))
+    X = common + rng.normal(size=(90, 20)) * np.geomspace(
+        0.1, 1, 20
+    )  # hardly any variance in some directions
+    y = (X[:, -1] + rng.normal(size=90) > 0).astype(int)
+    others = [np.arange(90) != i for i in range(90)]
+    again = [SEFRClassifier(passes=40).fit(X[some], y[some]).decision_function(X[~some]) for some in others]
+
+    def away():
+        found = SEFRClassifier(passes=40).fit(X, y).fitted_.calibration.sample.scores
+        return np.abs(found - again).mean()
+
+    exact = away()
+    monkeypatch.setattr(leave_one_out, "LEVERAGE_PRODUCTS", 0)
+    assert exact < 0.5 * away()

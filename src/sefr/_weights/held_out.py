@@ -294,24 +294,35 @@ def _favour_in_cells(summary: Summary, coder: Coder, known: NDArray[np.int32]) -
 def unseen_by_loss(seen: HeldOut, push: Floats, directions: float, penalty: float) -> HeldOut:
     """Return the scores of rows as if the loss had been minimised without them.
 
-    One step of Newton's method takes a row out: its score moves by h r / (1 - h p (1 - p)), with r its
-    residual and h its leverage, ``push`` (its share of the loss times its squared length) over the curvature
-    of the loss along one of ``directions`` equal directions.
+    The leverage of a row is ``push`` (its share of the loss times its squared length) over the curvature of
+    the loss along one of ``directions`` equal directions.
     """
-    scores, codes, weights = seen.scores, seen.codes, seen.weights
+    chance = _chances(seen.scores)
+    doubt = (chance * (1 - chance)).mean(axis=1)
+    curvature = float(seen.weights @ doubt) / seen.weights.sum()
+    return unseen_by_leverage(seen, push / (curvature / directions + penalty))
+
+
+def unseen_by_leverage(seen: HeldOut, leverage: Floats) -> HeldOut:
+    """Return the same where the leverage h of every row is known.
+
+    One step of Newton's method takes a row out: its score moves by h r / (1 - h p (1 - p)), with r its
+    residual.
+    """
+    chance, codes, h = _chances(seen.scores), seen.codes, leverage[:, None]
+    doubt = chance * (1 - chance)
+    residual = chance
+    if seen.scores.shape[1] == 1:
+        residual = chance - codes[:, None]
+    else:
+        residual[np.arange(len(codes)), codes] -= 1
+    moved = seen.scores + h * residual / np.maximum(1 - h * doubt, 0.5)
+    return HeldOut(moved, codes, seen.weights, seen.evidence)
+
+
+def _chances(scores: Floats) -> Floats:
+    """Return the probabilities (S, R) of the logistic loss; for one score, that of code 1."""
     if scores.shape[1] == 1:
-        chance = expit(scores[:, 0])
-        doubt = chance * (1 - chance)
-        leverage = push / (float(weights @ doubt) / weights.sum() / directions + penalty)
-        moved = scores[:, 0] + leverage * (chance - codes) / np.maximum(1 - leverage * doubt, 0.5)
-        return HeldOut(moved[:, None], codes, weights, seen.evidence)
-    logits = per_class(scores)
-    probability = np.exp(logits - logits.max(axis=1, keepdims=True))
-    probability /= probability.sum(axis=1, keepdims=True)
-    doubt = probability * (1 - probability)
-    curvature = float(weights @ doubt.mean(axis=1)) / weights.sum()
-    leverage = push[:, None] / (curvature / directions + penalty)
-    residual = probability
-    residual[np.arange(len(codes)), codes] -= 1
-    moved = scores + leverage * residual / np.maximum(1 - leverage * doubt, 0.5)
-    return HeldOut(moved, codes, weights, seen.evidence)
+        return np.asarray(expit(scores))
+    probability = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(probability / probability.sum(axis=1, keepdims=True))

@@ -66,11 +66,15 @@ class Sample:
         sums = residual.sum(axis=0)
         return Gradient(loss, coef if self.shift is None else coef - sums[:, None] * self.shift, sums)
 
-    def products(self, rows: NDArray[np.intp]) -> Floats:
-        """Return the inner products of some of the rows as they are in the space."""
+    def vectors(self, rows: NDArray[np.intp]) -> Floats:
+        """Return some of the rows as they are in the space."""
         some = self.rows[rows]
         some = some.toarray() if hasattr(some, "toarray") else some
-        some = np.asarray(some if self.shift is None else some - self.shift) * self.unit
+        return np.asarray(some if self.shift is None else some - self.shift) * self.unit
+
+    def products(self, rows: NDArray[np.intp]) -> Floats:
+        """Return the inner products of some of the rows as they are in the space."""
+        some = self.vectors(rows)
         return np.asarray(some @ some.T, dtype=np.float64)
 
     @cached_property

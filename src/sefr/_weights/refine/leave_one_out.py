@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
 
 from ..._rows.labelled import CodedRows
 from ..._system.types import Floats
-from ..held_out import HeldOut, unseen_by_loss
-from .lbfgs import Objective
+from ..held_out import HeldOut, unseen_by_leverage, unseen_by_loss
+from .lbfgs import Objective, Sample
 
 # Rows whose products tell how many directions the rows share.
 GRAM_ROWS = 128
@@ -16,6 +17,31 @@ GRAM_ROWS = 128
 BINS_LEVERAGE = 3.0
 # A row of more weight is in as many copies as one of this: squares of weights stay within float64.
 MOST_COPIES = 2.0**30
+# Multiplications that the leverage of every row may take, if the sample holds all rows.
+LEVERAGE_PRODUCTS = 1 << 20
+
+
+def held_out(objective: Objective, point: Floats, sampled: CodedRows) -> HeldOut:
+    """Return the sample's scores as if each row had been left out, for probabilities.
+
+    If the sample holds all rows, and these are few, the leverage of each follows from the curvature of the
+    loss along all directions; with several classes, whose curvatures differ, its mean over the directions is
+    the better guess.
+    """
+    sample, n_scores = objective.sample, len(point) - objective.penalty.n_weights
+    products = len(sample.codes) * (objective.penalty.n_weights + 1) ** 2
+    few = sampled.weights is not None and products <= LEVERAGE_PRODUCTS
+    if not (few and n_scores == 1 and isinstance(sample, Sample)) or objective.penalty.prior_mean is not None:
+        return leave_one_out(objective, point, sampled)
+    scores = objective.scores(point[None])[0]
+    rows = sample.vectors(np.arange(len(scores)))
+    rows = np.hstack([rows, np.ones((len(rows), 1))])
+    chance = expit(scores[:, 0])
+    curvature = (rows * (sample.weights * chance * (1 - chance))[:, None]).T @ rows
+    curvature[np.diag_indices(len(curvature))] += objective.penalty.ridge
+    leverage = ((rows @ np.linalg.inv(curvature)) * rows).sum(axis=1)
+    seen = HeldOut(scores, sample.codes, np.asarray(sampled.weights))
+    return unseen_by_leverage(seen, objective.rows.class_weights[sample.codes] * leverage)
 
 
 def leave_one_out(objective: Objective, point: Floats, sampled: CodedRows) -> HeldOut:

@@ -22,7 +22,7 @@ from ..held_out import HeldOut
 from ..hyperplanes import Hyperplanes, Scaling, carried_intercepts, per_class, per_score, planes_of
 from ..solve import means
 from .lbfgs import Evaluated, Limits, Memory, Objective, Penalty, Sample, Search, SweptRows, minimise, mixture
-from .leave_one_out import leave_one_out
+from .leave_one_out import held_out
 from .relax import ROWS_PER_WEIGHT, relax
 from .standardise import ClassMeans, Space, standardise
 from .thermometer import CellSample, StepSpace, step_space
@@ -203,12 +203,12 @@ def _refine_seen(
         intercepts = carried_intercepts(weights, best[penalty.n_weights :])
         best = np.concatenate([best[: penalty.n_weights], intercepts])
     weights, biases, midpoints = space.hyperplanes(weights, best[penalty.n_weights :])
-    held_out = leave_one_out(objective, best, sampled) if limits.held_out else None
+    kept = held_out(objective, best, sampled) if limits.held_out else None
     if sampled.matrix.coder is None:
         planes = planes_of(sefr.scaling, weights, biases)
     else:  # cells, 0 and 1, are never far from zero
         planes = Hyperplanes(sefr.scaling, weights, biases, None)
-    return Refined(planes, midpoints, tuple(curve), held_out, search.memory if limits.memory else None)
+    return Refined(planes, midpoints, tuple(curve), kept, search.memory if limits.memory else None)
 
 
 def _first_trial(sefr: Hyperplanes, space: Space | StepSpace, objective: Objective, origin: Floats) -> Floats:
