@@ -1,6 +1,6 @@
 """``auto=True`` on the twelve tables, beside single settings and LightGBM.
 
-    python -m benchmarks.accuracy.auto [--only TABLE ...]
+    python -m benchmarks.accuracy.auto [--only TABLE ...] [--scores]
     python -m benchmarks.accuracy.auto --large
 
 Writes ``auto.csv`` beside this file, a row per table: macro F1 and log loss of rows that were held out (means
@@ -9,7 +9,8 @@ the single settings on the same folds. ``share_error`` is how far the mean proba
 share of the held-out rows, at most. CPU times are those of a fit of the first fold in one thread; the fits
 take turns, so that a machine with other work disturbs all alike, and a ratio is the median over the turns.
 The weights are those of the first fold. ``regret`` is how far macro F1 is below that of the best single
-setting of ``tables.csv`` and ``moments.csv`` in hindsight. It needs LightGBM.
+setting of ``tables.csv`` and ``moments.csv`` in hindsight. It needs LightGBM. ``--scores`` keeps the times that
+are there.
 
 With ``--large`` ``auto_large.csv``: the same times of many drawn rows, one turn, and macro F1 and log loss of
 50,000 more.
@@ -40,6 +41,7 @@ from .tables import TABLES, TableOfRows, folds, load, rows_of
 
 HERE = Path(__file__).parent
 TURNS, SECONDS, LEAST = 5, 20.0, 0.02
+TIMES = ("auto_ms", "ferns_ms", "lightgbm_ms", "auto_over_lightgbm", "auto_over_ferns")
 # Rows and classes of large tables, and rows beyond them that are answered.
 LARGE, MORE = ((200_000, 2), (200_000, 6), (1_000_000, 2)), 50_000
 # What tables.csv has of other methods on the same folds.
@@ -170,8 +172,8 @@ def regret(name: str, f1: str) -> dict[str, str]:
     }
 
 
-def line(name: str) -> dict[str, str]:
-    """Return the results of one table."""
+def line(name: str, before: dict[str, str] | None = None) -> dict[str, str]:
+    """Return the results of one table, with the times of before, if there are any."""
     table, others = load(name), known()
     beside = {
         f"{short}_{value}": others[method, name][value]
@@ -179,15 +181,18 @@ def line(name: str) -> dict[str, str]:
         for value in ("f1", "log_loss")
     }
     with threadpool_limits(1):
-        found = scores(table) | beside | times(table)
+        found = scores(table) | beside
+        found |= times(table) if before is None else {key: before[key] for key in before if key in TIMES}
     found |= regret(name, found["f1"])
-    return {"table": name, "rows": str(len(table.y)), **found, "machine": machine(), "commit": commit()}
+    where = machine() if before is None else before["machine"]
+    return {"table": name, "rows": str(len(table.y)), **found, "machine": where, "commit": commit()}
 
 
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description="auto=True on the twelve tables")
     parser.add_argument("--only", nargs="+", default=list(TABLES), choices=list(TABLES), metavar="TABLE")
+    parser.add_argument("--scores", action="store_true", help="keep the times that are there")
     parser.add_argument("--large", action="store_true", help="many drawn rows instead")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -200,7 +205,7 @@ def main() -> None:
         with path.open() as file:
             rows = {row["table"]: row for row in csv.DictReader(file)}
     for name in options.only:
-        rows[name] = line(name)
+        rows[name] = line(name, rows.get(name) if options.scores else None)
         print(*list(rows[name].values())[:-2], flush=True)
         write_lines(path, [rows[each] for each in TABLES if each in rows])
 

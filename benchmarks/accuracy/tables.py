@@ -1,13 +1,14 @@
 """Twelve ordinary tables: SEFR with and without bins beside boosting, forests and linear models.
 
-    python -m benchmarks.accuracy.tables [--only METHOD ...] [--tables TABLE ...] [--out FILE]
+    python -m benchmarks.accuracy.tables [--only METHOD ...] [--tables TABLE ...] [--scores] [--out FILE]
 
 Writes ``tables.csv`` beside this file, a row per method and table: macro F1, accuracy and log loss of rows
 that were held out (means over the folds), the CPU time of a fit and of a prediction of the held-out rows (in
 one thread; the median over the folds of the least of up to five repetitions), and the bytes of the pickled
 model. Folds are stratified and shuffled, seed 0: ten up to 500 rows, else five, of which the first five are
 measured, or two above 2,000 rows. Slow methods have fewer folds or tables; ``folds`` says how many they had.
-``--only`` measures some methods and keeps the others' rows.
+``--only`` measures some methods and keeps the others' rows; ``--scores`` keeps the times that are there, which
+are compared with those of other methods on one machine.
 """
 
 from __future__ import annotations
@@ -188,6 +189,7 @@ def run(of: list[Method], path: Path, description: str, group: Group = TWELVE) -
     )
     parser.add_argument("--only", nargs="+", default=list(known), choices=list(known), metavar="METHOD")
     parser.add_argument("--tables", nargs="+", default=None, choices=group.names, metavar="TABLE")
+    parser.add_argument("--scores", action="store_true", help="keep the times that are there")
     parser.add_argument("--out", type=Path, default=path)
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -199,7 +201,10 @@ def run(of: list[Method], path: Path, description: str, group: Group = TWELVE) -
     order = [*known, *dict.fromkeys(others)]
     for name in options.only:
         for line in lines(known[name], group, options.tables):
-            rows = [row for row in rows if (row["method"], row["table"]) != (name, line["table"])]
+            old = [row for row in rows if (row["method"], row["table"]) == (name, line["table"])]
+            if options.scores and old:
+                line |= {key: old[0][key] for key in ("fit_s", "predict_s", "machine")}
+            rows = [row for row in rows if row not in old]
             rows.append(line)
             write(options.out, rows, order, group.names)  # now: the next table may take an hour
             print(*list(line.values())[:-2], flush=True)
