@@ -9,8 +9,8 @@ the single settings on the same folds. ``share_error`` is how far the mean proba
 share of the held-out rows, at most. CPU times are those of a fit of the first fold in one thread; the fits
 take turns, so that a machine with other work disturbs all alike, and a ratio is the median over the turns.
 The weights are those of the first fold. ``regret`` is how far macro F1 is below that of the best single
-setting of ``tables.csv`` and ``moments.csv`` in hindsight. It needs LightGBM. ``--scores`` keeps the times that
-are there.
+setting of ``tables.csv`` and ``moments.csv`` in hindsight. It needs LightGBM. ``--scores`` keeps the times
+that are there.
 
 With ``--large`` ``auto_large.csv``: the same times of many drawn rows, one turn, and macro F1 and log loss of
 50,000 more.

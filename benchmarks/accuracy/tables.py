@@ -7,8 +7,8 @@ that were held out (means over the folds), the CPU time of a fit and of a predic
 one thread; the median over the folds of the least of up to five repetitions), and the bytes of the pickled
 model. Folds are stratified and shuffled, seed 0: ten up to 500 rows, else five, of which the first five are
 measured, or two above 2,000 rows. Slow methods have fewer folds or tables; ``folds`` says how many they had.
-``--only`` measures some methods and keeps the others' rows; ``--scores`` keeps the times that are there, which
-are compared with those of other methods on one machine.
+``--only`` measures some methods and keeps the others' rows; ``--scores`` keeps the times that are there, if
+those of other methods, on another machine, are compared with them.
 """
 
 from __future__ import annotations

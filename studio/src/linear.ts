@@ -59,6 +59,9 @@ export function solveLinear(a: Floats, b: Floats): Floats {
   return x;
 }
 
+/** The least curvature along a direction, over the mean. */
+const LEAST_CURVATURE = 1e-12;
+
 /** Return the leverage x' H^-1 x of each row x, with H the sum of weight x x' over the rows plus a ridge, by its Cholesky factor. */
 export function leverages(rows: readonly Floats[], weights: Floats, ridge: number): Floats {
   const m = rows[0].length;
@@ -66,8 +69,10 @@ export function leverages(rows: readonly Floats[], weights: Floats, ridge: numbe
   rows.forEach((row, at) => {
     for (let i = 0; i < m; i++) for (let j = 0; j <= i; j++) root[i * m + j] += weights[at] * row[i] * row[j];
   });
+  let trace = 0;
+  for (let i = 0; i < m; i++) trace += root[i * m + i];
   for (let i = 0; i < m; i++) {
-    root[i * m + i] += ridge;
+    root[i * m + i] += Math.max(ridge, (LEAST_CURVATURE * trace) / m, 1e-300);
     for (let j = 0; j <= i; j++) {
       const left = root[i * m + j] - dot(root.subarray(i * m, i * m + j), root.subarray(j * m, j * m + j));
       root[i * m + j] = i === j ? Math.sqrt(left) : left / root[j * m + j];

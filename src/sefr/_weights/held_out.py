@@ -233,8 +233,7 @@ def unseen_by_sefr(seen: HeldOut, summary: Summary, scaling: Scaling) -> HeldOut
     """Return SEFR's scores of rows it has learned as if it had not: less what a row of their class does."""
     scores, codes = seen.scores.copy(), seen.codes
     if summary.coder is None:
-        favour = _favour(summary, scaling)
-        own = favour[codes]
+        own = _favour(summary, scaling)[codes]
     else:
         known, at = np.unique(codes, return_inverse=True)
         favours = _favour_in_cells(summary, summary.coder, known)
@@ -283,7 +282,7 @@ def _favour_in_cells(summary: Summary, coder: Coder, known: NDArray[np.int32]) -
     now = weight(cells, counts, other_cells, others)
     without_own = now - weight(cells - 1, counts - 1, other_cells, others)
     without_other = now - weight(cells, counts, other_cells - 1, others - 1)
-    share = cells[known] / counts[known]
+    share = cells[known] / np.maximum(counts[known], 1.0)
     share[:, coder.offsets[coder.n_features] :] *= FERN_SAY
     favours = np.asarray(share @ without_other.T)
     favours[np.arange(len(known)), known] = (share * without_own[known]).sum(axis=1)

@@ -19,6 +19,8 @@ BINS_LEVERAGE = 3.0
 MOST_COPIES = 2.0**30
 # Multiplications that the leverage of every row may take, if the sample holds all rows.
 LEVERAGE_PRODUCTS = 1 << 20
+# The least curvature along a direction, over the mean: the ridge is lost if rows have huge weights.
+LEAST_CURVATURE = 1e-12
 
 
 def held_out(objective: Objective, point: Floats, sampled: CodedRows) -> HeldOut:
@@ -38,7 +40,8 @@ def held_out(objective: Objective, point: Floats, sampled: CodedRows) -> HeldOut
     rows = np.hstack([rows, np.ones((len(rows), 1))])
     chance = expit(scores[:, 0])
     curvature = (rows * (sample.weights * chance * (1 - chance))[:, None]).T @ rows
-    curvature[np.diag_indices(len(curvature))] += objective.penalty.ridge
+    least = LEAST_CURVATURE * np.trace(curvature) / len(curvature)
+    curvature[np.diag_indices(len(curvature))] += max(objective.penalty.ridge, least, 1e-300)
     leverage = ((rows @ np.linalg.inv(curvature)) * rows).sum(axis=1)
     seen = HeldOut(scores, sample.codes, np.asarray(sampled.weights))
     return unseen_by_leverage(seen, objective.rows.class_weights[sample.codes] * leverage)
