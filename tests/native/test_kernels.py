@@ -473,5 +473,5 @@ def test_labels_are_those_of_the_highest_score(rng, k):
 )
 def test_labels_of_other_shapes_are_refused(shape, n_values, n_found):
     values, found = np.zeros(n_values, dtype=np.uint64), np.zeros(n_found, dtype=np.uint64)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"has length|no score"):
         _native.choose(np.zeros(shape), values, found)

@@ -23,7 +23,7 @@ from .._weights.marginal import marginal_regression_of
 from .._weights.moments import explained_by_parts
 from .._weights.refine.lbfgs import Limits
 from .._weights.refine.numbers import RefinedNumbers, refine_numbers
-from .._weights.regression import Regression, refuse_constant_targets, regression_of, targets_of
+from .._weights.regression import RegressionModel, refuse_constant_targets, regression_of, targets_of
 from .._weights.solve import scaling_of
 from ..settings import AnySettings
 from .fitted import NO_PRODUCTS, Fitted
@@ -71,7 +71,7 @@ class FittedNumbers(Fitted):
         return targets_of(self.summary).n_targets
 
     @cached_property
-    def regression(self) -> Regression:
+    def regression(self) -> RegressionModel:
         """What is solved from the sums, when it is first asked for, or what further passes found."""
         summary, scaling = self.summary, self.scaling
         if isinstance(self.refined, RefinedNumbers):

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 
 from .._system.threads import thread_count
 from .._system.types import Array, Floats, Rows
-from .._weights.regression import Regression
+from .._weights.regression import RegressionModel
 from .answers import Answers
 from .fitted_numbers import FittedNumbers, NumberChoice
 
@@ -140,7 +140,7 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
             raise AttributeError("this model was made in one pass: only passes > 1 has a loss_curve_")
         return list(refined.loss_curve)
 
-    def _sure(self, name: str) -> Regression:
+    def _sure(self, name: str) -> RegressionModel:
         regression = self._known.regression
         if regression.solution is None:
             raise AttributeError(f"{name} follows from the products of features: it needs moments=2")

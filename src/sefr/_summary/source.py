@@ -189,7 +189,7 @@ class MemoryRows(RowSource):
         return self._coded[1]
 
 
-class Batch(NamedTuple):
+class RowBatch(NamedTuple):
     """A batch of labelled rows, the names of its features, and its number among the batches."""
 
     rows: Labelled
@@ -205,7 +205,7 @@ class BatchRows(RowSource):
         self.gatherer = Gatherer()
 
     @abstractmethod
-    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[Batch]:
+    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[RowBatch]:
         """Yield all batches, cut into bins by ``coder``; ``classes`` are known after the first pass."""
 
     def summarise(self, settings: AnySettings) -> Summary:
@@ -225,7 +225,7 @@ class BatchRows(RowSource):
         """Return where features are cut."""
         return learn_coder_of_batches(((batch.rows, {}) for batch in self.read(None)), cut)
 
-    def summary_of(self, batch: Batch, settings: AnySettings) -> Summary:
+    def summary_of(self, batch: RowBatch, settings: AnySettings) -> Summary:
         """Return the Summary of a batch."""
         n_threads = thread_count(settings.n_jobs)
         return Summary.of_rows(
@@ -270,11 +270,11 @@ class GivenBatches(BatchRows):
         super().__init__()
         self.start, self.numbers = start, numbers
 
-    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[Batch]:
+    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[RowBatch]:
         """Yield the batches, checked."""
         for X, y, sample_weight in self._unpacked():
             self.names = feature_names_in(X) if self.names is None else self.names
-            yield Batch(*read_rows(X, y, sample_weight, coder, numbers=self.numbers))
+            yield RowBatch(*read_rows(X, y, sample_weight, coder, numbers=self.numbers))
 
     def learn_coder(self, cut: Cut) -> Coder | None:
         """Return where features are cut, columns with categories into these."""

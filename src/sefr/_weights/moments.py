@@ -31,7 +31,7 @@ from .. import _native
 from .._rows.cells import Coder
 from .._summary.products import Products, diagonal_places
 from .._system.types import Floats
-from .refine.thermometer import Steps
+from .refine.thermometer import CellSteps
 
 # The ridges, per row, among which the likeliest is taken: four per decade, as in reference.py.
 RIDGES = 10.0 ** (np.arange(29) / 4 - 5)
@@ -112,7 +112,7 @@ def feature_scale(n: float, sums: Floats, squares: Floats, moved: Floats, ranges
     return scale
 
 
-def cell_scale(coder: Coder, steps: Steps, mean: Floats) -> tuple[Floats, float]:
+def cell_scale(coder: Coder, steps: CellSteps, mean: Floats) -> tuple[Floats, float]:
     """Return the scale of steps from the share of the rows that has gone each, and a typical unit of them."""
     variance = np.maximum(mean * (1 - mean), 0)
     live = steps.free & (variance > 1e-12)
@@ -342,7 +342,7 @@ def _centred(products: Products, coder: Coder | None, ranges: Floats | None) -> 
 
 def _bare_basis(coder: Coder, sums: Floats, n: float) -> tuple[Basis, float]:
     """Return the steps of cells and lines of any spread, and a typical unit of steps."""
-    steps = Steps.of(coder)
+    steps = CellSteps.of(coder)
     scale, unit = cell_scale(coder, steps, steps.reached(sums[None] / n)[0])
     live = np.flatnonzero(scale)
     lines = _lines(coder)[:, live] / scale[live]

@@ -17,8 +17,7 @@ from scipy import sparse
 from ..._rows.batches import Gathered
 from ..._rows.cells import Coder, Cut, code_matrix, learn_coder
 from ..._rows.labelled import CodedRows, Labelled, sample_size, spread_rows
-from ..._rows.matrix import Columns as ColumnMatrix
-from ..._rows.matrix import Dense, Gradient, Matrix, Sparse
+from ..._rows.matrix import Columnar, Dense, Gradient, Matrix, Sparse
 from ..._summary.source import RowSource, Sweep
 from ..._summary.summary import Summary
 from ..._system.types import Array
@@ -163,7 +162,7 @@ def _joined(parts: list[dict[str, Array]]) -> Matrix:
     dense = np.concatenate([part["dense"] for part in parts])
     kinds = parts[0]["kinds"].tolist()
     if len(kinds) > 1:
-        like: Matrix = ColumnMatrix([np.zeros(1, dtype=kind) for kind in kinds], 1)
+        like: Matrix = Columnar([np.zeros(1, dtype=kind) for kind in kinds], 1)
     else:
         like = Dense(np.zeros((1, dense.shape[1]), dtype=kinds[0] if kinds else np.float64))
     return Gathered(dense, like)
