@@ -100,7 +100,7 @@ class ClusterRows(RowSource):
         return Labelled(matrix, summary.classes, codes, weights).over(classes)
 
     def numbered(self) -> Labelled | None:
-        """Return those of the rows drawn for bins that ferns were grown on, and those held out beside them."""
+        """Return rows that were drawn for bins: those that ferns were grown on, and those held out."""
         if self._drawn is None:
             return None
         rows = rows_for_ferns(self._drawn)
