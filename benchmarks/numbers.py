@@ -142,6 +142,17 @@ def regression() -> str:
     return tables.markdown(["", *names, "mean", "within 90 % intervals", "fit, CPU ms"], table)
 
 
+def coverage() -> str:
+    """Coverage of intervals of each share: the least and the most of all tables."""
+    rows = _csv("accuracy/coverage.csv")
+    shares = [name for name in rows[0] if name.startswith("within_")]
+    table = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        own = [[float(row[share]) for row in rows if row["method"] == method] for share in shares]
+        table.append([method, *(f"{min(part):.2f} to {max(part):.2f}" for part in own)])
+    return tables.markdown(["", *(f"{share.removeprefix('within_')} %" for share in shares)], table)
+
+
 def regression_large() -> str:
     """R2 of a million rows, and the time of a fit."""
     rows = _csv("accuracy/regression_large.csv")
@@ -464,6 +475,7 @@ TABLES: dict[str, Callable[[], str]] = {
         kinds_source,
         imbalanced,
         regression,
+        coverage,
         regression_large,
         regression_source,
         moments,

@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from .._rows.batches import Gatherer, unpack_batch
 from .._rows.cells import Coder, Cut
 from .._rows.cells.batches import learn_coder_of_batches
+from .._rows.cells.learn import EDGE_ROWS, rows_for_ferns
 from .._rows.inputs import coder_of_batches, feature_names_in, read_rows
-from .._rows.labelled import CodedRows, Labelled, sample_of
+from .._rows.labelled import NUMBERS, CodedRows, Labelled, sample_of
 from .._rows.matrix import Gradient, LinearModel, Standardisation, WeightedRows
 from .._system.threads import thread_count
 from .._system.types import Array, Floats, Names, Rows
@@ -117,6 +118,10 @@ class RowSource(ABC):
             f"or leave out auto for {WITHOUT_AUTO}"
         )
 
+    def numbered(self) -> Labelled | None:
+        """Return some of the rows with their numbers, cut into bins; None if none are in this process."""
+        return None
+
     def scored(self, classes: Array) -> Labelled:
         """Return the rows from which a few are scored, for probabilities to be fitted to."""
         matrix, codes, weights = self.sample(classes)
@@ -178,6 +183,10 @@ class MemoryRows(RowSource):
         """Make one pass over the rows."""
         return sweep.over(self._over(sweep.classes), n_threads)
 
+    def numbered(self) -> Labelled:
+        """Return the rows that ferns were grown on, and those held out beside them."""
+        return rows_for_ferns(self.rows)
+
     def scored(self, classes: Array) -> Labelled:
         """Return all rows: a few of them are taken where they are scored."""
         return self.rows
@@ -212,6 +221,8 @@ class BatchRows(RowSource):
         """Read the batches once, with bins once more before, and return their Summary."""
         if settings.cut is not None:
             self.coder = self.learn_coder(settings.cut)
+            if settings.cut.grows:  # numbers ask for those that were held out
+                self.gatherer = Gatherer(EDGE_ROWS)
         total: Summary | None = None
         for batch in self.read(self.coder):
             part = self.summary_of(batch, settings)
@@ -250,6 +261,11 @@ class BatchRows(RowSource):
     def no_rows(self) -> Exception:
         """Return the error for a source without rows."""
         return ValueError("there are no batches to learn from")
+
+    def numbered(self) -> Labelled:
+        """Return some of the rows that were kept: as many as ferns are grown on."""
+        (matrix, codes, weights), targets = self.gatherer.sample_with_targets(NUMBERS)
+        return rows_for_ferns(Labelled(matrix, NUMBERS, codes, weights, targets))
 
     def sample(self, classes: Array) -> CodedRows:
         """Return the rows that were kept."""

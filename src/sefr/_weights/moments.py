@@ -272,6 +272,8 @@ class Solution:
     regression: Floats | None = None
     to_scores: Floats | None = None
     tridiagonal: Tridiagonal | None = None
+    # of numbers: the degrees of freedom that each ridge leaves (K,)
+    freedom: Floats | None = None
 
     @cached_property
     def _inverses(self) -> dict[float, Floats]:
@@ -464,10 +466,12 @@ def solve_numbers(
     own, near = _centred(products, coder, ranges)
     n, m = own.n, near.n_features
     right, power = _towards_targets(own, near)
-    solved, ridges, noise = _regression(own.gram, right, power, n, ridge)
+    solved, ridges, noise, freedom = _regression(own.gram, right, power, n, ridge)
     weights = own.basis.table(solved.T)
     level = near.origin[m:] + (near.sums[-near.n_targets :] / n - weights @ own.distance)
-    return Solution(weights, own.centre, own.distance, level, ridges, noise, n, own.basis, own.gram)
+    return Solution(
+        weights, own.centre, own.distance, level, ridges, noise, n, own.basis, own.gram, freedom=freedom
+    )
 
 
 def explained_by_parts(products: Products, coder: Coder, noise: Floats) -> dict[str, Floats]:
@@ -482,7 +486,7 @@ def explained_by_parts(products: Products, coder: Coder, noise: Floats) -> dict[
     lines = place[n_steps:]
     left = {}
     for name, at in (("lines", lines), ("curves", np.concatenate([place[:n_steps][of_features], lines]))):
-        _, _, left[name] = _regression(own.gram[np.ix_(at, at)], right[at], power, own.n, None)
+        _, _, left[name], _ = _regression(own.gram[np.ix_(at, at)], right[at], power, own.n, None)
     variance = power / max(own.n - 1, 1.0)
     return {name: 1 - part / variance for name, part in (left | {"sum": noise}).items()}
 
@@ -501,8 +505,8 @@ def _towards_targets(own: _Centred, near: Products) -> tuple[Floats, Floats]:
 
 def _regression(
     gram: Floats, right: Floats, power: Floats, n: float, ridge: float | None
-) -> tuple[Floats, Floats, Floats]:
-    """Return weights (p, K), ridges (K,) and what is left of the variance of each target (K,)."""
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return weights (p, K), and of each target (K,) its ridge, what is left of its variance, and freedom."""
     tridiagonal, k = Tridiagonal.of(gram, right), len(power)
     ridges = (
         np.full(k, ridge) if ridge is not None else likeliest_ridges(tridiagonal, power, n, together=False)
@@ -513,4 +517,5 @@ def _regression(
         solved[:, t : t + 1] = tridiagonal.solve(n * each, column)[0]
     solved = tridiagonal.turn_back(solved)
     noise = np.maximum(power - (solved * right).sum(axis=0), 0.0) / max(n - 1, 1.0)
-    return solved, ridges, noise
+    freedom = {float(each): tridiagonal.freedom(n * each) for each in ridges}
+    return solved, ridges, noise, np.array([freedom[float(each)] for each in ridges])

@@ -48,6 +48,13 @@ class RegressionModel:
         unit = own.count * np.eye(len(own.gram))
         return {float(ridge): np.linalg.cholesky(own.gram + ridge * unit) for ridge in np.unique(own.ridge)}
 
+    @property
+    def typical_leverage(self) -> Floats | None:
+        """The mean leverage of the rows learned (R,); None with first moments alone."""
+        if self.leverage is not None or self.solution is None or self.solution.freedom is None:
+            return self.leverage
+        return np.asarray((self.solution.freedom + 1) / self.solution.count)
+
     def variances(self, matrix: Matrix) -> Floats:
         """Return the variance of a new y about its prediction (n, R): noise (1 + leverage)."""
         if self.noise is not None and self.leverage is not None:

@@ -67,10 +67,15 @@ class Cut(NamedTuple):
         return {j: part for j, part in enumerate(self.bins) if isinstance(part, Categories)}
 
     @property
+    def grows(self) -> bool:
+        """Whether ferns are grown on the rows, rather than given or none."""
+        return isinstance(self.interactions, int | np.integer)
+
+    @property
     def fixed(self) -> bool:
         """Whether the rows have no say in the cells."""
         edges = not isinstance(self.bins, int | np.integer) or not isinstance(self.scale, str | None)
-        return edges and not isinstance(self.interactions, int | np.integer)
+        return edges and not self.grows
 
 
 def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) -> Coder:
@@ -79,11 +84,16 @@ def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) 
     if cut.interactions is None:
         return coder
     check_interactions(cut.interactions, cut.bins)
-    if not isinstance(cut.interactions, int | np.integer):
+    if not cut.grows:
         return replace(coder, ferns=given_ferns(cut.interactions, np.diff(coder.offsets)))
+    grown = grow_ferns(rows_for_ferns(rows), coder, int(cut.interactions), moments=cut.moments)
+    return replace(coder, ferns=grown)
+
+
+def rows_for_ferns(rows: Labelled) -> Labelled:
+    """Return those of the rows that ferns are grown on, a part of which is held out."""
     at, weights = sample_of_values(rows, FERN_ROWS)
-    sample = rows.take(at)._replace(weights=weights)
-    return replace(coder, ferns=grow_ferns(sample, coder, int(cut.interactions), moments=cut.moments))
+    return rows.take(at)._replace(weights=weights)
 
 
 def _learn_edges(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) -> Coder:
