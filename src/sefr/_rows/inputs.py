@@ -235,9 +235,13 @@ def refuse_lazy(X: Any) -> None:
     kinds = {"LazyFrame", "DuckDBPyRelation", "DataFrame"} | ({"Table"} if engine == "ibis" else set())
     lazy = engine in {"polars", "duckdb", "ibis", "dask", "pyspark"} and type(X).__name__ in kinds
     if lazy and not nw.dependencies.is_into_dataframe(X):
+        scored = {
+            "duckdb": "the query of `sefr sql --predict`",
+            "dask": "frame.map_partitions(model.predict)",
+        }
         raise TypeError(
             f"X is a lazy frame ({engine}), whose rows are not here yet: collect it first, learn from it "
-            "with fit_frame, or score it where it is with sefr.engines.expressions"
+            f"with fit_frame, or score it where it is with {scored.get(engine, 'model.expression')}"
         )
 
 
