@@ -11,6 +11,7 @@ from sklearn.model_selection import cross_validate as ordinary
 
 from sefr import SEFRClassifier, Summary, cross_validate, reference
 from sefr._rows.cells import Categories
+from sefr._rows.cells.grow import Growing
 from sefr._weights.refine import thermometer
 
 
@@ -97,6 +98,19 @@ def test_there_are_as_many_as_rows_that_were_held_out_agree_to(rng):
     assert 1 <= len(idle.interactions_) < 10
     few = SEFRClassifier(bins=16, interactions=60).fit(X[:100], noise[:100])
     assert len(few.interactions_) == 60  # rows are too few to hold some out
+
+
+def test_many_rows_have_a_say_in_them_and_ferns_take_turns(rng):
+    assert [Growing.of(n).subsets for n in (100, 8191, 8192, 12_288, 1e6)] == [1, 1, 2, 3, 4]
+    X, y = rng.normal(size=(12_000, 5)), rng.integers(0, 2, 12_000)
+    y[(X[:, 0] > 0) ^ (X[:, 1] > 0)] = 0
+    one = SEFRClassifier(bins=8, interactions=9).fit(X, y)
+    batches = [(X[:7000], y[:7000]), (X[7000:], y[7000:])]
+    assert SEFRClassifier(bins=8, interactions=9).fit_batches(batches).interactions_ == one.interactions_
+    X, y = X[:4096], y[:4096]
+    twice = SEFRClassifier(bins=8, interactions=9).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    heavy = SEFRClassifier(bins=8, interactions=9).fit(X, y, sample_weight=np.full(4096, 2.0))
+    assert heavy.interactions_ == twice.interactions_
 
 
 @pytest.mark.parametrize("k", [2, 3])

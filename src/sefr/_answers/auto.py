@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows.cells import Cells, Coder, SparseCells
-from .._rows.cells.grow import Growing, grow_ferns
+from .._rows.cells.grow import FERN_ROWS, Growing, grow_ferns
 from .._rows.cells.learn import sample_of_values
 from .._rows.inputs import refuse_one_class
 from .._rows.labelled import Labelled, spread_rows
@@ -45,13 +45,10 @@ from .probabilities import Calibration, TemperatureScaling
 # With fewer rows every one is held out once, in one of so many parts; else one of these parts is. Many rows
 # are in more parts, of so many rows each: the first is held out for a fit of the next three.
 SMALL_ROWS, PARTS, PART_ROWS = 300, 4, 1 << 13
-# Ferns, at most, and the rows that they are grown on.
+# Ferns, at most.
 MOST_FERNS = 150
-FERN_ROWS = 1 << 14
-# Each is grown on a part of these rows, in turn: so many rows of one part, at most so many parts.
-SUBSET_ROWS, MOST_SUBSETS = 1024, 4
-# How much of what a fern tells about a row is taken off what is left to tell.
-STEP = 0.15
+# There are more of them than by themselves: smaller parts of the rows, and smaller steps.
+SUBSET_ROWS, STEP = 1024, 0.15
 # Passes of each part, and those that a fit of all rows makes from where a fit of most of them ended.
 PASSES = {"line": 24, "bins": 12, "ferns": 10}
 FURTHER_PASSES = {"line": 60, "bins": 8, "ferns": 11}
@@ -198,9 +195,7 @@ class _Learner:
         at, weights = sample_of_values(self.rows._replace(matrix=self.raw, codes=codes), FERN_ROWS)
         matrix = bins.matrix.take(at) if isinstance(bins.matrix, Cells) else self.raw.take(at)
         sample = Labelled(matrix, self.rows.classes, self.rows.codes[at], weights)
-        weight = min(float(self.weights.sum()), FERN_ROWS)
-        subsets = int(np.clip(weight // SUBSET_ROWS, 1, MOST_SUBSETS))
-        how = Growing(subsets, STEP)
+        how = Growing.of(float(self.weights.sum()), SUBSET_ROWS, STEP)
         ferns = grow_ferns(sample, self.coder, MOST_FERNS, None if held is None else held[at] == 1, how)
         if ferns is None:
             return []
@@ -328,10 +323,12 @@ class _Learner:
             if len(edges):
                 found[first : end - coder.missing] = np.concatenate([edges[:1], edges])
         sums, counts = np.zeros((2, len(found)))
-        for _, block in self.raw.take(at).blocks():
+        bins = self.rows.matrix
+        taken = bins.take(at) if isinstance(bins, Cells) else Cells(self.raw.take(at), coder)
+        for rows, block in taken.matrix.blocks():
             values = np.asarray(block, dtype=np.float64)
             here = np.isfinite(values)
-            cells = (coder.offsets[: coder.n_features] + replace(coder, ferns=None).code(values))[here]
+            cells = (coder.offsets[:-1] + taken.cells[rows])[here]
             sums += np.bincount(cells, values[here], len(found))
             counts += np.bincount(cells, minlength=len(found))
         return np.divide(sums, counts, out=found, where=counts > 0)

@@ -79,7 +79,8 @@ class HeldOutParts:
 
     def loss(self, shares: Floats) -> float:
         """Return the log loss of the sum of the parts, each times its weight."""
-        return self._slopes(shares).loss
+        _, losses = self._likely(shares)
+        return float(self.weights @ losses / self.weights.sum())
 
     @cached_property
     def best_weights(self) -> Floats:
@@ -108,18 +109,24 @@ class HeldOutParts:
     def _slopes(self, shares: Floats) -> _Slopes:
         """Return the log loss and its first and second derivatives by the weights of the parts."""
         by_part, weights = self.logits, self.weights / self.weights.sum()
-        logits = np.tensordot(shares, by_part, axes=1) + self.base
+        likely, losses = self._likely(shares)
+        likely *= weights[:, None]
+        weighted = by_part * likely
+        mean = weighted.sum(axis=2)
+        slope = mean.sum(axis=1) - by_part[:, np.arange(len(self.codes)), self.codes] @ weights
+        flat = by_part.reshape(len(by_part), -1)
+        products = weighted.reshape(flat.shape) @ flat.T
+        return _Slopes(float(weights @ losses), slope, products - (mean / weights) @ mean.T)
+
+    def _likely(self, shares: Floats) -> tuple[Floats, Floats]:
+        """Return the probability of every class (n, K), and the log loss of each row (n,)."""
+        logits = np.tensordot(shares, self.logits, axes=1) + self.base
         logits -= logits.max(axis=1, keepdims=True)
-        rows = np.arange(len(self.codes))
-        own = logits[rows, self.codes]
+        own = logits[np.arange(len(self.codes)), self.codes]
         likely = np.exp(logits, out=logits)
         total = likely.sum(axis=1)
-        loss = float(weights @ (np.log(total) - own))
-        likely *= (weights / total)[:, None]  # with the weight of the row
-        mean = (by_part * likely).sum(axis=2)
-        slope = mean.sum(axis=1) - by_part[:, rows, self.codes] @ weights
-        products = np.array([[float((p * q * likely).sum()) for q in by_part] for p in by_part])
-        return _Slopes(loss, slope, products - (mean / weights) @ mean.T)
+        likely /= total[:, None]
+        return likely, np.log(total) - own
 
 
 class _Slopes(NamedTuple):

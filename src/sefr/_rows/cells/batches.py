@@ -10,7 +10,7 @@ from ..batches import Gatherer
 from ..labelled import Labelled
 from .categories import MOST_CATEGORIES, Categories
 from .coder import Coder
-from .learn import EDGE_ROWS, Cut, learn_coder
+from .learn import Cut, learn_coder
 
 
 def learn_coder_of_batches(
@@ -18,10 +18,10 @@ def learn_coder_of_batches(
 ) -> Coder | None:
     """Return where features are cut, from batches of rows and the categories in each; None without rows.
 
-    All rows are read, unless edges are given or follow from known ranges. Up to ``EDGE_ROWS`` rows they are
-    those of all rows together.
+    All rows are read, unless edges are given or follow from known ranges. Up to ``cut.sample_rows`` rows they
+    are those of all rows together.
     """
-    gatherer, known = Gatherer(EDGE_ROWS), dict[int, Categories]()
+    gatherer, known = Gatherer(cut.sample_rows), dict[int, Categories]()
     labels = []
     for rows, categories in batches:
         known = {j: _joined(known.get(j), own) for j, own in categories.items()}

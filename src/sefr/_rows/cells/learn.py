@@ -19,13 +19,11 @@ from ..ranges import known_ranges
 from .categories import Categories
 from .coder import MOST_CELLS, Coder, check_bins, given_coder
 from .ferns import check_interactions, given_ferns
-from .grow import grow_ferns
+from .grow import FERN_ROWS, MOMENTS_ROWS, Growing, grow_ferns
 
 # Rows whose quantiles are the edges. Of 32 bins each has 256 rows of the sample: its share is known to 6 %.
 EDGE_ROWS = 1 << 13
 FEWEST_EDGE_ROWS = 512
-# Rows that the comparisons of ferns are chosen on.
-FERN_ROWS = 1 << 12
 EDGE_VALUES = 1 << 24
 # Values that are sorted at a time.
 SORTED_CELLS = 1 << 22
@@ -77,6 +75,16 @@ class Cut(NamedTuple):
         edges = not isinstance(self.bins, int | np.integer) or not isinstance(self.scale, str | None)
         return edges and not self.grows
 
+    @property
+    def fern_rows(self) -> int:
+        """How many rows ferns are grown on, at most."""
+        return MOMENTS_ROWS if self.moments == 2 else FERN_ROWS
+
+    @property
+    def sample_rows(self) -> int:
+        """How many rows cells are learned from, at most."""
+        return max(EDGE_ROWS, self.fern_rows) if self.grows else EDGE_ROWS
+
 
 def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) -> Coder:
     """Return what the rows are counted into: cells of features, and of ferns if there are interactions."""
@@ -86,13 +94,15 @@ def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) 
     check_interactions(cut.interactions, cut.bins)
     if not cut.grows:
         return replace(coder, ferns=given_ferns(cut.interactions, np.diff(coder.offsets)))
-    grown = grow_ferns(rows_for_ferns(rows), coder, int(cut.interactions), moments=cut.moments)
-    return replace(coder, ferns=grown)
+    sample = rows_for_ferns(rows, cut.fern_rows)
+    weight = len(sample.codes) if sample.weights is None else float(sample.weights.sum())
+    how = Growing.of(min(weight, cut.fern_rows))
+    return replace(coder, ferns=grow_ferns(sample, coder, int(cut.interactions), how=how, moments=cut.moments))
 
 
-def rows_for_ferns(rows: Labelled) -> Labelled:
+def rows_for_ferns(rows: Labelled, most: int = MOMENTS_ROWS) -> Labelled:
     """Return those of the rows that ferns are grown on, a part of which is held out."""
-    at, weights = sample_of_values(rows, FERN_ROWS)
+    at, weights = sample_of_values(rows, most)
     return rows.take(at)._replace(weights=weights)
 
 

@@ -113,7 +113,8 @@ class Penalty:
     def hessian(self, points: Floats) -> Floats:
         """Return the second derivatives along some points (q, q)."""
         weights = points[:, : self.n_weights]
-        found = self.ridge * (weights @ weights.T)
+        # a copy, or numpy takes dsyrk, which is several times as slow for a few long rows
+        found = self.ridge * (weights @ weights.copy().T)
         if self.prior_precision is not None:
             found += (points * self.prior_precision) @ points.T
         return np.asarray(found)

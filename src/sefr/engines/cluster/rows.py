@@ -29,8 +29,7 @@ from ..error import EngineError, engine_errors
 from .jobs import ComputeGradient, Job, Reply, merge_replies, summary_of_reply
 from .storage import unpack_arrays
 
-# Rows that edges of bins are taken from, and the fewest that a partition adds to the sample.
-EDGE_ROWS = 1 << 13
+# The fewest rows that a partition adds to the sample.
 FEWEST = 16
 
 
@@ -70,7 +69,7 @@ class ClusterRows(RowSource):
         engine, cut = self.columns.engine, settings.cut
         if cut is not None:
             with engine_errors(engine, "draw rows for the edges of bins"):
-                most = 1 if cut.fixed else EDGE_ROWS
+                most = 1 if cut.fixed else cut.sample_rows
                 found = merge_replies(self.partitions.draw(self.columns, most), engine)
             drawn = _drawn(found, self.columns)
             self.reading = Reading(self.columns, learn_coder(drawn, cut, self.columns.categories))
