@@ -7,6 +7,7 @@ import { DrawnGestures } from "./drawn_gestures";
 import { filesOf, foldersOf } from "./folders";
 import type { ColumnView, Given } from "./messages";
 import type { Method } from "./learning";
+import { NUMBER_METHODS } from "./number_panels";
 import type { Role } from "./recipe";
 import { showRecordings, signalFields } from "./signal_panel";
 import { type Event, SIGNAL, type Studio } from "./studio";
@@ -137,7 +138,8 @@ export class DataPanel {
       h("div", { class: "settings" },
         told, predictAs, rowsAre,
         predicted === "classes" && dial("method", "Method", METHODS, settings.method, (method) => studio.set({ method })),
-        settings.method === "own" && [
+        predicted === "number" && dial("method", "Method", NUMBER_METHODS, settings.method === "exact" ? "exact" : "auto", (method) => studio.set({ method })),
+        predicted === "classes" && settings.method === "own" && [
           dial("passes", "Passes over the rows", PASSES, settings.passes, (passes) => studio.set({ passes: passes ?? 1 })),
           dial("bins", "Bins per column", BINS, settings.bins, (bins) => studio.set({ bins })),
         ],

@@ -124,7 +124,7 @@ const MOST_NUMBERS = 20;
 const FEW_PER_NUMBER = 20;
 const PAPER: How = { passes: 1, bins: null, moments: 1, auto: false };
 /** Values that auto learns from in a page, at most. */
-const MOST_AUTO_VALUES = 2 ** 23;
+export const MOST_AUTO_VALUES = 2 ** 23;
 
 /** What all training of one table shares. */
 interface Task extends Reading {

@@ -62,7 +62,7 @@ def grow_ferns(
     targets, depth = None, MOMENTS_DEPTH if moments == 2 else DEPTH
     if rows.targets is not None:
         targets, depth = left_over(cells, coder, rows.targets, rows.weights), NUMBER_DEPTH
-        how = how._replace(step=float(np.clip(NUMBER_STEPS / count, LEAST_STEP, MOST_STEP)))
+        how = how._replace(step=number_step(count))
     comparisons = np.empty((count, depth, 2), dtype=np.int32)
     grown = _native.grow_ferns(
         cells,
@@ -84,6 +84,11 @@ def grow_ferns(
         return None
     features, bounds = (comparisons[:grown, :, part].ravel() for part in (0, 1))
     return Ferns(features, bounds, np.arange(grown + 1, dtype=np.int64) * depth)
+
+
+def number_step(count: int) -> float:
+    """Return the step of each of so many ferns that tell numbers."""
+    return float(np.clip(NUMBER_STEPS / count, LEAST_STEP, MOST_STEP))
 
 
 def left_over(cells: NDArray[np.uint8], coder: Coder, targets: Floats, weights: Floats | None) -> Floats:
