@@ -57,7 +57,7 @@ const FIRST_ROWS = 256;
 /** Features that auto learns from in a page, at most: the time to solve grows with the third power of their cells. */
 const MOST_AUTO_FEATURES = 32;
 /** So many cells are tested by ten folds, more by five. */
-const FEW_CELLS = 512;
+const FEW_CELLS = 256;
 const FEWER_FOLDS = 5;
 
 /** Return what shows that a column is a quantity, not labels of classes; null if nothing does. */
@@ -111,7 +111,7 @@ export function trainNumbers(kernel: Kernel, table: Table, settings: Settings, t
   if (products.count < 2 * FOLDS) note = `${products.count} rows are too few for ${FOLDS} folds`;
   else if (method === "exact") evaluation = crossValidate(task, FOLDS);
   else {
-    const folds = names.length * bins > FEW_CELLS / 2 ? FEWER_FOLDS : FOLDS;
+    const folds = names.length * bins > FEW_CELLS ? FEWER_FOLDS : FOLDS;
     const tried = [curves, task].map((way, i) => {
       tell(i + 1, 2);
       return crossValidate(way, folds);
