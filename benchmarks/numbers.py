@@ -138,7 +138,7 @@ def regression() -> str:
         shown = f"{typical:.3g}" if typical < 1000 else f"{typical:,.0f}"
         whole = len(own) == len(names)  # else a mean would be of other tables
         mean = f"**{np.mean(list(r2.values())):.3f}**" if whole else ""
-        table.append([method, *cells, mean, shares, shown if whole else ""])
+        table.append([_in_words(method), *cells, mean, shares, shown if whole else ""])
     return tables.markdown(["", *names, "mean", "within 90 % intervals", "fit, CPU ms"], table)
 
 
@@ -156,8 +156,13 @@ def coverage() -> str:
 def regression_large() -> str:
     """R2 of a million rows, and the time of a fit."""
     rows = _csv("accuracy/regression_large.csv")
-    table = [[row["method"], row["r2"], row["fit_s"]] for row in rows]
+    table = [[_in_words(row["method"]), row["r2"], row["fit_s"]] for row in rows]
     return tables.markdown(["", "R2", "fit, CPU s"], table)
+
+
+def _in_words(method: str) -> str:
+    """Return the name of a method with the word that users read."""
+    return method.replace("ferns", "interactions")
 
 
 def regression_source() -> str:
@@ -458,7 +463,7 @@ def temperatures() -> str:
 
 def auto_tables() -> str:
     """Return what ``auto=True`` chose on each table, and what it costs."""
-    head = ["table", "macro F1", "LightGBM", "log loss", "LightGBM", "line", "bins", "ferns", "time"]
+    head = ["table", "macro F1", "LightGBM", "log loss", "LightGBM", "line", "bins", "interactions", "time"]
     columns = ["table", "f1", "lightgbm_f1", "log_loss", "lightgbm_log_loss"]
     columns += ["weight_line", "weight_bins", "weight_ferns", "auto_over_lightgbm"]
     return tables.markdown(head, [[row[name] for name in columns] for row in _csv("accuracy/auto.csv")])

@@ -18,6 +18,7 @@ be that of every class, so no class has a greater say in it than its rows have.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -29,6 +30,7 @@ from scipy.linalg import blas, cho_factor, cho_solve, lapack
 
 from .. import _native
 from .._rows.cells import Coder
+from .._rows.matrix import blas_threads
 from .._summary.products import Products, diagonal_places
 from .._system.types import Floats
 from .refine.thermometer import CellSteps
@@ -38,6 +40,8 @@ RIDGES = 10.0 ** (np.arange(29) / 4 - 5)
 # Ridges whose -2 log likelihood differs by no more than this, and by so much per row, are as likely: of two
 # rows every ridge is, and rounding must not choose. The strongest of them is taken.
 FLAT, FLAT_PER_ROW = 1e-6, 1e-10
+# Up to so many products one thread of BLAS is quicker than several, which wait for each other: 10 ms each time.
+FEW_PRODUCTS = 1 << 24
 # A prior is the share of the rows to this power, as in further passes.
 PRIOR_POWER = 0.5
 # Steps are in units of their spread to this power: see refine/thermometer.py.
@@ -220,7 +224,9 @@ class Tridiagonal(NamedTuple):
 
 def _reflect(reflections: Floats, factors: Floats, columns: Floats, trans: str) -> Floats:
     work = max(1, 64 * columns.shape[1])
-    found, _, _ = lapack.dormqr("L", trans, reflections, factors, np.asfortranarray(columns), work)
+    few = len(reflections) * columns.size <= FEW_PRODUCTS
+    with blas_threads(1) if few else nullcontext():
+        found, _, _ = lapack.dormqr("L", trans, reflections, factors, np.asfortranarray(columns), work)
     return np.asarray(found)
 
 

@@ -82,7 +82,7 @@ def why_a_quantity(dataset: Dataset, label: str) -> str | None:
         values = np.unique(values[np.isfinite(values)])
         broken = values[values != np.floor(values)]
         if len(broken):
-            return f"{label!r} has fractions, such as {float(broken[0]):.6g}"
+            return f"{label!r} has fractions, for example {float(broken[0]):.6g}"
         seen.update(values.tolist())
         if len(seen) > MOST_LABELS:
             return f"{label!r} has more than {MOST_LABELS} different numbers"

@@ -78,7 +78,7 @@ def grow_ferns(
     targets, depth = None, MOMENTS_DEPTH if moments == 2 else DEPTH
     if rows.targets is not None:
         targets, depth = left_over(cells, coder, rows.targets, rows.weights), NUMBER_DEPTH
-        how = how._replace(step=float(np.clip(NUMBER_STEPS / count, LEAST_STEP, MOST_STEP)))
+        how = how._replace(step=number_step(count))
     comparisons = np.empty((count, depth, 2), dtype=np.int32)
     grown = _native.grow_ferns(
         cells,
@@ -117,6 +117,11 @@ def held_out_rows(cells: NDArray[np.uint8], weights: Floats | None) -> NDArray[n
         hashed = (hashed ^ (hashed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         hashed ^= hashed >> np.uint64(31)
     return np.asarray(hashed % np.uint64(HELD_PART) == 0)
+
+
+def number_step(count: int) -> float:
+    """Return the step of each of so many ferns that tell numbers."""
+    return float(np.clip(NUMBER_STEPS / count, LEAST_STEP, MOST_STEP))
 
 
 def left_over(cells: NDArray[np.uint8], coder: Coder, targets: Floats, weights: Floats | None) -> Floats:
