@@ -97,7 +97,8 @@ def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) 
     sample = rows_for_ferns(rows, cut.fern_rows)
     weight = len(sample.codes) if sample.weights is None else float(sample.weights.sum())
     how = Growing.of(min(weight, cut.fern_rows))
-    return replace(coder, ferns=grow_ferns(sample, coder, int(cut.interactions), how=how, moments=cut.moments))
+    grown = grow_ferns(sample, coder, int(cut.interactions), how=how, moments=cut.moments)
+    return replace(coder, ferns=grown)
 
 
 def rows_for_ferns(rows: Labelled, most: int = MOMENTS_ROWS) -> Labelled:
