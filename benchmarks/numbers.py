@@ -138,15 +138,31 @@ def regression() -> str:
         shown = f"{typical:.3g}" if typical < 1000 else f"{typical:,.0f}"
         whole = len(own) == len(names)  # else a mean would be of other tables
         mean = f"**{np.mean(list(r2.values())):.3f}**" if whole else ""
-        table.append([method, *cells, mean, shares, shown if whole else ""])
+        table.append([_in_words(method), *cells, mean, shares, shown if whole else ""])
     return tables.markdown(["", *names, "mean", "within 90 % intervals", "fit, CPU ms"], table)
+
+
+def coverage() -> str:
+    """Coverage of intervals of each share: the least and the most of all tables."""
+    rows = _csv("accuracy/coverage.csv")
+    shares = [name for name in rows[0] if name.startswith("within_")]
+    table = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        own = [[float(row[share]) for row in rows if row["method"] == method] for share in shares]
+        table.append([method, *(f"{min(part):.2f} to {max(part):.2f}" for part in own)])
+    return tables.markdown(["", *(f"{share.removeprefix('within_')} %" for share in shares)], table)
 
 
 def regression_large() -> str:
     """R2 of a million rows, and the time of a fit."""
     rows = _csv("accuracy/regression_large.csv")
-    table = [[row["method"], row["r2"], row["fit_s"]] for row in rows]
+    table = [[_in_words(row["method"]), row["r2"], row["fit_s"]] for row in rows]
     return tables.markdown(["", "R2", "fit, CPU s"], table)
+
+
+def _in_words(method: str) -> str:
+    """Return the name of a method with the word that users read."""
+    return method.replace("ferns", "interactions")
 
 
 def regression_source() -> str:
@@ -447,7 +463,7 @@ def temperatures() -> str:
 
 def auto_tables() -> str:
     """Return what ``auto=True`` chose on each table, and what it costs."""
-    head = ["table", "macro F1", "LightGBM", "log loss", "LightGBM", "line", "bins", "ferns", "time"]
+    head = ["table", "macro F1", "LightGBM", "log loss", "LightGBM", "line", "bins", "interactions", "time"]
     columns = ["table", "f1", "lightgbm_f1", "log_loss", "lightgbm_log_loss"]
     columns += ["weight_line", "weight_bins", "weight_ferns", "auto_over_lightgbm"]
     return tables.markdown(head, [[row[name] for name in columns] for row in _csv("accuracy/auto.csv")])
@@ -464,6 +480,7 @@ TABLES: dict[str, Callable[[], str]] = {
         kinds_source,
         imbalanced,
         regression,
+        coverage,
         regression_large,
         regression_source,
         moments,

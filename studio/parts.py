@@ -28,7 +28,7 @@ from sefr.device.export import TEMPLATES
 from sefr.device.export import library as library_folder
 from sefr.device.names import OWNED, RESERVED
 from sefr.device.windows import FEATURES, windows
-from sefr.settings import AUTO_BINS
+from sefr.settings import AUTO_BINS, AUTO_CELLS, AUTO_INTERACTIONS
 from sefr.signals import kernels
 
 ROOT = Path(__file__).parents[1]
@@ -296,8 +296,13 @@ def auto() -> dict[str, Any]:
         "tried": grow.TRIED,
         "bounds": grow.BOUNDS,
         "sampleRows": learn.EDGE_ROWS,
-        "sampleCells": learn.EDGE_VALUES,
-        "fewestSampled": learn.FEWEST_EDGE_ROWS,
+        "numberCells": AUTO_CELLS,
+        "numberFerns": AUTO_INTERACTIONS,
+        "numberFernRows": learn.FERN_ROWS,
+        "numberDepth": grow.NUMBER_DEPTH,
+        "numberStep": grow.number_step(AUTO_INTERACTIONS),
+        "sweeps": grow.SWEEPS,
+        "shy": grow.SHY,
     }
 
 

@@ -73,11 +73,27 @@ def test_categories_are_for_bins_and_one_hot_for_the_others(rng, kind):
     linear = compare(pd.concat([X[["size"]], spread], axis=1), y, cv=4, missing="ignore")
     splits = PredefinedSplit(dealt_folds(codes, 4))
     for row, other in zip(found, linear, strict=True):
-        if row.params.get("bins") is None:
+        if row.params.get("bins") is None and not row.params.get("auto"):
             np.testing.assert_array_equal(row.predictions, other.predictions)
         else:
             answers = cross_val_predict(SEFRClassifier(**row.params), X, y, cv=splits)
             np.testing.assert_array_equal(row.predictions, answers)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "polars"])
+def test_an_error_names_the_row_and_the_column_of_the_frame(rng, kind):
+    fare = rng.random(60)
+    fare[50] = np.inf
+    X = pd.DataFrame({"cabin": [f"c{i % 20}" for i in range(60)], "fare": fare})
+    if kind != "pandas":
+        X = pa.Table.from_pandas(X) if kind == "arrow" else pytest.importorskip("polars").from_pandas(X)
+    with pytest.raises(ValueError, match=r"infinity: row 50, column 20 \('fare'\)"):
+        compare(X, np.arange(60) % 2, cv=4)
+
+
+def test_columns_of_one_name_are_compared(rng):
+    X = pd.DataFrame({"a": ["b", "c"] * 30, "a=b": rng.random(60)})
+    assert compare(X, np.arange(60) % 2, cv=4, settings={"one pass": {}})[0].accuracy == 1
 
 
 def test_a_dearer_setting_must_bring_more(rng):

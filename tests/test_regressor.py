@@ -334,7 +334,6 @@ def test_intervals_cover_the_share_of_new_rows_that_they_say(share, bins):
     "params", [{"bins": 32}, {"bins": 16, "interactions": 20}, {"auto": True}], ids=["bins", "ferns", "auto"]
 )
 def test_intervals_of_curves_and_interactions_cover_new_rows(params):
-    """Cells that the numbers have chosen leave a little less over than they should: see noise_."""
     inside = []
     for seed in range(8):
         rng = np.random.default_rng(seed)

@@ -208,7 +208,8 @@ def trained_by_command(X, y, params, of, tmp_path, monkeypatch, *more):
     pd.DataFrame(X, columns=COLUMNS).assign(y=y).to_csv(tmp_path / "d.csv", index=False)
     given = []
     for key, value in params.items():
-        given += [f"--{key.replace('_', '-')}", of[key].to_text(value)]
+        option = f"--{key.replace('_', '-')}"
+        given += [option] if value is True else [option, of[key].to_text(value)]
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["train", "d.csv", "-l", "y", "-q", "-o", "m.sefr", *given, *more])
     assert done.exit_code == 0, done.output

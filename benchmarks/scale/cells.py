@@ -1,6 +1,6 @@
 """A billion cells from Parquet, and the engines beside their own work: what docs/guide/scale.md has of both.
 
-    python benchmarks/scale/cells.py FOLDER [--only duckdb,polars,spark,vectors,wide,scoring,kept]
+    python benchmarks/scale/cells.py FOLDER [--only duckdb,polars,spark,vectors,wide,moments,scoring,kept]
 
 Writes ``cells.csv`` beside this file, a step as soon as it is measured; one that is not asked for keeps what
 it was. The rows are 20 million of 50 float32 features in 20 files (4 GB, made in FOLDER once). Times are CPU
@@ -30,7 +30,7 @@ from benchmarks.machine import commit, machine
 FILES, ROWS, FEATURES, SOME = 20, 1_000_000, 50, 20
 SCORED = 500_000
 RESULTS = Path(__file__).with_name("cells.csv")
-FIELDS = ("step", "rows", "features", "what", "seconds", "accuracy", "machine", "commit")
+FIELDS = ("step", "rows", "features", "what", "seconds", "accuracy", "passes", "machine", "commit")
 
 
 def made(folder: Path, count: int = FILES) -> list[str]:
@@ -53,13 +53,14 @@ def made(folder: Path, count: int = FILES) -> list[str]:
 
 
 class Figure(NamedTuple):
-    """What was measured: of so many rows and features, by whom, CPU seconds, and accuracy if it has any."""
+    """What was measured: rows, features, by whom, CPU seconds; accuracy, passes over the rows."""
 
     rows: int
     features: int
     what: str
     seconds: float
     accuracy: float | None = None
+    passes: int | None = None
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -195,14 +196,62 @@ def wide(folder: Path) -> list[Figure]:
     return _beside(frame, (20_000, 5_000), ten)
 
 
-def _beside(frame: Any, shape: tuple[int, int], estimators: dict[str, Any]) -> list[Figure]:
-    work = {
-        name: (lambda estimator=estimator: estimator.fit(frame)) for name, estimator in estimators.items()
+def moments(folder: Path) -> list[Figure]:
+    """Measure second moments of 2 million rows of 50 features that vary together, beside LogisticRegression.
+
+    Features are mixtures of 50 independent ones, and the label is a line of them with noise: one pass of the
+    paper looks at each feature by itself.
+    """
+    from pyspark.ml.classification import LogisticRegression
+    from pyspark.ml.functions import array_to_vector
+
+    from sefr.engines.spark import SEFR
+
+    path = folder / "mixed-vectors"
+    if not path.exists():
+        rng = np.random.default_rng(11)
+        mixture, weights = rng.normal(size=(FEATURES, FEATURES)), rng.normal(size=FEATURES)
+        lists = folder / "mixed.parquet"
+        with pq.ParquetWriter(
+            lists, pa.schema([("a", pa.list_(pa.float64())), ("label", pa.float64())])
+        ) as out:
+            for _ in range(20):
+                Z = rng.normal(size=(ROWS // 10, FEATURES))
+                y = (Z @ weights + rng.normal(size=len(Z)) * 4 > 0).astype(float)
+                column = pa.FixedSizeListArray.from_arrays(pa.array((Z @ mixture).ravel()), FEATURES)
+                out.write_table(pa.table({"a": column.cast(pa.list_(pa.float64())), "label": y}))
+        rows = session().read.parquet(str(lists))
+        rows.select(array_to_vector("a").alias("features"), "label").write.parquet(str(path))
+        lists.unlink()
+    frame = session().read.parquet(str(path))
+    beside = {
+        "LogisticRegression()": LogisticRegression(),
+        "SEFR()": SEFR(),
+        "SEFR(passes=10)": SEFR(passes=10),
+        "SEFR(moments=2)": SEFR(moments=2),
     }
+    return _beside(frame, (2 * ROWS, FEATURES), beside)
+
+
+def _beside(frame: Any, shape: tuple[int, int], estimators: dict[str, Any]) -> list[Figure]:
+    tracker, partitions = session().sparkContext.statusTracker(), frame.rdd.getNumPartitions()
+
+    def stages() -> set[int]:
+        """Return the stages so far that ran a task per partition of the table: each reads all rows."""
+        jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup())
+        infos = {stage: tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds}
+        return {stage for stage, info in infos.items() if info and info.numCompletedTasks == partitions}
+
+    def fitted(estimator: Any) -> tuple[Any, int]:
+        before = stages()
+        model = estimator.fit(frame)
+        return model, len(stages() - before)
+
+    work = {name: (lambda estimator=estimator: fitted(estimator)) for name, estimator in estimators.items()}
     found = []
-    for name, (seconds, model) in in_turns(work).items():
+    for name, (seconds, (model, passes)) in in_turns(work).items():
         answers = model.transform(frame.limit(100_000)).selectExpr("avg(CAST(prediction = label AS DOUBLE))")
-        found.append(Figure(*shape, name, seconds, float(answers.first()[0])))
+        found.append(Figure(*shape, name, seconds, float(answers.first()[0]), passes))
     return found
 
 
@@ -266,7 +315,7 @@ def kept(folder: Path) -> list[Figure]:
 
 
 STEPS = {"duckdb": duckdb, "polars": polars, "spark": spark, "vectors": vectors, "wide": wide}
-STEPS |= {"scoring": scoring, "kept": kept}
+STEPS |= {"moments": moments, "scoring": scoring, "kept": kept}
 
 
 def write(step: str, figures: list[Figure]) -> None:

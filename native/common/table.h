@@ -100,4 +100,7 @@ enum outcome sefr_summarise_csc(const struct sparse *x, const struct grouping *b
 enum outcome sefr_scores(const struct table *x, const double *coef, const double *intercept, ptrdiff_t k,
                          const int64_t *rows, ptrdiff_t n_rows, double *out, int n_threads);
 
+/* out[i] = the value of the highest of k scores, the first if several are; if k is 1, values[scores[i] > 0]. */
+void sefr_choose(const double *scores, ptrdiff_t n, ptrdiff_t k, const uint64_t *values, uint64_t *out);
+
 #endif

@@ -96,6 +96,7 @@ PyObject *sefr_py_summarise(FASTCALL);
 PyObject *sefr_py_summarise_csr(FASTCALL);
 PyObject *sefr_py_summarise_csc(FASTCALL);
 PyObject *sefr_py_scores(FASTCALL);
+PyObject *sefr_py_choose(FASTCALL);
 PyObject *sefr_py_gradient(FASTCALL);
 PyObject *sefr_py_gradient_csr(FASTCALL);
 PyObject *sefr_py_find_edges(FASTCALL);

@@ -31,3 +31,25 @@ PyObject *sefr_py_scores(FASTCALL) {
     sefr_end_call(&call);
     return result;
 }
+
+PyObject *sefr_py_choose(FASTCALL) {
+    /* n rows, k scores, c classes */
+    static const struct argument choosing[] = {READS("scores", F64, "nk"), READS("values", U64, "c"),
+                                               WRITES("out", U64, "n")};
+    struct call call;
+    PyObject *result = NULL;
+    (void)self;
+    if (sefr_begin_call(&call, "choose", choosing, 3, args, n_args, kwnames)) {
+        const Py_ssize_t n = call.arrays[0].view.shape[0], k = call.arrays[0].view.shape[1];
+        if (k == 0) {
+            PyErr_SetString(PyExc_ValueError, "a row has no score");
+        } else if (sefr_check_shapes(&call, "nkc", (Py_ssize_t[]){n, k, k == 1 ? 2 : k})) {
+            Py_BEGIN_ALLOW_THREADS;
+            sefr_choose(data_of(&call.arrays[0]), n, k, data_of(&call.arrays[1]), data_of(&call.arrays[2]));
+            Py_END_ALLOW_THREADS;
+            result = Py_NewRef(Py_None);
+        }
+    }
+    sefr_end_call(&call);
+    return result;
+}

@@ -276,6 +276,28 @@ static void run_scores(void *context, ptrdiff_t task, int worker) {
     }
 }
 
+CLONES static void choose_by_sign(const double *scores, ptrdiff_t n, const uint64_t *values, uint64_t *out) {
+    const uint64_t below = values[0], above = values[1];
+    for (ptrdiff_t i = 0; i < n; i++) out[i] = scores[i] > 0 ? above : below;
+}
+
+void sefr_choose(const double *scores, ptrdiff_t n, ptrdiff_t k, const uint64_t *values, uint64_t *out) {
+    if (k == 1) {
+        choose_by_sign(scores, n, values, out);
+        return;
+    }
+    for (ptrdiff_t i = 0; i < n; i++, scores += k) {
+        double highest = scores[0];
+        ptrdiff_t at = 0;
+        for (ptrdiff_t c = 1; c < k; c++) {
+            const bool higher = scores[c] > highest;
+            highest = higher ? scores[c] : highest;
+            at = higher ? c : at;
+        }
+        out[i] = values[at];
+    }
+}
+
 enum outcome sefr_scores(const struct table *x, const double *coef, const double *intercept, ptrdiff_t k,
                          const int64_t *rows, ptrdiff_t n_rows, double *out, int n_threads) {
     const ptrdiff_t work = larger(1, x->m * larger(1, k));

@@ -92,6 +92,12 @@ def scores(
     or n, k).
     """
 
+def choose(scores: Buffer, values: Buffer, out: Buffer) -> None:
+    """Write to ``out`` (n,) the value of each row's highest score, the first if several are.
+
+    ``scores``: float64 (n, k). ``values``: uint64 (k,); if k is 1, (2,), and the sign of the score chooses.
+    """
+
 def gradient(
     X: Buffer | Sequence[Buffer],
     centre: Buffer,

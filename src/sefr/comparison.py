@@ -43,6 +43,7 @@ SETTINGS: Mapping[str, Params | None] = {
     "ten passes": {"passes": 10},
     "32 bins, ten passes": {"passes": 10, "bins": 32},
     "100 interactions": {"passes": 20, "bins": 32, "interactions": 100},
+    "auto": {"auto": True},
 }
 # What ``sefr train`` has a word for; "auto" is what it trains without one.
 METHODS: Mapping[str, Params | None] = {
@@ -380,8 +381,8 @@ def compare(
     settings : dict, default=None
         A name and the parameters of :class:`SEFRClassifier` for each row of the table; None instead of
         parameters is the base rate. By default the base rate, one pass, balanced classes, second moments (of
-        up to 1,000 columns), 32 bins, ten passes, both of these, and 100 interactions of 32 bins with twenty
-        passes. Of numbers, the parameters of :class:`SEFRRegressor`: by default the mean, a line, 32 bins,
+        up to 1,000 columns), 32 bins, ten passes, both of these, 100 interactions of 32 bins with twenty
+        passes, and ``auto=True``. Of numbers, the parameters of :class:`SEFRRegressor`: by default the mean, a line, 32 bins,
         these with 60 interactions, and ``auto=True``.
     others : bool, default=False
         Add rows for logistic regression (of numbers, linear regression) and, if it is installed, LightGBM at
@@ -404,7 +405,7 @@ def compare(
     >>> from sefr import compare
     >>> table = compare(*load_digits(return_X_y=True))
     >>> table.recommended.name
-    '32 bins, ten passes'
+    '100 interactions'
     """
     if task not in TASKS:
         raise ValueError(f"task must be 'classify' or 'regress', not {task!r}")
@@ -548,6 +549,7 @@ class _Tested(NamedTuple):
     tested: NDArray[np.bool_]  # which rows were
     n_folds: int
     fit_seconds: float
+    model_bytes: int
 
 
 def _row(
@@ -567,12 +569,11 @@ def _row(
     train is that of a fold.
     """
     found = _tested(name, model, X, y, splits, tick, most_seconds)
-    own = isinstance(model, SEFRClassifier | SEFRRegressor)
     costs: Fields = {
         "name": name,
         "params": dict(params),
         "fit_seconds": found.fit_seconds,
-        "model_bytes": len(dump(model)) if own else 0,
+        "model_bytes": found.model_bytes,
         "predictions": found.answers,
         "n_folds": found.n_folds,
         "is_other": most_seconds is not None,
@@ -589,7 +590,16 @@ def _tested(
     tick: Callable[[str], None],
     most_seconds: float | None,
 ) -> _Tested:
-    """Train on the rows outside each fold and answer for those in it."""
+    """Train on the rows outside each fold and answer for those in it.
+
+    All rows come first, so that an error counts rows as the caller does.
+    """
+    fit_seconds, model_bytes = 0.0, 0
+    if most_seconds is None:
+        started = time.perf_counter()
+        model.fit(X, y)
+        fit_seconds = time.perf_counter() - started
+        model_bytes = len(dump(model)) if isinstance(model, SEFRClassifier | SEFRRegressor) else 0
     has_shares = hasattr(model, "predict_proba")
     classes = np.unique(y) if has_shares else y[:0]
     answers, shares = y.copy(), np.zeros((len(y), len(classes)))
@@ -600,7 +610,8 @@ def _tested(
             break
         started = time.perf_counter()
         model.fit(rows_at(X, train), y[train])
-        fit_seconds = time.perf_counter() - started
+        if most_seconds is not None:
+            fit_seconds = time.perf_counter() - started
         rows = rows_at(X, test)
         answers[test] = model.predict(rows)
         tested[test] = True
@@ -612,11 +623,7 @@ def _tested(
         spent += time.perf_counter() - started
         n_folds += 1
         tick(name)
-    if most_seconds is None:
-        started = time.perf_counter()
-        model.fit(X, y)
-        fit_seconds = time.perf_counter() - started
-    return _Tested(answers, shares if has_shares else None, tested, n_folds, fit_seconds)
+    return _Tested(answers, shares if has_shares else None, tested, n_folds, fit_seconds, model_bytes)
 
 
 def _class_row(costs: Fields, found: _Tested, y: Array) -> Row:

@@ -47,6 +47,7 @@ from ._weights.auto import Auto, AutoChoice, lines_of
 from ._weights.hyperplanes import Hyperplanes, Scaling, planes_of
 from ._weights.refine.numbers import RefinedNumbers
 from ._weights.refine.refine import Refined
+from ._weights.residuals import Residuals
 from .base import Learner
 from .classifier import SEFRClassifier
 from .regressor import SEFRRegressor
@@ -72,6 +73,7 @@ AUTO_MEMBERS = ("weights", "log_loss", "n_ferns", "n_held_out", "lines")
 LINE_MEMBERS = ("weights", "midpoints", "low", "span", "values")
 PARTS = ("line", "bins", "ferns", "sum")
 NUMBER_MEMBERS = ("noise", "ridge", "leverage")
+RESIDUAL_MEMBERS = ("sizes", "shares")
 REFINED_MEMBERS = ("weights", "bias", "midpoints", "low", "span", "loss_curve")
 LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))])
 LABEL_TYPES |= {"float16", "float32", "float64"}
@@ -192,7 +194,9 @@ def dump(clf: Learner) -> bytes:
         "summary": _summary_text(summary),
         "refined": "null" if fitted.refined is None else _object_text(_refined_parts(fitted.refined)),
         "auto": "null" if fitted.auto is None else _auto_text(fitted.auto),
-        "calibration": _calibration_text(fitted.probability_scaling),
+        "calibration": _residuals_text(fitted.residuals)
+        if isinstance(fitted, FittedNumbers)
+        else _calibration_text(fitted.probability_scaling),
         "columns": line_text(None if fitted.columns is None else dict(fitted.columns)),
         "batches": line_text(list(fitted.batches)),
     }
@@ -241,7 +245,9 @@ def _model(found: Fields, n_bytes: int) -> Learner:
     if of_numbers:
         _refuse_parts_of_classes(found)
         shape = (summary.n_targets, summary.sums.shape[1])
-        fitted = replace(fitted, refined=_refined_numbers(found["refined"], shape, settings.passes))
+        refined = _refined_numbers(found["refined"], shape, settings.passes)
+        residuals = _residuals(found["calibration"], summary)
+        fitted = replace(fitted, refined=refined, residuals=residuals)  # type: ignore[call-arg]
     else:
         calibration = _scaling(found["calibration"], len(summary.classes))
         fitted = replace(
@@ -256,9 +262,8 @@ def _model(found: Fields, n_bytes: int) -> Learner:
 
 def _refuse_parts_of_classes(found: Fields) -> None:
     """Raise an error for a model of numbers that has what only models of labels have."""
-    for name in ("auto", "calibration"):
-        if found[name] is not None:
-            raise ModelFileError(f"a model of numbers has no {name}")
+    if found["auto"] is not None:
+        raise ModelFileError("a model of numbers has no auto")
     if found["classes"]["labels"] != NUMBERS.tolist() or found["classes"]["closed"]:
         raise ModelFileError("a model of numbers has no classes")
 
@@ -424,6 +429,31 @@ def _refined_planes(parts: Fields, shape: tuple[int, int]) -> tuple[Hyperplanes,
     weights, midpoints = (numbers_of(parts[name], name, shape) for name in ("weights", "midpoints"))
     planes = planes_of(Scaling(low, span), weights, bias)
     return planes, midpoints, tuple(numbers_of(curve, "loss_curve", (len(curve),)).tolist())
+
+
+def _residuals_text(residuals: Residuals | None) -> str:
+    if residuals is None:
+        return "null"
+    return _object_text({name: getattr(residuals, name) for name in RESIDUAL_MEMBERS})
+
+
+def _residuals(member: object, summary: Summary) -> Residuals | None:
+    """Return what intervals of a model with interactions are scaled by."""
+    if member is None:
+        return None
+    if summary.coder is None or summary.coder.ferns is None:
+        raise ModelFileError("a model of numbers without interactions has no calibration")
+    parts = members_of(member, RESIDUAL_MEMBERS, "calibration")
+    sizes = parts["sizes"]
+    length = len(sizes[0]) if isinstance(sizes, list) and sizes and isinstance(sizes[0], list) else 0
+    if not length:
+        raise ModelFileError("calibration: sizes must be a list of numbers per output")
+    sizes, shares = (numbers_of(parts[name], name, (summary.n_targets, length)) for name in RESIDUAL_MEMBERS)
+    if (sizes < 0).any() or (np.diff(sizes, axis=1) < 0).any():
+        raise ModelFileError("calibration: sizes must rise from 0 or above")
+    if (shares <= 0).any() or (shares >= 1).any() or (np.diff(shares, axis=1) <= 0).any():
+        raise ModelFileError("calibration: shares must rise between 0 and 1")
+    return Residuals(sizes, shares)
 
 
 def _auto_text(auto: Auto) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -186,7 +187,8 @@ class SEFRRegressor(NumberAnswers, Learner):
         rows = self._rows(X, y, sample_weight, settings.cut, before)
         summary = rows.summarise(settings)
         total = summary if before is None else before.summary + summary
-        self._fitted = FittedNumbers.solve(total, settings, rows.names, before, place=rows.place)
+        solved = FittedNumbers.solve(total, settings, rows.names, before, place=rows.place)
+        self._fitted = solved.with_residuals(rows) if before is None else solved
         return self
 
     @in_turn
@@ -212,7 +214,10 @@ class SEFRRegressor(NumberAnswers, Learner):
             return self
         other = copy(other) if isinstance(other, SEFRRegressor) else other  # as it is now
         fitted, summary = self._both("merge", other)
-        self._fitted = self.solved(fitted.summary + summary, self.settings(), fitted)
+        joined = self.solved(fitted.summary + summary, self.settings(), fitted)
+        if joined.residuals is None and isinstance(other, SEFRRegressor):
+            joined = replace(joined, residuals=other.fitted_.residuals)
+        self._fitted = joined
         return self
 
     @in_turn
@@ -284,7 +289,7 @@ class SEFRRegressor(NumberAnswers, Learner):
     def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:
         summary = source.summarise(settings)
         solved = FittedNumbers.solve(summary, settings, source.names, place=source.place)
-        return solved.with_passes(source)
+        return solved.with_passes(source).with_residuals(source)
 
     @classmethod
     def solved(cls, summary: Summary, settings: AnySettings, before: Fitted | None = None) -> FittedNumbers:

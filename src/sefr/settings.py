@@ -185,6 +185,12 @@ def _check_auto(auto: Any) -> None:
         raise ValueError(f"auto must be True or False, not {auto!r}")
 
 
+def _auto_from_text(text: str) -> bool:
+    if text not in {"True", "False"}:
+        raise ValueError(f"auto must be True or False, not {text!r}")
+    return text == "True"
+
+
 def _auto_from_json(auto: Any, n_features: int) -> Any:
     if type(auto) is not bool:
         raise ModelFileError("settings: auto must be true or false")
@@ -296,6 +302,8 @@ _NUMBER_AUTO = Kind(
     _check_auto,
     bool,
     _auto_from_json,
+    to_text=str,
+    from_text=_auto_from_text,
 )
 _VERBOSE = Kind(declared.VERBOSE.meaning, _check_verbose, int, trained=False)
 

@@ -109,11 +109,12 @@ void studio_find_edges(const double *sorted, ptrdiff_t m, ptrdiff_t n, ptrdiff_t
     sefr_find_edges(sorted, m, n, most, alone != 0, edges, starts);
 }
 
-/* Ferns grown on rows in cells (n x m) of a cut without edges, whose codes are from 0 to n_classes; those that are of
-   use, or minus an outcome. comparisons: n_ferns x depth x 2. */
+/* Ferns grown on rows in cells (n x m) of a cut without edges, whose codes are from 0 to n_classes, or whose targets are
+   numbers, one per row (NULL: none); those that are of use, or minus an outcome. comparisons: n_ferns x depth x 2. */
 struct grown {
     const uint8_t *cells, *held;
     const int32_t *codes;
+    const double *targets;
     ptrdiff_t n;
     int32_t n_classes, n_ferns, depth, tried, bounds, subsets;
 };
@@ -129,6 +130,8 @@ int studio_grow_ferns(const struct grown *of, const struct cut *cut, double step
                                   .by = &by,
                                   .equal = equal,
                                   .held = of->held,
+                                  .targets = of->targets,
+                                  .n_targets = of->targets ? 1 : 0,
                                   .n_ferns = of->n_ferns,
                                   .depth = of->depth,
                                   .tried = of->tried,

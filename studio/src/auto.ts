@@ -6,7 +6,7 @@
 import { auto as how } from "virtual:auto";
 import { assignFolds, type Folds } from "./auto_folds";
 import { HeldOutParts } from "./auto_weights";
-import { type Coder, learnCoder, sumsOfColumns, unevenPlaces, withFerns } from "./cells";
+import { type Coder, learnCoder, sumsOfColumns, unevenRows, withFerns } from "./cells";
 import { sampleSize } from "./gatherer";
 import { countOf, type Floats, type Kernel } from "./kernel";
 import { ones, perClass, perScore, total } from "./linear";
@@ -151,7 +151,7 @@ class Learner<L> {
     at.forEach((row, i) => own.set(cells.subarray(row * m, (row + 1) * m), i * m));
     const subsets = Math.min(Math.max(Math.floor(Math.min(this.n, how.fernRows) / how.subsetRows), 1), how.mostSubsets);
     const ferns = kernel.growFerns(own, coder.offsets, {
-      codes: Int32Array.from(at, (row) => this.rows.codes[row]), classes: this.rows.classes.length,
+      codes: Int32Array.from(at, (row) => this.rows.codes[row]), classes: this.rows.classes.length, targets: null,
       held: held && Uint8Array.from(at, (row) => Number(held[row] === 1)),
       most: how.mostFerns, depth: how.depth, tried: how.tried, bounds: how.bounds, subsets, step: how.step,
     });
@@ -164,8 +164,8 @@ class Learner<L> {
 
   /** Return some of the rows that count: all, or so many, with a step that is never even. */
   private sampled(live: readonly number[], most: number): readonly number[] {
-    const few = Math.min(Math.max(Math.floor(how.sampleCells / this.m), how.fewestSampled), most);
-    return live.length <= few ? live : unevenPlaces(few).map((place) => live[Math.floor(place * live.length)]);
+    const some = unevenRows(live.length, this.m, most);
+    return some ? some.map((at) => live[at]) : live;
   }
 
   /** Return each part fitted to shares of the rows; the ferns start where the bins ended. */

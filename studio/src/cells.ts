@@ -79,17 +79,27 @@ export function learnCoder(kernel: Kernel, sample: Omit<Gathered, "labels">, bin
 }
 
 /** Return so many places from 0 to 1, with a step that is never even, so that no period of the rows meets it. */
-export function unevenPlaces(count: number): number[] {
+function unevenPlaces(count: number): number[] {
   return Array.from({ length: count }, (_, i) => (i + ((i * GOLDEN) % 1)) / count);
+}
+
+/** Return so many rows of n, of m features each, evenly spread but for that; null: all, which are no more. */
+export function unevenRows(n: number, m: number, rowsAtMost: number): number[] | null {
+  const most = mostRows(m, rowsAtMost);
+  return n <= most ? null : unevenPlaces(most).map((place) => Math.floor(place * n));
+}
+
+function mostRows(m: number, rowsAtMost: number): number {
+  return Math.min(Math.max(Math.floor(EDGE_VALUES / m), FEWEST_EDGE_ROWS), rowsAtMost);
 }
 
 /** Return the rows that edges are taken from (null: all), and their weights; some are spread unevenly, by weight. */
 function sampleOfValues({ columns, weights }: Omit<Gathered, "labels">): { at: number[] | null; weights: Floats | null } {
   const n = columns[0].length;
-  const most = Math.min(Math.max(Math.floor(EDGE_VALUES / columns.length), FEWEST_EDGE_ROWS), EDGE_ROWS);
+  const most = mostRows(columns.length, EDGE_ROWS);
   if (n <= most) return { at: null, weights: weights?.some((weight) => weight !== 1) ? weights : null };
+  if (!weights) return { at: unevenRows(n, columns.length, EDGE_ROWS), weights: null };
   const places = unevenPlaces(most);
-  if (!weights) return { at: places.map((place) => Math.floor(place * n)), weights: null };
   let total = 0;
   const ends = weights.map((weight) => (total += weight));
   let row = 0;

@@ -7,10 +7,11 @@ import { DrawnGestures } from "./drawn_gestures";
 import { filesOf, foldersOf } from "./folders";
 import type { ColumnView, Given } from "./messages";
 import type { Method } from "./learning";
+import { NUMBER_METHODS } from "./number_panels";
 import type { Role } from "./recipe";
 import { showRecordings, signalFields } from "./signal_panel";
 import { type Event, SIGNAL, type Studio } from "./studio";
-import { sentences, WHICH_DATE } from "./survey";
+import { sentences } from "./survey";
 
 const EXAMPLES: Record<string, [string, string]> = {
   "digits.csv": ["Digits", "1,797 handwritten digits of 8 by 8 pixels"],
@@ -137,7 +138,8 @@ export class DataPanel {
       h("div", { class: "settings" },
         told, predictAs, rowsAre,
         predicted === "classes" && dial("method", "Method", METHODS, settings.method, (method) => studio.set({ method })),
-        settings.method === "own" && [
+        predicted === "number" && dial("method", "Method", NUMBER_METHODS, settings.method === "exact" ? "exact" : "auto", (method) => studio.set({ method })),
+        predicted === "classes" && settings.method === "own" && [
           dial("passes", "Passes over the rows", PASSES, settings.passes, (passes) => studio.set({ passes: passes ?? 1 })),
           dial("bins", "Bins per column", BINS, settings.bins, (bins) => studio.set({ bins })),
         ],
@@ -158,13 +160,13 @@ export class DataPanel {
     const { studio } = this;
     const { roles } = studio.settings!;
     const role = roles.get(column.name) ?? column.decision.role;
-    const { why, order } = column.decision;
+    const { why, order, dates } = column.decision;
     const choices: [Role, string][] = [["number", "as a number"], ["categories", "as categories"], ["out", "leave out"]];
     if (order) choices.unshift(["dates", `as ${partsSaid(order)}`]);
     const select = h("select", { id: `role-${i}`, "aria-label": `Use of ${visible(column.name)}`, onchange: () => {
       studio.set({ roles: new Map(roles).set(column.name, select.value as Role) });
     } }, choices.map(([value, text]) => h("option", { value, selected: value === role }, text)));
-    const kind = order || why === WHICH_DATE ? "dates" : column.kind === "number" ? (column.boolean ? "true or false" : "numbers") : column.kind === "text" ? "text" : "times";
+    const kind = dates ? "dates" : column.kind === "number" ? (column.boolean ? "true or false" : "numbers") : column.kind === "text" ? "text" : "times";
     const distinct = column.distinct === null ? "many values" : counted(column.distinct, "value");
     return h("tr", { class: role === "out" ? "out" : null },
       h("th", { scope: "row" }, visible(column.name, 32)),

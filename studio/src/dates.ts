@@ -49,10 +49,15 @@ export class Dates {
     return this.hours.size > 0;
   }
 
+  /** Whether day and month cannot be told apart. */
+  get isAmbiguous(): boolean {
+    return this.filled && this.hours.size > 1 && !this.withDots; // nobody writes the month first with dots
+  }
+
   /** How the dates are written; null if there are none, or day and month cannot be told apart. */
   get order(): string | null {
-    const [first, other] = this.hours.keys();
-    if (!this.filled || !first || (other && !this.withDots)) return null; // nobody writes the month first with dots
+    const [first] = this.hours.keys();
+    if (!this.filled || !first || this.isAmbiguous) return null;
     return first + (this.withTimes ? TIMES : "");
   }
 

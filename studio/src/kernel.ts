@@ -68,6 +68,8 @@ export interface Ferns {
 export interface Growth {
   codes: Int32Array;
   classes: number;
+  /** Numbers to tell instead of classes, of unit variance about 0. */
+  targets: Floats | null;
   /** Whether a row is held out; null: one in four is. */
   held: Uint8Array | null;
   most: number;
@@ -224,10 +226,10 @@ export class Kernel {
 
   /** Return ferns grown on rows in cells (n x features), whose first cells are at `offsets`; null if nothing varies. */
   growFerns(cells: Uint8Array, offsets: Int32Array, growth: Growth): Ferns | null {
-    const { codes, classes, held, most, depth, tried, bounds, subsets, step } = growth;
+    const { codes, classes, targets, held, most, depth, tried, bounds, subsets, step } = growth;
     return this.call((call) => {
       const comparisons = call.room(most * depth * 8);
-      const places = [call.bytes(cells), held ? call.bytes(held) : 0, call.words(codes)];
+      const places = [call.bytes(cells), held ? call.bytes(held) : 0, call.words(codes), targets ? call.floats(targets) : 0];
       const of = call.words(Uint32Array.from([...places, codes.length, classes, most, depth, tried, bounds, subsets]));
       const grown = this.exports.grow_ferns(of, call.coded(offsets), step, comparisons);
       if (grown < 0) throw new Error(`the kernel answered ${-grown}`);

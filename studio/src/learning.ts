@@ -124,7 +124,7 @@ const MOST_NUMBERS = 20;
 const FEW_PER_NUMBER = 20;
 const PAPER: How = { passes: 1, bins: null, moments: 1, auto: false };
 /** Values that auto learns from in a page, at most. */
-const MOST_AUTO_VALUES = 2 ** 23;
+export const MOST_AUTO_VALUES = 2 ** 23;
 
 /** What all training of one table shares. */
 interface Task extends Reading {
@@ -359,7 +359,7 @@ function crossValidate(
   const tested = folds.reduce((n, fold) => n + Number(fold >= 0), 0);
   const read = tested * task.names.length * how.passes * parts;
   if (!models && read > MOST_READ) {
-    throw new SourceError("ten folds of so many rows and passes take too long in a page: use sefr evaluate");
+    throw new SourceError("ten folds of these rows, with this number of passes, take too long in a page: use sefr evaluate");
   }
   const labelOf = new Map(total.classes.map((text, k) => [text, labels[k]]));
   const modelOf = (fold: number): Planes => {
@@ -419,7 +419,7 @@ function refuseRare({ table, recipe }: Task, total: Summary): void {
 function modelsOfFolds(task: Task, total: Summary, folds: Int8Array, labels: readonly Label[]): Planes[] {
   const { kernel, settings, names } = task;
   if (8 * labels.length * names.length * FOLDS > FOLD_BYTES) {
-    throw new SourceError(`${FOLDS} folds of so many features and classes do not fit: use fewer folds`);
+    throw new SourceError(`${FOLDS} folds of ${names.length} features and ${labels.length} classes do not fit into the memory of a page: use sefr evaluate`);
   }
   let parts: Summary[] = [];
   for (const batch of batches(task, (row) => folds[row] >= 0)) {

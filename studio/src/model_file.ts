@@ -71,7 +71,7 @@ export function modelFile(about: About, { summary, products, trained, calibratio
 }
 
 /** Return the file of a model that predicts a number. */
-export function numberFile(about: About, { recipe, bins, ignoreMissing, coder, products }: TrainedNumbers): Uint8Array<ArrayBuffer> {
+export function numberFile(about: About, { recipe, method, bins, ignoreMissing, coder, products }: TrainedNumbers): Uint8Array<ArrayBuffer> {
   const cells = coder.columnOf.length;
   const zeros = new Float64Array(cells);
   const sums = Float64Array.from({ length: cells }, (_, c) => products.pairs[c * cells - (c * (c - 1)) / 2]);
@@ -80,7 +80,7 @@ export function numberFile(about: About, { recipe, bins, ignoreMissing, coder, p
   const line = (value: Json): string => dumps(value, { ascii: false });
   return sealed(about, [
     ["made_by", line(`sefr ${about.version}`)],
-    ["settings", line({ ...about.numberSettings, bins, missing: ignoreMissing ? "ignore" : "error" })],
+    ["settings", line({ ...about.numberSettings, auto: method === "auto", bins, missing: ignoreMissing ? "ignore" : "error" })],
     ["classes", line({ kind: "int8", labels: [0], closed: false })],
     ["features", line(featureNames(recipe))],
     ["bins", line({ ...about.coder, ...plainCoder(coder) })],

@@ -3,7 +3,7 @@
  * numbers, from how many rows lie in both of two cells.
  */
 
-import { cellOf, type Coder, edgesOf } from "./cells";
+import { cellOf, type Coder, edgesOf, featuresIn } from "./cells";
 import type { HeldOut } from "./held_out";
 import { sampleOf } from "./held_out";
 import type { Floats, Kernel } from "./kernel";
@@ -17,8 +17,10 @@ import { centredTable, Steps } from "./thermometer";
 const RIDGES = Float64Array.from({ length: 29 }, (_, i) => 10 ** (i / 4 - 5));
 const PRIOR_POWER = 0.5;
 const STEP_POWER = 0.5;
-/** Lines are in units of this multiple of those of steps. */
-const LINE_UNIT = 4;
+/** Cells of ferns are in units of this part of those of steps, lines in units of this multiple. */
+const [FERN_UNIT, LINE_UNIT] = [0.5, 4];
+/** Shares of the rows that differ by less are taken to be equal. */
+const EQUAL_SHARES = 1e-9;
 const LEVERAGE_PRODUCTS = 2 ** 28;
 const [FEWEST_SCORED, MOST_SCORED] = [256, 1024];
 const MOST_LEVERAGE = 0.95;
@@ -97,7 +99,10 @@ function centred(kernel: Kernel, coder: Coder, { pairs, count: n }: Products): C
   const gone = steps.reached(mean);
   const variance = gone.map((value) => Math.max(value * (1 - value), 0));
   const scale = variance.map((value, c) => (steps.free[c] && value > 1e-12 ? value ** (-STEP_POWER / 2) : 0));
-  const units = Float64Array.from(scale.keys()).filter((c) => scale[c] > 0).map((c) => scale[c] * Math.sqrt(variance[c])).sort();
+  const ofFeatures = coder.offsets[featuresIn(coder)];
+  for (const c of toldByBins(coder, gone)) scale[c] = 0;
+  for (let c = ofFeatures; c < cells; c++) scale[c] *= FERN_UNIT;
+  const units = Float64Array.from({ length: ofFeatures }, (_, c) => c).filter((c) => scale[c] > 0).map((c) => scale[c] * Math.sqrt(variance[c])).sort();
   const unit = units.length ? (units[(units.length - 1) >> 1] + units[units.length >> 1]) / 2 : 1;
   const bare = new Basis(steps, scale, []);
   const lines = linesOf(coder).map((line) => Float64Array.from(bare.live, (c) => line[c] / scale[c])).filter((line) => line.some((x) => x !== 0));
@@ -126,10 +131,24 @@ function centred(kernel: Kernel, coder: Coder, { pairs, count: n }: Products): C
   return { n, mean, gram, basis };
 }
 
+/** Return the cells of ferns that need no column: of each fern the rarest, and those that differ from it by one comparison. */
+function toldByBins(coder: Coder, share: Floats): number[] {
+  const found: number[] = [];
+  for (let c = featuresIn(coder); c + 1 < coder.offsets.length; c++) {
+    const first = coder.offsets[c];
+    const own = share.subarray(first, coder.offsets[c + 1]);
+    const least = Math.min(...own) + EQUAL_SHARES; // rounding must not choose among equals
+    const rarest = own.findIndex((value) => value <= least);
+    found.push(first + rarest);
+    for (let bit = 1; bit < own.length; bit *= 2) found.push(first + (rarest ^ bit));
+  }
+  return found;
+}
+
 /** Return the steps of a line through each feature with two edges or more: from the middle of one bin to that of the next. */
 function linesOf(coder: Coder): Floats[] {
   const found: Floats[] = [];
-  for (let j = 0; j + 1 < coder.offsets.length; j++) {
+  for (let j = 0; j < featuresIn(coder); j++) {
     const edges = edgesOf(coder, j);
     if (edges.length < 2) continue;
     const widths = Float64Array.from({ length: edges.length - 1 }, (_, i) => edges[i + 1] - edges[i]);

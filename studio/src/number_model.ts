@@ -1,6 +1,6 @@
-/** A model that predicts a number: the mean, and a part for every column. */
+/** A model that predicts a number: the mean, a part for every column, and one for what several say together. */
 
-import { cellOf } from "./cells";
+import { cellOf, fernCells } from "./cells";
 import type { Curve } from "./curve_chart";
 import type { Sample } from "./messages";
 import { byInput, type Input, inputsOf } from "./model";
@@ -34,16 +34,27 @@ export class NumberModel {
     });
   }
 
-  predict(values: Float64Array): number {
-    return this.contributions(values).reduce((a, b) => a + b, this.trained.regression.mean);
+  /** Return what several features of a record add together, beyond what each adds; null if the model has no interactions. */
+  together(values: Float64Array): number | null {
+    const { coder, regression: { entries } } = this.trained;
+    return coder.ferns && fernCells(coder, values).reduce((sum, c) => sum + entries[c], 0);
   }
 
-  /** Return what each column adds, by how much its parts scatter over the rows that are kept. */
+  predict(values: Float64Array): number {
+    return this.parts(values).reduce((a, b) => a + b, this.trained.regression.mean);
+  }
+
+  /** Return what each column of a record adds to the mean, and last what several add together, if the model has interactions. */
+  parts(values: Float64Array): Float64Array {
+    const together = this.together(values);
+    return Float64Array.from([...byInput(this.inputs, this.contributions(values)), ...(together === null ? [] : [together])]);
+  }
+
+  /** Return what each of these parts adds, by how much it scatters over the rows that are kept. */
   importances(): Float64Array {
-    const { inputs, sample } = this;
-    const n = sample.rows.length;
-    const parts = Array.from({ length: n }, (_, i) => byInput(inputs, this.contributions(this.row(i))));
-    return Float64Array.from(inputs, (_, at) => {
+    const n = this.sample.rows.length;
+    const parts = Array.from({ length: n }, (_, i) => this.parts(this.row(i)));
+    return parts[0].map((_, at) => {
       const mean = parts.reduce((sum, own) => sum + own[at], 0) / n;
       return Math.sqrt(parts.reduce((sum, own) => sum + (own[at] - mean) ** 2, 0) / n);
     });

@@ -3,9 +3,11 @@
 import { about } from "virtual:assets";
 import { curveChart, shape, valuesChart } from "./curve_chart";
 import { counted, h, offer, put, rounded, styled, visible } from "./dom";
-import { byInput, type Input, valueOf } from "./model";
+import { countOf } from "./kernel";
+import { type Input, TOGETHER, valueOf } from "./model";
 import { numberFile } from "./model_file";
 import type { NumberModel } from "./number_model";
+import type { NumberMethod } from "./numbers";
 import { RecordControls } from "./record_controls";
 import type { Studio } from "./studio";
 import { effect } from "./understand_panel";
@@ -14,9 +16,12 @@ const MOST_BARS = 12;
 const MOST_CURVES = 9;
 const SIDE = 300;
 
+export const NUMBER_METHODS: [NumberMethod, string][] = [["auto", "Auto: lines, curves and interactions"], ["exact", "Exact: curves"]];
+const NAMES: Record<NumberMethod, string> = { auto: "Auto", exact: "Exact, with curves" };
+
 export function showNumberTrain(panel: HTMLElement, model: NumberModel): void {
-  const { evaluation, note, milliseconds, recipe, products, why } = model.trained;
-  const how = `${counted(products.count, "row")}, ${counted(model.inputs.length, "column")}, one pass with curves in ${milliseconds.train.toFixed(1)} ms`;
+  const { evaluation, note, milliseconds, recipe, products, why, method } = model.trained;
+  const how = `${NAMES[method]}: ${counted(products.count, "row")}, ${counted(model.inputs.length, "column")}, one pass in ${milliseconds.train.toFixed(1)} ms`;
   const title = h("h2", { id: "train-title" }, "Trained");
   const said = why && h("p", { id: "quantity" }, `${why}: it is predicted as a number.`);
   if (!evaluation) {
@@ -27,7 +32,7 @@ export function showNumberTrain(panel: HTMLElement, model: NumberModel): void {
   const figure = (name: string, value: string, what: string, id: string): HTMLElement =>
     h("div", { class: "figure" }, h("span", { class: "name" }, name), h("span", { class: "value", id: `figure-${id}` }, value), h("span", { class: "faint" }, what));
   put(panel, title,
-    h("p", { class: "lead" }, `${how}; tested on ${rows < products.count ? `${counted(rows, "row")} of them` : "rows that were left out, in ten parts"}, in ${milliseconds.evaluate.toFixed(0)} ms.`),
+    h("p", { class: "lead" }, `${how}; tested on ${rows < products.count ? `${counted(rows, "row")} of them` : `rows that were left out, in ${evaluation.folds} parts`}, in ${milliseconds.evaluate.toFixed(0)} ms.`),
     said,
     h("div", { class: "figures" },
       figure("R²", r2.toFixed(3), "of the variation is explained; 1 is perfect", "r2"),
@@ -35,7 +40,21 @@ export function showNumberTrain(panel: HTMLElement, model: NumberModel): void {
       figure("Typical error", rounded(rmse), "root mean square", "rmse"),
       figure("Without a model", rounded(base), "mean error of always answering the mean", "base")),
     r2 <= 0 && h("p", { class: "refusal", id: "useless" }, "The model is no better than always answering the mean: these columns hardly tell anything about it."),
+    comparison(model),
     h("div", { class: "block" }, h("h3", {}, "Predicted against true"), scatter(evaluation.points, recipe.label)));
+}
+
+/** The ways of training beside each other. */
+function comparison({ trained: { compared, method, coder, tooLarge, recipe } }: NumberModel): HTMLElement | null {
+  if (tooLarge) return h("p", { class: "faint", id: "no-auto" }, "The table is too large for auto in this page: sefr train has no such limit.");
+  if (!compared) return null;
+  return h("div", { class: "block" }, h("h3", {}, "Methods compared"),
+    h("p", { class: "faint", id: "chosen" }, `Auto adds ${counted(countOf(coder.ferns), "interaction")} of columns to their curves.`),
+    h("table", { id: "compared" },
+      h("thead", {}, h("tr", {}, ["Method", "R²", `Mean error of ${visible(recipe.label, 24)}`].map((name, i) => h("th", { scope: "col", class: i ? "number" : null }, name)))),
+      h("tbody", {}, compared.map((one) => h("tr", { class: one.method === method ? "used" : null },
+        h("th", { scope: "row" }, NAMES[one.method], one.method === method && h("span", { class: "faint" }, " used")),
+        h("td", { class: "number" }, one.r2.toFixed(3)), h("td", { class: "number" }, rounded(one.mae)))))));
 }
 
 function scatter(points: readonly [number, number][], label: string): HTMLElement {
@@ -55,16 +74,18 @@ export function showNumberUnderstand(panel: HTMLElement, model: NumberModel): vo
   const shares = model.importances();
   const order = Array.from(shares.keys()).sort((a, b) => shares[b] - shares[a]);
   const most = Math.max(1e-12, shares[order[0]]);
-  const drawn = order.slice(0, MOST_CURVES);
+  const drawn = order.filter((at) => at < inputs.length).slice(0, MOST_CURVES);
   const valuesOf = (input: Input): Float64Array => (input.values ? model.effectsOfValues(input) : model.curve(input.first).effects);
   const largest = Math.max(1e-12, ...drawn.flatMap((at) => Array.from(valuesOf(inputs[at]), Math.abs)));
   put(panel,
     h("h2", { id: "understand-title" }, "Why it answers as it does"),
-    h("p", { class: "lead" }, "A prediction is the mean and one part per column, so every one can be taken apart."),
+    h("p", { class: "lead" }, shares.length > inputs.length
+      ? "A prediction is the mean, one part per column, and one for what several columns say together, so every one can be taken apart."
+      : "A prediction is the mean and one part per column, so every one can be taken apart."),
     h("div", { class: "block" }, h("h3", {}, "What moves the prediction"),
       h("p", { class: "faint" }, `By how much each column typically moves ${visible(recipe.label, 40)}.`),
       h("div", { class: "shares", id: "looks" }, order.slice(0, MOST_BARS).map((at) => h("div", { class: "score won" },
-        h("span", {}, visible(inputs[at].name, 28)), h("div", {}, styled(h("i", {}), { "--part": shares[at] / most })), h("span", { class: "number" }, rounded(shares[at])))))),
+        h("span", {}, visible(inputs[at]?.name ?? TOGETHER, 28)), h("div", {}, styled(h("i", {}), { "--part": shares[at] / most })), h("span", { class: "number" }, rounded(shares[at])))))),
     h("div", { class: "block" }, h("h3", {}, "Curves: what a value adds"),
       h("p", { class: "faint" }, "From the lowest value to the highest; below, in grey, how many rows have such a value. All are drawn to one scale."),
       h("div", { class: "curves", id: "curves" }, drawn.map((at) => {
@@ -84,17 +105,17 @@ function whatIf(model: NumberModel): HTMLElement {
     const { values } = controls;
     const error = evaluation ? `, give or take ${rounded(evaluation.rmse)}` : "";
     put(head, `line ${sample.lines[at]}, is ${rounded(sample.truth[at])}: predicted `, h("strong", {}, rounded(model.predict(values))), error);
-    const own = byInput(inputs, model.contributions(values));
+    const own = model.parts(values);
     const order = Array.from(own.keys()).sort((a, b) => Math.abs(own[b]) - Math.abs(own[a])).slice(0, MOST_BARS);
     const most = Math.max(1e-12, ...order.map((i) => Math.abs(own[i])));
     put(parts, h("p", { class: "faint" }, `Starting from the mean of ${visible(recipe.label, 32)}, ${rounded(regression.mean)}`),
-      order.map((i) => effect(`${inputs[i].name} = ${valueOf(inputs[i], values)}`, own[i], most)));
+      order.map((i) => effect(i < inputs.length ? `${inputs[i].name} = ${valueOf(inputs[i], values)}` : TOGETHER, own[i], most)));
   };
   const controls = new RecordControls({ inputs, ranges, sampled: sample.values, features: model.names.length }, follow);
   const show = (by: number): void => {
     at = (at + by + sample.rows.length) % sample.rows.length;
-    const own = byInput(inputs, model.contributions(model.row(at)));
-    controls.show(model.row(at), Array.from(own.keys()).sort((a, b) => Math.abs(own[b]) - Math.abs(own[a])));
+    const own = model.parts(model.row(at));
+    controls.show(model.row(at), Array.from(inputs.keys()).sort((a, b) => Math.abs(own[b]) - Math.abs(own[a])));
     follow();
   };
   show(0);

@@ -14,6 +14,8 @@ export interface Decision {
   order: string | null;
   /** Whole numbers that are larger in every row than in the one before. */
   rising: boolean;
+  /** Whether its values are dates, though perhaps not all, or of an order that is not known. */
+  dates: boolean;
 }
 
 /** What sentences need to know of a column. */
@@ -33,7 +35,8 @@ const FEW_ROWS = 20;
 const FIRST = 50;
 const MOST_LISTED = 6;
 const ROW_NUMBER = "a number per row";
-export const WHICH_DATE = "a date: the day or the month first?";
+const WHICH_DATE = "a date: the day or the month first?";
+const NOT_ALL_DATES = "dates, and values that are not dates";
 const ID_NAME = /(?:^|[\s_.-])(?:id|nr|no|number|nummer|uuid|guid)\.?$|^unnamed: 0$/i;
 const ID_ENDING = /[a-z](?:Id|ID|Nr)$/;
 const SEPARATED = /^[+-]?[0-9]{1,3}(?:[.,' ][0-9]{3})+(?:[.,][0-9]+)?$/;
@@ -54,19 +57,19 @@ export function survey(table: Table): void {
 function decided(table: Table, column: TableColumn, whole: boolean): Decision {
   if (column.kind === "number") {
     const why = whole ? uselessNumbers(table, column) : null;
-    return { role: why === null ? "number" : "out", why, order: null, rising: why === null && whole && isRising(table, column) };
+    return { role: why === null ? "number" : "out", why, order: null, rising: why === null && whole && isRising(table, column), dates: false };
   }
-  const order = orderOf(table, column);
-  if (order) return { role: "dates", why: null, order, rising: false };
-  const why = uselessText(table, column, whole) ?? (column.kind === "other" ? "a time of day" : null);
-  return { role: why === null ? "categories" : "out", why, order, rising: false };
+  const order = column.dates?.order ?? null;
+  const taken = order && partTaken(table, column.name, order);
+  if (order && !taken) return { role: "dates", why: null, order, rising: false, dates: true };
+  const why = taken ?? uselessText(table, column, whole) ?? (column.kind === "other" ? "a time of day" : null);
+  return { role: why === null ? "categories" : "out", why, order: null, rising: false, dates: order !== null || why === WHICH_DATE || why === NOT_ALL_DATES };
 }
 
-/** Return how the dates of a column are written; null if it has none, or the table has columns with the names of their parts. */
-function orderOf({ columns }: Table, { name, dates }: TableColumn): string | null {
-  const order = dates?.order ?? null;
-  const names = order ? partNames(name, order) : [];
-  return columns.some((other) => names.includes(other.name)) ? null : order;
+/** Return why the parts of dates cannot be learned: another column has the name of one; else null. */
+function partTaken({ columns }: Table, name: string, order: string): string | null {
+  const other = partNames(name, order).find((part) => columns.some((column) => column.name === part));
+  return other === undefined ? null : `a date whose parts need the name of the column ${repr(other)}`;
 }
 
 /** Return the columns of numbers that a column of dates gives; its dates are not needed any more. */
@@ -86,15 +89,16 @@ function partsOf(column: TableColumn): TableColumn[] {
 }
 
 /** Return why a column of text is of no use; null if it is of some. */
-function uselessText(table: Table, { codes, texts, missing }: TableColumn, whole: boolean): string | null {
+function uselessText(table: Table, { codes, texts, missing, dates }: TableColumn, whole: boolean): string | null {
   const [values, present] = [texts.length, table.rows - missing];
   if (!values) return whole ? "empty" : null;
   const counts = new Int32Array(values);
   if (codes) for (const code of codes.subarray(0, table.rows)) if (code >= 0) counts[code]++;
   const first = Array.from(texts.keys()).sort((a, b) => counts[b] - counts[a] || a - b).slice(0, FIRST).map((code) => texts[code]);
-  if (first.every(isDateText)) return WHICH_DATE;
+  if (dates?.isAmbiguous) return WHICH_DATE;
+  if (first.every(isDateText)) return NOT_ALL_DATES;
   if (values > 2 && first.every((text) => SEPARATED.test(text.trim()))) {
-    return `numbers with separators, such as ${repr(first[0])}: write them without`;
+    return `numbers with separators, for example ${repr(first[0])}: write them without`;
   }
   if (values === 1 && !missing && whole) return "one value only";
   if (present >= FEW_ROWS && values >= 0.95 * present) return "a name per row";

@@ -31,7 +31,7 @@ declare module "virtual:signals" {
 }
 
 declare module "virtual:auto" {
-  /** Of src/sefr/_answers/auto.py, src/sefr/_weights/auto.py and src/sefr/_rows/cells. */
+  /** Of src/sefr/_answers/auto.py, src/sefr/_weights/auto.py, src/sefr/_rows/cells and src/sefr/settings.py. */
   export const auto: {
     bins: number;
     smallRows: number;
@@ -56,8 +56,14 @@ declare module "virtual:auto" {
     tried: number;
     bounds: number;
     sampleRows: number;
-    sampleCells: number;
-    fewestSampled: number;
+    /** Of numbers to predict: the cells of all features, about, the interactions, and how these are grown. */
+    numberCells: number;
+    numberFerns: number;
+    numberFernRows: number;
+    numberDepth: number;
+    numberStep: number;
+    sweeps: number;
+    shy: number;
   };
 }
 

@@ -45,7 +45,7 @@ self.onmessage = async ({ data }: MessageEvent<Request>) => {
     const tell = (number: number, of: number): void => say({ kind: "testing", id: data.id, number, of });
     if (!settings.signal) {
       if (settings.task === "number" || (settings.task === null && whyAQuantity(table, settings.label))) {
-        const trained = trainNumbers(await kernel, table, settings);
+        const trained = trainNumbers(await kernel, table, settings, tell);
         const { numbers } = table.column(settings.label);
         say({ kind: "numbers", id: data.id, trained, sample: sampleOf(table, trained, (row) => (Number.isNaN(numbers![row]) ? null : numbers![row])) });
         return;

@@ -114,3 +114,14 @@ def test_displays_say_how_many_features_and_which_values():
     named = [tick.get_text() for tick in bars.ax_.get_yticklabels()]
     first = named[0].partition(" = ")
     assert float(first[2]) == pytest.approx(cancer.data[first[0]][3], rel=1e-3)
+
+
+def test_a_missing_value_has_no_contributions_if_it_has_no_score(noisy):
+    """Bins that were made without one for missing values stay so, whatever the setting says later."""
+    X, y = noisy
+    clf = SEFRClassifier(bins=4).fit(X, y).set_params(missing="ignore")
+    rows = np.array(X[:3], dtype=float)
+    rows[1, 0] = np.nan
+    for answer in (clf.predict, clf.contributions):
+        with pytest.raises(ValueError, match="contains NaN: row 1"):
+            answer(rows)

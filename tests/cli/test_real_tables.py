@@ -236,7 +236,7 @@ def test_commas_between_thousands_are_not_taken_for_decimal_commas(sefr):
     Path("t.csv").write_text("\n".join(["amount;x;y", *rows]) + "\n")
     code, _out, err = sefr("train", "t.csv", "--label", "y")
     assert code == 0, err
-    assert "left out: amount (numbers with separators, such as '1,000': write them without)" in err
+    assert "left out: amount (numbers with separators, for example '1,000': write them without)" in err
     code, _out, err = sefr("train", "t.csv", "--label", "y", "--decimal", ",", "--paper")
     assert code == 0, err
     assert load("model.sefr").summary_.high[0] == 1.413
@@ -255,6 +255,34 @@ def test_what_is_done_about_dates_and_rows_without_a_label_is_said(sefr, iris):
     assert load("model.sefr").summary_.n_rows == 148
     code, _out, err = sefr("update", "model.sefr", "days.csv")
     assert code == 0, err
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ("25/12/2026", "1 date learned as year, month and weekday: day\n"),
+        ("soon", "left out: day (dates, and values that are not dates)\n"),
+    ],
+)
+def test_all_dates_are_looked_at_however_many_differ(sefr, last, said):
+    n = 70_000  # more than a batch
+    days = [f"{1 + i % 12}/{1 + i % 11}/{1900 + i % 119}" for i in range(n - 1)]
+    pd.DataFrame({"day": [*days, last], "x": np.arange(n) % 7, "y": ["a", "b"] * (n // 2)}).to_csv(
+        "t.csv", index=False
+    )
+    code, _out, err = sefr("train", "t.csv", "--label", "y", "--paper")
+    assert code == 0, err
+    assert said in err
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_date_whose_part_has_the_name_of_a_column_is_left_out_with_that_reason(sefr, iris, kind):
+    iris["day"] = pd.date_range("2026-01-01", periods=len(iris))
+    iris["day month"] = 1.5
+    iris.to_csv("t.csv", index=False) if kind == "csv" else iris.to_parquet("t.parquet", index=False)
+    code, _out, err = sefr("train", f"t.{kind}", "--label", "species", "--paper")
+    assert code == 0, err
+    assert "left out: day (a date whose parts need the name of the column 'day month')\n" in err
 
 
 def test_a_number_that_rises_from_row_to_row_is_pointed_out(sefr, iris, rng):

@@ -52,7 +52,7 @@ def one_hot(frame):
 def test_a_column_with_fractions_is_predicted_as_a_number(sefr, houses):
     code, out, err = sefr("train", "houses.csv", *PRICE)
     assert code == 0, err
-    assert re.match(r"regression: 'price' has fractions, such as [\d.]+ \(--task classify", err)
+    assert re.match(r"regression: 'price' has fractions, for example [\d.]+ \(--task classify", err)
     assert "left out: name (a name per row)" in err
     assert "model.sefr: 400 rows, numbers of mean" in out
     reg = load("model.sefr")

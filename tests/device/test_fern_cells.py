@@ -9,7 +9,7 @@ from test_thresholds import run_scores
 from sefr import SEFRClassifier
 from sefr.device import quantise
 from sefr.device.fern_code import MOST, CellNumbers
-from sefr.device.ferns import Question
+from sefr.device.ferns import RangeQuestion
 
 
 def every_question(clf, rng, longest):
@@ -140,11 +140,11 @@ def test_numbers_of_cells():
     """Three cells in a search of depth 2: the last has number 3, and 2 is that of none."""
     numbers = CellNumbers(np.array([10, 20]), 3, None)
     assert [numbers.of(value) for value in (-5, 9, 10, 19, 20, 99)] == [0, 0, 1, 1, 3, 3]
-    assert numbers.yes(Question(0, 10, None, missing=False)) == (1, MOST)
-    assert numbers.yes(Question(0, 10, 19, missing=False)) == (1, 1)
+    assert numbers.yes(RangeQuestion(0, 10, None, missing=False)) == (1, MOST)
+    assert numbers.yes(RangeQuestion(0, 10, 19, missing=False)) == (1, 1)
     full = CellNumbers(np.arange(1, 255), 255, None)  # 255 cells in a search of depth 8
-    assert full.yes(Question(0, 9, 3, missing=False)) == (254, 254)
+    assert full.yes(RangeQuestion(0, 9, 3, missing=False)) == (254, 254)
     gaps = CellNumbers(np.array([1.0]), 1, MOST)
-    assert gaps.yes(Question(0, 9, 3, missing=True)) == (MOST, MOST)
-    assert gaps.yes(Question(0, 1, None, missing=True)) == (1, MOST)
-    assert gaps.yes(Question(0, 1, None, missing=False)) == (1, 1)
+    assert gaps.yes(RangeQuestion(0, 9, 3, missing=True)) == (MOST, MOST)
+    assert gaps.yes(RangeQuestion(0, 1, None, missing=True)) == (1, MOST)
+    assert gaps.yes(RangeQuestion(0, 1, None, missing=False)) == (1, 1)

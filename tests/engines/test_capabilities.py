@@ -162,8 +162,7 @@ def scored(at, model):
     if at.engine == "pandas":
         return model.predict(at.frame[names])
     if at.engine == "dask":
-        parts = [part.compute() for part in at.frame[names].to_delayed()]
-        return np.concatenate([model.predict(part.astype(float)) for part in parts])
+        return at.frame[names].astype(float).map_partitions(model.predict).compute()
     kind = at.engine.split()[0]
     found = at.frame.select(model.expression(kind))
     collect = {"polars": "collect", "ibis": "to_pandas", "pyspark": "toPandas"}[kind]
@@ -289,17 +288,38 @@ def test_it_refuses_text_without_bins_and_as_a_number_to_predict(engine_name, ro
 
 
 @pytest.mark.parametrize("engine_name", [on(engine) for engine in ENGINES[1:-1]])
-def test_cross_validate_takes_rows_in_this_process(engine_name, rows, as_frame):
+def test_cross_validate_and_contributions_take_rows_in_this_process(engine_name, rows, as_frame):
+    frame = as_frame(engine_name, rows.select(NAMES))
     assert CAPABILITIES["cross_validate"][engine_name] is not True
     with pytest.raises(TypeError, match="collect it first, learn from it with fit_frame"):
-        cross_validate(SEFRClassifier(), as_frame(engine_name, rows.select(NAMES)), rows["y"].to_pylist())
+        cross_validate(SEFRClassifier(), frame, rows["y"].to_pylist())
+    scored = {"duckdb": "sefr sql --predict", "dask": "map_partitions"}.get(engine_name, "model.expression")
+    with pytest.raises(TypeError, match=f"collect it first, .* or score it where it is with .*{scored}"):
+        Source(engine_name, rows, as_frame).in_memory().contributions(frame)
 
 
-def test_a_query_refuses_what_needs_rows(rows, as_frame):
-    at = Source("sql", rows, as_frame)
-    assert CAPABILITIES["passes"]["sql"] is not True
-    with pytest.raises(ValueError, match="no rows for further passes"):
-        at.fit(passes=5)
-    assert CAPABILITIES["probabilities"]["sql"] is not True
-    with pytest.raises(Exception, match="calibrate"):
-        at.fit().predict_proba(at.X)
+@pytest.mark.parametrize("engine_name", [on("dask"), on("pyspark")])
+def test_auto_needs_all_rows_in_this_process(engine_name, rows, as_frame):
+    assert CAPABILITIES["auto"][engine_name] is not True
+    with pytest.raises(ValueError, match="auto=True looks at all rows at once"):
+        Source(engine_name, rows, as_frame).fit(auto=True)
+
+
+REFUSED_BY_A_QUERY = {
+    "passes": (lambda at: at.fit(passes=5), "no rows for further passes"),
+    "bins": (lambda at: at.fit(bins=8), "sums of values, not of bins"),
+    "interactions": (lambda at: at.fit(bins=8, interactions=3), "sums of values, not of bins"),
+    "categories": (lambda at: at.summary(["a", "colour"]), "colour"),
+    "probabilities": (lambda at: at.fit().predict_proba(at.X), "calibrate"),
+    "auto": (lambda at: at.fit(auto=True), "no rows to weigh parts on"),
+    "regression with bins": (lambda at: regressed(at, bins=6), "sums of values, not of bins"),
+    "regression in passes": (lambda at: regressed(at, moments=1, passes=4), "no rows for further passes"),
+}
+
+
+@pytest.mark.parametrize("capability", [name for name, row in CAPABILITIES.items() if row["sql"] is not True])
+def test_a_query_refuses_what_needs_rows(capability, rows, as_frame):
+    text = rows.append_column("colour", pa.array(["red", "blue"] * 300))
+    attempt, sentence = REFUSED_BY_A_QUERY[capability]
+    with pytest.raises(Exception, match=sentence):
+        attempt(Source("sql", text, as_frame))

@@ -18,7 +18,7 @@ from known_rows import KnownRows
 from sefr import SEFRClassifier
 from sefr._rows.cells import Categories, code_matrix
 from sefr._rows.labelled import Labelled
-from sefr._rows.matrix import Columns as ColumnMatrix
+from sefr._rows.matrix import Columnar
 from sefr.engines import sources
 from sefr.engines.cluster import jobs
 from sefr.engines.cluster import rows as cluster_rows
@@ -41,7 +41,7 @@ def alone(table, summary, sample, weight=None, lengths=None):
     ends = np.cumsum(lengths or [table.num_rows])
     batches = []
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
-        matrix = ColumnMatrix([table[name].to_numpy()[start:end] for name in NAMES], end - start)
+        matrix = Columnar([table[name].to_numpy()[start:end] for name in NAMES], end - start)
         some = None if weights is None else weights[start:end]
         batches.append(Labelled(matrix, classes, codes[start:end].astype(np.int32), some))
     return SEFRClassifier(passes=7).fit_from(KnownRows(summary, batches, sample))
@@ -125,7 +125,7 @@ def test_bins_are_those_of_one_process(engine, as_frame, samples, weight):
 
 def alone_in_cells(table, clf, weights):
     classes, codes = np.unique(table["y"].to_numpy(), return_inverse=True)
-    matrix = ColumnMatrix([table[name].to_numpy() for name in NAMES], table.num_rows)
+    matrix = Columnar([table[name].to_numpy() for name in NAMES], table.num_rows)
     cells = code_matrix(matrix, clf.summary_.coder)
     own = None if weights is None else weights.astype(np.float64)
     return Labelled(cells, classes, codes.astype(np.int32), own)

@@ -68,6 +68,11 @@ def test_curves_and_interactions_are_scored_by_our_kernel(spark, table):
     np.testing.assert_allclose(found["prediction"], expected.predict(found[NAMES]), rtol=1e-9)
     ferns = SEFRRegression(labelCol="load", bins=16).setParams(interactions=4).fit(frame).regressor()
     assert ferns.score(table[NAMES], table["load"]) > 0.9
+    # rows drawn for bins tell how far predictions are from those held out, as they do in memory
+    expected = SEFRRegressor(auto=True).fit(table[NAMES], table["load"])
+    auto = SEFRRegression(labelCol="load").setAuto(True).fit(frame).regressor()
+    mine, theirs = (model.predict(table[NAMES], interval=0.5) for model in (auto, expected))
+    np.testing.assert_allclose(mine, theirs, rtol=1e-7)
 
 
 def test_what_is_wrong(spark, table):
@@ -96,7 +101,7 @@ def test_every_setting_has_a_parameter_a_keyword_and_a_setter(spark):
     from sefr.settings import NumberSettings, Settings, kinds
 
     others = {"scale": "0:100", "epsilon": 0.5, "missing": "ignore", "class_weight": "balanced"}
-    others |= {"bins": 6, "interactions": 4, "passes": 3, "moments": 2}
+    others |= {"bins": 6, "interactions": 4, "passes": 3, "moments": 2, "auto": True}
     for kind, settings, plain in (
         (SEFR, Settings, SEFRClassifier),
         (SEFRRegression, NumberSettings, SEFRRegressor),

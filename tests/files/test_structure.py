@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 import sefr
 from sefr import SEFRClassifier
-from sefr._rows.matrix import Columns, Sparse
+from sefr._rows.matrix import Columnar, Sparse
 from sefr.files import (
     SourceError,
     csv_file,
@@ -55,7 +55,7 @@ def test_columns_are_scored_as_they_lie_in_the_file(tmp_path):
     recipe = rows.recipe("y")
     batch = next(rows.batches(recipe.wanted()))
     matrix = recipe.matrix(batch.rows)
-    assert isinstance(matrix, Columns)
+    assert isinstance(matrix, Columnar)
     for name, column in zip(("a", "b"), matrix.columns, strict=True):
         assert np.shares_memory(column, batch.rows.column(name).chunk(0).to_numpy())
     assert checked(batch, matrix, recipe, "error") is matrix

@@ -455,3 +455,23 @@ def test_arrays_changed_by_another_thread_are_survived(rng):
     finally:
         done.set()
         thread.join()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 10, 17])
+def test_labels_are_those_of_the_highest_score(rng, k):
+    scores = rng.integers(-2, 3, (1_000, k)).astype(np.float64)  # ties, zeros, and classes without rows
+    scores[rng.random(scores.shape) < 0.1] = -np.inf
+    values = rng.integers(0, 2**64, max(k, 2), dtype=np.uint64)
+    found = np.empty(len(scores), dtype=np.uint64)
+    _native.choose(scores, values, found)
+    codes = (scores[:, 0] > 0).astype(int) if k == 1 else scores.argmax(axis=1)
+    assert (found == values[codes]).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_values", "n_found"), [((5, 1), 1, 5), ((5, 3), 2, 5), ((5, 3), 3, 4), ((5, 0), 0, 5)]
+)
+def test_labels_of_other_shapes_are_refused(shape, n_values, n_found):
+    values, found = np.zeros(n_values, dtype=np.uint64), np.zeros(n_found, dtype=np.uint64)
+    with pytest.raises(ValueError, match=r"has length|no score"):
+        _native.choose(np.zeros(shape), values, found)

@@ -44,7 +44,7 @@ def test_a_quantity_is_predicted_as_a_number(open_page, houses, tmp_path):
     page.select_option("#label", "price")
     page.wait_for_selector("#figure-r2")
     page.wait_for_selector("#save-model")
-    assert re.match(r"'price' has fractions, such as \d+", page.inner_text("#quantity"))
+    assert re.match(r"'price' has fractions, for example \d+", page.inner_text("#quantity"))
     assert float(page.inner_text("#figure-r2")) > 0.95
     assert "2 rows without a label left out" in page.inner_text("#decided")
     assert page.locator("#board").is_hidden()
@@ -62,14 +62,9 @@ def test_a_quantity_is_predicted_as_a_number(open_page, houses, tmp_path):
         ],
         axis=1,
     ).astype(float)
-    own = SEFRRegressor(bins=32, missing="ignore").fit(hot, rows["price"])
-    theirs, ours = reg.predict(hot), own.predict(hot)
-    np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-9 * np.ptp(ours))
-    assert {name: reg.get_params()[name] for name in ("bins", "missing", "moments")} == {
-        "bins": 32,
-        "missing": "ignore",
-        "moments": 2,
-    }
+    own = SEFRRegressor(auto=True, missing="ignore").fit(hot, rows["price"])
+    assert_same_numbers(reg, own, hot)
+    ours = own.predict(hot)
     assert json.loads(content)["columns"]["left_out"] == {"nr": "a number per row"}
     # what the page itself predicts for its first row, in four digits
     said = page.inner_text("#what-if-answer")
@@ -110,24 +105,70 @@ def test_dates_are_learned_by_their_parts(open_page, tmp_path, rng):
             "sold weekday": sold.dt.day_of_week + 1,
         }
     ).astype(float)
-    ours = SEFRRegressor(bins=32).fit(parts, price).predict(parts)
+    ours = SEFRRegressor(auto=True).fit(parts, price).predict(parts)
     np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-9 * np.ptp(ours))
+
+
+@pytest.mark.parametrize("rows", [300, 9000])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_auto_is_that_of_python(open_page, tmp_path, rng, rows, gaps):
+    """What several columns say together; more rows than edges and interactions are learned from."""
+    X = pd.DataFrame(rng.normal(size=(rows, 5)).round(3), columns=list("abcde"))
+    X["e"] = rng.integers(0, 3, rows)
+    y = 5000 + X.a * X.b + 2 * (X.c > 0) * (X.e > 1) + X.d**2 + rng.normal(0, 0.3, rows)
+    if gaps:
+        X = X.mask(rng.random(X.shape) < 0.1)
+    path = tmp_path / "t.csv"
+    X.assign(y=y).to_csv(path, index=False)
+    page = open_page(words="#label=y")
+    assert give(page, path) is None
+    page.wait_for_selector("#save-model")
+    own = SEFRRegressor(auto=True, missing="ignore" if gaps else "error").fit(X, y)
+    assert_same_numbers(number_model(page, tmp_path), own, X)
+    assert f"{len(own.interactions_)} interactions" in page.inner_text("#chosen")
+    page.select_option("#method", "exact")
+    page.wait_for_selector("#compared", state="detached")
+    page.wait_for_selector("#save-model")
+    curves = SEFRRegressor(bins=32, missing="ignore" if gaps else "error")
+    found = number_model(page, tmp_path)
+    assert found.get_params() == curves.get_params()
+
+
+def number_model(page, folder):
+    """Return the model that the page offers."""
+    file = folder / "page.sefr"
+    file.write_bytes(saved(page, "save-model")[1])
+    return load(file)
+
+
+def assert_same_numbers(found, own, X):
+    """The page's model of auto=True and Python's have the same cells and interactions, and predict the same."""
+    assert found.get_params() == own.get_params()
+    assert found.interactions_ == own.interactions_
+    for theirs, ours in zip(found.edges_, own.edges_, strict=True):
+        np.testing.assert_array_equal(theirs, ours)
+    ours = own.predict(X)
+    np.testing.assert_allclose(found.predict(X), ours, rtol=0, atol=1e-9 * np.ptp(ours))
 
 
 def test_r2_is_that_of_folds_of_the_package(open_page, houses):
     path, frame = houses
-    frame = frame[frame["price"].notna()][["size", "price"]].reset_index(drop=True)
+    frame = frame[frame["price"].notna()][["size", "age", "price"]].reset_index(drop=True).fillna({"age": 40})
     frame.to_csv(path, index=False)
     page = open_page()
     assert give(page, path) is None
     page.select_option("#label", "price")
     page.wait_for_selector("#figure-r2")
-    X, y, given = frame[["size"]], frame["price"], np.empty(len(frame))
-    for fold in range(10):
-        out = np.arange(len(frame)) % 10 == fold
-        given[out] = SEFRRegressor(bins=32).fit(X[~out], y[~out]).predict(X[out])
-    expected = 1 - ((y - given) ** 2).sum() / ((y - y.mean()) ** 2).sum()
-    assert float(page.inner_text("#figure-r2")) == pytest.approx(expected, abs=6e-4)
+    X, y = frame[["size", "age"]], frame["price"]
+    shown = [float(text) for text in page.locator("#compared td:nth-child(2)").all_inner_texts()]
+    for found, how in zip(shown, ({"bins": 32}, {"auto": True}), strict=True):
+        given = np.empty(len(frame))
+        for fold in range(10):
+            out = np.arange(len(frame)) % 10 == fold
+            given[out] = SEFRRegressor(**how).fit(X[~out], y[~out]).predict(X[out])
+        expected = 1 - ((y - given) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+        assert found == pytest.approx(expected, abs=6e-4)
+    assert float(page.inner_text("#figure-r2")) == shown[1]
 
 
 def test_a_slider_and_a_menu_move_the_prediction(open_page, houses):

@@ -124,12 +124,16 @@ def shifts(folder, rng):
 
 
 def readings(folder, rng):
-    """More points in time than the page keeps texts of."""
+    """More points in time than the page keeps texts of; the last rows show what order those of some have."""
     n = 10_500
     when = pd.date_range("2025-12-29", periods=n, freq="13min")
     warm = rng.normal(size=n).round(2) + (when.hour > 12)
     frame = pd.DataFrame({"time": when.strftime("%Y-%m-%d %H:%M"), "value": warm.round(2)})
     frame.loc[[5, n - 1], "time"] = None
+    frame["stamp"] = [f"{1 + i % 12}/{1 + i % 11}/{2000 + i % 7} {i % 24}:{i % 59:02d}" for i in range(n)]
+    frame["note"] = frame["stamp"]
+    frame.loc[n - 50 :, "stamp"] = "25/12/2026 10:00"
+    frame.loc[n - 1, "note"] = "soon"
     frame["kind"] = np.where(warm > 0.5, "warm", "cold")
     path = folder / "readings.csv"
     frame.to_csv(path, index=False)

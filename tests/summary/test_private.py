@@ -14,10 +14,9 @@ from sefr._summary.private import (
     CELL_STEPS,
     STEPS,
     PrivateSummary,
-    _integers,
     _middle,
-    _product_integers,
     _rounding,
+    _sums_of,
     noise_of,
     with_noise,
 )
@@ -126,7 +125,7 @@ def test_one_person_moves_the_integers_by_no_more_than_the_noise_covers(rng, low
     def integers(rows):
         cuts = np.array_split(rows, parts)
         total = sum(Summary.of(X[cut], y[cut]).over(np.arange(3)) for cut in cuts if len(cut))
-        return _integers(total, *ends, 1, len(X))
+        return _sums_of(total, *ends, 1, len(X)).integers()
 
     vector, _, distance = integers(np.arange(len(X)))
     for gone in (0, 10, len(X) // 2):
@@ -145,7 +144,7 @@ def test_a_sum_is_off_by_no_more_than_is_covered(rng, low, high, parts):
     middle, half = (Fraction(side[0]) for side in _middle(*ends))
     assert half >= max(Fraction(high) - middle, middle - Fraction(low))
     exact = (sum(map(Fraction, X[:, 0])) - 20_000 * middle) / (2 * half) * STEPS
-    found = Fraction(_integers(summary, *ends, 1, 20_000)[0][1])
+    found = Fraction(_sums_of(summary, *ends, 1, 20_000).integers()[0][1])
     assert abs(found - exact) <= Fraction(_rounding(*ends, 20_000)[0]) * STEPS + Fraction(1, 2)
 
 
@@ -380,9 +379,9 @@ def worst_distance(summary, more, ranges, per_person):
     low, high = (np.full(summary.n_features, float(side)) for side in ranges)
     both = []
     for one in (summary, summary + more):
-        first, _, distance = _integers(one, low, high, per_person, 1 << 20)
-        extra = _product_integers(one, low, high, per_person, 1 << 20)
-        finer = CELL_STEPS if one.coder is not None else 1
+        released = _sums_of(one, low, high, per_person, 1 << 20)
+        first, _, distance = released.integers()
+        extra, finer = released.products(one.products), released.finer
         both.append(
             (np.concatenate([first * finer, extra.vector]), np.hypot(distance * finer, extra.distance))
         )
@@ -470,7 +469,7 @@ def test_one_person_moves_the_products_by_no_more_than_the_noise_covers(rng, low
     def integers(rows):
         cuts = np.array_split(rows, parts)
         total = sum(Summary.of(X[cut], y[cut], **MOMENTS).over(np.arange(3)) for cut in cuts)
-        return _product_integers(total, *ends, 1, len(X))
+        return _sums_of(total, *ends, 1, len(X)).products(total.products)
 
     whole = integers(np.arange(len(X)))
     moved = [

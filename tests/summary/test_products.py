@@ -8,7 +8,7 @@ from scipy import sparse
 
 from sefr._rows.cells import Categories, Cells, Coder, SparseCells
 from sefr._rows.cells.ferns import Ferns
-from sefr._rows.matrix import Columns, Dense, Sparse, Stacked
+from sefr._rows.matrix import Columnar, Dense, Sparse, Stacked
 from sefr._summary import multiply as module
 from sefr._summary import products as limits
 from sefr._summary.multiply import products
@@ -45,7 +45,7 @@ def test_whole_numbers_are_exact_whatever_their_type_and_order(dtype, shape):
     wide[:, 1::2] = X
     for array in (X, np.asfortranarray(X), wide[:, 1::2], X[::-1]):
         assert np.array_equal(whole(products(Dense(array))), expected(X))
-    columns = Columns([X[:, j].astype(TYPES[j % len(TYPES)]) for j in range(shape[1])], shape[0])
+    columns = Columnar([X[:, j].astype(TYPES[j % len(TYPES)]) for j in range(shape[1])], shape[0])
     assert np.array_equal(whole(products(columns)), expected(X))
 
 
@@ -57,7 +57,7 @@ def test_threads_and_pieces_change_no_bit(n_threads):
     many = products(Dense(X), weights, n_threads=n_threads)
     assert one.packed.head.tobytes() == many.packed.head.tobytes()
     whole_numbers = whole_rows(9_000, 5)
-    cut = [Columns(list(part.T), len(part)) for part in np.split(whole_numbers, [1000, 1000, 4321])]
+    cut = [Columnar(list(part.T), len(part)) for part in np.split(whole_numbers, [1000, 1000, 4321])]
     assert np.array_equal(whole(products(Stacked(cut), n_threads=n_threads)), expected(whole_numbers))
 
 
@@ -119,7 +119,7 @@ def test_products_add_subtract_and_decay_as_rows_do():
 def test_missing_values_count_as_the_origin_and_are_counted():
     X = whole_rows(500, 4).astype("f8")
     X[np.random.default_rng(3).random(X.shape) < 0.2] = np.nan
-    for matrix in (Dense(X), Columns(list(X.T.copy()), 500), Sparse(sparse.csr_matrix(X))):
+    for matrix in (Dense(X), Columnar(list(X.T.copy()), 500), Sparse(sparse.csr_matrix(X))):
         found = products(matrix, missing=True)
         for origin in (np.zeros(4), np.array([3.0, 50, -7, 1000])):
             assert np.array_equal(whole(found, origin), expected(X, missing=True, origin=origin))
@@ -192,7 +192,7 @@ def test_pairs_of_cells_are_counted(n, weighted):
     plain, coded = Cells(Dense(X), coder), Cells(Dense(X), coder)
     written_out = plain.block(slice(0, n))
     _ = coded.cells
-    for matrix in (plain, coded, Cells(Columns(list(X.T.copy()), n), coder)):
+    for matrix in (plain, coded, Cells(Columnar(list(X.T.copy()), n), coder)):
         for n_threads in (1, 3):
             found = products(matrix, weights, n_threads=n_threads)
             assert found.packed.tail is None

@@ -78,7 +78,7 @@ def test_the_gradient_by_steps_is_that_of_differences(k, rng):
     X[rng.random(X.shape) < 0.1] = np.nan
     y = rng.integers(0, k, size=200).astype(np.int32)
     cells = code_matrix(Dense(X), coder)
-    steps, n_scores = thermometer.Steps.of(coder), 1 if k == 2 else k
+    steps, n_scores = thermometer.CellSteps.of(coder), 1 if k == 2 else k
     mean, scale = rng.random(coder.n_cells), rng.random(coder.n_cells) * steps.free
     space = thermometer.StepSpace(coder, steps, mean, mean, scale, 1.0, mean[None])
     weights, bias = rng.normal(size=(n_scores, coder.n_cells)), rng.normal(size=n_scores)
@@ -101,7 +101,7 @@ def test_a_point_of_a_table_scores_like_the_table(rng):
     X, y = rows(rng, missing=0.1)
     clf = SEFRClassifier(bins=6, missing="ignore").fit(X, y)
     coder, planes = clf.summary_.coder, clf.fitted_.planes
-    steps = thermometer.Steps.of(coder)
+    steps = thermometer.CellSteps.of(coder)
     shares = clf.summary_.sums.sum(axis=0) / clf.summary_.n_rows
     mean = steps.reached(shares[None])[0]
     space = thermometer.StepSpace(coder, steps, shares, mean, 0.7 * steps.free, 0.7, mean[None])
@@ -218,7 +218,7 @@ def test_products_of_rows_are_those_of_their_steps_written_out(missing, ferns, r
     clf = SEFRClassifier(**settings).fit(X, rng.integers(0, 2, size=n))
     coder = clf.summary_.coder
     cells = code_matrix(matrix_of(X, coder.categories), coder)
-    steps, mean = thermometer.Steps.of(coder), rng.random(coder.n_cells)
+    steps, mean = thermometer.CellSteps.of(coder), rng.random(coder.n_cells)
     mean, scale = mean * steps.free, rng.random(coder.n_cells) * steps.free
     space = thermometer.StepSpace(coder, steps, mean, mean, scale, 1.0, mean[None])
     sample = thermometer.CellSample(cells, space, np.zeros(n, dtype=np.int32), np.ones(n))

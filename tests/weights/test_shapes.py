@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from sefr import SEFRClassifier
-from sefr._rows.matrix import Columns, Dense, LinearModel, Sparse, Standardisation, WeightedRows
+from sefr._rows.matrix import Columnar, Dense, LinearModel, Sparse, Standardisation, WeightedRows
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +113,7 @@ def test_the_gradient_is_that_of_dense_rows(table, n_threads):
     for matrix in (
         Sparse(sparse.csr_matrix(X)),
         Sparse(sparse.csc_matrix(X)),
-        Columns([X[:, j].copy() for j in range(m)], len(X)),
+        Columnar([X[:, j].copy() for j in range(m)], len(X)),
     ):
         found = matrix.gradient(rows, standard, model, n_threads)
         size = len(X) * (1 + np.abs((X - standard.centre) * scale).max())
@@ -127,5 +127,5 @@ def test_equal_neighbours_are_found_in_every_shape(table):
     X = np.repeat(X, 1 + np.arange(len(X)) % 2, axis=0)
     rows = np.arange(len(X))
     expected = (X[1:] == X[:-1]).all(axis=1)
-    for matrix in (Dense(X), Columns(list(X.T), len(X)), Sparse(sparse.csr_matrix(X))):
+    for matrix in (Dense(X), Columnar(list(X.T), len(X)), Sparse(sparse.csr_matrix(X))):
         assert (matrix.repeats(rows, slice(None)) == expected).all()

@@ -128,12 +128,18 @@ class AdditiveModel:
             return self._line_scores(matrix, names, missing, n_threads)
         coder, entries = self.cells.coder, self.cells.entries
         scores = code_matrix(matrix, coder).scores(entries, self.constant, n_threads=n_threads)
-        missing = "ignore" if coder.missing else "error"
+        missing = self.missing(missing)
         if not isfinite(scores[:, self._seen].sum()):
             complain_of_bad_cell(matrix, names, missing=missing)
         if self.lines is not None:
             scores += self._line_scores(matrix, names, missing, n_threads)
         return scores
+
+    def missing(self, asked: str) -> str:
+        """Return whether missing values are ignored or an error: as is asked, or as the cells were made."""
+        if self.cells is None:
+            return asked
+        return "ignore" if self.cells.coder.missing else "error"
 
     @property
     def _seen(self) -> int:

@@ -149,7 +149,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]
         """
         fitted = self.fitted_
         matrix = self._matrix(X, fitted)
-        complain_of_bad_cell(matrix, fitted.names, missing=self.missing)
+        complain_of_bad_cell(matrix, fitted.names, missing=fitted.model.missing(self.missing))
         parts = fitted.model.contributions(matrix)
         if as_frame:
             return contributions_frame(fitted, parts, getattr(X, "index", None))

@@ -21,7 +21,7 @@ from .._rows.cells.learn import sample_of_values
 from .._rows.inputs import refuse_one_class
 from .._rows.labelled import Labelled, spread_rows
 from .._rows.labels import find_labels
-from .._rows.matrix import Columns, Dense, Matrix, Sparse, blas_threads
+from .._rows.matrix import Columnar, Dense, Matrix, Sparse, blas_threads
 from .._summary.source import MemoryRows, RowSource
 from .._system.progress import Progress
 from .._system.threads import thread_count
@@ -410,8 +410,8 @@ def _mixed(found: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _some_features(matrix: Matrix, features: list[int]) -> Matrix:
     """Return some columns of a matrix."""
-    if isinstance(matrix, Columns):
-        return Columns([matrix.columns[j] for j in features], matrix.shape[0])
+    if isinstance(matrix, Columnar):
+        return Columnar([matrix.columns[j] for j in features], matrix.shape[0])
     return Dense(np.concatenate([block[:, features] for _, block in matrix.blocks()]))
 
 

@@ -65,7 +65,7 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
             stop = min(n_rows, start + step)
             try:
                 part = matrix.part(start, stop)
-                labels[start:stop] = fitted.answers(fitted.scores(part, self.missing, n_threads))
+                fitted.write_labels(fitted.scores(part, self.missing, n_threads), labels[start:stop])
             except ValueError:
                 complain_of_bad_cell(matrix, fitted.names, missing=self.missing)  # with its row among all
                 raise

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .. import _native
 from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
 from .._summary.source import RowSource
@@ -145,9 +146,20 @@ class Fitted(Value):
         return self.model.scores(matrix, self.names, missing, n_threads)
 
     def answers(self, scores: Floats) -> Array:
-        """Return the labels that scores (n, R) stand for: the highest, or the sign if there is one."""
-        codes = (scores.ravel() > 0).view(np.int8) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return np.asarray(self.summary.classes.take(codes, mode="clip"))  # "raise" takes twice as long
+        """Return the labels that scores (n, R) stand for."""
+        labels = np.empty(len(scores), dtype=self.summary.classes.dtype)
+        self.write_labels(scores, labels)
+        return labels
+
+    def write_labels(self, scores: Floats, labels: Array) -> None:
+        """Write the label of each row: that of the highest score, or by the sign if there is one score."""
+        classes = self.summary.classes
+        if classes.dtype.kind in "iuf" and classes.dtype.itemsize == 8:
+            _native.choose(scores, classes.view(np.uint64), labels.view(np.uint64))
+        else:
+            codes = np.empty(len(scores), dtype=np.int64)
+            _native.choose(scores, np.arange(len(classes), dtype=np.uint64), codes.view(np.uint64))
+            classes.take(codes, out=labels, mode="clip")  # "raise" takes twice as long
 
     @cached_property
     def probability_scaling(self) -> TemperatureScaling | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy import stats
 
 from .._rows.cells import code_matrix
 from .._rows.matrix import Matrix
@@ -23,7 +22,8 @@ from .._weights.marginal import marginal_regression_of
 from .._weights.moments import explained_by_parts
 from .._weights.refine.lbfgs import Limits
 from .._weights.refine.numbers import RefinedNumbers, refine_numbers
-from .._weights.regression import Regression, refuse_constant_targets, regression_of, targets_of
+from .._weights.regression import RegressionModel, refuse_constant_targets, regression_of, targets_of
+from .._weights.residuals import Residuals, held_out_residuals, students
 from .._weights.solve import scaling_of
 from ..settings import AnySettings
 from .fitted import NO_PRODUCTS, Fitted
@@ -43,8 +43,14 @@ class NumberChoice(Value):
     r2: Mapping[str, float]
 
 
+@dataclass(frozen=True)
 class FittedNumbers(Fitted):
-    """A Summary of numbers and what follows from it: the scores of a row are its predictions."""
+    """A Summary of numbers and what follows from it: the scores of a row are its predictions.
+
+    ``residuals`` are those of rows that ferns were not grown on; None if no ferns were grown, or on few rows.
+    """
+
+    residuals: Residuals | None = None
 
     @classmethod
     def solve(
@@ -63,7 +69,10 @@ class FittedNumbers(Fitted):
         refuse_constant_targets(summary, place)
         if before is None:
             return new
-        return replace(new, columns=before.columns, names=before.names, batches=before.batches)
+        known = before.residuals if isinstance(before, FittedNumbers) else None
+        return replace(
+            new, columns=before.columns, names=before.names, batches=before.batches, residuals=known
+        )
 
     @property
     def n_outputs(self) -> int:
@@ -71,7 +80,7 @@ class FittedNumbers(Fitted):
         return targets_of(self.summary).n_targets
 
     @cached_property
-    def regression(self) -> Regression:
+    def regression(self) -> RegressionModel:
         """What is solved from the sums, when it is first asked for, or what further passes found."""
         summary, scaling = self.summary, self.scaling
         if isinstance(self.refined, RefinedNumbers):
@@ -96,6 +105,21 @@ class FittedNumbers(Fitted):
         limits, marginals = Limits(passes, watch), marginals_of(targets_of(self.summary))
         found = refine_numbers(self.summary, marginals, self.scaling, source, limits, n_threads)
         return replace(self, refined=found)
+
+    def with_residuals(self, source: RowSource) -> FittedNumbers:
+        """Return the same that knows how far its predictions of rows held out are from y, if it grew ferns.
+
+        What was solved is kept.
+        """
+        cut, coder = self.settings.cut, self.summary.coder
+        if cut is None or not cut.grows or coder is None or coder.ferns is None:
+            return self
+        rows = source.numbered() if self.regression.noise is not None else None
+        if rows is None:
+            return self
+        new = object.__new__(FittedNumbers)
+        new.__dict__.update(self.__dict__, residuals=held_out_residuals(rows, self.regression))
+        return new
 
     @cached_property
     def choice(self) -> NumberChoice:
@@ -127,8 +151,15 @@ class FittedNumbers(Fitted):
 
     def deviations(self, matrix: Matrix) -> Floats:
         """Return the standard deviation of a new y about each prediction (n, R)."""
-        return np.sqrt(self.regression.variances(code_matrix(matrix, self.summary.coder)))
+        of_sums = self._deviations_of_sums(matrix)
+        return of_sums if self.residuals is None else of_sums * self.residuals.spread
 
-    def quantile(self, share: float) -> float:
-        """Return how many deviations to either side have this share of new y: of Student's distribution."""
-        return float(stats.t.ppf(0.5 + share / 2, max(targets_of(self.summary).count - 1, 1.0)))
+    def half_widths(self, matrix: Matrix, share: float) -> Floats:
+        """Return how far to either side of each prediction this share of new y lies (n, R)."""
+        of_sums, count = self._deviations_of_sums(matrix), targets_of(self.summary).count
+        if self.residuals is None:
+            return of_sums * students(share, count)
+        return of_sums * self.residuals.quantile(share, count)
+
+    def _deviations_of_sums(self, matrix: Matrix) -> Floats:
+        return np.sqrt(self.regression.variances(code_matrix(matrix, self.summary.coder)))

@@ -20,7 +20,7 @@ from .cells.batches import learn_coder_of_batches
 from .cells.categories import categories_of, categories_of_stored, category_codes
 from .labelled import NUMBERS, Labelled
 from .labels import encode
-from .matrix import KERNEL_TYPES, Columns, Dense, Matrix, Raw, Sparse, Stacked
+from .matrix import KERNEL_TYPES, Columnar, Dense, Matrix, Raw, Sparse, Stacked
 from .numbers import read_numbers
 from .pandas_frame import (
     is_categorical_array,
@@ -235,9 +235,13 @@ def refuse_lazy(X: Any) -> None:
     kinds = {"LazyFrame", "DuckDBPyRelation", "DataFrame"} | ({"Table"} if engine == "ibis" else set())
     lazy = engine in {"polars", "duckdb", "ibis", "dask", "pyspark"} and type(X).__name__ in kinds
     if lazy and not nw.dependencies.is_into_dataframe(X):
+        scored = {
+            "duckdb": "the query of `sefr sql --predict`",
+            "dask": "frame.map_partitions(model.predict)",
+        }
         raise TypeError(
             f"X is a lazy frame ({engine}), whose rows are not here yet: collect it first, learn from it "
-            "with fit_frame, or score it where it is with sefr.engines.expressions"
+            f"with fit_frame, or score it where it is with {scored.get(engine, 'model.expression')}"
         )
 
 
@@ -310,7 +314,7 @@ def _frame(X: Any, categories: Mapping[int, Categories]) -> Matrix:
         converted[series.name] if series.name in converted else _column(series)
         for series in frame.iter_columns()
     ]
-    return Columns(columns, frame.shape[0])
+    return Columnar(columns, frame.shape[0])
 
 
 def _pandas(X: Any, categories: Mapping[int, Categories], columns: list[Any], *, own: bool = False) -> Matrix:
@@ -329,12 +333,12 @@ def _pandas(X: Any, categories: Mapping[int, Categories], columns: list[Any], *,
         for j in categories:
             if j < len(columns):
                 columns[j] = _numbers(X, j, columns[j], categories[j], own=own)
-        return Columns(columns, len(X))
+        return Columnar(columns, len(X))
     if not X.columns.is_unique:
         return _frame(X, categories)  # an error
     if len(set(kinds)) == 1:
         return Dense(np.asarray(X.to_numpy(copy=False)))
-    return _frame(X, categories) if np.dtype(np.float32) in kinds else Columns(columns, len(X))
+    return _frame(X, categories) if np.dtype(np.float32) in kinds else Columnar(columns, len(X))
 
 
 def _numbers(X: Any, j: int, column: Any, categories: Categories, *, own: bool) -> Array:
@@ -357,7 +361,7 @@ def _without_sparse_columns(X: Any, kinds: Sequence[Any]) -> Any:
     return type(X)(dict(enumerate(columns))).set_axis(X.columns, axis=1)
 
 
-def _arrow_pieces(X: Any) -> list[Columns]:
+def _arrow_pieces(X: Any) -> list[Columnar]:
     """Return views of an Arrow table's chunks; none if a column needs conversion or chunks are small."""
     kinds = [str(field.type) for field in X.schema]
     if (
@@ -370,7 +374,7 @@ def _arrow_pieces(X: Any) -> list[Columns]:
     batches = X.to_batches()
     if len(batches) > 1 and X.num_rows < PIECE_ROWS * len(batches):
         return []
-    return [Columns([column.to_numpy() for column in batch.columns], batch.num_rows) for batch in batches]
+    return [Columnar([column.to_numpy() for column in batch.columns], batch.num_rows) for batch in batches]
 
 
 def _numbers_in_disguise(frame: Any, names: list[str]) -> dict[str, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import narwhals as nw
 import numpy as np
 
 from .._system.types import Rows
@@ -13,17 +14,26 @@ from .inputs import matrix_of
 def one_hot(X: Rows) -> Rows:
     """Return rows with a column of 0 and 1 per category, in place of each column that has some.
 
-    A missing value is missing in all of them. Rows without categories are returned as they are.
+    A missing value is missing in all of them. The columns have names, "sex=male", for errors to name; none if
+    two would have the same. Rows without categories are returned as they are.
     """
     X = arrow_table(X)
     categories = categories_of(X, most=None)
     if not categories:
         return X
     values = np.concatenate([block for _rows, block in matrix_of(X, categories).blocks()])
-    columns = []
-    for j in range(values.shape[1]):
+    frame = nw.from_native(X, eager_only=True)
+    columns, names = [], list[str]()
+    for j, name in enumerate(frame.columns):
         own = values[:, j : j + 1]
         if j in categories:
             own = np.where(np.isnan(own), np.nan, own == np.arange(len(categories[j])))
+            names += [f"{name}={value}" for value in categories[j]]
+        else:
+            names.append(name)
         columns.append(own)
-    return np.hstack(columns)
+    spread = np.hstack(columns)
+    if len(set(names)) < len(names):
+        return spread
+    named: Rows = nw.from_numpy(spread, names, backend=frame.implementation).to_native()
+    return named

@@ -254,7 +254,7 @@ def _packed_labels(classes: Array) -> bytes:
             raw = [value.encode() if isinstance(value, str) else value for value in values]
             return _packed_strings(name, raw)
     raise ValueError(
-        f"labels such as {values[0]!r} have no place in the bytes of a Summary; use numbers or strings"
+        f"labels like {values[0]!r} have no place in the bytes of a Summary; use numbers or strings"
     )
 
 

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from .. import _native
 from .._rows.cells import Cells, SparseCells
-from .._rows.matrix import Columns, Dense, Matrix, Sparse, Stacked, Standardisation, blas_threads
+from .._rows.matrix import Columnar, Dense, Matrix, Sparse, Stacked, Standardisation, blas_threads
 from .._system.types import Floats
 from .double_double import DoubleDouble
 from .products import Products, check_columns, diagonal_places, pack, packed_size, unpack
@@ -74,7 +74,7 @@ def _of_dense(
     if found.n_columns > WIDE:
         return _by_blas(matrix, weights, targets, found, n_threads)
     values: Iterator[tuple[slice, Any]]
-    if isinstance(matrix, Columns):
+    if isinstance(matrix, Columnar):
         values = iter([(slice(0, n), matrix.columns)])
     elif isinstance(matrix, Dense) and matrix.known:
         values = iter([(slice(0, n), matrix.array)])

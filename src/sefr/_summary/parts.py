@@ -16,7 +16,7 @@ from .._system.types import Array, Floats, Params
 
 # The rows of a class that a Summary may stand for, by weight: far above any data, and what is made from so
 # many stays within float64.
-MOST_ROWS = 1e290
+LARGEST_COUNT = 1e290
 # Sums may leave count * [low, high] by this part of count * max(|low|, |high|): rounding of long histories.
 ROUNDING = 1e-6
 PARTS = frozenset(["counts", "sums", "low", "high", "present", "tails", "count_tails", "present_tails"])
@@ -24,10 +24,10 @@ PARTS = frozenset(["counts", "sums", "low", "high", "present", "tails", "count_t
 
 def check_limits(counts: Floats, sums: Floats) -> None:
     """Raise an error for more rows, or larger sums, than a Summary can hold."""
-    if (counts > MOST_ROWS).any():
+    if (counts > LARGEST_COUNT).any():
         raise ValueError(
-            f"the rows of a class would count {counts.max():g} times, more than {MOST_ROWS:g}: divide all "
-            "weights"
+            f"the rows of a class would count {counts.max():g} times, more than {LARGEST_COUNT:g}: divide "
+            "all weights"
         )
     if not np.isfinite(sums).all():
         j = int(np.argmin(np.isfinite(sums).all(axis=0)))
@@ -75,8 +75,8 @@ def _check_values(arrays: dict[str, Floats]) -> None:
     for name in ("counts", "present"):
         if name in arrays and (arrays[name] < 0).any():
             raise ValueError(f"{name} must not be negative")
-    if (counts > MOST_ROWS).any():
-        raise ValueError(f"counts must not be above {MOST_ROWS:g}")
+    if (counts > LARGEST_COUNT).any():
+        raise ValueError(f"counts must not be above {LARGEST_COUNT:g}")
     if np.isnan(low).any() or np.isnan(high).any():
         raise ValueError("low and high must not be NaN")
     seen = ~((low == np.inf) & (high == -np.inf))

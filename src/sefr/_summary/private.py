@@ -40,7 +40,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import hypot, isfinite, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,35 +140,21 @@ def release(
         rounds, and it is not asked.
     """
     low, high = _checked(summary, epsilon, delta, ranges, rows_per_person)
-    coder, n_classes = summary.coder, len(summary.classes)
-    if coder is None:
-        _check_rows(summary, most_rows)
-    else:
-        _refuse_edges_of_rows(coder, low, high)
-    vector, weight, distance = _integers(summary, low, high, rows_per_person, most_rows)
-    step = STEPS if coder is None else 1
-    extra = _product_integers(summary, low, high, rows_per_person, most_rows)
+    released = _sums_of(summary, low, high, rows_per_person, most_rows)
+    released.check()
+    (vector, weight, distance), step = released.integers(), released.step
+    n_classes = len(summary.classes)
+    extra = None if summary.products is None else released.products(summary.products)
     if extra is not None:
-        finer = CELL_STEPS if coder is not None else 1
+        finer = released.finer
         vector, weight, step, distance = vector * finer, weight * finer, step * finer, distance * finer
         vector, distance = np.concatenate([vector, extra.vector]), hypot(distance, extra.distance)
     noisy, scale = _with_noise(vector, distance, epsilon, delta)
     counts = np.maximum(noisy[:n_classes] / weight, 1.0)
     end = n_classes + summary.sums.size
-    released, more = noisy[n_classes:end].reshape(summary.sums.shape) / step, noisy[end:]
-    products: Products | None = None
-    if coder is None:
-        middle, half = _middle(low, high)
-        moved = np.clip(released, -counts[:, None] / 2, counts[:, None] / 2) * (2 * half)
-        sums = DoubleDouble(full(counts[:, None], moved.shape)) * middle + DoubleDouble(moved)
-        if extra is not None:
-            noise = scale / extra.unit
-            products = released_products(more / extra.unit, noise, counts, moved, middle, 2 * half)
-    else:
-        sums = DoubleDouble(_as_rows(released, counts, coder))
-        if extra is not None:
-            noise = scale / extra.unit
-            products = released_cells(more / extra.unit, noise, counts, sums.head, coder)
+    noisy_sums = noisy[n_classes:end].reshape(summary.sums.shape) / step
+    noisy_products = None if extra is None else (noisy[end:] / extra.unit, scale / extra.unit)
+    sums, products = released.from_noisy(counts, noisy_sums, noisy_products)
     spent = Release(
         float(epsilon),
         float(delta),
@@ -179,52 +165,135 @@ def release(
         secrets.token_hex(8),
         None if extra is None else float(scale / extra.unit),
     )
-    ends = (summary.low.copy(), summary.high.copy()) if coder is not None else (low.copy(), high.copy())
     plain = Summary.from_doubles(
         summary.classes.copy(),
         Totals(DoubleDouble(counts), sums),
-        ends,
+        released.ends(),
         summary.feature_names,
-        coder,
+        summary.coder,
         products,
     )
     return marked(plain, (spent,))
 
 
-def _product_integers(
-    summary: Summary, low: Floats, high: Floats, rows_per_person: int, most_rows: int
-) -> ProductIntegers | None:
-    """Return the products as integers, if the Summary has any."""
-    if summary.products is None:
-        return None
-    if summary.coder is not None:
-        return cell_integers(summary.products, summary.coder, CELL_STEPS, rows_per_person)
-    refuse_products(summary, low, high, most_rows)
-    rounding = product_rounding(low, high, most_rows)
-    return product_integers(summary.products, *_middle(low, high), rounding, STEPS, rows_per_person)
+@dataclass(frozen=True)
+class _Sums:
+    """The sums of a Summary as integers, and what they are with noise; ``most`` is what a row adds to one."""
+
+    summary: Summary
+    low: Floats
+    high: Floats
+    rows_per_person: int
+    most_rows: int
+
+    step: ClassVar[int]  # per range, or per row in a cell
+    most: ClassVar[float]
+    finer: ClassVar[int]  # what all of that is multiplied by, if there are products
+
+    def check(self) -> None:
+        """Raise an error for what cannot be released."""
+        raise NotImplementedError
+
+    def integers(self) -> tuple[Floats, int, float]:
+        """Return counts and sums as integers, what a count is multiplied by, and what one person moves.
+
+        That is by the person's own rows, and by what rounding may change in every class.
+        """
+        n_features = self.summary.n_features
+        weight = max(1, round(COUNT_SHARE * self.most * sqrt(n_features)))
+        sums, rounding = self.sums()
+        vector = np.concatenate([np.rint(self.summary.counts) * weight, sums.ravel()])
+        return vector, weight, self.rows_per_person * sqrt(weight**2 + n_features * self.most**2) + rounding
+
+    def sums(self) -> tuple[Floats, float]:
+        """Return the sums as integers (K, q), and how far rounding may move them."""
+        raise NotImplementedError
+
+    def products(self, products: Products) -> ProductIntegers:
+        """Return the products as integers."""
+        raise NotImplementedError
+
+    def from_noisy(
+        self, counts: Floats, sums: Floats, products: tuple[Floats, float] | None
+    ) -> tuple[DoubleDouble, Products | None]:
+        """Return sums and products as rows could have them; those of noisy ones, and the products' noise."""
+        raise NotImplementedError
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return the ends of the ranges."""
+        raise NotImplementedError
 
 
-def _integers(
-    summary: Summary, low: Floats, high: Floats, rows_per_person: int, most_rows: int
-) -> tuple[Floats, int, float]:
-    """Return counts and sums as integers, what a count is multiplied by, and how far one person moves them.
+class _Values(_Sums):
+    """Sums of values, measured from the middle of their known range."""
 
-    That is by the person's own rows, and by what rounding may change in every class.
-    """
-    n_features = summary.n_features
-    most = STEPS / 2 if summary.coder is None else 1.0  # what a row adds to a feature
-    weight = max(1, round(COUNT_SHARE * most * sqrt(n_features)))
-    if summary.coder is None:
-        middle, half = _middle(low, high)
-        moved = summary.double_sums - summary.double_counts.each(lambda part: part[:, None]) * middle
+    step, most, finer = STEPS, STEPS / 2, 1
+
+    def check(self) -> None:
+        _refuse_extremes(self.summary, self.low, self.high)
+        _check_rows(self.summary, self.most_rows)
+
+    def sums(self) -> tuple[Floats, float]:
+        middle, half = _middle(self.low, self.high)
+        counts = self.summary.double_counts.each(lambda part: part[:, None])
+        moved = self.summary.double_sums - counts * middle
         whole = moved.head if moved.tail is None else moved.head + moved.tail
-        exact = np.rint(whole / (2 * half) * STEPS)
-        rounded = 2 * _rounding(low, high, most_rows) * STEPS + 1
-        rounding = sqrt(len(summary.classes) * float(rounded @ rounded))
-    else:
-        exact, rounding = np.rint(summary.sums), 0.0
-    vector = np.concatenate([np.rint(summary.counts) * weight, exact.ravel()])
-    return vector, weight, rows_per_person * sqrt(weight**2 + n_features * most**2) + rounding
+        rounded = 2 * _rounding(self.low, self.high, self.most_rows) * STEPS + 1
+        rounding = sqrt(len(self.summary.classes) * float(rounded @ rounded))
+        return np.rint(whole / (2 * half) * STEPS), rounding
+
+    def products(self, products: Products) -> ProductIntegers:
+        refuse_products(self.summary, self.low, self.high, self.most_rows)
+        rounding = product_rounding(self.low, self.high, self.most_rows)
+        middle = _middle(self.low, self.high)
+        return product_integers(products, *middle, rounding, STEPS, self.rows_per_person)
+
+    def from_noisy(
+        self, counts: Floats, sums: Floats, products: tuple[Floats, float] | None
+    ) -> tuple[DoubleDouble, Products | None]:
+        middle, half = _middle(self.low, self.high)
+        moved = np.clip(sums, -counts[:, None] / 2, counts[:, None] / 2) * (2 * half)
+        totals = DoubleDouble(full(counts[:, None], moved.shape)) * middle + DoubleDouble(moved)
+        return totals, products and released_products(*products, counts, moved, middle, 2 * half)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        return self.low.copy(), self.high.copy()
+
+
+class _Cells(_Sums):
+    """Rows in cells, whose edges follow from the known ranges: counts, which do not round."""
+
+    step, most, finer = 1, 1.0, CELL_STEPS
+
+    @property
+    def coder(self) -> Coder:
+        """Where features are cut."""
+        assert self.summary.coder is not None  # noqa: S101  see release
+        return self.summary.coder
+
+    def check(self) -> None:
+        _refuse_edges_of_rows(self.coder, self.low, self.high)
+
+    def sums(self) -> tuple[Floats, float]:
+        return np.rint(self.summary.sums), 0.0
+
+    def products(self, products: Products) -> ProductIntegers:
+        return cell_integers(products, self.coder, CELL_STEPS, self.rows_per_person)
+
+    def from_noisy(
+        self, counts: Floats, sums: Floats, products: tuple[Floats, float] | None
+    ) -> tuple[DoubleDouble, Products | None]:
+        cells = _as_rows(sums, counts, self.coder)
+        return DoubleDouble(cells), products and released_cells(*products, counts, cells, self.coder)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        return self.summary.low.copy(), self.summary.high.copy()
+
+
+def _sums_of(summary: Summary, low: Floats, high: Floats, rows_per_person: int, most_rows: int) -> _Sums:
+    """Return the sums of a Summary as they are released."""
+    kind = _Values if summary.coder is None else _Cells
+    return kind(summary, low, high, rows_per_person, most_rows)
 
 
 def _middle(low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -336,8 +405,11 @@ def _checked(
         raise ValueError("a private Summary needs rows that count once each, without weights or decay")
     if (summary.counts > MOST_ROWS).any():
         raise ValueError(f"a private Summary takes at most {MOST_ROWS:,} rows per class")
-    if summary.coder is not None:
-        return low, high  # the outer bins hold what lies outside
+    return low, high
+
+
+def _refuse_extremes(summary: Summary, low: Floats, high: Floats) -> None:
+    """Raise an error for ranges whose rounding is not known, or that values lie outside."""
     extreme = (high - low < SMALLEST_RANGE) | (np.maximum(np.abs(low), np.abs(high)) > LARGEST_VALUE)
     if extreme.any():
         j = int(np.argmax(extreme))
@@ -352,7 +424,6 @@ def _checked(
             f"column {j} has values from {summary.low[j]:g} to {summary.high[j]:g}, outside the range from "
             f"{low[j]:g} to {high[j]:g}: clip the rows before they are summarised"
         )
-    return low, high
 
 
 def _check_rows(summary: Summary, most_rows: int) -> None:

@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from .._rows.batches import Gatherer, unpack_batch
 from .._rows.cells import Coder, Cut
 from .._rows.cells.batches import learn_coder_of_batches
+from .._rows.cells.learn import EDGE_ROWS, rows_for_ferns
 from .._rows.inputs import coder_of_batches, feature_names_in, read_rows
-from .._rows.labelled import CodedRows, Labelled, sample_of
+from .._rows.labelled import NUMBERS, CodedRows, Labelled, sample_of
 from .._rows.matrix import Gradient, LinearModel, Standardisation, WeightedRows
 from .._system.threads import thread_count
 from .._system.types import Array, Floats, Names, Rows
@@ -117,6 +118,10 @@ class RowSource(ABC):
             f"or leave out auto for {WITHOUT_AUTO}"
         )
 
+    def numbered(self) -> Labelled | None:
+        """Return some of the rows with their numbers, cut into bins; None if none are in this process."""
+        return None
+
     def scored(self, classes: Array) -> Labelled:
         """Return the rows from which a few are scored, for probabilities to be fitted to."""
         matrix, codes, weights = self.sample(classes)
@@ -178,6 +183,10 @@ class MemoryRows(RowSource):
         """Make one pass over the rows."""
         return sweep.over(self._over(sweep.classes), n_threads)
 
+    def numbered(self) -> Labelled:
+        """Return the rows that ferns were grown on, and those held out beside them."""
+        return rows_for_ferns(self.rows)
+
     def scored(self, classes: Array) -> Labelled:
         """Return all rows: a few of them are taken where they are scored."""
         return self.rows
@@ -189,7 +198,7 @@ class MemoryRows(RowSource):
         return self._coded[1]
 
 
-class Batch(NamedTuple):
+class RowBatch(NamedTuple):
     """A batch of labelled rows, the names of its features, and its number among the batches."""
 
     rows: Labelled
@@ -205,13 +214,15 @@ class BatchRows(RowSource):
         self.gatherer = Gatherer()
 
     @abstractmethod
-    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[Batch]:
+    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[RowBatch]:
         """Yield all batches, cut into bins by ``coder``; ``classes`` are known after the first pass."""
 
     def summarise(self, settings: AnySettings) -> Summary:
         """Read the batches once, with bins once more before, and return their Summary."""
         if settings.cut is not None:
             self.coder = self.learn_coder(settings.cut)
+            if settings.cut.grows:  # numbers ask for those that were held out
+                self.gatherer = Gatherer(EDGE_ROWS)
         total: Summary | None = None
         for batch in self.read(self.coder):
             part = self.summary_of(batch, settings)
@@ -225,7 +236,7 @@ class BatchRows(RowSource):
         """Return where features are cut."""
         return learn_coder_of_batches(((batch.rows, {}) for batch in self.read(None)), cut)
 
-    def summary_of(self, batch: Batch, settings: AnySettings) -> Summary:
+    def summary_of(self, batch: RowBatch, settings: AnySettings) -> Summary:
         """Return the Summary of a batch."""
         n_threads = thread_count(settings.n_jobs)
         return Summary.of_rows(
@@ -251,6 +262,11 @@ class BatchRows(RowSource):
         """Return the error for a source without rows."""
         return ValueError("there are no batches to learn from")
 
+    def numbered(self) -> Labelled:
+        """Return some of the rows that were kept: as many as ferns are grown on."""
+        (matrix, codes, weights), targets = self.gatherer.sample_with_targets(NUMBERS)
+        return rows_for_ferns(Labelled(matrix, NUMBERS, codes, weights, targets))
+
     def sample(self, classes: Array) -> CodedRows:
         """Return the rows that were kept."""
         return self.gatherer.sample(classes)
@@ -270,11 +286,11 @@ class GivenBatches(BatchRows):
         super().__init__()
         self.start, self.numbers = start, numbers
 
-    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[Batch]:
+    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[RowBatch]:
         """Yield the batches, checked."""
         for X, y, sample_weight in self._unpacked():
             self.names = feature_names_in(X) if self.names is None else self.names
-            yield Batch(*read_rows(X, y, sample_weight, coder, numbers=self.numbers))
+            yield RowBatch(*read_rows(X, y, sample_weight, coder, numbers=self.numbers))
 
     def learn_coder(self, cut: Cut) -> Coder | None:
         """Return where features are cut, columns with categories into these."""

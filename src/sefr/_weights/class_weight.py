@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._rows.inputs import SMALLEST_WEIGHT
-from .._summary.parts import MOST_ROWS
+from .._summary.parts import LARGEST_COUNT
 from .._summary.summary import Summary
 from .._system.types import Floats
 
@@ -50,7 +50,7 @@ def _checked(weights: Floats, summary: Summary) -> Floats:
     """Return the weights; raise an error if the Summary cannot be multiplied by them."""
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.isfinite(summary.sums * weights[:, None]).all(axis=1)
-        held = finite & (summary.counts * weights <= MOST_ROWS)
+        held = finite & (summary.counts * weights <= LARGEST_COUNT)
     if not held.all():
         k = int(np.argmin(held))
         raise ValueError(

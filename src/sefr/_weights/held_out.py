@@ -23,7 +23,7 @@ from .._system.value import Value
 from .hyperplanes import Hyperplanes, Scaling, constant_of, leave_out_missing, per_class
 from .solve import means, solve
 
-MOST_ROWS = 1024
+MOST_HELD_OUT = 1024
 # Limits of the sample that is scored after one pass: rows, multiplications (and a part of the values that the
 # pass reads), values read.
 SCORED_ROWS = 256
@@ -66,7 +66,7 @@ class HeldOut(Value):
         return self if self.seen_by is None else unseen_by_sefr(self, *self.seen_by)
 
     def joined(self, before: HeldOut | None) -> HeldOut:
-        """Return both; of more than ``MOST_ROWS``, the latest of each class."""
+        """Return both; of more than ``MOST_HELD_OUT``, the latest of each class."""
         if before is None or before.scores.shape[1] != self.scores.shape[1]:
             return self
         parts = (before.unseen, self.unseen)
@@ -77,12 +77,12 @@ class HeldOut(Value):
             np.concatenate([part.weights for part in parts]),
             np.concatenate(evidence),
         )
-        if len(both.codes) <= MOST_ROWS:
+        if len(both.codes) <= MOST_HELD_OUT:
             return both
         order = np.argsort(both.codes, kind="stable")
         counts = np.bincount(both.codes)
         left = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the latest of a class
-        return both.some(np.sort(order[left <= max(1, MOST_ROWS // int(np.count_nonzero(counts)))]))
+        return both.some(np.sort(order[left <= max(1, MOST_HELD_OUT // int(np.count_nonzero(counts)))]))
 
     def some(self, rows: NDArray[np.intp]) -> HeldOut:
         """Return some of the rows."""
@@ -98,7 +98,7 @@ class HeldOut(Value):
         return HeldOut(scores, np.asarray(at, dtype=np.int32)[self.codes], self.weights, self.evidence)
 
 
-class Solution(Protocol):
+class SolvedModel(Protocol):
     """A Summary, what is solved from it and how; ``weighted`` has the class weights multiplied in."""
 
     @property
@@ -115,7 +115,7 @@ class Solution(Protocol):
     def midpoints(self) -> Floats: ...
 
 
-def held_out_scores(rows: Labelled, model: Solution) -> HeldOut:
+def held_out_scores(rows: Labelled, model: SolvedModel) -> HeldOut:
     """Return the scores of a few of the rows behind a Summary, coded by its classes.
 
     Wide rows are scored by some of their features, by hyperplanes that know no others, times their number.
@@ -145,11 +145,11 @@ class Unseen(Protocol):
     def unseen(self, scores: Floats, x: Floats, codes: NDArray[np.int32], weights: Floats) -> Floats: ...
 
 
-def held_out_by_discriminant(rows: Labelled, discriminant: Unseen, model: Solution) -> HeldOut:
+def held_out_by_discriminant(rows: Labelled, discriminant: Unseen, model: SolvedModel) -> HeldOut:
     """Return leave-one-out scores of a few of the rows behind a Summary of second moments."""
     matrix, summary = rows.matrix, model.summary
     total = matrix.shape[0] if rows.weights is None else float(rows.weights.sum())
-    most = int(np.clip(LEVERAGE_PRODUCTS // max(1, matrix.shape[1]) ** 2, SCORED_ROWS, MOST_ROWS))
+    most = int(np.clip(LEVERAGE_PRODUCTS // max(1, matrix.shape[1]) ** 2, SCORED_ROWS, MOST_HELD_OUT))
     coded = rows.over(summary.classes)
     some, weights, evidence = _sample(coded, total, most, summary.counts)
     x, codes = matrix.block(some), coded.codes[some]
@@ -212,7 +212,7 @@ def _share(n_rows: float, n_features: int, n_planes: int, *, whole: bool) -> tup
     return min(SCORED_ROWS, max(FEWEST_SCORED, cells // n_features)), 1
 
 
-def _scores_by_some_features(matrix: Matrix, some: Indices, step: int, model: Solution) -> Floats:
+def _scores_by_some_features(matrix: Matrix, some: Indices, step: int, model: SolvedModel) -> Floats:
     scaling = Scaling(every_run(model.scaling.low, step), every_run(model.scaling.span, step))
     part = solve(_some_features(model.weighted, step), scaling, model.epsilon)
     return part.raw_scores(matrix.take_runs(some, step)) * (matrix.shape[1] / len(scaling.low))

@@ -16,7 +16,7 @@ from .._summary.summary import Summary
 from .._system.types import Floats
 from .hyperplanes import Scaling
 from .moments import feature_scale
-from .regression import Regression, regression_of_line
+from .regression import RegressionModel, regression_of_line
 
 # The mean of y in a bin is drawn to that of all rows by so many rows of it.
 PRIOR_ROWS = 5.0
@@ -38,7 +38,7 @@ def combined(correlation: Floats, n: float) -> Floats:
     return np.asarray(w * (1 / (1 + told) + if_same) / 2)
 
 
-def marginal_regression_of(summary: Summary, marginals: Marginals, scaling: Scaling) -> Regression:
+def marginal_regression_of(summary: Summary, marginals: Marginals, scaling: Scaling) -> RegressionModel:
     """Return what follows from the first moments of rows whose targets are numbers."""
     coder = summary.coder
     near = marginals.near(cells=coder is not None)

@@ -18,6 +18,7 @@ be that of every class, so no class has a greater say in it than its rows have.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -29,15 +30,18 @@ from scipy.linalg import blas, cho_factor, cho_solve, lapack
 
 from .. import _native
 from .._rows.cells import Coder
+from .._rows.matrix import blas_threads
 from .._summary.products import Products, diagonal_places
 from .._system.types import Floats
-from .refine.thermometer import Steps
+from .refine.thermometer import CellSteps
 
 # The ridges, per row, among which the likeliest is taken: four per decade, as in reference.py.
 RIDGES = 10.0 ** (np.arange(29) / 4 - 5)
 # Ridges whose -2 log likelihood differs by no more than this, and by so much per row, are as likely: of two
 # rows every ridge is, and rounding must not choose. The strongest of them is taken.
 FLAT, FLAT_PER_ROW = 1e-6, 1e-10
+# Up to so many products one thread of BLAS is quicker than several, which wait for each other: 10 ms each time.
+FEW_PRODUCTS = 1 << 24
 # A prior is the share of the rows to this power, as in further passes.
 PRIOR_POWER = 0.5
 # Steps are in units of their spread to this power: see refine/thermometer.py.
@@ -112,7 +116,7 @@ def feature_scale(n: float, sums: Floats, squares: Floats, moved: Floats, ranges
     return scale
 
 
-def cell_scale(coder: Coder, steps: Steps, mean: Floats) -> tuple[Floats, float]:
+def cell_scale(coder: Coder, steps: CellSteps, mean: Floats) -> tuple[Floats, float]:
     """Return the scale of steps from the share of the rows that has gone each, and a typical unit of them."""
     variance = np.maximum(mean * (1 - mean), 0)
     live = steps.free & (variance > 1e-12)
@@ -220,7 +224,9 @@ class Tridiagonal(NamedTuple):
 
 def _reflect(reflections: Floats, factors: Floats, columns: Floats, trans: str) -> Floats:
     work = max(1, 64 * columns.shape[1])
-    found, _, _ = lapack.dormqr("L", trans, reflections, factors, np.asfortranarray(columns), work)
+    few = len(reflections) * columns.size <= FEW_PRODUCTS
+    with blas_threads(1) if few else nullcontext():
+        found, _, _ = lapack.dormqr("L", trans, reflections, factors, np.asfortranarray(columns), work)
     return np.asarray(found)
 
 
@@ -272,6 +278,8 @@ class Solution:
     regression: Floats | None = None
     to_scores: Floats | None = None
     tridiagonal: Tridiagonal | None = None
+    # of numbers: the degrees of freedom that each ridge leaves (K,)
+    freedom: Floats | None = None
 
     @cached_property
     def _inverses(self) -> dict[float, Floats]:
@@ -342,7 +350,7 @@ def _centred(products: Products, coder: Coder | None, ranges: Floats | None) -> 
 
 def _bare_basis(coder: Coder, sums: Floats, n: float) -> tuple[Basis, float]:
     """Return the steps of cells and lines of any spread, and a typical unit of steps."""
-    steps = Steps.of(coder)
+    steps = CellSteps.of(coder)
     scale, unit = cell_scale(coder, steps, steps.reached(sums[None] / n)[0])
     live = np.flatnonzero(scale)
     lines = _lines(coder)[:, live] / scale[live]
@@ -464,10 +472,12 @@ def solve_numbers(
     own, near = _centred(products, coder, ranges)
     n, m = own.n, near.n_features
     right, power = _towards_targets(own, near)
-    solved, ridges, noise = _regression(own.gram, right, power, n, ridge)
+    solved, ridges, noise, freedom = _regression(own.gram, right, power, n, ridge)
     weights = own.basis.table(solved.T)
     level = near.origin[m:] + (near.sums[-near.n_targets :] / n - weights @ own.distance)
-    return Solution(weights, own.centre, own.distance, level, ridges, noise, n, own.basis, own.gram)
+    return Solution(
+        weights, own.centre, own.distance, level, ridges, noise, n, own.basis, own.gram, freedom=freedom
+    )
 
 
 def explained_by_parts(products: Products, coder: Coder, noise: Floats) -> dict[str, Floats]:
@@ -482,7 +492,7 @@ def explained_by_parts(products: Products, coder: Coder, noise: Floats) -> dict[
     lines = place[n_steps:]
     left = {}
     for name, at in (("lines", lines), ("curves", np.concatenate([place[:n_steps][of_features], lines]))):
-        _, _, left[name] = _regression(own.gram[np.ix_(at, at)], right[at], power, own.n, None)
+        _, _, left[name], _ = _regression(own.gram[np.ix_(at, at)], right[at], power, own.n, None)
     variance = power / max(own.n - 1, 1.0)
     return {name: 1 - part / variance for name, part in (left | {"sum": noise}).items()}
 
@@ -501,8 +511,8 @@ def _towards_targets(own: _Centred, near: Products) -> tuple[Floats, Floats]:
 
 def _regression(
     gram: Floats, right: Floats, power: Floats, n: float, ridge: float | None
-) -> tuple[Floats, Floats, Floats]:
-    """Return weights (p, K), ridges (K,) and what is left of the variance of each target (K,)."""
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return weights (p, K), and of each target (K,) its ridge, what is left of its variance, and freedom."""
     tridiagonal, k = Tridiagonal.of(gram, right), len(power)
     ridges = (
         np.full(k, ridge) if ridge is not None else likeliest_ridges(tridiagonal, power, n, together=False)
@@ -513,4 +523,5 @@ def _regression(
         solved[:, t : t + 1] = tridiagonal.solve(n * each, column)[0]
     solved = tridiagonal.turn_back(solved)
     noise = np.maximum(power - (solved * right).sum(axis=0), 0.0) / max(n - 1, 1.0)
-    return solved, ridges, noise
+    freedom = {float(each): tridiagonal.freedom(n * each) for each in ridges}
+    return solved, ridges, noise, np.array([freedom[float(each)] for each in ridges])

@@ -25,7 +25,7 @@ SPREADS = 8.0
 
 
 @dataclass(frozen=True)
-class Regression:
+class RegressionModel:
     """Hyperplanes, one per output, where the part of each feature is 0 (R, q), and the solution behind them.
 
     ``mean`` (R,) is that of y: what the parts of features are added to. ``solution`` is None where the
@@ -47,6 +47,13 @@ class Regression:
         own = self.known_solution()
         unit = own.count * np.eye(len(own.gram))
         return {float(ridge): np.linalg.cholesky(own.gram + ridge * unit) for ridge in np.unique(own.ridge)}
+
+    @property
+    def typical_leverage(self) -> Floats | None:
+        """The mean leverage of the rows learned (R,); None with first moments alone."""
+        if self.leverage is not None or self.solution is None or self.solution.freedom is None:
+            return self.leverage
+        return np.asarray((self.solution.freedom + 1) / self.solution.count)
 
     def variances(self, matrix: Matrix) -> Floats:
         """Return the variance of a new y about its prediction (n, R): noise (1 + leverage)."""
@@ -80,7 +87,7 @@ class Regression:
         return self.solution
 
 
-def regression_of(summary: Summary, scaling: Scaling) -> Regression:
+def regression_of(summary: Summary, scaling: Scaling) -> RegressionModel:
     """Return what follows from the second moments of rows whose targets are numbers."""
     products, coder = targets_of(summary), summary.coder
     ranges = None if coder is not None else np.maximum(summary.high - summary.low, 0.0)
@@ -92,7 +99,7 @@ def regression_of(summary: Summary, scaling: Scaling) -> Regression:
 
 def regression_of_line(
     scaling: Scaling, centre: Floats, distance: Floats, weights: Floats, level: Floats, scale: Floats | None
-) -> Regression:
+) -> RegressionModel:
     """Return hyperplanes of weights·(x - centre) + level (R,).
 
     The means lie ``distance`` (q,) from the centre. ``scale`` (q,) is 1 / standard deviation of features,
@@ -101,12 +108,12 @@ def regression_of_line(
     weights, mean = np.ascontiguousarray(weights), level + weights @ distance
     if scale is None:  # cells are 0 and 1: weights go with them as they are
         planes = Hyperplanes(scaling, weights, level, None)
-        return Regression(planes, np.broadcast_to(distance, weights.shape), mean)
+        return RegressionModel(planes, np.broadcast_to(distance, weights.shape), mean)
     # the range of all rows ever seen may be far wider than that of those that are left
     span = np.divide(SPREADS, scale, out=np.zeros_like(scale), where=scale > 0)
     planes = planes_of(Scaling(centre, span), weights * span, level)
     middle = np.divide(distance, span, out=np.zeros_like(span), where=span > 0)
-    return Regression(planes, np.broadcast_to(middle, weights.shape), mean)
+    return RegressionModel(planes, np.broadcast_to(middle, weights.shape), mean)
 
 
 def targets_of(summary: Summary) -> Products:

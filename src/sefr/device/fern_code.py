@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from .._system.types import Array
-from .ferns import QuantisedFern, Question
+from .ferns import QuantisedFern, RangeQuestion
 from .tables import QuantisedTable
 
 MOST = 255  # the highest number of a cell
@@ -32,7 +32,7 @@ class CellNumbers:
         cell = int(np.searchsorted(self.thresholds, value, side="right"))
         return self.last if cell == len(self.thresholds) else cell
 
-    def yes(self, question: Question) -> tuple[int, int]:
+    def yes(self, question: RangeQuestion) -> tuple[int, int]:
         """Return the lowest and the highest number that a question is true for."""
         if question.high is not None and question.low > question.high:
             only = self.missing if question.missing and self.missing is not None else self._unused

@@ -19,7 +19,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Question:
+class RangeQuestion:
     """Whether a value of a feature lies from ``low`` to ``high``, both included; None is no end.
 
     Low above high: it never does. ``missing`` is the answer where the value is missing.
@@ -43,7 +43,7 @@ class Question:
 class QuantisedFern:
     """Questions, the first of which is the highest bit of a cell, and what each cell adds: (R, cells)."""
 
-    questions: tuple[Question, ...]
+    questions: tuple[RangeQuestion, ...]
     entries: Integers
 
     def parts(self, values: Floats) -> Integers:
@@ -76,7 +76,7 @@ def quantise_ferns(coder: Coder, whole: Integers, kind: str) -> tuple[QuantisedF
     )
 
 
-def _question(coder: Coder, thresholds: Floats, pair: Comparison, kind: str) -> Question:
+def _question(coder: Coder, thresholds: Floats, pair: Comparison, kind: str) -> RangeQuestion:
     """Return what stands for "in bin ``bound`` or a higher one", of categories "in that very bin"."""
     feature, bound = pair
     last = len(thresholds)  # the number of the highest cell but that of missing values
@@ -85,10 +85,10 @@ def _question(coder: Coder, thresholds: Floats, pair: Comparison, kind: str) -> 
     missing = coder.missing and (bound == last + 1 if equal else bound <= last + 1)
     low = lowest if bound == 0 else float(thresholds[min(bound, last) - 1]) if last else highest
     if bound > last or low > highest:
-        return Question(feature, highest, lowest, missing)
+        return RangeQuestion(feature, highest, lowest, missing)
     if not equal or bound == last:
-        return Question(feature, max(low, lowest), None, missing)
-    return Question(feature, max(low, lowest), _below(thresholds[bound], kind), missing)
+        return RangeQuestion(feature, max(low, lowest), None, missing)
+    return RangeQuestion(feature, max(low, lowest), _below(thresholds[bound], kind), missing)
 
 
 def needed_thresholds(ferns: tuple[QuantisedFern, ...], feature: int, kind: str) -> Floats:

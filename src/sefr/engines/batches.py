@@ -14,9 +14,8 @@ import pyarrow as pa
 from .._rows.cells import Categories, Coder, code_matrix
 from .._rows.inputs import checked_weights
 from .._rows.labelled import Labelled
-from .._rows.matrix import KERNEL_TYPES, Dense, Matrix, Sparse
-from .._rows.matrix import Columns as ColumnMatrix
-from .._summary.source import Batch
+from .._rows.matrix import KERNEL_TYPES, Columnar, Dense, Matrix, Sparse
+from .._summary.source import RowBatch
 from .._summary.summary import Summary
 from .._system.types import Floats
 from .columns import Columns, coded_labels
@@ -37,7 +36,7 @@ class Reading(NamedTuple):
     columns: Columns
     coder: Coder | None = None
 
-    def rows(self, batches: Iterable[pa.RecordBatch], where: str = "") -> Iterator[Batch]:
+    def rows(self, batches: Iterable[pa.RecordBatch], where: str = "") -> Iterator[RowBatch]:
         """Yield the rows of batches, those without any left out; what is wrong names its batch."""
         for number, batch in enumerate(batches):
             try:
@@ -48,7 +47,7 @@ class Reading(NamedTuple):
                 names = feature_names_of_batch(batch, self.columns)
                 if names is self.columns.elements and len(names or ()) != rows.matrix.shape[1]:
                     names = None  # they are of other vectors
-                yield Batch(rows._replace(matrix=code_matrix(rows.matrix, self.coder)), names, number)
+                yield RowBatch(rows._replace(matrix=code_matrix(rows.matrix, self.coder)), names, number)
 
 
 def summary_of_batches(
@@ -106,7 +105,7 @@ def _matrix_of_batch(batch: pa.RecordBatch, places: dict[str, int], columns: Col
         else _numbers(batch.column(places[name]), name)
         for j, name in enumerate(columns.features)
     ]
-    return ColumnMatrix(arrays, batch.num_rows)
+    return Columnar(arrays, batch.num_rows)
 
 
 def category_numbers(column: pa.Array, categories: Categories, name: str) -> Floats:

@@ -1,8 +1,15 @@
-"""A trained model as an expression of Polars, Ibis or Spark: rows are scored where they are."""
+"""A trained model as an expression of Polars, Ibis or Spark: rows are scored where they are.
+
+Not through narwhals, though it knows all three: it turns no expression of its own into one of theirs without
+a frame, makes no list of expressions (scores, probabilities), and looks nothing up by its place in a list.
+``Backend`` says once what these engines have in common.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add, or_
 from typing import Any
 
 from .._rows.cells import Categories
@@ -13,6 +20,7 @@ from .scoring_model import ScoringModel, balanced, searched
 from .selection import polars_column, spark_name
 
 KINDS = ("prediction", "scores", "probabilities")
+Pairs = Sequence[tuple[Expression, Expression]]  # of a condition and a value
 
 
 def expression(
@@ -45,106 +53,169 @@ def expression(
     >>> rows.lazy().select(expression(clf, "polars")).collect()["prediction"].to_list()
     ['a', 'a', 'b', 'b']
     """
-    if engine not in MAKERS:
-        raise ValueError(f"engine must be one of {', '.join(MAKERS)}, not {engine!r}")
+    if engine not in BACKENDS:
+        raise ValueError(f"engine must be one of {', '.join(BACKENDS)}, not {engine!r}")
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
     probabilities = kind == "probabilities" and not clf.predicts_numbers
     model = ScoringModel.of(clf, features, probabilities=probabilities)
     if model.numbers and kind != "prediction":
         raise ValueError(f"kind must be prediction for a regressor, not {kind!r}")
-    return MAKERS[engine](model, kind)
+    backend = BACKENDS[engine](model)
+    return backend.named(_answer(model, backend, kind), kind)
 
 
-def _polars(model: ScoringModel, kind: str) -> Expression:
-    import polars as pl
-
-    scores = model.scores(_PolarsBackend(model))
+def _answer(model: ScoringModel, backend: Backend, kind: str) -> Expression:
+    scores = model.scores(backend)
     if model.numbers:
-        return (scores[0] if len(scores) == 1 else pl.concat_list(scores)).alias(kind)
+        return scores[0] if len(scores) == 1 else backend.array(scores)
     if kind == "scores":
-        return pl.concat_list(scores).alias("scores")
-    if kind == "probabilities":
-        powers = softmax_powers(model, scores, pl.max_horizontal, lambda x: x.exp())
-        total_of = balanced(powers, lambda a, b: a + b)
-        return pl.concat_list([power / total_of for power in powers]).alias(kind)
-    if len(model.classes) == 2:
-        place = (scores[0] > 0).cast(pl.UInt32)
-    else:
-        place = pl.concat_list(scores).list.arg_max()
-    known = pl.when(scores[0].is_not_null()).then(place)
-    return pl.lit(pl.Series(model.classes)).gather(known).alias(kind)
+        return backend.array(scores)
+    if kind == "prediction":
+        return backend.label(scores, model.classes)
+    powers = softmax_powers(model, scores, backend.greatest, backend.exp)
+    total = balanced(powers, add)
+    return backend.array([power / total for power in powers])
 
 
-class _PolarsBackend:
-    """The words of Polars for what a model consists of; a bin is looked up, not asked for edge by edge."""
+class Backend:
+    """What a model consists of, in the words of an engine, which a subclass has."""
+
+    lit: Callable[[Any], Expression]  # a constant; None is a missing double
+    column: Callable[[str], Expression]
+    value: Callable[[str], Expression]  # a feature as a double, null if it is NaN
+    is_null: Callable[[Expression], Expression]
+    coalesce: Callable[..., Expression]
+    cases: Callable[[Pairs, Expression | None], Expression]  # the first that holds, else the other
+    lookup: Callable[[Sequence[Any], Expression], Expression]  # the constant at a place, counted from 0
+    array: Callable[[list[Expression]], Expression]
+    greatest: Callable[..., Expression]
+    exp: Callable[[Expression], Expression]
+    named: Callable[[Expression, str], Expression]
 
     def __init__(self, model: ScoringModel) -> None:
-        import polars
+        self.ignore, self.categorical = model.ignore, model.categorical
 
-        self.pl, self.ignore, self.categorical = polars, model.ignore, model.categorical
-
-    def value(self, name: str) -> Expression:
-        return polars_column(name).cast(self.pl.Float64).fill_nan(None)
+    def label(self, scores: list[Expression], classes: Sequence[Label]) -> Expression:
+        """Return the first class of the highest score."""
+        if len(classes) == 2:
+            conditions = [scores[0] <= 0, scores[0] > 0]
+        else:
+            top = self.greatest(*scores)
+            conditions = [score >= top for score in scores]
+        return self.cases(list(zip(conditions, map(self.lit, classes), strict=True)), None)
 
     def line(self, x: Expression, base: float, coef: float, part: float) -> Expression:
-        made = (x - base) * coef + part
-        return made.fill_null(0.0) if self.ignore else made
+        """Return (x - base) * coef + part."""
+        made = (x - self.lit(base)) * self.lit(coef) + self.lit(part)
+        return self.coalesce(made, self.lit(0.0)) if self.ignore else made
 
     def steps(
         self, name: str, edges: Sequence[float], parts: Sequence[float], gone: float | None
     ) -> Expression:
-        pl, x = self.pl, self.value(name)
-        place = pl.lit(pl.Series(edges, dtype=pl.Float64)).search_sorted(x.fill_null(0.0), side="right")
-        found = pl.lit(pl.Series(parts)).gather(place)
-        return pl.when(x.is_null()).then(pl.lit(gone, dtype=pl.Float64)).otherwise(found)
+        """Return the part of the bin that a feature lies in."""
+        x = self.value(name)
+
+        def below(edge: float, then: Expression, other: Expression) -> Expression:
+            return self.cases([(x < self.lit(edge), then)], other)
+
+        found = searched(edges, list(map(self.lit, parts)), below)
+        return self.cases([(self.is_null(x), self.lit(gone))], found)
+
+    def category(self, name: str, categories: Sequence[Label]) -> Expression:
+        """Return a column as it is compared with categories."""
+        return self.column(name)
 
     def choice(
         self, name: str, categories: Categories, parts: Sequence[float], gone: float | None
     ) -> Expression:
-        pl, x = self.pl, self._category(name, categories)
-        made = pl.lit(parts[-1])
-        for value, part in zip(categories, parts, strict=False):
-            made = pl.when(x == value).then(pl.lit(part)).otherwise(made)
-        return pl.when(x.is_null()).then(pl.lit(gone, dtype=pl.Float64)).otherwise(made)
+        """Return the part of the category that a column has."""
+        x, lit = self.category(name, categories), self.lit
+        pairs = [(x == lit(value), lit(part)) for value, part in zip(categories, parts, strict=False)]
+        return self.cases([(self.is_null(x), lit(gone)), *pairs], lit(parts[-1]))
 
-    def _category(self, name: str, categories: Sequence[Label]) -> Expression:
+    def reached(self, name: str, edge: float, missing: bool) -> Expression:
+        """Return whether a feature is at or above an edge."""
+        return self.coalesce(self.value(name) >= self.lit(edge), self.lit(missing))
+
+    def among(self, name: str, categories: Sequence[Label], others: bool) -> Expression:
+        """Return whether a column has one of some categories, or a value that is none of them."""
+        x, no = self.category(name, categories), self.lit(False)
+        found = balanced([no, *(x == self.lit(value) for value in categories)], or_)
+        return self.coalesce(~found & ~self.is_null(x) if others else found, no)
+
+    def gone(self, name: str) -> Expression:
+        """Return whether a feature is missing."""
+        return self.is_null(self.column(name) if name in self.categorical else self.value(name))
+
+    def fern(self, answers: list[Expression], parts: Sequence[float]) -> Expression:
+        """Return the part whose number has the answers for its bits."""
+        if not answers:
+            return self.lit(parts[0])
+        lit = self.lit
+        digits = [self.cases([(yes, lit(1 << at))], lit(0)) for at, yes in enumerate(reversed(answers))]
+        return self.lookup(parts, balanced(digits, add))
+
+    def total(self, parts: list[Expression], constant: float) -> Expression:
+        """Return the sum of all."""
+        return balanced([*parts, self.lit(constant)], add)
+
+
+class PolarsBackend(Backend):
+    """The words of Polars."""
+
+    def __init__(self, model: ScoringModel) -> None:
+        import polars as pl
+
+        super().__init__(model)
+        self.pl, self.column, self.is_null = pl, polars_column, pl.Expr.is_null
+        self.lit = lambda value: pl.lit(value, dtype=pl.Float64 if value is None else None)
+        self.value = lambda name: polars_column(name).cast(pl.Float64).fill_nan(None)
+        self.cases = lambda pairs, other: reduce(lambda a, b: a.when(b[0]).then(b[1]), pairs, pl).otherwise(
+            other
+        )
+        self.lookup = lambda constants, place: pl.lit(pl.Series(constants)).gather(place)
+        self.array, self.greatest, self.coalesce = pl.concat_list, pl.max_horizontal, pl.coalesce
+        self.exp, self.named = pl.Expr.exp, pl.Expr.alias
+
+    def label(self, scores: list[Expression], classes: Sequence[Label]) -> Expression:
+        """Return the class, looked up: cases would go as deep as there are classes."""
+        place = scores[0] > 0 if len(classes) == 2 else self.array(scores).list.arg_max()
+        known = self.pl.when(scores[0].is_not_null()).then(place.cast(self.pl.UInt32))
+        return self.lookup(classes, known)
+
+    def category(self, name: str, categories: Sequence[Label]) -> Expression:
+        """Return a column as it is compared with categories: text, if all of them are."""
         x = polars_column(name)
         return x.cast(self.pl.String) if all(isinstance(c, str) for c in categories) else x
 
-    def reached(self, name: str, edge: float, missing: bool) -> Expression:
-        return (self.value(name) >= edge).fill_null(missing)
 
-    def among(self, name: str, categories: Sequence[Label], others: bool) -> Expression:
-        x = self._category(name, categories)
-        found = self.pl.lit(value=False)
-        for value in categories:
-            found |= x == value
-        return (~found & x.is_not_null() if others else found).fill_null(False)
+class IbisBackend(Backend):
+    """The words of Ibis."""
 
-    def gone(self, name: str) -> Expression:
-        x = polars_column(name)
-        return x.is_null() if name in self.categorical else self.value(name).is_null()
+    def __init__(self, model: ScoringModel) -> None:
+        import ibis
 
-    def fern(self, answers: list[Expression], parts: Sequence[float]) -> Expression:
-        pl, place = self.pl, self.pl.lit(0, dtype=self.pl.UInt32)
-        for answer in answers:
-            place = place * 2 + answer.cast(pl.UInt32)
-        return pl.lit(pl.Series(parts)).gather(place)
+        super().__init__(model)
+        self.lit = lambda value: ibis.null("float64") if value is None else ibis.literal(value)
+        self.column, self.is_null = lambda name: ibis._[name], lambda x: x.isnull()
+        self.value = lambda name: ibis.ifelse(self.number(name).isnan(), self.lit(None), self.number(name))
+        self.cases = lambda pairs, other: ibis.cases(*pairs, else_=other)
+        self.lookup = lambda constants, place: place.cases(*enumerate(map(self.lit, constants)))
+        self.array, self.greatest, self.coalesce = ibis.array, ibis.greatest, ibis.coalesce
+        self.exp, self.named = lambda x: x.exp(), lambda x, name: x.name(name)
 
-    def total(self, parts: list[Expression], constant: float) -> Expression:
-        return balanced([*parts, self.pl.lit(constant)], lambda a, b: a + b)
+    def number(self, name: str) -> Expression:
+        """Return a column as a double."""
+        return self.column(name).pipe(_ibis_number)
 
-
-def _ibis(model: ScoringModel, kind: str) -> Expression:
-    import ibis
-
-    scores = model.scores(_IbisBackend(model))
-    if model.numbers:
-        return (scores[0] if len(scores) == 1 else ibis.array(scores)).name(kind)
-    if kind == "scores":
-        return ibis.array(scores).name("scores")
-    return _by_cases(model, kind, scores, _Ibis(ibis)).name(kind)
+    def steps(
+        self, name: str, edges: Sequence[float], parts: Sequence[float], gone: float | None
+    ) -> Expression:
+        """Return the part of a bin by one case with all bins: cases within cases take Ibis much longer."""
+        x, lit = self.number(name), self.lit
+        pairs = [(x < edge, lit(part)) for edge, part in zip(edges, parts, strict=False)]
+        return self.cases([(x.isnull() | x.isnan(), lit(gone)), *pairs], lit(parts[-1]))
 
 
 def _ibis_number(x: Expression) -> Expression:
@@ -152,188 +223,33 @@ def _ibis_number(x: Expression) -> Expression:
     return (x.ifelse(1, 0) if x.type().is_boolean() else x).cast("float64")
 
 
-class _IbisBackend:
-    """The words of Ibis for what a model consists of."""
-
-    def __init__(self, model: ScoringModel) -> None:
-        import ibis
-
-        self.ibis, self.ignore, self.categorical = ibis, model.ignore, model.categorical
-
-    def value(self, name: str) -> Expression:
-        x = self.ibis._[name].pipe(_ibis_number)
-        return self.ibis.ifelse(x.isnan(), self.ibis.null("float64"), x)
-
-    def line(self, x: Expression, base: float, coef: float, part: float) -> Expression:
-        made = (x - base) * coef + part
-        return self.ibis.coalesce(made, 0.0) if self.ignore else made
-
-    def steps(
-        self, name: str, edges: Sequence[float], parts: Sequence[float], gone: float | None
-    ) -> Expression:
-        # One case with all bins: Ibis takes much longer to write cases within cases.
-        x, ibis = self.ibis._[name].pipe(_ibis_number), self.ibis
-        cases = [(x < edge, ibis.literal(part)) for edge, part in zip(edges, parts, strict=False)]
-        missing = (x.isnull() | x.isnan(), self._gone(gone))
-        return ibis.cases(missing, *cases, else_=ibis.literal(parts[-1]))
-
-    def choice(
-        self, name: str, categories: Categories, parts: Sequence[float], gone: float | None
-    ) -> Expression:
-        x, ibis = self.ibis._[name], self.ibis
-        pairs = [(x == value, ibis.literal(part)) for value, part in zip(categories, parts, strict=False)]
-        found = ibis.cases(*pairs, else_=ibis.literal(parts[-1]))
-        return ibis.ifelse(x.isnull(), self._gone(gone), found)
-
-    def reached(self, name: str, edge: float, missing: bool) -> Expression:
-        return self.ibis.coalesce(self.value(name) >= edge, missing)
-
-    def among(self, name: str, categories: Sequence[Label], others: bool) -> Expression:
-        x = self.ibis._[name]
-        found = x.isin(list(categories))
-        return self.ibis.coalesce(~found if others else found, False)
-
-    def gone(self, name: str) -> Expression:
-        return (self.ibis._[name] if name in self.categorical else self.value(name)).isnull()
-
-    def fern(self, answers: list[Expression], parts: Sequence[float]) -> Expression:
-        literal = self.ibis.literal
-        if not answers:
-            return literal(parts[0])
-        digits = [answer.ifelse(1 << at, 0) for at, answer in enumerate(reversed(answers))]
-        place = balanced(digits, lambda a, b: a + b)
-        return place.cases(*((literal(at), literal(part)) for at, part in enumerate(parts)))
-
-    def _gone(self, gone: float | None) -> Expression:
-        return self.ibis.null("float64") if gone is None else self.ibis.literal(gone)
-
-    def total(self, parts: list[Expression], constant: float) -> Expression:
-        return balanced([*parts, self.ibis.literal(constant)], lambda a, b: a + b)
-
-
-def _spark(model: ScoringModel, kind: str) -> Expression:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    try:
-        scores = model.scores(SparkBackend(model))
-    except AssertionError:  # so Spark says it
-        raise EngineError("there is no Spark session, and its expressions need one: start it first") from None
-    if model.numbers:
-        return (scores[0] if len(scores) == 1 else F.array(*scores)).alias(kind)
-    if kind == "scores":
-        return F.array(*scores).alias("scores")
-    return _by_cases(model, kind, scores, _Spark(F)).alias(kind)
-
-
-class SparkBackend:
-    """The words of Spark for what a model consists of; ``column`` makes a column of a feature's name."""
+class SparkBackend(Backend):
+    """The words of Spark; ``column`` makes a column of a feature's name."""
 
     def __init__(self, model: ScoringModel, column: Callable[[str], Expression] | None = None) -> None:
-        from pyspark.sql import functions
+        from pyspark.sql import functions as F  # noqa: N812
 
-        self.F, self.ignore, self.categorical = functions, model.ignore, model.categorical
-        self.column = column or (lambda name: functions.col(spark_name(name)))
-
-    def value(self, name: str) -> Expression:
-        """Return a feature as a double."""
-        return self.F.nullif(self.column(name).cast("double"), self.F.lit(float("nan")))
-
-    def line(self, x: Expression, base: float, coef: float, part: float) -> Expression:
-        """Return (x - base) * coef + part."""
-        lit = self.F.lit
-        made = (x - lit(base)) * lit(coef) + lit(part)
-        return self.F.coalesce(made, lit(0.0)) if self.ignore else made
-
-    def steps(
-        self, name: str, edges: Sequence[float], parts: Sequence[float], gone: float | None
-    ) -> Expression:
-        """Return the part of the bin that a feature lies in."""
-        lit, x = self.F.lit, self.value(name)
-
-        def below(edge: float, then: Expression, other: Expression) -> Expression:
-            return self.F.when(x < lit(edge), then).otherwise(other)
-
-        found = searched(edges, list(map(lit, parts)), below)
-        return self.F.when(x.isNull(), lit(gone).cast("double")).otherwise(found)
-
-    def choice(
-        self, name: str, categories: Categories, parts: Sequence[float], gone: float | None
-    ) -> Expression:
-        """Return the part of the category that a column has."""
-        x, lit = self.column(name), self.F.lit
-        made = self.F.when(x.isNull(), lit(gone).cast("double"))
-        for value, part in zip(categories, parts, strict=False):
-            made = made.when(x == lit(value), lit(part))
-        return made.otherwise(lit(parts[-1]))
-
-    def reached(self, name: str, edge: float, missing: bool) -> Expression:
-        """Return whether a feature is at or above an edge."""
-        return self.F.coalesce(self.value(name) >= self.F.lit(edge), self.F.lit(missing))
-
-    def among(self, name: str, categories: Sequence[Label], others: bool) -> Expression:
-        """Return whether a column has one of some categories, or a value that is none of them."""
-        found = self.column(name).isin(list(categories))
-        return self.F.coalesce(~found if others else found, self.F.lit(False))
-
-    def gone(self, name: str) -> Expression:
-        """Return whether a feature is missing."""
-        return (self.column(name) if name in self.categorical else self.value(name)).isNull()
-
-    def fern(self, answers: list[Expression], parts: Sequence[float]) -> Expression:
-        """Return the part whose number has the answers for its bits."""
-        place = self.F.lit(0)
-        for at, answer in enumerate(reversed(answers)):
-            place = place + self.F.when(answer, self.F.lit(1 << at)).otherwise(self.F.lit(0))
+        super().__init__(model)
+        try:
+            missing, nan = F.lit(None).cast("double"), F.lit(float("nan"))
+        except AssertionError:  # so Spark says it
+            raise EngineError(
+                "there is no Spark session, and its expressions need one: start it first"
+            ) from None
+        self.lit = lambda value: missing if value is None else F.lit(value)
+        self.column = column or (lambda name: F.col(spark_name(name)))
+        self.is_null = lambda x: x.isNull()
+        self.value = lambda name: F.nullif(self.column(name).cast("double"), nan)
+        self.array, self.greatest, self.coalesce = F.array, F.greatest, F.coalesce
+        self.exp, self.named = F.exp, lambda x, name: x.alias(name)
+        self.cases = lambda pairs, other: reduce(lambda a, b: a.when(*b), pairs, F).otherwise(other)
         # as text: each number by itself would be a call of Java
-        return self.F.get(self.F.expr(f"array({', '.join(f'{float(part)!r}D' for part in parts)})"), place)
-
-    def total(self, parts: list[Expression], constant: float) -> Expression:
-        """Return the sum of all."""
-        return balanced([*parts, self.F.lit(constant)], lambda a, b: a + b)
+        self.lookup = lambda constants, place: F.get(F.expr(f"array({_doubles(constants)})"), place)
 
 
-class _Ibis:
-    """The words of Ibis for what ``_by_cases`` needs."""
-
-    def __init__(self, ibis: Any) -> None:
-        self.literal, self.array, self.greatest = ibis.literal, lambda parts: ibis.array(parts), ibis.greatest
-        self.exp: Callable[[Expression], Expression] = lambda x: x.exp()
-        self._ibis = ibis
-
-    def cases(self, pairs: list[tuple[Expression, Expression]]) -> Expression:
-        return self._ibis.cases(*pairs)
-
-
-class _Spark:
-    """The words of Spark for what ``_by_cases`` needs."""
-
-    def __init__(self, functions: Any) -> None:
-        self.literal, self.exp = functions.lit, functions.exp
-        self.array: Callable[[list[Expression]], Expression] = lambda parts: functions.array(*parts)
-        self.greatest = functions.greatest
-        self._when = functions.when
-
-    def cases(self, pairs: list[tuple[Expression, Expression]]) -> Expression:
-        made = self._when(*pairs[0])
-        for pair in pairs[1:]:
-            made = made.when(*pair)
-        return made
-
-
-def _by_cases(model: ScoringModel, kind: str, scores: list[Expression], backend: Any) -> Expression:
-    """Return the prediction or the probabilities from scores, in the words of an engine."""
-    if kind == "probabilities":
-        powers = softmax_powers(model, scores, backend.greatest, backend.exp)
-        total = balanced(powers, lambda a, b: a + b)
-        return backend.array([power / total for power in powers])
-    if len(model.classes) == 2:
-        conditions = [scores[0] <= 0, scores[0] > 0]
-    else:
-        top = backend.greatest(*scores)
-        conditions = [score >= top for score in scores]
-    return backend.cases(
-        [(c, backend.literal(label)) for c, label in zip(conditions, model.classes, strict=True)]
-    )
+def _doubles(constants: Sequence[float]) -> str:
+    """Return numbers as Spark's SQL writes doubles."""
+    return ", ".join(f"{float(constant)!r}D" for constant in constants)
 
 
 def softmax_powers(
@@ -355,8 +271,8 @@ def softmax_powers(
     return [exp(logit - likeliest) for logit in logits]
 
 
-MAKERS: dict[str, Callable[[ScoringModel, str], Expression]] = {
-    "polars": _polars,
-    "ibis": _ibis,
-    "pyspark": _spark,
+BACKENDS: dict[str, type[Backend]] = {
+    "polars": PolarsBackend,
+    "ibis": IbisBackend,
+    "pyspark": SparkBackend,
 }

@@ -18,7 +18,7 @@ import numpy as np
 from .._rows.cells import Coder, Cut
 from .._rows.cells.batches import learn_coder_of_batches
 from .._rows.labelled import Labelled
-from .._summary.source import Batch, BatchRows, RowSource
+from .._summary.source import BatchRows, RowBatch, RowSource
 from .._summary.summary import Summary
 from .._system.types import Array
 from ..settings import AnySettings
@@ -107,11 +107,11 @@ class EngineBatches(BatchRows):
         self.columns, self.kept, self.batches = columns, kept, batches
         self.place = columns.place
 
-    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[Batch]:
+    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[RowBatch]:
         """Yield the batches that the engine streams, or what was kept of them."""
         kept = None if classes is None else self.kept.rows(classes, coder)
         if kept is not None:
-            yield from map(Batch, kept)
+            yield from map(RowBatch, kept)
             return
         with engine_errors(self.columns.engine, "read the rows"), closing(self.batches()) as stream:
             yield from Reading(self.columns, coder).rows(stream)
@@ -121,7 +121,7 @@ class EngineBatches(BatchRows):
         named = self.columns.categories
         return learn_coder_of_batches(((batch.rows, named) for batch in self.read(None)), cut)
 
-    def summary_of(self, batch: Batch, settings: AnySettings) -> Summary:
+    def summary_of(self, batch: RowBatch, settings: AnySettings) -> Summary:
         """Return the Summary of a batch; what is wrong with it names the batch."""
         if self.coder is not None and settings.passes > 1:
             self.kept.add(batch.rows)

@@ -51,8 +51,8 @@ ENGINE = "pyspark"
 # Constants up to which Spark's expressions score it. HotSpot interprets methods of more than 8,000 bytes: 24
 # weights make 6,613, 30 make 8,269, and rows then take five times as long as in the kernel.
 NARROW = 24
-# Settings that are numbers; for some None has a meaning in Python, which is 0 in Spark.
-CONVERTERS = {"epsilon": TypeConverters.toFloat} | dict.fromkeys(
+# Settings that are no text; for some numbers None has a meaning in Python, which is 0 in Spark.
+CONVERTERS = {"epsilon": TypeConverters.toFloat, "auto": TypeConverters.toBoolean} | dict.fromkeys(
     ("passes", "bins", "interactions", "moments"), TypeConverters.toInt
 )
 
@@ -95,9 +95,8 @@ class LearnerParams(
         super().__init__()
         for name, default, kind in kinds(self.SETTINGS):
             if kind.from_text is not None and kind.to_text is not None:
-                text = "0" if _is_number_or_none(name, default) else kind.to_text(default)
-                convert = float if name == "epsilon" else int if name in CONVERTERS else str
-                self._setDefault(**{parameter_name(name): convert(text)})
+                own = default if name in CONVERTERS else kind.to_text(default)
+                self._setDefault(**{parameter_name(name): 0 if own is None else own})
 
     def setFeaturesCol(self, value: str) -> Self:  # noqa: N802
         """Set the column of vectors or arrays."""

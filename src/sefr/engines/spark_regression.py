@@ -6,7 +6,7 @@ the driver but a sample for these edges.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from pyspark import keyword_only
 from pyspark.ml.linalg import DenseVector
@@ -28,6 +28,8 @@ class _RegressionParams(LearnerParams, settings=NumberSettings):
 
 class SEFRRegression(LearnerEstimator, _RegressionParams):
     """The SEFR regressor as a spark.ml Estimator: ridge regression, or with ``bins`` a curve per feature.
+
+    ``auto=True`` has nothing else to choose: lines, curves and interactions.
 
     ``featuresCol`` is a vector or an array column, ``labelCol`` the numbers to predict, ``weightCol`` says
     how often a row counts.
@@ -60,9 +62,14 @@ class SEFRRegression(LearnerEstimator, _RegressionParams):
         interactions: int = 0,
         moments: int = 2,
         passes: int = 1,
+        auto: bool = False,
     ) -> None:
         super().__init__()
         self._set_given()
+
+    def setAuto(self, value: bool) -> Self:  # noqa: N802
+        """Set whether lines, curves and interactions are chosen: nothing else is set then."""
+        return self._set(auto=value)  # type: ignore[no-any-return]
 
     def _fit(self, dataset: Any) -> SEFRRegressionModel:
         columns = self._columns(dataset, numbers=True)

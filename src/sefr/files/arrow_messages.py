@@ -56,7 +56,8 @@ def _message(content: bytes, at: int) -> Message:
     table = start + _number(content, "<I", start)
     kind, header = _field(content, table, 1), _follow(content, table, 2)
     body, size = start + length, _body_length(content, start)
-    if kind is None or header is None or (which := content[kind]) not in (DICTIONARY_BATCH, RECORD_BATCH):
+    which = None if kind is None or header is None else _number(content, "<B", kind)
+    if header is None or which not in (DICTIONARY_BATCH, RECORD_BATCH):
         return Message(size, 0)
     batch = _follow(content, header, 1) if which == DICTIONARY_BATCH else header
     if batch is None or _field(content, batch, 3) is None:  # not compressed

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .._rows.cells import Coder, code_matrix
 from .._rows.cells.categories import MOST_CATEGORIES, most_frequent
 from .._rows.labelled import Labelled
-from .._rows.matrix import Columns, Matrix, Sparse
+from .._rows.matrix import Columnar, Matrix, Sparse
 from .._summary.summary import Summary
 from .._system.types import Array, Codes
 from .dates import DatedReader
@@ -378,7 +378,7 @@ def _bad_cell(matrix: Matrix, *, missing: bool) -> tuple[int, int, float] | None
             return None
         row = int(np.searchsorted(rows.indptr, at[0], side="right")) - 1
         return row, int(rows.indices[at[0]]), float(rows.data[at[0]])
-    if isinstance(matrix, Columns):
+    if isinstance(matrix, Columnar):
         with np.errstate(over="ignore", invalid="ignore"):
             sums = [float(column.sum()) for column in matrix.columns if column.dtype.kind == "f"]
         if np.isfinite(sums).all():

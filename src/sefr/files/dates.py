@@ -35,31 +35,61 @@ def are_dates(values: Iterable[str]) -> bool:
     )
 
 
-def order_of(values: Iterable[str]) -> str | None:
-    """Return how dates are written; None if they are none, or day and month cannot be told apart.
+class Dates:
+    """How texts that come in batches are written if all of them are dates: as studio/src/dates.ts finds out.
 
     Examples
     --------
-    >>> order_of(["2026-11-16", "2026-01-02"]), order_of(["16.11.2026"]), order_of(["11/16/26 10:30"])
-    ('ymd', 'dmy', 'mdy+time')
-    >>> order_of(["1/2/2026"]) is None, order_of(["soon"]) is None
-    (True, True)
+    >>> for texts in (["2026-11-16", "2026-01-02"], ["16.11.2026"], ["11/16/26 10:30"], ["1/2/2026"], ["soon"]):
+    ...     dates = Dates()
+    ...     dates.add(pa.array(texts))
+    ...     print(dates.order, dates.is_ambiguous)
+    ymd False
+    dmy False
+    mdy+time False
+    None True
+    None False
     """
-    texts = [value.strip() for value in values]
-    for order in (YEAR_FIRST, DAY_FIRST, MONTH_FIRST):
-        found = [_COMPILED[order].fullmatch(text) for text in texts]
-        if not texts or not all(_is_sound(one) for one in found):
-            continue
-        times = TIMES if any(one and one["H"] for one in found) else ""
-        if order == YEAR_FIRST or any("." in text.split(" ")[0] for text in texts):
-            return order + times  # nobody writes the month first with dots
-        other = _COMPILED[MONTH_FIRST if order == DAY_FIRST else DAY_FIRST]
-        return None if all(_is_sound(other.fullmatch(text)) for text in texts) else order + times
-    return None
+
+    def __init__(self) -> None:
+        self._orders = [YEAR_FIRST, DAY_FIRST, MONTH_FIRST]  # in which all can be read, so far
+        self._any = self._times = self._dots = False
+
+    def add(self, values: pa.Array) -> None:
+        """Look at some more texts, none of which is missing."""
+        if not self._orders or not len(values):
+            return
+        texts = pc.utf8_trim_whitespace(values)
+        for order in list(self._orders):
+            found = pc.extract_regex(texts, f"^{_FORMS[order]}$")
+            if found.null_count or not _are_sound(found):
+                self._orders.remove(order)
+                continue
+            self._times = self._times or pc.any(pc.not_equal(pc.struct_field(found, "H"), "")).as_py()
+        self._any = True
+        self._dots = self._dots or pc.any(pc.match_substring_regex(texts, r"^[^ ]*\.")).as_py()
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether day and month cannot be told apart."""
+        # nobody writes the month first with dots
+        return self._any and len(self._orders) > 1 and not self._dots
+
+    @property
+    def order(self) -> str | None:
+        """How the dates are written; None if they are none, or day and month cannot be told apart."""
+        if not self._any or not self._orders or self.is_ambiguous:
+            return None
+        return self._orders[0] + (TIMES if self._times else "")
 
 
-def _is_sound(found: re.Match[str] | None) -> bool:
-    return found is not None and 1 <= int(found["m"]) <= 12 and 1 <= int(found["d"]) <= 31
+def _are_sound(found: pa.StructArray) -> bool:
+    month, day = (pc.cast(pc.struct_field(found, part), pa.int64()) for part in ("m", "d"))
+    sound = pc.and_(
+        pc.and_(pc.greater_equal(month, 1), pc.less_equal(month, 12)),
+        pc.and_(pc.greater_equal(day, 1), pc.less_equal(day, 31)),
+    )
+    return bool(pc.all(sound).as_py())
 
 
 def typed_order(column: pa.Array) -> str | None:

@@ -15,8 +15,7 @@ from .._rows.cells.batches import learn_coder_of_batches
 from .._rows.labelled import CodedRows, Labelled
 from .._rows.matrix import Matrix, Sparse
 from .._summary.products import packed_size
-from .._summary.source import Batch as SourceBatch
-from .._summary.source import BatchRows, MemoryRows
+from .._summary.source import BatchRows, MemoryRows, RowBatch
 from .._summary.summary import Summary
 from .._system.types import Array, Codes, Fields
 from ..base import Learner
@@ -116,11 +115,11 @@ class FileRows(BatchRows):
 
         return self.gatherer.sample(classes, like)
 
-    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[SourceBatch]:
+    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[RowBatch]:
         """Yield the rows of the files again."""
         known = classes if self.summary is None else self.summary.classes
         for batch, matrix, labels, codes in _labelled(self.dataset, self.recipe, known):
-            yield SourceBatch(Labelled(matrix, labels, codes, None))
+            yield RowBatch(Labelled(matrix, labels, codes, None))
             self.tick(len(batch))
 
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from .._rows.cells import Categories, Coder, Cut, code_matrix
 from .._rows.cells.batches import learn_coder_of_batches
 from .._rows.labelled import NUMBERS, Labelled
-from .._summary.source import Batch as SourceBatch
-from .._summary.source import BatchRows
+from .._summary.source import BatchRows, RowBatch
 from .._system.types import Array
 from ..regressor import SEFRRegressor
 from .dataset import Dataset, refuse_bad_cell
@@ -45,7 +44,7 @@ class NumberRows(BatchRows):
         self.label = str(recipe.label)
         self.place = f"column {self.label!r}"
 
-    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[SourceBatch]:
+    def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[RowBatch]:
         """Yield the rows, cut into bins by ``coder``."""
         names = self.recipe.feature_names
         for batch, matrix, targets in self.dataset.numbered(self.recipe, self.label):
@@ -53,7 +52,7 @@ class NumberRows(BatchRows):
                 batch, matrix, self.recipe, self.missing, hint=" (--missing ignore takes its mean)"
             )
             codes, cells = np.zeros(len(targets), dtype=np.int32), code_matrix(matrix, coder)
-            yield SourceBatch(Labelled(cells, NUMBERS, codes, None, targets[:, None]), names)
+            yield RowBatch(Labelled(cells, NUMBERS, codes, None, targets[:, None]), names)
             self.tick(len(batch))
 
     def learn_coder(self, cut: Cut) -> Coder | None:
@@ -83,7 +82,7 @@ def why_a_quantity(dataset: Dataset, label: str) -> str | None:
         values = np.unique(values[np.isfinite(values)])
         broken = values[values != np.floor(values)]
         if len(broken):
-            return f"{label!r} has fractions, such as {float(broken[0]):.6g}"
+            return f"{label!r} has fractions, for example {float(broken[0]):.6g}"
         seen.update(values.tolist())
         if len(seen) > MOST_LABELS:
             return f"{label!r} has more than {MOST_LABELS} different numbers"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._rows.cells import Categories
-from .._rows.matrix import Columns, Sparse
+from .._rows.matrix import Columnar, Sparse
 from .._system.types import Array, Fields, Params
 from .dates import ORDERS, TIMES
 from .reader import ENTRIES, NUMBER, TEXT, SourceError
@@ -125,7 +125,7 @@ class ColumnRecipe:
         wanted = {column: TEXT if column in self.categories else NUMBER for column in self.columns}
         return wanted | ({with_label: NUMBER} if with_label else {})
 
-    def matrix(self, batch: pa.Table) -> Columns | Sparse:
+    def matrix(self, batch: pa.Table) -> Columnar | Sparse:
         """Return the features of some rows, numbers without copying them; a missing value is NaN."""
         if ENTRIES in batch.schema.names:
             return _sparse(batch.column(ENTRIES), self.columns)
@@ -139,7 +139,7 @@ class ColumnRecipe:
                 arrays += spread(batch.column(name), self.categories[name])
             else:
                 arrays.append(_numbers(numbers[name]))
-        matrix = Columns(arrays, batch.num_rows)
+        matrix = Columnar(arrays, batch.num_rows)
         # Another format may give the same values as float64, and the sums must be the same.
         matrix.exact = all(array.dtype.kind in "iub" for array in arrays)
         return matrix

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .dataset import MOST_TEXT_VALUES, Dataset
-from .dates import TIMES, are_dates, order_of, part_names, typed_order
+from .dates import TIMES, Dates, are_dates, part_names, typed_order
 from .reader import NUMBER, OTHER, TEXT, EncodingError
 
 # Values that are looked at; of a larger table the first rows, and then nothing is said of all of them.
@@ -27,6 +27,7 @@ MOST_COLUMNS = 1_000  # of numbers: each costs by itself
 FEW_ROWS = 20  # too few to tell a name from a category
 NAME_PER_ROW, CONSTANT, EMPTY = "a name per row", "one value only", "empty"
 WHICH_DATE = "a date: the day or the month first?"
+NOT_ALL_DATES = "dates, and values that are not dates"
 TIME = "a time of day"
 ROW_NUMBER, NOT_NUMBERS = "a number per row", "neither numbers nor text"
 ID_NAME = re.compile(r"(?:^|[\s_.-])(?:id|nr|no|number|nummer|uuid|guid)\.?$|^unnamed: 0$", re.IGNORECASE)
@@ -146,16 +147,16 @@ def survey(
     whole = whole and looked == numbers
     hot = set(as_categories)
     keep = {*asked, *hot}
-    dates = {name: order for name, own in texts.items() if name not in hot and (order := own.dates())}
+    dates = {name: order for name, own in texts.items() if name not in hot and (order := own.dates.order)}
     dates |= (
         _typed_dates(table, [name for name, kind in kinds.items() if kind == OTHER]) if table.typed else {}
     )
-    dates = {
-        name: order for name, order in dates.items() if not set(part_names(name, order)) & set(table.columns)
-    }
+    taken = {name: _part_taken(table, name, order) for name, order in dates.items()}
+    dates = {name: order for name, order in dates.items() if taken[name] is None}
     left_out = _not_numbers(table, {name: kind for name, kind in kinds.items() if name not in dates})
+    left_out |= {name: why for name, why in taken.items() if why is not None and name in left_out}
     columns: dict[str, _Column] = {**found, **texts}
-    reasons = {name: own.reason(whole) for name, own in columns.items()}
+    reasons = {name: taken.get(name) or own.reason(whole) for name, own in columns.items()}
     left_out |= {name: why for name, why in reasons.items() if why is not None and name not in keep}
     left_out = {name: why for name, why in left_out.items() if name not in dates}
     learned = [name for name in chosen if name not in left_out]
@@ -199,29 +200,29 @@ class _Text(_Column):
         super().__init__()
         self.counts: Counter[str] = Counter()
         self.is_full = False  # more values than are counted
+        self.dates = Dates()  # of all values
 
     def add(self, column: pa.ChunkedArray) -> None:
         self.rows += len(column)
         self.empty += column.null_count
+        values, counts = column.drop_null().value_counts().flatten()
+        self.dates.add(values)
         if self.is_full:
             return
-        values, counts = column.drop_null().value_counts().flatten()
         self.counts.update(dict(zip(values.to_pylist(), counts.to_pylist(), strict=True)))
         self.is_full = len(self.counts) > 2 * MOST_TEXT_VALUES
-
-    def dates(self) -> str | None:
-        """Return how the values are written if all are dates; else None."""
-        return order_of(self.counts) if self.counts else None
 
     def reason(self, whole: bool) -> str | None:
         values, present = len(self.counts), self.rows - self.empty
         if not values:
             return EMPTY if whole else None
         first = [value for value, _count in self.counts.most_common(50)]
-        if are_dates(first):
+        if self.dates.is_ambiguous:
             return WHICH_DATE
+        if are_dates(first):
+            return NOT_ALL_DATES
         if values > 2 and all(SEPARATED.fullmatch(value.strip()) for value in first):
-            return f"numbers with separators, such as {first[0]!r}: write them without"
+            return f"numbers with separators, for example {first[0]!r}: write them without"
         if values == 1 and not self.empty and whole:
             return CONSTANT
         if present >= FEW_ROWS and values >= 0.95 * present:
@@ -330,6 +331,12 @@ def _typed_dates(table: Dataset, names: Sequence[str]) -> dict[str, str]:
         order = orders.pop() if len(orders) == 1 else None
         found |= {} if order is None else {name: order}
     return found
+
+
+def _part_taken(table: Dataset, name: str, order: str) -> str | None:
+    """Return why the parts of dates cannot be learned: another column has the name of one; else None."""
+    other = next((part for part in part_names(name, order) if part in table.columns), None)
+    return None if other is None else f"a date whose parts need the name of the column {other!r}"
 
 
 def _kind(table: Dataset, name: str) -> str:

@@ -32,6 +32,8 @@ STEP = 0.3
 # How often the effects of all features are found beside those of the others, and rows that a cell is taken to
 # have beside its own, about which it tells nothing.
 SWEEPS, SHY = 4, 4.0
+# One row in HELD_PART, by its cells, is held out if all together weigh so much: as in grow.c.
+HELD_PART, FEWEST_ROWS = 4, 128
 # The steps of all ferns for numbers together, and the least and most of one.
 NUMBER_STEPS, LEAST_STEP, MOST_STEP = 6.0, 0.1, 0.3
 
@@ -75,7 +77,7 @@ def grow_ferns(
     targets, depth = None, MOMENTS_DEPTH if moments == 2 else DEPTH
     if rows.targets is not None:
         targets, depth = left_over(cells, coder, rows.targets, rows.weights), NUMBER_DEPTH
-        how = how._replace(step=float(np.clip(NUMBER_STEPS / count, LEAST_STEP, MOST_STEP)))
+        how = how._replace(step=number_step(count))
     comparisons = np.empty((count, depth, 2), dtype=np.int32)
     grown = _native.grow_ferns(
         cells,
@@ -97,6 +99,28 @@ def grow_ferns(
         return None
     features, bounds = (comparisons[:grown, :, part].ravel() for part in (0, 1))
     return Ferns(features, bounds, np.arange(grown + 1, dtype=np.int64) * depth)
+
+
+def held_out_rows(cells: NDArray[np.uint8], weights: Floats | None) -> NDArray[np.bool_]:
+    """Say which rows (n,) growing holds out, from the cells of their features (n, m): as grow.c does.
+
+    It depends on the cells of a row alone, so that no row like one held out has a say in ferns.
+    """
+    total = len(cells) if weights is None else float(weights.sum())
+    if total < FEWEST_ROWS:
+        return np.zeros(len(cells), dtype=bool)
+    hashed = np.zeros(len(cells), dtype=np.uint64)
+    for own in cells.T:
+        hashed += own + np.uint64(1)  # below, splitmix64
+        hashed = (hashed ^ (hashed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        hashed = (hashed ^ (hashed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        hashed ^= hashed >> np.uint64(31)
+    return np.asarray(hashed % np.uint64(HELD_PART) == 0)
+
+
+def number_step(count: int) -> float:
+    """Return the step of each of so many ferns that tell numbers."""
+    return float(np.clip(NUMBER_STEPS / count, LEAST_STEP, MOST_STEP))
 
 
 def left_over(cells: NDArray[np.uint8], coder: Coder, targets: Floats, weights: Floats | None) -> Floats:

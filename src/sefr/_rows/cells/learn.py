@@ -65,15 +65,15 @@ class Cut(NamedTuple):
         return {j: part for j, part in enumerate(self.bins) if isinstance(part, Categories)}
 
     @property
+    def grows(self) -> bool:
+        """Whether ferns are grown on the rows, rather than given or none."""
+        return isinstance(self.interactions, int | np.integer)
+
+    @property
     def fixed(self) -> bool:
         """Whether the rows have no say in the cells."""
         edges = not isinstance(self.bins, int | np.integer) or not isinstance(self.scale, str | None)
         return edges and not self.grows
-
-    @property
-    def grows(self) -> bool:
-        """Whether ferns are grown."""
-        return isinstance(self.interactions, int | np.integer)
 
     @property
     def fern_rows(self) -> int:
@@ -94,11 +94,17 @@ def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) 
     check_interactions(cut.interactions, cut.bins)
     if not cut.grows:
         return replace(coder, ferns=given_ferns(cut.interactions, np.diff(coder.offsets)))
-    at, weights = sample_of_values(rows, cut.fern_rows)
-    sample = rows.take(at)._replace(weights=weights)
-    how = Growing.of(min(len(at) if weights is None else float(weights.sum()), cut.fern_rows))
-    ferns = grow_ferns(sample, coder, int(cut.interactions), how=how, moments=cut.moments)
-    return replace(coder, ferns=ferns)
+    sample = rows_for_ferns(rows, cut.fern_rows)
+    weight = len(sample.codes) if sample.weights is None else float(sample.weights.sum())
+    how = Growing.of(min(weight, cut.fern_rows))
+    grown = grow_ferns(sample, coder, int(cut.interactions), how=how, moments=cut.moments)
+    return replace(coder, ferns=grown)
+
+
+def rows_for_ferns(rows: Labelled, most: int = MOMENTS_ROWS) -> Labelled:
+    """Return those of the rows that ferns are grown on, a part of which is held out."""
+    at, weights = sample_of_values(rows, most)
+    return rows.take(at)._replace(weights=weights)
 
 
 def _learn_edges(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) -> Coder:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ... import _native
 from ..._system.types import Floats, Indices
 from ..matrix import (
-    Columns,
+    Columnar,
     Dense,
     Gradient,
     Grouping,
@@ -81,7 +81,7 @@ class Cells(Matrix):
     def _operands(self, rows: Indices | None = None) -> Iterator[tuple[slice, Any]]:
         """Yield the values as the kernels read them, each part with its place."""
         matrix = self.matrix
-        if rows is None and isinstance(matrix, Columns):
+        if rows is None and isinstance(matrix, Columnar):
             yield slice(0, matrix.shape[0]), matrix.columns
         elif rows is None and isinstance(matrix, Dense) and matrix.known:
             yield slice(0, matrix.shape[0]), matrix.array
@@ -113,7 +113,7 @@ class Cells(Matrix):
             cut = (None, self.coder.coded_starts, False, None, None)
             _native.cell_scores(self.cells, *cut, coef, intercept, rows, out, n_threads)
             return out
-        direct = isinstance(self.matrix, Columns) or (isinstance(self.matrix, Dense) and self.matrix.known)
+        direct = isinstance(self.matrix, Columnar) or (isinstance(self.matrix, Dense) and self.matrix.known)
         if direct:
             ((_, values),) = self._operands()
             _native.cell_scores(values, *self.coder.operands, coef, intercept, rows, out, n_threads)

@@ -1,6 +1,6 @@
 """What the user passes as X, as one of three shapes that the kernels read in place.
 
-``Dense`` is an array of any strides, ``Columns`` a dataframe's columns, ``Sparse`` CSR or CSC. None of them
+``Dense`` is an array of any strides, ``Columnar`` a dataframe's columns, ``Sparse`` CSR or CSC. None of them
 copies X; a type that the kernels do not know (float16, another byte order) is converted block by block.
 """
 
@@ -15,13 +15,13 @@ from .base import (
     WeightedRows,
     every_run,
 )
-from .columns import Columns, Stacked
+from .columns import Columnar, Stacked
 from .dense import Dense, Selected, blas_threads
 from .sparse import Sparse
 
 __all__ = [
     "KERNEL_TYPES",
-    "Columns",
+    "Columnar",
     "Dense",
     "Gradient",
     "Grouping",

@@ -1,4 +1,4 @@
-"""``Columns``: one array per column, and ``Stacked``: such columns in pieces."""
+"""``Columnar``: one array per column, and ``Stacked``: such columns in pieces."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .dense import (
 )
 
 
-class Columns(Matrix):
+class Columnar(Matrix):
     """The columns of a dataframe, each an array of its own number type."""
 
     def __init__(self, columns: Sequence[Numbers], n_rows: int) -> None:
@@ -83,12 +83,12 @@ class Columns(Matrix):
     def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
         return equal_neighbours(self.block(rows, columns))
 
-    def take(self, rows: Indices) -> Columns:
-        return Columns([column[rows] for column in self.columns], len(rows))
+    def take(self, rows: Indices) -> Columnar:
+        return Columnar([column[rows] for column in self.columns], len(rows))
 
-    def take_runs(self, rows: Indices, step: int) -> Columns:
+    def take_runs(self, rows: Indices, step: int) -> Columnar:
         some = every_run(np.arange(self.shape[1]), step)
-        return Columns([self.columns[j][rows] for j in some], len(rows))
+        return Columnar([self.columns[j][rows] for j in some], len(rows))
 
 
 class Stacked(Matrix):
@@ -97,18 +97,18 @@ class Stacked(Matrix):
     Summed and scored piece by piece; a further pass over them joins them first.
     """
 
-    def __init__(self, pieces: Sequence[Columns]) -> None:
+    def __init__(self, pieces: Sequence[Columnar]) -> None:
         self.pieces = pieces
         self.shape = (sum(piece.shape[0] for piece in pieces), pieces[0].shape[1])
         self.exact = all(piece.exact for piece in pieces)
 
     @cached_property
-    def joined(self) -> Columns:
+    def joined(self) -> Columnar:
         """All rows as one piece: a copy, made once."""
         columns = zip(*(piece.columns for piece in self.pieces), strict=True)
-        return Columns([np.concatenate(column) for column in columns], self.shape[0])
+        return Columnar([np.concatenate(column) for column in columns], self.shape[0])
 
-    def _places(self) -> Iterator[tuple[Columns, slice]]:
+    def _places(self) -> Iterator[tuple[Columnar, slice]]:
         start = 0
         for piece in self.pieces:
             yield piece, slice(start, start + piece.shape[0])
@@ -162,8 +162,8 @@ class Stacked(Matrix):
     def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
         return equal_neighbours(self.block(rows, columns))
 
-    def take(self, rows: Indices) -> Columns:
+    def take(self, rows: Indices) -> Columnar:
         return self.joined.take(rows)
 
-    def take_runs(self, rows: Indices, step: int) -> Columns:
+    def take_runs(self, rows: Indices, step: int) -> Columnar:
         return self.joined.take_runs(rows, step)

@@ -29,8 +29,8 @@ from .base import (
 
 # With more hyperplanes than this, BLAS on blocks of rows is faster than the kernel.
 MANY = 16
-# So many scores stay in the cache until their labels are found, in memory that is used again.
-FEW_SCORES = 1 << 15
+# At most this many scores wait in the cache for their labels, in memory that is used again.
+FEW_SCORES = 1 << 17
 # Such a block stays in the cache between its conversion and its product.
 PRODUCT_BYTES = 4 << 20
 

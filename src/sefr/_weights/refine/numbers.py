@@ -27,7 +27,7 @@ from ..._summary.summary import Summary
 from ..._system.types import Floats
 from ..hyperplanes import Scaling
 from ..moments import RIDGES, basis_of_cells, feature_scale, likeliest_of
-from ..regression import Regression, regression_of_line
+from ..regression import RegressionModel, regression_of_line
 from .lbfgs import STALLED, Limits
 from .refine import Refined
 from .thermometer import AS_THEY_ARE
@@ -44,9 +44,9 @@ class RefinedNumbers(Refined):
     ridge: Floats | None = None
     leverage: Floats | None = None
 
-    def regression(self, mean: Floats) -> Regression:
+    def regression(self, mean: Floats) -> RegressionModel:
         """Return what answers."""
-        return Regression(
+        return RegressionModel(
             self.planes, self.midpoints, mean, noise=self.noise, ridge=self.ridge, leverage=self.leverage
         )
 

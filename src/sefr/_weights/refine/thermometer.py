@@ -39,14 +39,14 @@ AS_THEY_ARE = Standardisation(np.zeros(0), np.ones(0))
 
 
 @dataclass(frozen=True)
-class Steps:
+class CellSteps:
     """Which cells follow each other: where runs begin; each cell of a fern is a run by itself."""
 
     begins: NDArray[np.uint8]  # 1 where a run begins, else 0
     free: NDArray[np.bool_]  # whether a cell has a weight: the lowest bin of a feature has none
 
     @classmethod
-    def of(cls, coder: Coder) -> Steps:
+    def of(cls, coder: Coder) -> CellSteps:
         """Return the steps of the cells of a coder."""
         begins = np.zeros(coder.n_cells, dtype=bool)
         free = np.ones(coder.n_cells, dtype=bool)
@@ -87,7 +87,7 @@ class StepSpace:
     """
 
     coder: Coder
-    steps: Steps
+    steps: CellSteps
     shares: Floats
     mean: Floats
     scale: Floats
@@ -229,7 +229,7 @@ def _shared(space: StepSpace, cells: NDArray[np.int64], square: Floats) -> Float
 
 def step_space(classes: ClassMeans, coder: Coder, sampled: CodedRows) -> tuple[StepSpace, CellSample]:
     """Return the space of the steps between the cells of a coder, and the sampled rows in it."""
-    steps, shares = Steps.of(coder), classes.mean()
+    steps, shares = CellSteps.of(coder), classes.mean()
     mean = steps.reached(shares[None])[0]
     variance = np.maximum(mean * (1 - mean), 0)
     live = steps.free & (variance > 1e-12)

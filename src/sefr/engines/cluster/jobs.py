@@ -15,8 +15,7 @@ import numpy as np
 
 from ..._rows.batches import Gatherer
 from ..._rows.labelled import Labelled, sample_size, spread_rows
-from ..._rows.matrix import Columns as ColumnMatrix
-from ..._rows.matrix import Dense, Gradient, Matrix, Sparse
+from ..._rows.matrix import Columnar, Dense, Gradient, Matrix, Sparse
 from ..._summary.source import Sweep
 from ..._summary.summary import Summary
 from ..._system.types import Array
@@ -246,7 +245,7 @@ def _matrix_arrays(matrix: Matrix, like: Matrix) -> dict[str, Array]:
         return {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": shape}
     blocks = [block for _, block in matrix.blocks()]
     dense = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
-    kinds = [str(c.dtype) for c in like.columns] if isinstance(like, ColumnMatrix) else []
+    kinds = [str(c.dtype) for c in like.columns] if isinstance(like, Columnar) else []
     if isinstance(like, Dense):
         kinds = [str(like.array.dtype)]
     return {"dense": dense, "kinds": np.array(kinds, dtype=str)}

@@ -15,10 +15,10 @@ import numpy as np
 from scipy import sparse
 
 from ..._rows.batches import Gathered
-from ..._rows.cells import Coder, Cut, code_matrix, learn_coder
+from ..._rows.cells import code_matrix, learn_coder
+from ..._rows.cells.learn import rows_for_ferns
 from ..._rows.labelled import CodedRows, Labelled, sample_size, spread_rows
-from ..._rows.matrix import Columns as ColumnMatrix
-from ..._rows.matrix import Dense, Gradient, Matrix, Sparse
+from ..._rows.matrix import Columnar, Dense, Gradient, Matrix, Sparse
 from ..._summary.source import RowSource, Sweep
 from ..._summary.summary import Summary
 from ..._system.types import Array
@@ -62,6 +62,7 @@ class ClusterRows(RowSource):
         self.rows: dict[int, int] = {}
         self._summary: Summary | None = None
         self._sample: CodedRows | None = None
+        self._drawn: Labelled | None = None
 
     def summarise(self, settings: AnySettings) -> Summary:
         """Let each partition add up its rows; with bins, some rows come here before, for their edges."""
@@ -70,7 +71,9 @@ class ClusterRows(RowSource):
             with engine_errors(engine, "draw rows for the edges of bins"):
                 most = 1 if cut.fixed else cut.sample_rows
                 found = merge_replies(self.partitions.draw(self.columns, most), engine)
-            self.reading = Reading(self.columns, _coder(found, cut, self.columns))
+            drawn = _drawn(found, self.columns)
+            self.reading = Reading(self.columns, learn_coder(drawn, cut, self.columns.categories))
+            self._drawn = drawn if cut.grows and self.columns.numbers else None
         # Numbers that are learned in one pass ask for no sample: no row is kept.
         once = self.columns.numbers and settings.passes == 1
         read = self.partitions.add_up if once else self.partitions.first_pass
@@ -94,6 +97,13 @@ class ClusterRows(RowSource):
         matrix, codes, weights = self._sample
         return Labelled(matrix, summary.classes, codes, weights).over(classes)
 
+    def numbered(self) -> Labelled | None:
+        """Return rows that were drawn for bins: those that ferns were grown on, and those held out."""
+        if self._drawn is None:
+            return None
+        rows = rows_for_ferns(self._drawn)
+        return rows._replace(matrix=code_matrix(rows.matrix, self.reading.coder))
+
     def gradient(self, sweep: Sweep, n_threads: int) -> Gradient:
         """Make one pass: loss and gradient of every partition, added in the order of their numbers."""
         engine, job = self.columns.engine, ComputeGradient(sweep)
@@ -104,8 +114,8 @@ class ClusterRows(RowSource):
         return job.gradient(reply.data)
 
 
-def _coder(replies: list[Reply], cut: Cut, columns: Columns) -> Coder:
-    """Return where features are cut, and interactions grown, from rows that came here."""
+def _drawn(replies: list[Reply], columns: Columns) -> Labelled:
+    """Return the rows that came here, from which features are cut and interactions grown."""
     parts = [unpack_arrays(reply.data) for reply in replies if reply.data is not None]
     if not parts:
         raise EngineError(f"{columns.engine}: the table has no rows")
@@ -114,8 +124,7 @@ def _coder(replies: list[Reply], cut: Cut, columns: Columns) -> Coder:
     weights = np.concatenate([part["weights"] for part in parts])
     alike = bool((weights == weights[0]).all())
     targets = np.concatenate([part["targets"] for part in parts]) if columns.numbers else None
-    rows = Labelled(_joined(parts), classes, codes.astype(np.int32), None if alike else weights, targets)
-    return learn_coder(rows, cut, columns.categories)
+    return Labelled(_joined(parts), classes, codes.astype(np.int32), None if alike else weights, targets)
 
 
 def _shares(rows: Mapping[int, int], most: int) -> dict[int, int]:
@@ -162,7 +171,7 @@ def _joined(parts: list[dict[str, Array]]) -> Matrix:
     dense = np.concatenate([part["dense"] for part in parts])
     kinds = parts[0]["kinds"].tolist()
     if len(kinds) > 1:
-        like: Matrix = ColumnMatrix([np.zeros(1, dtype=kind) for kind in kinds], 1)
+        like: Matrix = Columnar([np.zeros(1, dtype=kind) for kind in kinds], 1)
     else:
         like = Dense(np.zeros((1, dense.shape[1]), dtype=kinds[0] if kinds else np.float64))
     return Gathered(dense, like)

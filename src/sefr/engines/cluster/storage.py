@@ -23,8 +23,7 @@ from scipy import sparse
 
 from ..._rows.cells import Cells, Coder, SparseCells, code_matrix
 from ..._rows.labelled import Labelled
-from ..._rows.matrix import Columns as ColumnMatrix
-from ..._rows.matrix import Dense, Matrix, Sparse
+from ..._rows.matrix import Columnar, Dense, Matrix, Sparse
 from ..._system.types import Array, Floats
 
 # Every array begins at a multiple of this, as the kernels and Arrow like it.
@@ -76,7 +75,7 @@ def _arrays(matrix: Matrix) -> tuple[str, list[Array]]:
     if isinstance(matrix, Sparse):
         rows = matrix.by_rows
         return "sparse", [rows.data, rows.indices, rows.indptr]
-    if isinstance(matrix, ColumnMatrix):
+    if isinstance(matrix, Columnar):
         return "columns", [np.asarray(column) for column in matrix.columns]
     if isinstance(matrix, Dense):
         return "dense", [matrix.array]
@@ -93,7 +92,7 @@ def _matrix(kind: str, arrays: list[Array], shape: Sequence[int], coder: Coder |
         n_columns = coder.n_features if coder is not None else shape[1]
         matrix: Matrix = Sparse(sparse.csr_matrix((data, indices, indptr), shape=(shape[0], n_columns)))
         return code_matrix(matrix, coder)
-    return ColumnMatrix(arrays, shape[0]) if kind == "columns" else Dense(arrays[0])
+    return Columnar(arrays, shape[0]) if kind == "columns" else Dense(arrays[0])
 
 
 def serialise(value: object) -> bytes:
