@@ -73,6 +73,12 @@ class Answers(BaseEstimator):  # type: ignore[misc]
         return names
 
     @property
+    def n_passes_(self) -> int:
+        """Passes that were made over the rows, the first included."""
+        refined = self._known.refined
+        return 1 if refined is None else refined.n_passes
+
+    @property
     def _known(self) -> Fitted:
         """What the model knows; as with any attribute that fit makes, AttributeError before."""
         if "_fitted" not in self.__dict__:

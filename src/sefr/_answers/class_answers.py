@@ -149,12 +149,6 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
         return auto.choice
 
     @property
-    def n_passes_(self) -> int:
-        """How often the rows were read."""
-        refined = self._known.refined
-        return 1 if refined is None else refined.n_passes
-
-    @property
     def loss_curve_(self) -> list[float]:
         """The mean training loss after each pass, the first that of the base rates."""
         fitted = self._known

@@ -132,12 +132,6 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
         return self._one_or_all(ridge)
 
     @property
-    def n_passes_(self) -> int:
-        """Passes that were made over the rows, the first included."""
-        refined = self._known.refined
-        return 1 if refined is None else refined.n_passes
-
-    @property
     def loss_curve_(self) -> list[float]:
         """After each pass, the part of the variance of y that is left over, with the penalty."""
         refined = self._known.refined
