@@ -24,6 +24,7 @@ from ._rows.arrow import arrow_table
 from ._rows.labels import encode
 from ._rows.one_hot import one_hot
 from ._system.text import picture_text
+from ._system.threads import thread_count
 from ._system.types import Array, Fields, Indices, Params, Rows
 from .classifier import SEFRClassifier
 from .model_file import dump
@@ -419,18 +420,20 @@ def compare(
         params["missing"] = "ignore"
     plain = one_hot(X)
     rows, dearest = [], 0.0
-    for name, chosen in (kind.settings if settings is None else settings).items():
-        started = time.perf_counter()
-        if chosen is None:
-            rows.append(_row(kind, name, kind.base_rate(), {}, plain, labels, splits, tick))
-        elif set(chosen) <= set(known):
-            both = params | dict(chosen)
-            cuts = both.get("bins") is not None or both.get("auto")
-            if both.get("moments") == 2 and not cuts and _width(plain) > MOST_WITH_MOMENTS:
-                continue
-            own = X if cuts else plain
-            rows.append(_row(kind, name, kind.estimator(**both), both, own, labels, splits, tick))
-        dearest = max(dearest, time.perf_counter() - started)
+    # one thread, unless more were asked for: those of BLAS wait for each other on small tables
+    with threadpool_limits(thread_count(params.get("n_jobs")), user_api="blas"):
+        for name, chosen in (kind.settings if settings is None else settings).items():
+            started = time.perf_counter()
+            if chosen is None:
+                rows.append(_row(kind, name, kind.base_rate(), {}, plain, labels, splits, tick))
+            elif set(chosen) <= set(known):
+                both = params | dict(chosen)
+                cuts = both.get("bins") is not None or both.get("auto")
+                if both.get("moments") == 2 and not cuts and _width(plain) > MOST_WITH_MOMENTS:
+                    continue
+                own = X if cuts else plain
+                rows.append(_row(kind, name, kind.estimator(**both), both, own, labels, splits, tick))
+            dearest = max(dearest, time.perf_counter() - started)
     if not rows:
         raise ValueError("there are no settings to compare that this version knows")
     if others:

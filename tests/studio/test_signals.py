@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -168,12 +168,20 @@ def train(
     if rate is not None or window is not None or range is not None:
         raise typer.BadParameter("--rate, --window and --range go with --signal")
     if not choice.label:
-        raise typer.BadParameter("which column is the label? (--label)")
+        raise typer.BadParameter(f"which column is the label? (--label){columns_to_choose(data, reading)}")
     if engine is options.Engines.duckdb and not sums_only:
         more = "--passes, --bins, --auto"
         raise typer.BadParameter(f"--engine duckdb adds up one pass: leave out {more} or --engine")
     asked = Training(data, reading, choice, settings)
     _carry_out(screen, asked, options.output_path(output or "model.sefr"), engine)
+
+
+def columns_to_choose(data: list[str], reading: options.ReadingOptions) -> str:
+    """Return which columns there are to choose from; nothing if the data can be read only once."""
+    if "-" in data:
+        return ""
+    table = reading.open(data)
+    return f"; {table.readers[0].name} has {table.listed()}"
 
 
 @dataclass(frozen=True)
