@@ -383,8 +383,8 @@ def compare(
         A name and the parameters of :class:`SEFRClassifier` for each row of the table; None instead of
         parameters is the base rate. By default the base rate, one pass, balanced classes, second moments (of
         up to 1,000 columns), 32 bins, ten passes, both of these, 100 interactions of 32 bins with twenty
-        passes, and ``auto=True``. Of numbers, the parameters of :class:`SEFRRegressor`: by default the mean, a line, 32 bins,
-        these with 60 interactions, and ``auto=True``.
+        passes, and ``auto=True``. Of numbers, the parameters of :class:`SEFRRegressor`: by default the mean,
+        a line, 32 bins, these with 60 interactions, and ``auto=True``.
     others : bool, default=False
         Add rows for logistic regression (of numbers, linear regression) and, if it is installed, LightGBM at
         its defaults: on as many of the folds as take about as long as the dearest setting, at least one.

@@ -191,9 +191,7 @@ class Dataset:
             )
         plain = {name.casefold(): name for name in reversed(names)}
         if near := difflib.get_close_matches(label.casefold(), plain, 1, 0.8):
-            raise SourceError(
-                f"{first.name}: there is no column {label!r}: did you mean {plain[near[0]]!r}?"
-            )
+            raise SourceError(f"{first.name}: there is no column {label!r}: did you mean {plain[near[0]]!r}?")
         raise SourceError(f"{first.name}: there is no column {label!r}; its columns are {self.listed()}")
 
     def listed(self) -> str:
