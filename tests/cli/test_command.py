@@ -272,6 +272,12 @@ def test_demo_tells_the_story_and_leaves_its_files(sefr):
         assert told[name] == json.loads(out)["accuracy"]
 
 
+def test_one_feature_is_one(sefr, iris):
+    iris[["petal_width", "species"]].to_csv("one.csv", index=False)
+    _code, out, _err = sefr("train", "one.csv", "--label", "species", "--paper")
+    assert "150 rows, 3 classes, 1 feature, " in out
+
+
 @pytest.mark.parametrize("command", ["train", "evaluate"])
 def test_without_a_label_the_columns_to_choose_from_are_named(sefr, iris, command):
     code, _out, err = sefr(command, "iris.csv")

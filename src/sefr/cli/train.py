@@ -283,8 +283,9 @@ def _carry_out(screen: Screen, asked: Training, path: str, engine: options.Engin
     for said in training.decisions:
         screen.note(said)
     what = f"numbers of mean {model.base_:.5g}" if why is not None else f"{len(model.classes_)} classes"
+    features = "feature" if model.n_features_in_ == 1 else "features"
     screen.line(
-        f"{path}: {rows:,.0f} rows, {what}, {model.n_features_in_:,} features, "
+        f"{path}: {rows:,.0f} rows, {what}, {model.n_features_in_:,} {features}, "
         f"{seconds(elapsed)} ({rows / elapsed:,.0f} rows/s)"
     )
     show = _show_classes if why is None else _show_numbers
