@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 PICTURES = HERE.parent / "docs" / "pictures"
 CHROMIUM = Path("/usr/bin/chromium")
 PAGE = HERE.parent / "src" / "sefr" / "studio" / "studio.html"
-HEIGHT = 760
+HEIGHT = 880
 
 
 def main() -> None:

@@ -43,6 +43,16 @@ def test_a_page_for_every_kind_of_model(params, k):
     assert ("output 1" in page) == (k == 2)
 
 
+def test_what_auto_chose_is_not_called_none():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    reg = SEFRRegressor(auto=True).fit(X, X[:, 0] * X[:, 1] + rng.normal(0, 0.1, 400))
+    page = report(reg, title="t")
+    assert f"<dt>interactions</dt><dd>{len(reg.interactions_)}</dd>" in page
+    assert "<dt>bins</dt>" not in page
+    assert "<dt>moments</dt>" not in page
+
+
 def test_weights_errors_and_the_plots_are_those_of_the_model():
     X, y = drawn(2)
     reg = SEFRRegressor().fit(X, y)

@@ -24,6 +24,7 @@ from ._rows.arrow import arrow_table
 from ._rows.labels import encode
 from ._rows.one_hot import one_hot
 from ._system.text import picture_text
+from ._system.threads import thread_count
 from ._system.types import Array, Fields, Indices, Params, Rows
 from .classifier import SEFRClassifier
 from .model_file import dump
@@ -382,8 +383,8 @@ def compare(
         A name and the parameters of :class:`SEFRClassifier` for each row of the table; None instead of
         parameters is the base rate. By default the base rate, one pass, balanced classes, second moments (of
         up to 1,000 columns), 32 bins, ten passes, both of these, 100 interactions of 32 bins with twenty
-        passes, and ``auto=True``. Of numbers, the parameters of :class:`SEFRRegressor`: by default the mean, a line, 32 bins,
-        these with 60 interactions, and ``auto=True``.
+        passes, and ``auto=True``. Of numbers, the parameters of :class:`SEFRRegressor`: by default the mean,
+        a line, 32 bins, these with 60 interactions, and ``auto=True``.
     others : bool, default=False
         Add rows for logistic regression (of numbers, linear regression) and, if it is installed, LightGBM at
         its defaults: on as many of the folds as take about as long as the dearest setting, at least one.
@@ -419,18 +420,20 @@ def compare(
         params["missing"] = "ignore"
     plain = one_hot(X)
     rows, dearest = [], 0.0
-    for name, chosen in (kind.settings if settings is None else settings).items():
-        started = time.perf_counter()
-        if chosen is None:
-            rows.append(_row(kind, name, kind.base_rate(), {}, plain, labels, splits, tick))
-        elif set(chosen) <= set(known):
-            both = params | dict(chosen)
-            cuts = both.get("bins") is not None or both.get("auto")
-            if both.get("moments") == 2 and not cuts and _width(plain) > MOST_WITH_MOMENTS:
-                continue
-            own = X if cuts else plain
-            rows.append(_row(kind, name, kind.estimator(**both), both, own, labels, splits, tick))
-        dearest = max(dearest, time.perf_counter() - started)
+    # one thread, unless more were asked for: those of BLAS wait for each other on small tables
+    with threadpool_limits(thread_count(params.get("n_jobs")), user_api="blas"):
+        for name, chosen in (kind.settings if settings is None else settings).items():
+            started = time.perf_counter()
+            if chosen is None:
+                rows.append(_row(kind, name, kind.base_rate(), {}, plain, labels, splits, tick))
+            elif set(chosen) <= set(known):
+                both = params | dict(chosen)
+                cuts = both.get("bins") is not None or both.get("auto")
+                if both.get("moments") == 2 and not cuts and _width(plain) > MOST_WITH_MOMENTS:
+                    continue
+                own = X if cuts else plain
+                rows.append(_row(kind, name, kind.estimator(**both), both, own, labels, splits, tick))
+            dearest = max(dearest, time.perf_counter() - started)
     if not rows:
         raise ValueError("there are no settings to compare that this version knows")
     if others:

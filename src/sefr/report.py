@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ._answers.curves import Curve
 from ._answers.effects import spreads_of
+from ._answers.fitted_numbers import FittedNumbers
 from ._answers.page import MOST_SHOWN_FEATURES, THEMES, render
 from ._system.colours import channels
 from ._system.types import Array, Fields, Floats, Rows
@@ -87,7 +88,7 @@ def report(
         "report.html.jinja",
         title=title,
         clf=clf,
-        settings=clf.fitted_.settings.shown() | {"passes": f"{clf.n_passes_}"} | _chosen(clf),
+        settings=clf.fitted_.settings.shown() | _passes_made(clf) | _chosen(clf),
         labels=clf.classes_.tolist(),
         cards=_cards(clf, image, found, names),
         features=features,
@@ -159,7 +160,7 @@ def _report_of_numbers(reg: SEFRRegressor, title: str, records: Sequence[Fields]
         "numbers.html.jinja",
         title=title,
         facts=_facts(reg),
-        settings=fitted.settings.shown(),
+        settings=fitted.settings.shown() | _grown(fitted),
         cards=cards,
         features=features,
         errors=errors is not None,
@@ -254,6 +255,18 @@ def _answered(records: Sequence[Fields]) -> Fields | None:
         return None
     right = sum(record["truth"] == record["answer"] for record in known)
     return {"right": right, "known": len(known), "percent": 100 * right / len(known)}
+
+
+def _passes_made(clf: SEFRClassifier) -> dict[str, str]:
+    return {} if clf.auto else {"passes": f"{clf.n_passes_}"}
+
+
+def _grown(fitted: FittedNumbers) -> dict[str, str]:
+    """Return how many interactions ``auto=True`` found for numbers."""
+    coder = fitted.summary.coder
+    if not fitted.settings.auto or coder is None:
+        return {}
+    return {"interactions": "0" if coder.ferns is None else str(len(coder.ferns))}
 
 
 def _chosen(clf: SEFRClassifier) -> dict[str, str]:

@@ -374,9 +374,14 @@ class AnySettings(Value):
         return Cut.of(self.bins, self.scale, self.missing, self.interactions, self.moments)
 
     def shown(self) -> dict[str, str]:
-        """Return what the model depends on, for people to read; "given" stands for lists."""
+        """Return what the model depends on, for people to read; "given" stands for lists.
+
+        What ``auto`` chooses is not there.
+        """
         kinds = _declared(type(self)).kinds
         own = {name: getattr(self, name) for name, kind in kinds.items() if kind.trained}
+        if self.auto:
+            own = {name: value for name, value in own.items() if name not in CHOSEN}
         return {
             name.replace("_", " "): "none" if value is None else str(value) if np.isscalar(value) else "given"
             for name, value in own.items()

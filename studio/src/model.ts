@@ -110,7 +110,7 @@ export class Model {
   /** Why the model cannot learn further records; null if it can. */
   get fixed(): string | null {
     const what = this.trained.auto ? "the auto method" : "several passes";
-    return this.trained.refined && `a model of ${what} cannot learn on: its weights were refined on all rows. Choose the paper's method.`;
+    return this.trained.refined && `A model of ${what} cannot learn further records: its weights come from all rows. Choose the paper's method for that.`;
   }
 
   /** The mean row of all; with bins, of the rows that are kept. */

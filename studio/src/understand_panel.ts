@@ -47,7 +47,11 @@ function looks(model: Model): HTMLElement {
   const curves = h("div", { class: "curves", id: "curves" });
   const { picture } = model;
   const of = (k: number): Float64Array => (chosen.effects ? model.effects(k) : model.featureScores(k));
+  const key = h("p", { class: "key" });
   const show = (): void => {
+    // with bins, high values need not count for the class: a column moves the score towards it or not
+    const [towards, away] = model.planes.table && chosen.effects ? ["moves the score towards the class", "away from it"] : ["counts for the class", "counts against it"];
+    put(key, h("span", { class: "swatch for" }), towards, h("span", { class: "swatch against" }), away);
     const whole = chosen.effects && !picture && !model.trained.plan;
     const [names, values] = whole ? ofColumns(model, of(chosen.k)) : model.trained.plan ? byKind(model.names, of(chosen.k)) : [[...model.names, TOGETHER], of(chosen.k)];
     const order = Array.from(values.keys()).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, MOST_BARS);
@@ -69,7 +73,7 @@ function looks(model: Model): HTMLElement {
   show();
   return h("div", { class: "block" },
     h("h3", {}, "What it looks at"),
-    h("p", { class: "key" }, h("span", { class: "swatch for" }), "counts for the class", h("span", { class: "swatch against" }), "counts against it"),
+    key,
     picture && pictures,
     h("div", { class: "field" }, h("label", { for: "looks-class" }, "Class"), select, h("label", { for: "looks-kind" }, "Show"), kind), bars,
     model.planes.table && h("h4", {}, "Curves: what a value adds to the score of the class"),

@@ -272,6 +272,21 @@ def test_demo_tells_the_story_and_leaves_its_files(sefr):
         assert told[name] == json.loads(out)["accuracy"]
 
 
+def test_one_feature_is_one(sefr, iris):
+    iris[["petal_width", "species"]].to_csv("one.csv", index=False)
+    _code, out, _err = sefr("train", "one.csv", "--label", "species", "--paper")
+    assert "150 rows, 3 classes, 1 feature, " in out
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate"])
+def test_without_a_label_the_columns_to_choose_from_are_named(sefr, iris, command):
+    code, _out, err = sefr(command, "iris.csv")
+    said = " ".join(err.replace("│", " ").split())
+    assert code == 2
+    assert "which column is the label? (--label); iris.csv has 'sepal_length', 'sepal_width'," in said
+    assert "'species'" in said
+
+
 FAULTS = {
     "no such file": (["train", "nowhere.csv", "-l", "y"], "nowhere.csv: no such file"),
     "no such model": (["predict", "nowhere.sefr", "iris.csv"], "nowhere.sefr: no such file or folder"),

@@ -260,6 +260,7 @@ BAD_CSV = {
     "name twice": ("a,a,y\n1,2,p\n", "line 1: two columns are called 'a': columns 1 and 2"),
     "name empty": ("a,,y\n1,2,p\n", "line 1: column 2 has no name"),
     "no label": ("a,b,z\n1,2,p\n", "no column 'y'; its columns are 'a', 'b', 'z'"),
+    "label in capitals": ("a,b,Y\n1,2,p\n", "no column 'y': did you mean 'Y'?"),
     "wrong delimiter": ("a:b:y\n1:2:p\n", "no column 'y'"),
     "label empty": (HEADER + "1,2,p\n3,4,\n", "line 3: there is no label in column 'y'"),
     "label constant": (HEADER + "1,2,p\n3,4,p\n", "column 'y' is 'p' in every row"),

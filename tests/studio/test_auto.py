@@ -185,7 +185,7 @@ def test_a_model_of_auto_says_what_it_cannot_do(open_page):
     page = open_page()
     choose(page, "digits")
     page.wait_for_selector("#save-model")
-    assert "a model of the auto method cannot learn on" in page.inner_text("#teaches-not")
+    assert "A model of the auto method cannot learn further records" in page.inner_text("#teaches-not")
     assert "sefr export" in page.inner_text("#board")
     name, _content = saved(page, "save-model")
     assert name == "digits.sefr"

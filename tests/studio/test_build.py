@@ -70,6 +70,8 @@ def test_the_guide_has_the_figures_of_the_benchmark():
         f"{digits['bins_ten_folds_ms']:.0f} ms",
         f"{digits['passes_train_ms']:.0f} ms",
         f"{digits['passes_ten_folds_ms']:.0f} ms",
+        f"{digits['auto_train_ms']:.0f} ms",
+        f"{digits['auto_compared_ms']:.0f} ms",
         f"{large['read_ms'] / 1000:.0f} s",
         f"{large['longest_task_ms']:.0f} ms",
     ]

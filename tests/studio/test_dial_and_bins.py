@@ -178,10 +178,10 @@ def test_a_model_of_further_passes_says_that_it_cannot_learn_on(page):
     choose(page, "digits")
     turn(page, passes=3)
     assert page.locator("#teach-0").is_disabled()
-    assert "a model of several passes cannot learn on" in page.inner_text("#teaches-not")
+    assert "A model of several passes cannot learn further records" in page.inner_text("#teaches-not")
     page.click("#learn-board")
     refused = page.wait_for_selector("#learn-board + .ran .refusal").inner_text()
-    assert "a model of several passes cannot learn on" in refused
+    assert "A model of several passes cannot learn further records" in refused
     page.click("#run-board")
     assert int(page.wait_for_selector("#board-answers").inner_text().split()[0]) >= 17
 

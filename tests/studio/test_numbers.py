@@ -142,7 +142,7 @@ def number_model(page, folder):
 
 
 def assert_same_numbers(found, own, X):
-    """The page's model of auto=True and Python's have the same cells and interactions, and predict the same."""
+    """Compare the cells, the interactions and the predictions of a model of the page with Python's."""
     assert found.get_params() == own.get_params()
     assert found.interactions_ == own.interactions_
     for theirs, ours in zip(found.edges_, own.edges_, strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -305,7 +304,8 @@ def drawn(page, pad, kind, turn=0.0):
         return box["x"] + box["width"] * (0.5 + 0.35 * x), box["y"] + box["height"] * (0.5 + 0.35 * y)
 
     page.evaluate(
-        "() => { let now = performance.now(); performance.now = () => now; window.later = () => { now += 20; }; }"
+        "() => { let now = performance.now(); performance.now = () => now; "
+        "window.later = () => { now += 20; }; }"
     )
     page.mouse.move(*place(0))
     page.mouse.down()
@@ -325,7 +325,7 @@ def test_drawn_gestures_are_learned_tried_and_carried_away(page, tmp_path):
     assert page.inner_text("#gestures-drawn") == "circle: 3, line: 3"
     files = unzipped(saved(page, "save-drawn")[1])
     assert sorted(files) == [f"recordings/{kind}/00{i}.csv" for kind in ("circle", "line") for i in (1, 2, 3)]
-    assert {len(content.splitlines()) for content in files.values()} == {61}  # names, and 50 samples per second
+    assert {len(content.splitlines()) for content in files.values()} == {61}  # names, and 1.2 s at 50 Hz
     page.click("#train-drawn")
     page.wait_for_selector("#save-model")
     for name, content in files.items():

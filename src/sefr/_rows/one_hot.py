@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import narwhals as nw
 import numpy as np
 
@@ -22,7 +24,7 @@ def one_hot(X: Rows) -> Rows:
     if not categories:
         return X
     values = np.concatenate([block for _rows, block in matrix_of(X, categories).blocks()])
-    frame = nw.from_native(X, eager_only=True)
+    frame = nw.from_native(cast(Any, X), eager_only=True)
     columns, names = [], list[str]()
     for j, name in enumerate(frame.columns):
         own = values[:, j : j + 1]

@@ -40,7 +40,8 @@ RIDGES = 10.0 ** (np.arange(29) / 4 - 5)
 # Ridges whose -2 log likelihood differs by no more than this, and by so much per row, are as likely: of two
 # rows every ridge is, and rounding must not choose. The strongest of them is taken.
 FLAT, FLAT_PER_ROW = 1e-6, 1e-10
-# Up to so many products one thread of BLAS is quicker than several, which wait for each other: 10 ms each time.
+# Up to this number of products one thread of BLAS is quicker than several, which wait for each other for
+# about 10 ms.
 FEW_PRODUCTS = 1 << 24
 # A prior is the share of the rows to this power, as in further passes.
 PRIOR_POWER = 0.5

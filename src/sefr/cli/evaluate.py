@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from . import options
-from .train import Training, learned
+from .train import Training, columns_to_choose, learned
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
@@ -91,7 +91,7 @@ def evaluate(
     if model and test:
         raise typer.BadParameter("--model and --test exclude each other")
     if not model and not choice.label:
-        raise typer.BadParameter("--label is needed to train")
+        raise typer.BadParameter(f"which column is the label? (--label){columns_to_choose(data, reading)}")
     counts = counts_of(passes)
     settings = replace(settings, passes=counts[-1] if counts else None)
     if (plot or len(counts) > 1) and (model or test):

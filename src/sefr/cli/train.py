@@ -168,12 +168,20 @@ def train(
     if rate is not None or window is not None or range is not None:
         raise typer.BadParameter("--rate, --window and --range go with --signal")
     if not choice.label:
-        raise typer.BadParameter("which column is the label? (--label)")
+        raise typer.BadParameter(f"which column is the label? (--label){columns_to_choose(data, reading)}")
     if engine is options.Engines.duckdb and not sums_only:
         more = "--passes, --bins, --auto"
         raise typer.BadParameter(f"--engine duckdb adds up one pass: leave out {more} or --engine")
     asked = Training(data, reading, choice, settings)
     _carry_out(screen, asked, options.output_path(output or "model.sefr"), engine)
+
+
+def columns_to_choose(data: list[str], reading: options.ReadingOptions) -> str:
+    """Return which columns there are to choose from; nothing if the data can be read only once."""
+    if "-" in data:
+        return ""
+    table = reading.open(data)
+    return f"; {table.readers[0].name} has {table.listed()}"
 
 
 @dataclass(frozen=True)
@@ -275,8 +283,9 @@ def _carry_out(screen: Screen, asked: Training, path: str, engine: options.Engin
     for said in training.decisions:
         screen.note(said)
     what = f"numbers of mean {model.base_:.5g}" if why is not None else f"{len(model.classes_)} classes"
+    features = "feature" if model.n_features_in_ == 1 else "features"
     screen.line(
-        f"{path}: {rows:,.0f} rows, {what}, {model.n_features_in_:,} features, "
+        f"{path}: {rows:,.0f} rows, {what}, {model.n_features_in_:,} {features}, "
         f"{seconds(elapsed)} ({rows / elapsed:,.0f} rows/s)"
     )
     show = _show_classes if why is None else _show_numbers

@@ -5,6 +5,7 @@ So the sums are added in the same order whatever the format and however the rows
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import re
 from bisect import bisect_right
@@ -182,14 +183,21 @@ class Dataset:
         by_position = re.fullmatch(r"-?[0-9]+", label) and names[0] == "x0"
         if by_position and -len(names) <= int(label) < len(names):
             return names[int(label)]
-        shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         first = self.readers[0]
         if len(names) == 1 and any(char in names[0] for char in ",;\t|"):
             raise SourceError(
                 f"{first.name}, line 1: there is no column {label!r}, only one called {names[0]!r}: "
                 "is the delimiter another one? (--delimiter)"
             )
-        raise SourceError(f"{first.name}: there is no column {label!r}; its columns are {shown}")
+        plain = {name.casefold(): name for name in reversed(names)}
+        if near := difflib.get_close_matches(label.casefold(), plain, 1, 0.8):
+            raise SourceError(f"{first.name}: there is no column {label!r}: did you mean {plain[near[0]]!r}?")
+        raise SourceError(f"{first.name}: there is no column {label!r}; its columns are {self.listed()}")
+
+    def listed(self) -> str:
+        """Return the names of the columns, the first of many."""
+        names = list(self.columns)
+        return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
     def texts(self) -> list[str]:
         """Return the columns of text."""

@@ -40,9 +40,9 @@ class Dates:
 
     Examples
     --------
-    >>> for texts in (["2026-11-16", "2026-01-02"], ["16.11.2026"], ["11/16/26 10:30"], ["1/2/2026"], ["soon"]):
+    >>> for text in ("2026-11-16", "16.11.2026", "11/16/26 10:30", "1/2/2026", "soon"):
     ...     dates = Dates()
-    ...     dates.add(pa.array(texts))
+    ...     dates.add(pa.array([text]))
     ...     print(dates.order, dates.is_ambiguous)
     ymd False
     dmy False
