@@ -280,8 +280,55 @@ def scale_kept() -> str:
     return "\n".join(shown)
 
 
+def spark_moments() -> str:
+    """Second moments on Spark beside LogisticRegression: of scale/cells.csv."""
+    rows, other = [], "LogisticRegression()"
+    for row in _figures():
+        if row["step"] == "moments":
+            seconds = float(row["seconds"])
+            theirs = _seconds("moments", other, int(row["features"]))
+            ratio = "" if theirs is None or row["what"] == other else f"{seconds / theirs:.2f} of `{other}`"
+            accuracy = f"{100 * float(row['accuracy']):.1f} %"
+            rows.append([f"`{row['what']}`", f"{seconds:.1f}", row["jobs"], accuracy, ratio])
+    return markdown(["2,000,000 × 50 vectors", "CPU s", "jobs of Spark", "accuracy", "time"], rows)
+
+
+def spark_scoring() -> str:
+    """How Spark scores 500,000 rows, by its expressions and by our kernel: of scale/cells.csv."""
+    pairs: dict[tuple[str, str], dict[str, tuple[float, bool]]] = {}
+    for row in _figures():
+        if row["step"] == "scoring":
+            kind, way = row["what"].split(": ")
+            name, _, chosen = way.partition(", ")
+            own = pairs.setdefault((kind, row["features"]), {})
+            own[name] = float(row["seconds"]), bool(chosen)
+    rows = []
+    for (kind, features), found in pairs.items():
+        (ours, _), (theirs, by_them) = found["kernel"], found["expressions"]
+        taken = "expressions" if by_them else "kernel"
+        model = kind if kind == "a line" else f"`{kind}`"
+        rows.append([features, model, f"{theirs:.1f}", f"{ours:.1f}", f"{theirs / ours:.1f}", taken])
+    head = ["features", "model", "expressions, CPU s", "kernel, CPU s", "ratio", "`transform` takes"]
+    return markdown(head, rows)
+
+
+def scale_memory() -> str:
+    """Show what a process holds while it reads an Arrow dataset: of scale/memory.csv."""
+    with (HERE / "scale" / "memory.csv").open() as file:
+        found = list(csv.DictReader(file))
+    names = {
+        "imports": "nothing but imports",
+        "read and dropped, by pyarrow's settings": "`dataset.to_batches()`, batches dropped",
+        "Summary.of_frame": "`Summary.of_frame(dataset)`",
+        "fit_frame(bins=32, passes=10)": "`SEFRClassifier(bins=32, passes=10).fit_frame(dataset)`",
+    }
+    rows = [[names[row["what"]], f"{int(row['megabytes']) / 1000:.1f} GB", row["seconds"]] for row in found]
+    head = ["2,000,000 × 300 float64, Parquet", "largest resident set", "CPU s"]
+    return markdown(head, rows) + f"\n\n{found[0]['machine']}; commit {found[0]['commit']}."
+
+
 SHOWN = (
-    *(cells, spark_beside, scale_source, scale_plan, one_pass),
+    *(cells, spark_beside, spark_moments, spark_scoring, scale_source, scale_plan, one_pass),
     *(scale_rates, scale_rates_source, scale_where, scale_network, scale_slopes, scale_trillion),
-    *(scale_small_driver, scale_kept),
+    *(scale_small_driver, scale_kept, scale_memory),
 )

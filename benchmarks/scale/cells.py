@@ -30,7 +30,7 @@ from benchmarks.machine import commit, machine
 FILES, ROWS, FEATURES, SOME = 20, 1_000_000, 50, 20
 SCORED = 500_000
 RESULTS = Path(__file__).with_name("cells.csv")
-FIELDS = ("step", "rows", "features", "what", "seconds", "accuracy", "passes", "machine", "commit")
+FIELDS = ("step", "rows", "features", "what", "seconds", "accuracy", "jobs", "machine", "commit")
 
 
 def made(folder: Path, count: int = FILES) -> list[str]:
@@ -53,14 +53,14 @@ def made(folder: Path, count: int = FILES) -> list[str]:
 
 
 class Figure(NamedTuple):
-    """What was measured: rows, features, by whom, CPU seconds; accuracy, passes over the rows."""
+    """What was measured: rows, features, by whom, CPU seconds; accuracy and jobs of Spark if it has any."""
 
     rows: int
     features: int
     what: str
     seconds: float
     accuracy: float | None = None
-    passes: int | None = None
+    jobs: int | None = None
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -234,24 +234,18 @@ def moments(folder: Path) -> list[Figure]:
 
 
 def _beside(frame: Any, shape: tuple[int, int], estimators: dict[str, Any]) -> list[Figure]:
-    tracker, partitions = session().sparkContext.statusTracker(), frame.rdd.getNumPartitions()
-
-    def stages() -> set[int]:
-        """Return the stages so far that ran a task per partition of the table: each reads all rows."""
-        jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup())
-        infos = {stage: tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds}
-        return {stage for stage, info in infos.items() if info and info.numCompletedTasks == partitions}
+    tracker = session().sparkContext.statusTracker()
 
     def fitted(estimator: Any) -> tuple[Any, int]:
-        before = stages()
+        before = set(tracker.getJobIdsForGroup())
         model = estimator.fit(frame)
-        return model, len(stages() - before)
+        return model, len(set(tracker.getJobIdsForGroup()) - before)
 
     work = {name: (lambda estimator=estimator: fitted(estimator)) for name, estimator in estimators.items()}
     found = []
-    for name, (seconds, (model, passes)) in in_turns(work).items():
+    for name, (seconds, (model, jobs)) in in_turns(work).items():
         answers = model.transform(frame.limit(100_000)).selectExpr("avg(CAST(prediction = label AS DOUBLE))")
-        found.append(Figure(*shape, name, seconds, float(answers.first()[0]), passes))
+        found.append(Figure(*shape, name, seconds, float(answers.first()[0]), jobs))
     return found
 
 
