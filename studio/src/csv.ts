@@ -143,14 +143,21 @@ export class CsvReader {
     const table = this.table!;
     const valuesOf = (j: number): string[] => this.head.map((row) => row[j]);
     table.columns.forEach((column, j) => column.infer(valuesOf(j)));
-    if (this.delimiter !== ",") {
-      table.columns.forEach((column, j) => {
-        const some = valuesOf(j).slice(0, MOST_NOTICED).map((value) => value.trim());
-        column.withCommas = column.kind === "text" && haveDecimalCommas(some.filter((value) => !MISSING.has(value)));
-      });
-      if (table.columns.some(({ withCommas }) => withCommas)) {
-        table.decimal = ",";
-        table.columns.forEach((column, j) => column.infer(valuesOf(j), ","));
+    table.columns.forEach((column, j) => {
+      const some = valuesOf(j).slice(0, MOST_NOTICED).map((value) => value.trim());
+      column.withCommas = column.kind === "text" && haveDecimalCommas(some.filter((value) => !MISSING.has(value)));
+    });
+    if (table.columns.some(({ withCommas }) => withCommas)) {
+      const before = table.columns.map(({ kind }) => kind);
+      table.decimal = ",";
+      table.columns.forEach((column, j) => column.infer(valuesOf(j), ","));
+      if (table.columns.some(({ kind }, j) => kind === "text" && before[j] !== "text")) {
+        // other numbers have points
+        table.decimal = ".";
+        table.columns.forEach((column, j) => {
+          column.withCommas = false;
+          column.infer(valuesOf(j));
+        });
       }
     }
     this.inferred = true;

@@ -208,6 +208,23 @@ def test_a_german_table_of_excel_is_offered_its_encoding_and_then_trains(sefr, k
     assert sefr("update", "model.sefr", "kunden.csv")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("quoted", "other", "said"),
+    [
+        (",5", "", "decimal commas are read in x (--decimal . reads text)"),
+        (",5", ".25", "1 column of text learned as categories: x (9 values)"),
+        (",500", "", "for example '1,500': write them without"),
+    ],
+    ids=["decimals", "points beside them", "thousands"],
+)
+def test_decimal_commas_in_quotes_are_read_if_no_other_number_has_a_point(sefr, quoted, other, said):
+    rows = [f'"{i}{quoted}",{i}{other},{"ab"[i > 4]}' for i in range(1, 10)]
+    Path("t.csv").write_text("\n".join(["x,z,y", *rows]))
+    code, _, err = sefr("train", "t.csv", "--label", "y")
+    assert code == 0, err
+    assert said in err
+
+
 def test_text_that_is_not_utf8_in_a_later_row_is_offered_an_encoding(sefr):
     rows = [f"{'süß' if i == 40 else 'rot'},{i},{'ab'[i % 2]}" for i in range(60)]
     Path("t.csv").write_bytes("\n".join(["art,x,y", *rows]).encode("cp1252"))

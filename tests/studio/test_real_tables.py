@@ -140,6 +140,26 @@ def readings(folder, rng):
     return path, "kind", []
 
 
+def prices(folder, rng, points=False):
+    """Decimal commas in quotes, between commas; and numbers with points beside them."""
+    n = 120
+    amount = rng.uniform(1, 50, n).round(2)
+    width = rng.normal(size=n).round(3) if points else rng.integers(1, 90, n)
+    shop = rng.choice(["A", "B", "C"], n)
+    kind = np.where(amount > 20, "dear", "cheap")
+    frame = pd.DataFrame(
+        {"price": [f"{a:.2f}".replace(".", ",") for a in amount], "width": width, "shop": shop}
+    )
+    path = folder / "prices.csv"
+    frame.assign(kind=kind).to_csv(path, index=False)
+    return path, "kind", []
+
+
+def prices_and_points(folder, rng):
+    """Return the same with numbers that have points."""
+    return prices(folder, rng, points=True)
+
+
 def trained(path, label, model, *more):
     """Run ``sefr train --paper``."""
     words = [sys.executable, "-m", "sefr.cli", "train", str(path), "--label", label, "--paper"]
@@ -167,7 +187,9 @@ def predictions(model, rows):
     return done.stdout
 
 
-@pytest.mark.parametrize("made", [titanic, penguins, kunden, orders, shifts, readings])
+@pytest.mark.parametrize(
+    "made", [titanic, penguins, kunden, orders, shifts, readings, prices, prices_and_points]
+)
 def test_a_real_table_is_opened_as_the_command_opens_it(page, tmp_path, made):
     path, label, more = made(tmp_path, np.random.default_rng(3))
     content, said = command(path, label, *more)

@@ -42,8 +42,8 @@ WORDS_FOR_NUMBERS = frozenset(["inf", "infinity", "nan"])
 class CsvReader(Reader):
     """A CSV file. Numbers are read as float64; ``columns`` is told by the first 512 KB.
 
-    ``decimal`` is the decimal point; without it, commas are noticed if the columns are separated by something
-    else and a column has no other numbers. ``with_commas`` are the columns that are numbers for that reason.
+    ``decimal`` is the decimal point; without it, commas are noticed if a column has no other numbers and no
+    other column has points. ``with_commas`` are the columns that are numbers for that reason.
     """
 
     typed = False
@@ -65,8 +65,12 @@ class CsvReader(Reader):
         self._kinds = self._inferred(data, whole=len(head) < HEAD)
         self.with_commas = self._noticed_commas(data) if decimal is None else []
         if self.with_commas:
-            self._decimal = ","
+            self._decimal, before = ",", self._kinds
             self._kinds = self._inferred(data, whole=len(head) < HEAD)
+            if any(
+                pa.types.is_string(self._kinds[name]) > pa.types.is_string(before[name]) for name in before
+            ):
+                self.with_commas, self._decimal, self._kinds = [], ".", before  # other numbers have points
         self.columns = {name: kind_of(kind) for name, kind in self._kinds.items()}
 
     def _begin(self, source: Source) -> bytes:
@@ -130,7 +134,7 @@ class CsvReader(Reader):
     def _noticed_commas(self, data: bytes) -> list[str]:
         """Return the columns of text that are numbers if a comma is their decimal point."""
         texts = [j for j, name in enumerate(self._names) if pa.types.is_string(self._kinds[name])]
-        if self.delimiter == "," or not texts:
+        if not texts:
             return []
         values: dict[int, list[str]] = {j: [] for j in texts}
         lines = data.decode(errors="replace").splitlines()[:MOST_NOTICED]
