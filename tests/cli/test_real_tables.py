@@ -208,6 +208,15 @@ def test_a_german_table_of_excel_is_offered_its_encoding_and_then_trains(sefr, k
     assert sefr("update", "model.sefr", "kunden.csv")[0] == 0
 
 
+def test_a_table_of_which_no_column_is_left_says_why(sefr):
+    rows = [f"{i},name {i},{'ab'[i % 2]}" for i in range(60)]
+    Path("t.csv").write_text("\n".join(["id,name,y", *rows]))
+    said = r"t.csv: no column is left for the features; left out: id \(.+\), name \(.+\)\. --features learns"
+    assert_one_line(*sefr("train", "t.csv", "--label", "y"), said)
+    assert_one_line(*sefr("evaluate", "t.csv", "--label", "y"), said)
+    assert sefr("train", "t.csv", "--label", "y", "--features", "id", "--exact")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("quoted", "other", "said"),
     [

@@ -506,6 +506,13 @@ class ColumnOptions:
             for part in (found.parts_of(name) if found is not None else [name])
             if part not in dropped
         ]
+        if found is not None and found.left_out and not chosen and {label, *dropped} >= set(table.columns):
+            from ..files.reader import SourceError
+
+            raise SourceError(
+                f"{table.readers[0].name}: no column is left for the features; left out: {found.reasons()}. "
+                "--features learns the columns it names"
+            )
         recipe = table.recipe(label, chosen, dropped, hot, coded=coded)
         if found is None:
             return recipe

@@ -77,6 +77,10 @@ class Survey:
         """Return the columns that are learned for one: itself, or the parts of dates."""
         return part_names(column, self.dates[column]) if column in self.dates else [column]
 
+    def reasons(self) -> str:
+        """Return the columns that are left out, and why each is."""
+        return _listed(f"{name} ({why})" for name, why in self.left_out.items())
+
     def sentences(self) -> list[str]:
         """Return what was decided, a sentence per kind of decision."""
         said = []
@@ -91,7 +95,7 @@ class Survey:
             many = "dates" if len(self.dates) > 1 else "date"
             said.append(f"{len(self.dates)} {many} learned as {what}: {_listed(self.dates)}")
         if self.left_out:
-            said.append("left out: " + _listed(f"{name} ({why})" for name, why in self.left_out.items()))
+            said.append(f"left out: {self.reasons()}")
         if self.empty:
             cells, _, where = self.empty_cells().partition(": ")
             said.append(f"{cells} treated as missing: {where}")
