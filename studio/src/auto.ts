@@ -103,7 +103,7 @@ class Learner<L> {
     }
     const choice = {
       weights: new Map(parts.map(({ name }, p) => [name, weights[p]])), logLoss,
-      ferns: countOf(parts.at(-1)!.coder?.ferns ?? null), heldOut: found.codes.length,
+      ferns: countOf(parts.at(-1)!.coder?.ferns ?? null), heldOut: Math.min(found.codes.length, this.n), // repeated rows are held out more than once
     };
     return this.sum(fits, choice);
   }

@@ -462,3 +462,10 @@ def test_many_rows_have_more_passes_after_a_fit_of_a_few(monkeypatch, n_classes)
     monkeypatch.setattr(auto_module, "refine", counted)
     SEFRClassifier(auto=True).fit(*table(1200, n_classes))
     assert passes[-1] == {2: 16, 3: 24}[n_classes]
+
+
+def test_no_more_rows_are_said_to_be_held_out_than_there_are(rng):
+    """A row that is there many times is in every part."""
+    X = np.repeat(rng.normal(size=(4, 2)), [14, 12, 3, 3], axis=0)
+    clf = SEFRClassifier(auto=True).fit(X, np.repeat([0, 1, 0, 1], [14, 12, 3, 3]))
+    assert clf.auto_.n_held_out <= len(X)

@@ -128,7 +128,7 @@ class _Learner:
             dict(zip(names, weights.tolist(), strict=True)),
             losses,
             0 if last is None or last.ferns is None else len(last.ferns),
-            len(found.codes),
+            min(len(found.codes), len(self.rows.codes)),  # repeated rows are held out more than once
         )
         return self._sum(fits, choice)
 
