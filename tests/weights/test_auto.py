@@ -469,3 +469,14 @@ def test_no_more_rows_are_said_to_be_held_out_than_there_are(rng):
     X = np.repeat(rng.normal(size=(4, 2)), [14, 12, 3, 3], axis=0)
     clf = SEFRClassifier(auto=True).fit(X, np.repeat([0, 1, 0, 1], [14, 12, 3, 3]))
     assert clf.auto_.n_held_out <= len(X)
+
+
+def test_weights_of_a_class_that_some_parts_lack_are_taken():
+    """Class 1 is not among the rows that some parts are fitted to: found by sequences."""
+    X, y = np.zeros((7, 1)), np.array([0, 1, 0, 0, 0, 0, 2])
+    X[5] = 1
+    weights = [1.0, 0.25, 0.0, 0.0, 1.0, 2.0, 0.1]
+    clf = SEFRClassifier(auto=True, class_weight={0: 3.0, 1: 0.5}).fit(X, y, sample_weight=weights)
+    assert clf.classes_.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="class_weight names the class 7"):
+        SEFRClassifier(auto=True, class_weight={0: 3.0, 7: 0.5}).fit(X, y)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -238,6 +238,10 @@ class _Learner:
         except ValueError:  # of a bad value, perhaps
             self._refuse_bad_values()
             raise
+        if first and isinstance(own.class_weight, Mapping):  # some rows may lack a class
+            known = summary.classes.tolist()
+            named = {label: weight for label, weight in own.class_weight.items() if label in known}
+            own = own.changed({"class_weight": named})
         fitted = Fitted.solve(summary, own)
         if start.refined is not None and len(start.refined.planes.weights) != fitted.summary.n_scores:
             start = Start(None, start.variance)  # of fewer classes

@@ -273,8 +273,9 @@ class Dataset:
         for reader in self.readers:
             record = 0
             for piece in reader.batches(wanted):
-                yield Batch(pa.Table.from_batches([piece]), [(0, reader, record)])
-                record += piece.num_rows
+                if piece.num_rows:  # else it has comments alone
+                    yield Batch(pa.Table.from_batches([piece]), [(0, reader, record)])
+                    record += piece.num_rows
 
     def labelled(self, recipe: ColumnRecipe, label: str) -> Iterator[LabelledBatch]:
         """Yield batches with their features, the distinct labels and each row's position among these."""
@@ -423,7 +424,10 @@ def _uniform(piece: pa.RecordBatch, wanted: Mapping[str, str], reader: Reader) -
             continue
         column = piece.column(name)
         if kind == LABEL:
-            column = as_label(column)
+            try:
+                column = as_label(column)
+            except SourceError as error:
+                raise SourceError(f"{reader.name}: column {name!r}: {error}") from None
         elif kind == TEXT and not pa.types.is_string(column.type):
             column = _as_text(column)
         arrays.append(column)

@@ -63,7 +63,11 @@ def as_label(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:
+        pass
+    try:
         return column.cast(pa.float64(), safe=False)
+    except pa.ArrowException:
+        raise SourceError(f"values of type {kind} are neither text nor numbers") from None
 
 
 def coded(column: pa.ChunkedArray, name: str, where: Where, *, typed: bool) -> tuple[Array, Codes]:
