@@ -158,6 +158,21 @@ def test_weight_two_is_a_row_twice_and_zero_is_its_absence(bins):
     np.testing.assert_allclose(a.predict(X, return_std=True)[1], b.predict(X, return_std=True)[1])
 
 
+@pytest.mark.parametrize(
+    "layout", [np.asarray, sparse.csr_matrix, sparse.csc_matrix], ids=["dense", "CSR", "CSC"]
+)
+@pytest.mark.parametrize("missing", ["error", "ignore"])
+def test_a_row_of_weight_0_may_hold_any_value(layout, missing):
+    """NaN times 0 is NaN: found by sequences."""
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(30, 3)), rng.normal(size=30), np.ones(30)
+    weight[[4, 9]] = 0
+    expected = SEFRRegressor(missing=missing).fit(X[weight > 0], y[weight > 0])
+    X[4, 1], X[9, 0] = np.nan, np.inf
+    found = SEFRRegressor(missing=missing).fit(layout(X), y, sample_weight=weight)
+    np.testing.assert_allclose(found.predict(X[10:]), expected.predict(X[10:]), rtol=1e-10)
+
+
 def test_decay_makes_earlier_rows_count_less():
     X, y = drawn()
     reg = SEFRRegressor().fit(X[:200], y[:200]).decay(0.25).partial_fit(X[200:], y[200:])

@@ -226,7 +226,8 @@ def _multiply_stored(
     found = replace(found, packed=DoubleDouble(np.concatenate([[count], sums, squares])))
     if targets is None:
         return found
-    return _beside_targets(found, targets, weights, lambda t: np.asarray(x.T @ t))
+    live = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
+    return _beside_targets(found, targets, weights, lambda t: np.asarray(x[live].T @ t[live]))
 
 
 def _beside_targets(
