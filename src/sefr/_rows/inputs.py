@@ -152,7 +152,10 @@ def labelled(
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {[matrix.shape[0], len(codes)]}"
         )
-    return Labelled(matrix, classes, codes, checked_weights(sample_weight, len(codes)), targets)
+    weights = checked_weights(sample_weight, len(codes))
+    if weights is not None and isinstance(matrix, Sparse):
+        matrix = matrix.with_zeros(weights == 0)  # NaN times 0 is NaN
+    return Labelled(matrix, classes, codes, weights, targets)
 
 
 def read_rows(

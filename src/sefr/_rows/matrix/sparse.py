@@ -42,6 +42,19 @@ class Sparse(Matrix):
         self.exact = is_exact(matrix.dtype)
         self._centred: tuple[Standardisation, csr_matrix] | None = None
 
+    def with_zeros(self, rows: NDArray[np.bool_]) -> Sparse:
+        """Return the same with zeros for what is not finite in some rows (n,)."""
+        matrix = self.matrix
+        if not rows.any() or np.isfinite(matrix.data).all():
+            return self
+        row_of = (
+            matrix.indices
+            if matrix.format == "csc"
+            else np.repeat(np.arange(len(rows)), np.diff(matrix.indptr))
+        )
+        data = np.where(rows[row_of] & ~np.isfinite(matrix.data), 0, matrix.data)
+        return Sparse(type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape))
+
     @cached_property
     def by_rows(self) -> csr_matrix:
         """The matrix as CSR: converted once, where it is CSC, for all passes."""
