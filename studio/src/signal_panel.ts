@@ -132,7 +132,7 @@ function where(
   else show(0);
   return h("div", { class: "where", id: "where" },
     h("h4", {}, "Where in the window"),
-    h("p", { class: "key" }, h("span", { class: "swatch for" }), "speaks for the answer", h("span", { class: "swatch against" }), "speaks against it"),
+    h("p", { class: "key" }, h("span", {}, h("span", { class: "swatch for" }), "counts for the answer"), h("span", {}, h("span", { class: "swatch against" }), "counts against it")),
     !model.planes.table && windows.length > 1 && h("div", { class: "field" }, h("label", { for: "where-window" }, "Window"), slider),
     head, out);
 }

@@ -51,7 +51,7 @@ function looks(model: Model): HTMLElement {
   const show = (): void => {
     // with bins, high values need not count for the class: a column moves the score towards it or not
     const [towards, away] = model.planes.table && chosen.effects ? ["moves the score towards the class", "away from it"] : ["counts for the class", "counts against it"];
-    put(key, h("span", { class: "swatch for" }), towards, h("span", { class: "swatch against" }), away);
+    put(key, h("span", {}, h("span", { class: "swatch for" }), towards), h("span", {}, h("span", { class: "swatch against" }), away));
     const whole = chosen.effects && !picture && !model.trained.plan;
     const [names, values] = whole ? ofColumns(model, of(chosen.k)) : model.trained.plan ? byKind(model.names, of(chosen.k)) : [[...model.names, TOGETHER], of(chosen.k)];
     const order = Array.from(values.keys()).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, MOST_BARS);
