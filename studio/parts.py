@@ -298,7 +298,7 @@ def auto() -> dict[str, Any]:
         "sampleRows": learn.EDGE_ROWS,
         "numberCells": AUTO_CELLS,
         "numberFerns": AUTO_INTERACTIONS,
-        "numberFernRows": learn.FERN_ROWS,
+        "numberFernRows": grow.MOMENTS_ROWS,
         "numberDepth": grow.NUMBER_DEPTH,
         "numberStep": grow.number_step(AUTO_INTERACTIONS),
         "sweeps": grow.SWEEPS,
