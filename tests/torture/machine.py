@@ -437,7 +437,7 @@ class Machine(RuleBasedStateMachine):
         if self.kind.order == 2:
             self._compare_products()
             first = {**clf.get_params(), "moments": 1}
-            if self.kind.interactions and not clf.interactions_:  # nothing varied, and this would be refused
+            if clf.bins is not None and not clf.interactions_:  # nothing varied, and this would be refused
                 first["interactions"] = None
             clf = SEFRClassifier.from_summary(clf.summary_, **first)
         tolerance = TOLERANCE * exact.cancelled()
