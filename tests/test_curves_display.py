@@ -59,7 +59,8 @@ def test_the_comparison_shows_bins():
     X = rng.normal(size=(200, 2))
     table = compare(X, np.abs(X[:, 0]) > 0.7, cv=4)
     names = [row.name for row in table]
-    assert names[3:] == ["second moments", "32 bins", "ten passes", "32 bins, ten passes", "100 interactions"]
+    bins = ["32 bins", "ten passes", "32 bins, ten passes", "100 interactions"]
+    assert names[3:] == ["second moments", *bins, "auto"]
     assert table.recommended.params["bins"] == 32
     assert table.recommended.macro_f1 > 0.85
 
