@@ -184,6 +184,16 @@ def test_a_row_of_weight_0_may_hold_any_value(estimator, missing, layout):
     np.testing.assert_allclose(found.predict(X[10:]), expected.predict(X[10:]), rtol=1e-7)
 
 
+def test_rows_of_weight_0_cost_a_sparse_column_far_from_zero_no_digits():
+    rng = np.random.default_rng(0)
+    X, weight = 1e9 + rng.normal(size=(50, 2)), np.repeat([1.0, 0.0], 25)
+    y = X[:, 0] - 1e9
+    expected = SEFRRegressor(missing="ignore").fit(X[:25], y[:25]).predict(X[:25])
+    X[25:, 1] = np.nan
+    found = SEFRRegressor(missing="ignore").fit(sparse.csr_matrix(X), y, sample_weight=weight)
+    np.testing.assert_allclose(found.predict(X[:25]), expected, rtol=0, atol=1e-7)
+
+
 def test_decay_makes_earlier_rows_count_less():
     X, y = drawn()
     reg = SEFRRegressor().fit(X[:200], y[:200]).decay(0.25).partial_fit(X[200:], y[200:])

@@ -154,7 +154,7 @@ def labelled(
         )
     weights = checked_weights(sample_weight, len(codes))
     if weights is not None and isinstance(matrix, Sparse):
-        matrix = matrix.with_zeros(weights == 0)  # NaN times 0 is NaN
+        matrix = matrix.without_faults_of(weights == 0)  # NaN times 0 is NaN
     return Labelled(matrix, classes, codes, weights, targets)
 
 

@@ -42,18 +42,18 @@ class Sparse(Matrix):
         self.exact = is_exact(matrix.dtype)
         self._centred: tuple[Standardisation, csr_matrix] | None = None
 
-    def with_zeros(self, rows: NDArray[np.bool_]) -> Sparse:
-        """Return the same with zeros for what is not finite in some rows (n,)."""
-        matrix = self.matrix
-        if not rows.any() or np.isfinite(matrix.data).all():
+    def without_faults_of(self, rows: NDArray[np.bool_]) -> Sparse:
+        """Return the same where some rows (n,) have another value of the column for what is not finite."""
+        matrix, faulty = self.matrix, ~np.isfinite(self.matrix.data)
+        if not rows.any() or not faulty.any():
             return self
-        row_of = (
-            matrix.indices
-            if matrix.format == "csc"
-            else np.repeat(np.arange(len(rows)), np.diff(matrix.indptr))
-        )
-        data = np.where(rows[row_of] & ~np.isfinite(matrix.data), 0, matrix.data)
-        return Sparse(type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape))
+        along = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
+        row_of, column_of = (matrix.indices, along) if matrix.format == "csc" else (along, matrix.indices)
+        others, found = np.zeros(self.shape[1], dtype=matrix.dtype), matrix.data.copy()
+        others[column_of[~faulty]] = found[~faulty]
+        faulty &= rows[row_of]
+        found[faulty] = others[column_of[faulty]]
+        return Sparse(type(matrix)((found, matrix.indices, matrix.indptr), shape=matrix.shape))
 
     @cached_property
     def by_rows(self) -> csr_matrix:
