@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows.cells import Cells, Coder, SparseCells
-from .._rows.cells.grow import FERN_ROWS, Growing, grow_ferns
+from .._rows.cells.grow import FERN_ROWS, Growing, grow_ferns, mixed
 from .._rows.cells.learn import sample_of_values
 from .._rows.inputs import refuse_one_class
 from .._rows.labelled import Labelled, spread_rows
@@ -398,18 +398,11 @@ def _hashes(matrix: Matrix) -> NDArray[np.uint64]:
         feature = coder.column_of[x.indices]
         added = (x.indices - zero[feature]).astype(np.int64).view(np.uint64) * powers[feature]
         total = np.concatenate([[np.uint64(0)], np.cumsum(added, dtype=np.uint64)])
-        return _mixed(base + total[x.indptr[1:]] - total[x.indptr[:-1]])
+        return mixed(base + total[x.indptr[1:]] - total[x.indptr[:-1]])
     found = np.zeros(matrix.shape[0], dtype=np.uint64)
     for column in matrix.cells.T:  # type: ignore[attr-defined]
         found = found * prime + column
-    return _mixed(found)
-
-
-def _mixed(found: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return numbers whose bits all depend on all bits of the given ones (splitmix64)."""
-    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return found ^ (found >> np.uint64(31))
+    return mixed(found)
 
 
 def _some_features(matrix: Matrix, features: list[int]) -> Matrix:

@@ -111,11 +111,15 @@ def held_out_rows(cells: NDArray[np.uint8], weights: Floats | None) -> NDArray[n
         return np.zeros(len(cells), dtype=bool)
     hashed = np.zeros(len(cells), dtype=np.uint64)
     for own in cells.T:
-        hashed += own + np.uint64(1)  # below, splitmix64
-        hashed = (hashed ^ (hashed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        hashed = (hashed ^ (hashed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        hashed ^= hashed >> np.uint64(31)
+        hashed = mixed(hashed + own + np.uint64(1))
     return np.asarray(hashed % np.uint64(HELD_PART) == 0)
+
+
+def mixed(found: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers whose bits all depend on all bits of the given ones (splitmix64)."""
+    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return found ^ (found >> np.uint64(31))
 
 
 def number_step(count: int) -> float:
