@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from sefr import SEFRClassifier, Summary
+from sefr import SEFRClassifier, SEFRRegressor, Summary
 from sefr.engines.batches import rows_of_batch
 from sefr.engines.columns import Columns
 from sefr.engines.error import EngineError
@@ -192,3 +192,24 @@ def test_the_time_of_a_batch_grows_with_its_columns_not_with_their_square():
         return best
 
     assert seconds(8000) < 24 * seconds(1000)  # 8 times the columns; their square would be 64
+
+
+@pytest.mark.parametrize("moments", [1, 2])
+def test_a_sparse_vector_of_weight_0_may_hold_any_value(rng, moments):
+    """As Spark's batches have them."""
+    X, y, w = rng.integers(-40, 40, (60, 3)).astype(float), rng.integers(0, 9, 60), np.ones(60)
+    w[[4, 9]] = 0
+    expected = SEFRRegressor(moments=moments).fit(X[w > 0], y[w > 0]).summary_
+    X[4, 1], X[9, 0] = np.nan, np.inf
+    vectors = [{"type": 0, "size": 3, "indices": [0, 1, 2], "values": row.tolist()} for row in X]
+    kind = pa.struct(
+        [
+            ("type", pa.int8()),
+            ("size", pa.int32()),
+            ("indices", pa.list_(pa.int32())),
+            ("values", pa.list_(pa.float64())),
+        ]
+    )
+    batch = pa.record_batch({"f": pa.array(vectors, kind), "y": y, "w": w})
+    rows = rows_of_batch(batch, Columns("spark", "y", ("f",), "w", targets=("y",)))
+    assert Summary.of_rows(rows, moments=moments) == expected

@@ -152,10 +152,7 @@ def labelled(
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {[matrix.shape[0], len(codes)]}"
         )
-    weights = checked_weights(sample_weight, len(codes))
-    if weights is not None and isinstance(matrix, Sparse):
-        matrix = matrix.without_faults_of(weights == 0)  # NaN times 0 is NaN
-    return Labelled(matrix, classes, codes, weights, targets)
+    return Labelled.of(matrix, classes, codes, checked_weights(sample_weight, len(codes)), targets)
 
 
 def read_rows(

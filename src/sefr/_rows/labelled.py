@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._system.types import Array, Codes, Floats, Indices
 from .labels import find_labels
-from .matrix import Matrix
+from .matrix import Matrix, Sparse
 
 # Rows that choose the steps. A step chosen wrongly on the sample is corrected by the next full pass.
 SAMPLE_ROWS = 1024
@@ -43,6 +43,20 @@ class Labelled(NamedTuple):
     codes: Codes
     weights: Floats | None
     targets: Floats | None = None
+
+    @classmethod
+    def of(
+        cls,
+        matrix: Matrix,
+        classes: Array,
+        codes: Codes,
+        weights: Floats | None,
+        targets: Floats | None = None,
+    ) -> Labelled:
+        """Return rows as a user gave them: what a row of weight 0 holds is not looked at."""
+        if weights is not None and isinstance(matrix, Sparse):
+            matrix = matrix.without_faults_of(weights == 0)  # NaN times 0 is NaN
+        return cls(matrix, classes, codes, weights, targets)
 
     def over(self, classes: Array) -> CodedRows:
         """Return the rows coded by other classes; rows of a class that is not among them are left out."""

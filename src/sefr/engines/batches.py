@@ -80,7 +80,7 @@ def rows_of_batch(batch: pa.RecordBatch, columns: Columns) -> Labelled | None:
         except ValueError as error:
             raise ValueError(f"weight column {columns.weight!r}: {error}") from None
     classes, codes, targets = coded_labels(lambda name: labels_of(batch.column(places[name])), columns)
-    return Labelled(_matrix_of_batch(batch, places, columns), classes, codes, weights, targets)
+    return Labelled.of(_matrix_of_batch(batch, places, columns), classes, codes, weights, targets)
 
 
 def feature_names_of_batch(batch: pa.RecordBatch, columns: Columns) -> tuple[str, ...] | None:

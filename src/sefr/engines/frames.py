@@ -174,7 +174,7 @@ def summary_of_eager(table: Any, columns: Columns, *, missing: str, moments: int
             weights = checked_weights(table[columns.weight].cast(nw.Float64).to_numpy(), rows.shape[0])
         what = ""
         classes, codes, targets = coded_labels(lambda name: _label_values(table, name), columns)
-        labelled = Labelled(matrix_of(rows.to_native()), classes, codes, weights, targets)
+        labelled = Labelled.of(matrix_of(rows.to_native()), classes, codes, weights, targets)
         return Summary.of_rows(labelled, columns.features, missing=missing, moments=moments)
     except ValueError as error:
         raise EngineError(f"{columns.engine}: {what}{error}") from None

@@ -175,7 +175,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
             weights = np.power(sums.growth, np.arange(n) - float(n - 1))
             sums.age(n - 1)
         classes, codes = encode(labels.to_numpy())
-        summary = Summary.of_rows(Labelled(matrix_of(X), classes, codes, weights), missing="ignore")
+        summary = Summary.of_rows(Labelled.of(matrix_of(X), classes, codes, weights), missing="ignore")
         sums.absorb(summary, frame.columns)
         sums.age(1)
 

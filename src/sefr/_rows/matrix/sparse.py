@@ -44,8 +44,8 @@ class Sparse(Matrix):
 
     def without_faults_of(self, rows: NDArray[np.bool_]) -> Sparse:
         """Return the same where some rows (n,) have another value of the column for what is not finite."""
-        matrix, faulty = self.matrix, ~np.isfinite(self.matrix.data)
-        if not rows.any() or not faulty.any():
+        matrix = self.matrix
+        if not rows.any() or not (faulty := ~np.isfinite(matrix.data)).any():
             return self
         along = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
         row_of, column_of = (matrix.indices, along) if matrix.format == "csc" else (along, matrix.indices)
