@@ -199,11 +199,11 @@ class MemoryRows(RowSource):
 
 
 class RowBatch(NamedTuple):
-    """A batch of labelled rows, the names of its features, and its number among the batches."""
+    """A batch of labelled rows, the names of its features, and for errors its number or its source."""
 
     rows: Labelled
     names: Names = None
-    number: int = 0
+    origin: Any = 0
 
 
 class BatchRows(RowSource):
@@ -223,11 +223,16 @@ class BatchRows(RowSource):
             self.coder = self.learn_coder(settings.cut)
             if settings.cut.grows:  # numbers ask for those that were held out
                 self.gatherer = Gatherer(EDGE_ROWS)
+        return self.add_up(settings)
+
+    def add_up(self, settings: AnySettings, *, sample: bool = True) -> Summary:
+        """Read the batches once and return their Summary; ``sample``: keep some of the rows."""
         total: Summary | None = None
         for batch in self.read(self.coder):
             part = self.summary_of(batch, settings)
             total = part if total is None else total + part
-            self.gatherer.add(batch.rows)
+            if sample:
+                self.gatherer.add(batch.rows)
         if total is None:
             raise self.no_rows()
         return total
