@@ -28,8 +28,9 @@ from .settings import AnySettings
 class Learner(Answers):
     """The verbs that replace what a model knows, ``_fitted``, as a whole."""
 
-    _settings: ClassVar[type[AnySettings]]
+    settings_type: ClassVar[type[AnySettings]]
     predicts_numbers: ClassVar[bool]  # or labels
+    metric: ClassVar[str]  # what ``score`` returns, as scikit-learn names it
     passes: int
     partial_fit: Any  # a method; that of a classifier takes the classes that may come, too
 
@@ -70,7 +71,7 @@ class Learner(Answers):
 
     def settings(self) -> AnySettings:
         """Return the parameters as one value; the first one that has no meaning is an error."""
-        return self._settings.of(self)
+        return self.settings_type.of(self)
 
     @in_turn
     def fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
@@ -91,7 +92,7 @@ class Learner(Answers):
         self : estimator
             The trained model.
         """
-        settings = self._settings.of(self)
+        settings = self.settings_type.of(self)
         self._fitted = self._learned(self._rows(X, y, sample_weight, settings.cut), settings)
         return self
 
@@ -139,7 +140,7 @@ class Learner(Answers):
         """
         from .engines.sources import rows_of_frame
 
-        settings, numbers = self._settings.of(self), self.predicts_numbers
+        settings, numbers = self.settings_type.of(self), self.predicts_numbers
         with rows_of_frame(frame, label, features, weight, settings, numbers=numbers) as source:
             return self.fit_from(source)
 
@@ -152,7 +153,7 @@ class Learner(Answers):
         source : RowSource
             Rows of a file, of an engine, of a cluster.
         """
-        self._fitted = self._learned(source, self._settings.of(self))
+        self._fitted = self._learned(source, self.settings_type.of(self))
         return self
 
     @in_turn
@@ -259,7 +260,7 @@ class Learner(Answers):
 
     def check_params(self) -> None:
         """Raise an error that names the first setting that has no meaning."""
-        self._settings.of(self)
+        self.settings_type.of(self)
 
     def _rows(
         self,
@@ -295,5 +296,5 @@ class Learner(Answers):
             kind, own = type(other).__name__, type(self).__name__
             what = "their numbers" if self.predicts_numbers else "their labels"
             raise TypeError(f"{verb} takes another {own}, a Summary, or rows with {what}, not {kind}")
-        settings = self._settings.of(self)
+        settings = self.settings_type.of(self)
         return fitted, self._rows(other, y, sample_weight, settings.cut, fitted).summarise(settings), None

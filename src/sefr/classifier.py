@@ -153,8 +153,9 @@ class SEFRClassifier(ClassAnswers, Learner):
     <Summary: 150 rows, 4 features, 3 classes>
     """
 
-    _settings = Settings
+    settings_type = Settings
     predicts_numbers = False
+    metric = "accuracy"
 
     def __init__(
         self,

@@ -118,8 +118,9 @@ class SEFRRegressor(NumberAnswers, Learner):
     442.0
     """
 
-    _settings = NumberSettings
+    settings_type = NumberSettings
     predicts_numbers = True
+    metric = "r2"
 
     def __init__(
         self,

@@ -226,7 +226,12 @@ class Answers(BaseEstimator):  # type: ignore[misc]
     @property
     def feature_importances_(self) -> Floats:
         """The share of each feature in moving the scores, (m,): at least 0, together 1; see ``curves_``."""
-        return importances_of(self._known)
+        fitted = self._known
+        return importances_of(fitted, self._sizes_of_effects(fitted))
+
+    @abstractmethod
+    def _sizes_of_effects(self, fitted: Fitted) -> Floats:
+        """Return how far each set of features moves each score (R, sets)."""
 
     @property
     def intercept_(self) -> Floats:

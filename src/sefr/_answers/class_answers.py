@@ -18,6 +18,7 @@ from .._weights.auto import AutoChoice
 from .._weights.held_out import HeldOut
 from .._weights.refine.refine import base_loss
 from .answers import Answers
+from .effects import effects_of
 from .fitted import Fitted
 from .probabilities import Calibration, fit_scaling
 
@@ -148,6 +149,9 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
         if auto is None:
             raise AttributeError("this model was made with auto=False: it chose nothing")
         return auto.choice
+
+    def _sizes_of_effects(self, fitted: Fitted) -> Floats:
+        return np.abs(effects_of(fitted))
 
     def _loss_of_one_pass(self, fitted: Fitted) -> float:
         return base_loss(fitted.summary.counts, fitted.class_weight)

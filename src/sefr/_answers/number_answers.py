@@ -12,6 +12,7 @@ from .._system.threads import thread_count
 from .._system.types import Array, Floats, Rows
 from .._weights.regression import RegressionModel
 from .answers import Answers
+from .effects import spreads_of
 from .fitted import Fitted
 from .fitted_numbers import FittedNumbers, NumberChoice
 
@@ -131,6 +132,10 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
         if ridge is None:
             raise AttributeError("moments=1 has no penalty: ridge_ needs moments=2")
         return self._one_or_all(ridge)
+
+    def _sizes_of_effects(self, fitted: Fitted) -> Floats:
+        """Return how far the part of each set spreads over the rows: numbers have no class to differ from."""
+        return spreads_of(fitted)
 
     def _loss_of_one_pass(self, fitted: Fitted) -> float:
         raise AttributeError("this model was made in one pass: only passes > 1 has a loss_curve_")
