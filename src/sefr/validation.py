@@ -109,7 +109,7 @@ def cross_validate(
     if y is None or splits.fold_of is None:
         return dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
     try:
-        return _results(_Folds(estimator, X, y, params, splits, n_jobs), asked)
+        return _results(_FoldSummaries(estimator, X, y, params, splits, n_jobs), asked)
     except Exception:  # of rows, settings or a scorer: scikit-learn says fold by fold what is wrong
         found = dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
         if not _has_failed(found, error_score):
@@ -222,7 +222,7 @@ def _stratified(estimator: Any, cv: Any, X: Rows, y: ArrayLike | None) -> _Split
     return _Splits(len(y), tests, fold_of, n_splits)
 
 
-class _Folds:
+class _FoldSummaries:
     """The Summary of every training fold, from one pass over the rows for each batch of folds."""
 
     def __init__(
@@ -297,7 +297,7 @@ class _Folds:
         return float(METRICS[self.estimator.metric](truth, answers))
 
 
-def _results(folds: _Folds, asked: Params) -> Fields:
+def _results(folds: _FoldSummaries, asked: Params) -> Fields:
     """Return what scikit-learn's ``cross_validate`` returns."""
     tests = folds.splits.tests
     scoring, returns = asked["scoring"], [name for name in asked if name.startswith("return_")]
@@ -328,7 +328,7 @@ def _results(folds: _Folds, asked: Params) -> Fields:
     return found
 
 
-def _scored(scorer: Any, clf: Learner, folds: _Folds, rows: Indices, name: str) -> dict[str, float]:
+def _scored(scorer: Any, clf: Learner, folds: _FoldSummaries, rows: Indices, name: str) -> dict[str, float]:
     value = scorer(clf, _safe_indexing(folds.X, rows), _safe_indexing(folds.y, rows))
     values = value if isinstance(value, dict) else {"score": value}
     return {f"{name}_{key}": number for key, number in values.items()}
