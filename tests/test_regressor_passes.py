@@ -8,7 +8,7 @@ from scipy import sparse
 from sefr import SEFRRegressor, load, save
 from sefr._rows.labelled import NUMBERS
 from sefr._rows.matrix import LinearModel, Standardisation
-from sefr._summary.source import MemoryRows, Sweep
+from sefr._summary.source import MemoryRows, SquaredSweep
 
 from .test_regressor import drawn
 
@@ -19,7 +19,7 @@ def test_a_pass_of_the_squared_loss_is_the_product_with_all_rows():
     rows = MemoryRows.read(X, [1.0, 2.0, 4.0], np.array([1.0, 2.0, 0.5]), None, numbers=True)
     v = np.array([[0.5, -1.0], [2.0, 1.0]])
     standard = Standardisation(np.zeros(2), np.ones(2))
-    found = rows.gradient(Sweep(NUMBERS, np.ones(1), standard, LinearModel(v, np.zeros(2)), numbers=True), 1)
+    found = rows.gradient(SquaredSweep(NUMBERS, np.ones(1), standard, LinearModel(v, np.zeros(2))), 1)
     weighted = np.array([1.0, 2.0, 0.5])[:, None] * (X @ v.T)
     np.testing.assert_allclose(found.coef, weighted.T @ X)
     np.testing.assert_allclose(found.intercept, weighted.sum(axis=0))

@@ -247,7 +247,7 @@ def test_a_fault_of_the_one_pass_is_not_hidden(iris, monkeypatch, kind, error_sc
     def faulty(folds, fold):
         raise kind("a fault")
 
-    monkeypatch.setattr("sefr.validation._Folds.score", faulty)
+    monkeypatch.setattr("sefr.validation._FoldSummaries.score", faulty)
     with pytest.raises(kind, match="a fault"):
         cross_validate(SEFRClassifier(), *iris, error_score=error_score)
 

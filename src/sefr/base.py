@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
+from ._answers.agreement import refuse_other_settings
 from ._answers.answers import Answers
 from ._answers.fitted import Fitted
 from ._rows.arrow import arrow_table
@@ -18,15 +21,18 @@ from ._rows.cells import Cut
 from ._summary.source import GivenBatches, MemoryRows, RowSource
 from ._summary.summary import Summary
 from ._system.turns import in_turn
-from ._system.types import Rows, Weights
+from ._system.types import Array, Rows, Weights
 from .settings import AnySettings
 
 
 class Learner(Answers):
     """The verbs that replace what a model knows, ``_fitted``, as a whole."""
 
-    _settings: ClassVar[type[AnySettings]]
+    settings_type: ClassVar[type[AnySettings]]
     predicts_numbers: ClassVar[bool]  # or labels
+    metric: ClassVar[str]  # what ``score`` returns, as scikit-learn names it
+    passes: int
+    partial_fit: Any  # a method; that of a classifier takes the classes that may come, too
 
     @abstractmethod
     def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:
@@ -34,25 +40,59 @@ class Learner(Answers):
 
     @classmethod
     @abstractmethod
-    def solved(cls, summary: Summary, settings: AnySettings, before: Fitted | None = None) -> Fitted:
+    def solved(
+        cls,
+        summary: Summary,
+        settings: AnySettings,
+        before: Fitted | None = None,
+        names: Array | None = None,
+    ) -> Fitted:
         """Return what follows from a Summary under some settings; ``before`` is what the model knew.
 
         A Summary that a model cannot be made of is an error.
         """
 
+    @abstractmethod
+    def _merged(self, fitted: Fitted, summary: Summary, other: Fitted | None) -> Fitted:
+        """Return what this model and a Summary know together; ``other`` is the model it is of, if any."""
+
+    @abstractmethod
+    def _without(self, fitted: Fitted, summary: Summary) -> Fitted:
+        """Return what this model knows without the rows of a Summary."""
+
     @classmethod
     @abstractmethod
-    def from_summary(cls, summary: Summary, **params: Any) -> Self:
-        """Build a trained model from a Summary."""
+    def _check_summary(cls, summary: Summary, settings: AnySettings) -> None:
+        """Raise an error for a Summary that no model of these settings can be made of."""
+
+    @abstractmethod
+    def _refuse_without_rows(self, verb: str) -> None:
+        """Raise an error for a model that is more than its Summary."""
 
     def settings(self) -> AnySettings:
         """Return the parameters as one value; the first one that has no meaning is an error."""
-        return self._settings.of(self)
+        return self.settings_type.of(self)
 
     @in_turn
     def fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
-        """Learn from rows; what was learned before is forgotten."""
-        settings = self._settings.of(self)
+        """Learn from rows; what was learned before is forgotten.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n, m)
+            The rows, read in place: floats, integers or booleans in any order of memory, CSR or CSC.
+        y : array of shape (n,); of a regressor also (n, K)
+            Of a classifier, one label per row: strings, integers, booleans, categories. Of a regressor, the
+            numbers of each row, at least two of them different; (n, 1) is taken as (n,).
+        sample_weight : array of shape (n,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self : estimator
+            The trained model.
+        """
+        settings = self.settings_type.of(self)
         self._fitted = self._learned(self._rows(X, y, sample_weight, settings.cut), settings)
         return self
 
@@ -100,7 +140,7 @@ class Learner(Answers):
         """
         from .engines.sources import rows_of_frame
 
-        settings, numbers = self._settings.of(self), self.predicts_numbers
+        settings, numbers = self.settings_type.of(self), self.predicts_numbers
         with rows_of_frame(frame, label, features, weight, settings, numbers=numbers) as source:
             return self.fit_from(source)
 
@@ -113,7 +153,57 @@ class Learner(Answers):
         source : RowSource
             Rows of a file, of an engine, of a cluster.
         """
-        self._fitted = self._learned(source, self._settings.of(self))
+        self._fitted = self._learned(source, self.settings_type.of(self))
+        return self
+
+    @in_turn
+    def merge(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
+        """Add what another model or Summary has learned, or rows: equal to having fitted the rows of both.
+
+        Not after further passes (``passes > 1``): these need rows, which are no longer available.
+
+        Parameters
+        ----------
+        other : estimator, Summary, or array of shape (n, m)
+            Of the same features. Two classifiers may know different classes; two regressors have the same
+            outputs.
+        y, sample_weight
+            As for ``fit``, if ``other`` are rows.
+
+        Returns
+        -------
+        self : estimator
+            The model, unchanged if an error was raised.
+        """
+        if y is not None:
+            check_is_fitted(self)
+            self._refuse_without_rows("merge")
+            self.partial_fit(other, y, sample_weight=sample_weight)
+        else:
+            self._fitted = self._merged(*self._both("merge", other))
+        return self
+
+    @in_turn
+    def forget(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
+        """Take rows back, or all rows of another model or Summary: equal to never having seen them.
+
+        With ``scale="minmax"`` the lowest and highest values stay those of all rows ever seen. Not after
+        further passes (``passes > 1``): refined weights would still know the rows.
+
+        Parameters
+        ----------
+        other : array of shape (n, m), estimator or Summary
+            Rows that were learned before, or what has learned them.
+        y, sample_weight
+            As for ``fit``, if ``other`` are rows.
+
+        Returns
+        -------
+        self : estimator
+            The model, unchanged if an error was raised.
+        """
+        fitted, summary, _ = self._both("forget", other, y, sample_weight)
+        self._fitted = self._without(fitted, summary)
         return self
 
     def _decayed(self, factor: float) -> Fitted:
@@ -122,6 +212,32 @@ class Learner(Answers):
         if not isinstance(factor, Real) or not 0 < factor <= 1:
             raise ValueError(f"decay takes a factor above 0 and up to 1, not {factor!r}")
         return type(fitted).solve(fitted.summary * float(factor), fitted.settings, before=fitted)
+
+    @classmethod
+    def from_summary(cls, summary: Summary, **params: Any) -> Self:
+        """Build a trained model from a Summary, wherever it was added up.
+
+        Parameters
+        ----------
+        summary : Summary
+            Of at least two classes; for a regressor, of numbers.
+        **params
+            As for the constructor.
+        """
+        if not isinstance(summary, Summary):
+            raise TypeError(f"from_summary takes a Summary, not {type(summary).__name__}")
+        self = cls(**params)
+        settings = self.settings()
+        cls._check_summary(summary, settings)
+        if self.passes > 1:
+            raise ValueError(
+                f"passes={self.passes}: a Summary has no rows for further passes; use passes=1, or fit"
+            )
+        refuse_other_settings(summary, settings)
+        names = summary.feature_names
+        names_in = None if names is None else np.array(names, dtype=object)
+        self._fitted = cls.solved(summary, settings, names=names_in)
+        return self
 
     @classmethod
     def from_fitted(cls, fitted: Fitted) -> Self:
@@ -144,7 +260,7 @@ class Learner(Answers):
 
     def check_params(self) -> None:
         """Raise an error that names the first setting that has no meaning."""
-        self._settings.of(self)
+        self.settings_type.of(self)
 
     def _rows(
         self,
@@ -166,21 +282,19 @@ class Learner(Answers):
 
     def _both(
         self, verb: str, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None
-    ) -> tuple[Fitted, Summary]:
-        """Return what this model knows, and the Summary of the model, the Summary or the rows given."""
+    ) -> tuple[Fitted, Summary, Fitted | None]:
+        """Return what this model knows, the Summary of what is given, and what this knows if a model."""
         fitted = self.fitted_
         self._refuse_without_rows(verb)
         if isinstance(other, Learner) and other.predicts_numbers is self.predicts_numbers:
+            other = copy(other)  # as it is now: another thread may go on learning
             other._refuse_without_rows(f"be {'forgotten' if verb == 'forget' else 'merged'}")
-            return fitted, other.fitted_.summary
+            return fitted, other.fitted_.summary, other.fitted_
         if isinstance(other, Summary):
-            return fitted, other
+            return fitted, other, None
         if y is None:
             kind, own = type(other).__name__, type(self).__name__
             what = "their numbers" if self.predicts_numbers else "their labels"
             raise TypeError(f"{verb} takes another {own}, a Summary, or rows with {what}, not {kind}")
-        settings = self._settings.of(self)
-        return fitted, self._rows(other, y, sample_weight, settings.cut, fitted).summarise(settings)
-
-    def _refuse_without_rows(self, verb: str) -> None:
-        """Raise an error for a model that is more than its Summary."""
+        settings = self.settings_type.of(self)
+        return fitted, self._rows(other, y, sample_weight, settings.cut, fitted).summarise(settings), None

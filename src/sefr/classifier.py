@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
 from functools import update_wrapper
 from types import MethodType
@@ -11,9 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
-from ._answers.agreement import refuse_other_settings
 from ._answers.auto import learn_auto
 from ._answers.class_answers import ClassAnswers
 from ._answers.fitted import Fitted
@@ -23,7 +20,7 @@ from ._rows.labels import encode, find_labels
 from ._summary.source import RowSource
 from ._summary.summary import Summary
 from ._system.turns import in_turn
-from ._system.types import Bins, ClassWeight, Interactions, Rows, Scale, Weights
+from ._system.types import Array, Bins, ClassWeight, Interactions, Rows, Scale, Weights
 from .base import Learner
 from .settings import AnySettings, Settings
 
@@ -156,8 +153,9 @@ class SEFRClassifier(ClassAnswers, Learner):
     <Summary: 150 rows, 4 features, 3 classes>
     """
 
-    _settings = Settings
+    settings_type = Settings
     predicts_numbers = False
+    metric = "accuracy"
 
     def __init__(
         self,
@@ -185,26 +183,6 @@ class SEFRClassifier(ClassAnswers, Learner):
         self.verbose = verbose
         self.moments = moments
         self.auto = auto
-
-    @in_turn
-    def fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
-        """Learn from rows; what was learned before is forgotten.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or dataframe of shape (n, m)
-            The rows, read in place: floats, integers or booleans in any order of memory, CSR or CSC.
-        y : array of shape (n,)
-            One label per row: strings, integers, booleans, categories.
-        sample_weight : array of shape (n,), default=None
-            How often each row counts.
-
-        Returns
-        -------
-        self : SEFRClassifier
-            The trained model.
-        """
-        return super().fit(X, y, sample_weight)
 
     @_Unless
     @in_turn
@@ -251,67 +229,21 @@ class SEFRClassifier(ClassAnswers, Learner):
         self._fitted = replace(fitted, closed=closed or classes is not None)
         return self
 
-    @in_turn
-    def merge(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
-        """Add what another model or Summary has learned, or rows: equal to having fitted the rows of both.
-
-        Not after further passes (``passes > 1``): these need rows, which are no longer available.
-
-        Parameters
-        ----------
-        other : SEFRClassifier, Summary, or array of shape (n, m)
-            Of the same features. Its classes may differ.
-        y, sample_weight
-            As for ``fit``, if ``other`` are rows.
-
-        Returns
-        -------
-        self : SEFRClassifier
-            The model, unchanged if an error was raised.
-        """
-        if y is not None:
-            check_is_fitted(self)
-            self._refuse_without_rows("merge")
-            self.partial_fit(other, y, sample_weight=sample_weight)
-            return self
-        other = copy(other) if isinstance(other, SEFRClassifier) else other  # as it is now
-        fitted, summary = self._both("merge", other)
+    def _merged(self, fitted: Fitted, summary: Summary, other: Fitted | None) -> Fitted:
         if fitted.closed:
             summary = summary.within(fitted.summary.classes)
         total = fitted.summary + summary
         calibration = fitted.calibration_over(total.classes)
-        if isinstance(other, SEFRClassifier):
-            calibration = calibration.joined(other.fitted_.calibration_over(total.classes))
-        self._fitted = self.solved(total, Settings.of(self), fitted).with_calibration(calibration)
-        return self
+        if other is not None:
+            calibration = calibration.joined(other.calibration_over(total.classes))
+        return self.solved(total, self.settings(), fitted).with_calibration(calibration)
 
-    @in_turn
-    def forget(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
-        """Take rows back, or all rows of another model or Summary: equal to never having seen them.
-
-        With ``scale="minmax"`` the lowest and highest values stay those of all rows ever seen. Not after
-        further passes (``passes > 1``): refined weights would still know the rows.
-
-        Parameters
-        ----------
-        other : array of shape (n, m), SEFRClassifier or Summary
-            Rows that were learned before, or what has learned them.
-        y, sample_weight
-            As for ``fit``, if ``other`` are rows.
-
-        Returns
-        -------
-        self : SEFRClassifier
-            The model, unchanged if an error was raised.
-        """
-        other = copy(other) if isinstance(other, SEFRClassifier) else other
-        fitted, summary = self._both("forget", other, y, sample_weight)
+    def _without(self, fitted: Fitted, summary: Summary) -> Fitted:
         unknown = find_labels(fitted.summary.classes, summary.classes) < 0
         if unknown.any():
             raise ValueError(f"cannot forget rows of class {summary.classes[unknown][0]}: none was learned")
-        left = self.solved(fitted.summary - summary, Settings.of(self), fitted)
-        self._fitted = left.with_calibration(fitted.calibration)
-        return self
+        left = self.solved(fitted.summary - summary, self.settings(), fitted)
+        return left.with_calibration(fitted.calibration)
 
     @in_turn
     def decay(self, factor: float) -> Self:
@@ -324,45 +256,28 @@ class SEFRClassifier(ClassAnswers, Learner):
         self._fitted = replace(less, refined=self._fitted.refined, calibration=self._fitted.calibration)
         return self
 
-    @classmethod
-    def from_summary(cls, summary: Summary, **params: Any) -> Self:
-        """Build a trained model from a Summary, wherever it was added up.
-
-        Parameters
-        ----------
-        summary : Summary
-            Of at least two classes.
-        **params
-            As for the constructor.
-        """
-        if not isinstance(summary, Summary):
-            raise TypeError(f"from_summary takes a Summary, not {type(summary).__name__}")
-        if summary.n_targets:
-            raise ValueError("this Summary is of numbers: SEFRRegressor.from_summary takes it")
-        refuse_one_class(summary.classes, "this Summary")
-        self = cls(**params)
-        settings = Settings.of(self)
-        if settings.auto:
-            raise ValueError("auto=True: a Summary has no rows to weigh parts on; leave out auto, or use fit")
-        if self.passes > 1:
-            raise ValueError(
-                f"passes={self.passes}: a Summary has no rows for further passes; use passes=1, or fit"
-            )
-        refuse_other_settings(summary, settings)
-        names = summary.feature_names
-        self._fitted = Fitted.solve(
-            summary, settings, None if names is None else np.array(names, dtype=object)
-        )
-        return self
-
     def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:
         return learn_auto(source, settings) if settings.auto else learn(source, settings)
 
     @classmethod
-    def solved(cls, summary: Summary, settings: AnySettings, before: Fitted | None = None) -> Fitted:
+    def solved(
+        cls,
+        summary: Summary,
+        settings: AnySettings,
+        before: Fitted | None = None,
+        names: Array | None = None,
+    ) -> Fitted:
         """Return what follows from a Summary under some settings; ``before`` is what the model knew."""
         refuse_one_class(summary.classes, "this Summary")
-        return Fitted.solve(summary, settings, before=before)
+        return Fitted.solve(summary, settings, names, before)
+
+    @classmethod
+    def _check_summary(cls, summary: Summary, settings: AnySettings) -> None:
+        if summary.n_targets:
+            raise ValueError("this Summary is of numbers: SEFRRegressor.from_summary takes it")
+        refuse_one_class(summary.classes, "this Summary")
+        if settings.auto:
+            raise ValueError("auto=True: a Summary has no rows to weigh parts on; leave out auto, or use fit")
 
     def _refuse_auto(self, verb: str) -> None:
         if _is_auto(self):

@@ -344,8 +344,8 @@ class Comparison(Sequence[Any]):
         return ax
 
 
-class _Task(NamedTuple):
-    """What differs between comparisons of classes and of numbers."""
+class _ComparisonTask(NamedTuple):
+    """What differs between comparisons of labels and of numbers."""
 
     estimator: type[SEFRClassifier | SEFRRegressor]
     base_rate: Any
@@ -556,7 +556,7 @@ class _Tested(NamedTuple):
 
 
 def _row(
-    kind: _Task,
+    kind: _ComparisonTask,
     name: str,
     model: Any,
     params: Params,
@@ -649,8 +649,10 @@ def _base_rate() -> DummyClassifier:
 
 
 TASKS = {
-    "classify": _Task(SEFRClassifier, _base_rate, SETTINGS, _other_classifiers, _class_row, _class_splits),
-    "regress": _Task(
+    "classify": _ComparisonTask(
+        SEFRClassifier, _base_rate, SETTINGS, _other_classifiers, _class_row, _class_splits
+    ),
+    "regress": _ComparisonTask(
         SEFRRegressor, DummyRegressor, NUMBER_SETTINGS, _other_regressors, _number_row, _number_splits
     ),
 }

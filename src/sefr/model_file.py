@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ._answers.fitted import Fitted
 from ._answers.fitted_numbers import FittedNumbers
 from ._answers.probabilities import Calibration, TemperatureScaling
 from ._rows.cells.plain import coder_of, plain_coder
@@ -51,7 +50,7 @@ from ._weights.residuals import Residuals
 from .base import Learner
 from .classifier import SEFRClassifier
 from .regressor import SEFRRegressor
-from .settings import AnySettings, NumberSettings, Settings, kinds
+from .settings import AnySettings, kinds
 
 # 1 had one sharpness per class where 2 has a calibration, and named the columns "table"; 3 has bins, 4 their
 # interactions, 5 products of features, numbers for labels, and what auto=True chose.
@@ -221,9 +220,8 @@ def parse(content: bytes) -> Any:
 
 def _model(found: Fields, n_bytes: int) -> Learner:
     summary = _summary(found, n_bytes)
-    of_numbers = summary.n_targets > 0
-    estimator: type[Learner] = SEFRRegressor if of_numbers else SEFRClassifier
-    own = NumberSettings if of_numbers else Settings
+    estimator: type[Learner] = SEFRRegressor if summary.n_targets else SEFRClassifier
+    own, of_numbers = estimator.settings_type, estimator.predicts_numbers
     given = object_of(found["settings"], "settings")
     if of_numbers:  # which made one pass once
         given = {"passes": 1, "verbose": 0, **given}
@@ -235,9 +233,8 @@ def _model(found: Fields, n_bytes: int) -> Learner:
     columns, batches = found["columns"], found["batches"]
     if not isinstance(batches, list):
         raise ModelFileError("batches must be a list")
-    solve = FittedNumbers.solve if of_numbers else Fitted.solve
     fitted = replace(
-        solve(summary, settings, None if names is None else np.array(names, dtype=object)),
+        estimator.solved(summary, settings, names=None if names is None else np.array(names, dtype=object)),
         closed=closed,
         columns=None if columns is None else object_of(columns, "columns"),
         batches=_checked_batches(batches),

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 from typing import Any, Self, cast
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from ._answers.agreement import refuse_other_settings
 from ._answers.fitted import Fitted
 from ._answers.fitted_numbers import FittedNumbers
 from ._answers.number_answers import NumberAnswers
 from ._summary.source import RowSource
 from ._summary.summary import Summary
 from ._system.turns import in_turn
-from ._system.types import Bins, Interactions, Rows, Scale, Weights
+from ._system.types import Array, Bins, Interactions, Rows, Scale, Weights
+from ._weights.regression import targets_of
 from .base import Learner
 from .settings import AnySettings, NumberSettings
 
@@ -121,8 +118,9 @@ class SEFRRegressor(NumberAnswers, Learner):
     442.0
     """
 
-    _settings = NumberSettings
+    settings_type = NumberSettings
     predicts_numbers = True
+    metric = "r2"
 
     def __init__(
         self,
@@ -146,26 +144,6 @@ class SEFRRegressor(NumberAnswers, Learner):
         self.passes = passes
         self.verbose = verbose
         self.auto = auto
-
-    @in_turn
-    def fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
-        """Learn from rows; what was learned before is forgotten.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or dataframe of shape (n, m)
-            The rows, read in place: floats, integers or booleans in any order of memory, CSR or CSC.
-        y : array of shape (n,) or (n, K)
-            The numbers of each row, at least two of them different. (n, 1) is taken as (n,).
-        sample_weight : array of shape (n,), default=None
-            How often each row counts.
-
-        Returns
-        -------
-        self : SEFRRegressor
-            The trained model.
-        """
-        return super().fit(X, y, sample_weight)
 
     @available_if(_makes_one_pass)  # type: ignore[untyped-decorator]
     @in_turn
@@ -191,58 +169,17 @@ class SEFRRegressor(NumberAnswers, Learner):
         self._fitted = solved.with_residuals(rows) if before is None else solved
         return self
 
-    @in_turn
-    def merge(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
-        """Add what another model or Summary has learned, or rows: equal to having fitted the rows of both.
-
-        Parameters
-        ----------
-        other : SEFRRegressor, Summary, or array of shape (n, m)
-            Of the same features and outputs.
-        y, sample_weight
-            As for ``fit``, where ``other`` are rows.
-
-        Returns
-        -------
-        self : SEFRRegressor
-            The model, unchanged if an error was raised.
-        """
-        if y is not None:
-            check_is_fitted(self)
-            self._refuse_without_rows("merge")
-            self.partial_fit(other, y, sample_weight=sample_weight)
-            return self
-        other = copy(other) if isinstance(other, SEFRRegressor) else other  # as it is now
-        fitted, summary = self._both("merge", other)
+    def _merged(self, fitted: Fitted, summary: Summary, other: Fitted | None) -> FittedNumbers:
         joined = self.solved(fitted.summary + summary, self.settings(), fitted)
-        if joined.residuals is None and isinstance(other, SEFRRegressor):
-            joined = replace(joined, residuals=other.fitted_.residuals)
-        self._fitted = joined
-        return self
+        if joined.residuals is None and isinstance(other, FittedNumbers):
+            return replace(joined, residuals=other.residuals)
+        return joined
 
-    @in_turn
-    def forget(self, other: Any, y: ArrayLike | None = None, sample_weight: Weights = None) -> Self:
-        """Take rows back, or all rows of another model or Summary: equal to never having seen them.
-
-        Parameters
-        ----------
-        other : array of shape (n, m), SEFRRegressor or Summary
-            Rows that were learned before, or what has learned them.
-        y, sample_weight
-            As for ``fit``, where ``other`` are rows.
-
-        Returns
-        -------
-        self : SEFRRegressor
-            The model, unchanged if an error was raised.
-        """
-        other = copy(other) if isinstance(other, SEFRRegressor) else other
-        fitted, summary = self._both("forget", other, y, sample_weight)
+    def _without(self, fitted: Fitted, summary: Summary) -> FittedNumbers:
         left = fitted.summary - summary
         if left.n_rows == 1 and fitted.summary.n_rows.is_integer():  # which rounding may hide from y
             raise ValueError("SEFRRegressor needs at least two rows, but one would be left")
-        self._fitted = self.solved(left, self.settings(), fitted)
-        return self
+        return self.solved(left, self.settings(), fitted)
 
     @in_turn
     def decay(self, factor: float) -> Self:
@@ -255,29 +192,8 @@ class SEFRRegressor(NumberAnswers, Learner):
         return self
 
     @classmethod
-    def from_summary(cls, summary: Summary, **params: Any) -> Self:
-        """Build a trained model from a Summary of numbers, wherever it was added up.
-
-        Parameters
-        ----------
-        summary : Summary
-            Of numbers: ``summary_`` of another regressor, or its bytes.
-        **params
-            As for the constructor.
-        """
-        if not isinstance(summary, Summary):
-            raise TypeError(f"from_summary takes a Summary, not {type(summary).__name__}")
-        self = cls(**params)
-        names = summary.feature_names
-        names_in = None if names is None else np.array(names, dtype=object)
-        settings = NumberSettings.of(self)
-        if self.passes > 1:
-            raise ValueError(
-                f"passes={self.passes}: a Summary has no rows for further passes; use passes=1, or fit"
-            )
-        refuse_other_settings(summary, settings)
-        self._fitted = FittedNumbers.solve(summary, settings, names_in)
-        return self
+    def _check_summary(cls, summary: Summary, settings: AnySettings) -> None:
+        targets_of(summary)  # refuses one of classes
 
     def _refuse_without_rows(self, verb: str) -> None:
         if self.fitted_.refined is not None or self.passes > 1:
@@ -292,7 +208,13 @@ class SEFRRegressor(NumberAnswers, Learner):
         return solved.with_passes(source).with_residuals(source)
 
     @classmethod
-    def solved(cls, summary: Summary, settings: AnySettings, before: Fitted | None = None) -> FittedNumbers:
+    def solved(
+        cls,
+        summary: Summary,
+        settings: AnySettings,
+        before: Fitted | None = None,
+        names: Array | None = None,
+    ) -> FittedNumbers:
         """Return what follows from a Summary under some settings; ``before`` is what the model knew."""
         place = "this Summary" if before is None else "what would be left"
-        return FittedNumbers.solve(summary, settings, before=before, place=place)
+        return FittedNumbers.solve(summary, settings, names, before, place)

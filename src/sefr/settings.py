@@ -9,7 +9,7 @@ them forgets it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -203,27 +203,10 @@ def _check_verbose(verbose: Any) -> None:
 
 
 _SCALE = Kind(
-    declared.SCALE.meaning,
-    _check_scale,
-    _scale_to_json,
-    _scale_from_json,
-    _scale_to_text,
-    _scale_from_text,
+    declared.SCALE.meaning, _check_scale, _scale_to_json, _scale_from_json, _scale_to_text, _scale_from_text
 )
-_EPSILON = Kind(
-    declared.EPSILON.meaning,
-    _check_epsilon,
-    float,
-    _epsilon_from_json,
-    repr,
-    float,
-)
-_MISSING = Kind(
-    declared.MISSING.meaning,
-    _check_missing,
-    to_text=str,
-    from_text=str,
-)
+_EPSILON = Kind(declared.EPSILON.meaning, _check_epsilon, float, _epsilon_from_json, repr, float)
+_MISSING = Kind(declared.MISSING.meaning, _check_missing, to_text=str, from_text=str)
 _CLASS_WEIGHT = Kind(
     declared.CLASS_WEIGHT.meaning,
     _check_class_weight,
@@ -254,54 +237,25 @@ _N_JOBS = Kind(
     _jobs_from_json,
     trained=False,
 )
-_PASSES = Kind(
-    declared.PASSES.meaning,
-    _check_passes,
-    int,
-    to_text=str,
-    from_text=int,
+_PASSES = Kind(declared.PASSES.meaning, _check_passes, int, to_text=str, from_text=int)
+_MOMENTS = Kind(declared.MOMENTS.meaning, _check_moments, int, to_text=str, from_text=int)
+_NUMBER_MOMENTS = replace(
+    _MOMENTS,
+    meaning="What is added up in the one pass: 2 the products of any two features, 1 each feature by itself: "
+    "for very many features, less accurate.",
 )
-_MOMENTS = Kind(
-    declared.MOMENTS.meaning,
-    _check_moments,
-    int,
-    to_text=str,
-    from_text=int,
+_NUMBER_PASSES = replace(
+    _PASSES, meaning="With moments=1: how often training may read the rows; 20 or so are near moments=2."
 )
-_NUMBER_MOMENTS = Kind(
-    "What is added up in the one pass: 2 the products of any two features, 1 each feature by itself: for "
-    "very many features, less accurate.",
-    _check_moments,
-    int,
-    to_text=str,
-    from_text=int,
+_NUMBER_SCALE = replace(
+    _SCALE,
+    meaning="Ranges of features: minmax learns them, LOW:HIGH is a known one, of which bins are equal parts.",
+    check=_check_number_scale,
 )
-_NUMBER_PASSES = Kind(
-    "With moments=1: how often training may read the rows; 20 or so are near moments=2.",
-    _check_passes,
-    int,
-    to_text=str,
-    from_text=int,
-)
-_NUMBER_SCALE = Kind(
-    "Ranges of features: minmax learns them, LOW:HIGH is a known one, of which bins are equal parts.",
-    _check_number_scale,
-    _scale_to_json,
-    _scale_from_json,
-    _scale_to_text,
-    _scale_from_text,
-)
-_AUTO = Kind(
-    declared.AUTO.meaning,
-    _check_auto,
-    bool,
-    _auto_from_json,
-)
-_NUMBER_AUTO = Kind(
-    "Nothing to choose: a sum of lines, curves and interactions, solved from one pass.",
-    _check_auto,
-    bool,
-    _auto_from_json,
+_AUTO = Kind(declared.AUTO.meaning, _check_auto, bool, _auto_from_json)
+_NUMBER_AUTO = replace(
+    _AUTO,
+    meaning="Nothing to choose: a sum of lines, curves and interactions, solved from one pass.",
     to_text=str,
     from_text=_auto_from_text,
 )

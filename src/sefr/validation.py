@@ -7,7 +7,7 @@ draws the splits and makes the scorers.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from numbers import Integral
 from typing import Any
@@ -31,7 +31,7 @@ from ._summary.products import packed_size
 from ._summary.source import MemoryRows
 from ._summary.summary import Summary
 from ._system.threads import thread_count
-from ._system.types import Fields, Indices, Params, Rows
+from ._system.types import Array, Fields, Indices, Params, Rows
 from .base import Learner
 from .classifier import SEFRClassifier
 from .regressor import SEFRRegressor
@@ -39,6 +39,11 @@ from .regressor import SEFRRegressor
 # Sums of all folds that are kept at once; more folds than fit (leave-one-out) take one pass for each such
 # batch.
 FOLD_BYTES = 64 << 20
+# What is scored without scikit-learn's scorers, which look at every label once more.
+METRICS: Mapping[str, Callable[[Array, Array], Any]] = {
+    "accuracy": lambda truth, answers: np.mean(answers == truth),
+    "r2": r2_score,
+}
 
 
 def cross_validate(
@@ -104,7 +109,7 @@ def cross_validate(
     if y is None or splits.fold_of is None:
         return dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
     try:
-        return _results(_Folds(estimator, X, y, params, splits, n_jobs), asked)
+        return _results(_FoldSummaries(estimator, X, y, params, splits, n_jobs), asked)
     except Exception:  # of rows, settings or a scorer: scikit-learn says fold by fold what is wrong
         found = dict(sklearn_cross_validate(estimator, X, y, cv=splits, **asked))
         if not _has_failed(found, error_score):
@@ -121,7 +126,9 @@ def _has_failed(found: Fields, error_score: Any) -> bool:
 def _one_pass_can_do(estimator: Any, y: ArrayLike | None, params: Params | None) -> bool:
     if type(estimator) not in (SEFRClassifier, SEFRRegressor):
         return False
-    settings = estimator._settings(**estimator.get_params(deep=False))  # not checked: folds say what is wrong
+    settings = estimator.settings_type(
+        **estimator.get_params(deep=False)
+    )  # not checked: folds say what is wrong
     return (
         settings.passes == 1
         and not settings.auto
@@ -215,7 +222,7 @@ def _stratified(estimator: Any, cv: Any, X: Rows, y: ArrayLike | None) -> _Split
     return _Splits(len(y), tests, fold_of, n_splits)
 
 
-class _Folds:
+class _FoldSummaries:
     """The Summary of every training fold, from one pass over the rows for each batch of folds."""
 
     def __init__(
@@ -273,8 +280,6 @@ class _Folds:
     def model(self, fold: int) -> Learner:
         """Return the model of all rows outside a fold."""
         model = type(self.estimator).from_summary(self.rest_of(fold), **self.estimator.get_params(deep=False))
-        if self.estimator.predicts_numbers:
-            return model
         train = self.splits.rest(self.splits.tests[fold])
         matrix, classes, codes, weights, _ = self.rows
         rows = Labelled(
@@ -289,17 +294,14 @@ class _Folds:
         known = self.estimator.solved(summary, self.settings)
         scores = known.scores(Selected(self.rows.matrix, test), self.estimator.missing, self.n_threads)
         answers, truth = known.answers(scores), self.y[test]
-        if self.estimator.predicts_numbers:
-            return float(r2_score(truth, answers))
-        return float(np.mean(answers == truth))
+        return float(METRICS[self.estimator.metric](truth, answers))
 
 
-def _results(folds: _Folds, asked: Params) -> Fields:
+def _results(folds: _FoldSummaries, asked: Params) -> Fields:
     """Return what scikit-learn's ``cross_validate`` returns."""
     tests = folds.splits.tests
     scoring, returns = asked["scoring"], [name for name in asked if name.startswith("return_")]
-    usual = "r2" if folds.estimator.predicts_numbers else "accuracy"
-    plain = scoring in (None, usual) and not any(asked[name] for name in returns)
+    plain = scoring in (None, folds.estimator.metric) and not any(asked[name] for name in returns)
     results: dict[str, list[object]] = {"fit_time": [], "score_time": []}
     for fold, test in enumerate(tests):
         begun = time.perf_counter()
@@ -326,7 +328,7 @@ def _results(folds: _Folds, asked: Params) -> Fields:
     return found
 
 
-def _scored(scorer: Any, clf: Learner, folds: _Folds, rows: Indices, name: str) -> dict[str, float]:
+def _scored(scorer: Any, clf: Learner, folds: _FoldSummaries, rows: Indices, name: str) -> dict[str, float]:
     value = scorer(clf, _safe_indexing(folds.X, rows), _safe_indexing(folds.y, rows))
     values = value if isinstance(value, dict) else {"score": value}
     return {f"{name}_{key}": number for key, number in values.items()}

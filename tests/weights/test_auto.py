@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 
 from sefr import SEFRClassifier, SEFRRegressor, load, save
 from sefr._answers import auto as auto_module
-from sefr._answers.auto import _Learner, assign_folds
+from sefr._answers.auto import _AutoTraining, assign_folds
 from sefr._rows.cells.learn import _edges, _weighted_edges
 from sefr._rows.inputs import read_rows
 from sefr._summary.source import MOST_VALUES, EveryRow, MemoryRows
@@ -40,13 +40,13 @@ def rows(request):
 def fitted_parts(X, y, monkeypatch, **params):
     """Return a model, and the fits of all rows that it is the sum of."""
     found = {}
-    whole = _Learner._sum
+    whole = _AutoTraining._sum
 
     def kept(self, fits, choice):
         found.update(fits)
         return whole(self, fits, choice)
 
-    monkeypatch.setattr(_Learner, "_sum", kept)
+    monkeypatch.setattr(_AutoTraining, "_sum", kept)
     return SEFRClassifier(auto=True, **params).fit(X, y), found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from typing import Any
@@ -77,6 +78,22 @@ class Answers(BaseEstimator):  # type: ignore[misc]
         """Passes that were made over the rows, the first included."""
         refined = self._known.refined
         return 1 if refined is None else refined.n_passes
+
+    @property
+    def loss_curve_(self) -> list[float]:
+        """The training loss after each pass.
+
+        Of labels, its mean over the rows, entry 0 that of the base rates. Of numbers, the part of the
+        variance of y that is left over, with the penalty; after one pass it is not there.
+        """
+        fitted = self._known
+        if fitted.refined is None:
+            return [self._loss_of_one_pass(fitted)]
+        return list(fitted.refined.loss_curve)
+
+    @abstractmethod
+    def _loss_of_one_pass(self, fitted: Fitted) -> float:
+        """Return what ``loss_curve_`` has of a model that made one pass."""
 
     @property
     def _known(self) -> Fitted:
@@ -209,7 +226,12 @@ class Answers(BaseEstimator):  # type: ignore[misc]
     @property
     def feature_importances_(self) -> Floats:
         """The share of each feature in moving the scores, (m,): at least 0, together 1; see ``curves_``."""
-        return importances_of(self._known)
+        fitted = self._known
+        return importances_of(fitted, self._sizes_of_effects(fitted))
+
+    @abstractmethod
+    def _sizes_of_effects(self, fitted: Fitted) -> Floats:
+        """Return how far each set of features moves each score (R, sets)."""
 
     @property
     def intercept_(self) -> Floats:

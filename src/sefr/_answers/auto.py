@@ -77,7 +77,7 @@ def learn_auto(source: RowSource, settings: AnySettings) -> Fitted:
         matrix, codes, weights = given.over(seen)
         rows = MemoryRows(Labelled(matrix, seen, codes, weights), rows.feature_names, rows.names)
     with blas_threads(1):  # whose number must not change a bit of the answers
-        return _Learner(rows, settings).learn()
+        return _AutoTraining(rows, settings).learn()
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class _Part:
     feature_names: Names
 
 
-class _Learner:
+class _AutoTraining:
     """The rows of a training with auto=True, and what is shared by its parts."""
 
     def __init__(self, source: MemoryRows, settings: AnySettings) -> None:
@@ -137,7 +137,7 @@ class _Learner:
         codes = np.where(self.live, self.rows.codes, np.int32(-1))
         MemoryRows(self.rows._replace(codes=codes), self.source.feature_names).summarise(self.settings)
 
-    def _weigh(self, simple: list[_Part], folds: Folds) -> tuple[list[_Part], HeldOutParts, list[Start]]:
+    def _weigh(self, simple: list[_Part], folds: FoldOfRows) -> tuple[list[_Part], HeldOutParts, list[Start]]:
         """Fit parts to the rows that are not held out; return them, what they say of those, and their ends.
 
         If the scores of ferns are far too small, their penalty is too strong: a weaker one is tried.
@@ -157,7 +157,7 @@ class _Learner:
         return parts, found, starts
 
     def _weigh_small(
-        self, simple: list[_Part], folds: Folds
+        self, simple: list[_Part], folds: FoldOfRows
     ) -> tuple[list[_Part], HeldOutParts, list[Start]]:
         """Do the same with few rows: each is held out once."""
         known = []
@@ -339,7 +339,7 @@ class _Learner:
 
 
 @dataclass(frozen=True)
-class Folds:
+class FoldOfRows:
     """The part that each row is in (n,), -1 for one that does not count; ``shared`` rows are in all parts."""
 
     number: NDArray[np.int32]
@@ -356,7 +356,7 @@ class Folds:
         return np.where(self.shared, (PARTS - 1) / self.parts, own * 1.0)
 
 
-def assign_folds(rows: Labelled, live: NDArray[np.bool_], parts: int) -> Folds:
+def assign_folds(rows: Labelled, live: NDArray[np.bool_], parts: int) -> FoldOfRows:
     """Return the parts that rows are in, of so many about equal ones in each class.
 
     It depends on the cells of a row, not on where it stands, and equal rows of a class are in one part, or if
@@ -380,7 +380,7 @@ def assign_folds(rows: Labelled, live: NDArray[np.bool_], parts: int) -> Folds:
     place = np.clip(parts * middle / np.maximum(totals[of_run], 1e-300), 0, parts - 1)
     number[at[order]] = place.astype(np.int32)[run]
     shared[at[order]] = many[run]
-    return Folds(number, shared, parts)
+    return FoldOfRows(number, shared, parts)
 
 
 def _hashes(matrix: Matrix) -> NDArray[np.uint64]:

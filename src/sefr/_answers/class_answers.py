@@ -18,6 +18,8 @@ from .._weights.auto import AutoChoice
 from .._weights.held_out import HeldOut
 from .._weights.refine.refine import base_loss
 from .answers import Answers
+from .effects import effects_of
+from .fitted import Fitted
 from .probabilities import Calibration, fit_scaling
 
 
@@ -148,10 +150,8 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
             raise AttributeError("this model was made with auto=False: it chose nothing")
         return auto.choice
 
-    @property
-    def loss_curve_(self) -> list[float]:
-        """The mean training loss after each pass, the first that of the base rates."""
-        fitted = self._known
-        if fitted.refined is not None:
-            return list(fitted.refined.loss_curve)
-        return [base_loss(fitted.summary.counts, fitted.class_weight)]
+    def _sizes_of_effects(self, fitted: Fitted) -> Floats:
+        return np.abs(effects_of(fitted))
+
+    def _loss_of_one_pass(self, fitted: Fitted) -> float:
+        return base_loss(fitted.summary.counts, fitted.class_weight)

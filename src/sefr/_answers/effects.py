@@ -59,16 +59,13 @@ def spreads_of(fitted: Fitted) -> Floats:
     return np.abs(fitted.planes.coef) * np.sqrt(np.maximum(variance, 0.0))
 
 
-def importances_of(fitted: Fitted) -> Floats:
-    """Return the share of each feature in the effects, (m,): at least 0, together 1.
+def importances_of(fitted: Fitted, effects: Floats) -> Floats:
+    """Return the share of each feature in effects (R, sets), none below 0: (m,), together 1.
 
-    The effect of a set of features is shared out equally among them. Numbers have no other class to differ
-    from: there it is how far the part of a feature spreads over the rows that were learned.
+    The effect of a set of features is shared out equally among them.
     """
-    of_numbers = fitted.summary.n_targets > 0
-    found = (spreads_of(fitted) if of_numbers else np.abs(effects_of(fitted))).mean(axis=0)
     shares = np.zeros(fitted.summary.n_features)
-    for effect, members in zip(found, fitted.model.feature_sets, strict=True):
+    for effect, members in zip(effects.mean(axis=0), fitted.model.feature_sets, strict=True):
         shares[list(members)] += effect / len(members)
     total = shares.sum()
     return shares / total if total > 0 else shares

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
 from .._summary.source import RowSource
 from .._summary.summary import Summary
-from .._system.types import Array, Floats, Params
+from .._system.types import Array, Fields, Floats, Params
 from .._system.value import Value
 from .._weights.auto import Auto
 from .._weights.class_weight import class_weights
@@ -57,9 +58,17 @@ class Fitted(Value):
 
     @classmethod
     def solve(
-        cls, summary: Summary, settings: AnySettings, names: Array | None = None, before: Fitted | None = None
-    ) -> Fitted:
-        """Return what follows from a Summary under some settings; ``before`` is what the model knew."""
+        cls,
+        summary: Summary,
+        settings: AnySettings,
+        names: Array | None = None,
+        before: Fitted | None = None,
+        place: str = "this Summary",
+    ) -> Self:
+        """Return what follows from a Summary under some settings.
+
+        ``before`` is what the model knew; ``place`` says where the rows are, for errors.
+        """
         if settings.moments > summary.moments:
             raise ValueError(NO_PRODUCTS)
         new = cls(
@@ -69,11 +78,20 @@ class Fitted(Value):
             None if settings.class_weight is None else class_weights(settings.class_weight, summary),
             names=names,
         )
-        if before is None:
-            return new
-        return replace(
-            new, closed=before.closed, columns=before.columns, names=before.names, batches=before.batches
-        )
+        new._check(place)
+        return new if before is None else replace(new, **before._carried())
+
+    def _check(self, place: str) -> None:
+        """Raise an error for a Summary that no model can be made of; whoever reads labels has seen two."""
+
+    def _carried(self) -> Fields:
+        """Return what a model keeps when its Summary becomes another."""
+        return {
+            "closed": self.closed,
+            "columns": self.columns,
+            "names": self.names,
+            "batches": self.batches,
+        }
 
     @property
     def epsilon(self) -> float:

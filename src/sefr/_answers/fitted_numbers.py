@@ -12,10 +12,9 @@ from .._rows.cells import code_matrix
 from .._rows.matrix import Matrix
 from .._summary.marginals import marginals_of
 from .._summary.source import RowSource
-from .._summary.summary import Summary
 from .._system.progress import Progress
 from .._system.threads import thread_count
-from .._system.types import Array, Floats
+from .._system.types import Array, Fields, Floats
 from .._system.value import Value
 from .._weights.hyperplanes import Hyperplanes
 from .._weights.marginal import marginal_regression_of
@@ -24,9 +23,8 @@ from .._weights.refine.lbfgs import Limits
 from .._weights.refine.numbers import RefinedNumbers, refine_numbers
 from .._weights.regression import RegressionModel, refuse_constant_targets, regression_of, targets_of
 from .._weights.residuals import Residuals, held_out_residuals, students
-from .._weights.solve import scaling_of
-from ..settings import AnySettings
-from .fitted import NO_PRODUCTS, Fitted
+from .fitted import NOTHING, Fitted
+from .probabilities import Calibration
 
 
 @dataclass(frozen=True)
@@ -52,27 +50,15 @@ class FittedNumbers(Fitted):
 
     residuals: Residuals | None = None
 
-    @classmethod
-    def solve(
-        cls,
-        summary: Summary,
-        settings: AnySettings,
-        names: Array | None = None,
-        before: Fitted | None = None,
-        place: str = "this Summary",
-    ) -> FittedNumbers:
-        """Return what follows from a Summary; ``place`` says where its rows are, for errors."""
-        targets_of(summary)
-        if settings.moments > summary.moments:
-            raise ValueError(NO_PRODUCTS)
-        new = cls(summary, settings, scaling_of(summary, settings.scale), names=names)
-        refuse_constant_targets(summary, place)
-        if before is None:
-            return new
-        known = before.residuals if isinstance(before, FittedNumbers) else None
-        return replace(
-            new, columns=before.columns, names=before.names, batches=before.batches, residuals=known
-        )
+    def _check(self, place: str) -> None:
+        refuse_constant_targets(self.summary, place)
+
+    def _carried(self) -> Fields:
+        return super()._carried() | {"residuals": self.residuals}
+
+    def calibrated_with(self, source: RowSource, before: Calibration = NOTHING) -> FittedNumbers:
+        """Return the same: numbers have no probabilities."""
+        return self
 
     @property
     def n_outputs(self) -> int:

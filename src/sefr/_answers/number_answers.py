@@ -12,6 +12,8 @@ from .._system.threads import thread_count
 from .._system.types import Array, Floats, Rows
 from .._weights.regression import RegressionModel
 from .answers import Answers
+from .effects import spreads_of
+from .fitted import Fitted
 from .fitted_numbers import FittedNumbers, NumberChoice
 
 
@@ -131,13 +133,12 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
             raise AttributeError("moments=1 has no penalty: ridge_ needs moments=2")
         return self._one_or_all(ridge)
 
-    @property
-    def loss_curve_(self) -> list[float]:
-        """After each pass, the part of the variance of y that is left over, with the penalty."""
-        refined = self._known.refined
-        if refined is None:
-            raise AttributeError("this model was made in one pass: only passes > 1 has a loss_curve_")
-        return list(refined.loss_curve)
+    def _sizes_of_effects(self, fitted: Fitted) -> Floats:
+        """Return how far the part of each set spreads over the rows: numbers have no class to differ from."""
+        return spreads_of(fitted)
+
+    def _loss_of_one_pass(self, fitted: Fitted) -> float:
+        raise AttributeError("this model was made in one pass: only passes > 1 has a loss_curve_")
 
     def _sure(self, name: str) -> RegressionModel:
         regression = self._known.regression

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .._system.types import Floats
 from .._weights.held_out import HeldOut
 from .._weights.hyperplanes import per_class
+from .._weights.loss import softmax
 
 # The variance of an offset before any row is seen.
 OFFSET_VARIANCE = 25.0
@@ -49,10 +50,7 @@ class TemperatureScaling:
         logits = np.where(np.isinf(by_class), by_class, logits)
         if np.isposinf(logits).any():
             logits = np.where(np.isposinf(logits), 0.0, -np.inf) * np.isposinf(logits).any(1, keepdims=True)
-        logits -= logits.max(axis=1, keepdims=True)
-        likely = np.exp(logits, out=logits)
-        likely /= likely.sum(axis=1, keepdims=True)
-        return likely
+        return softmax(logits)
 
     def over(self, at: NDArray[np.intp], n_classes: int) -> TemperatureScaling:
         """Return the same for more classes, the old ones at ``at``; of a new one nothing is known."""
@@ -205,9 +203,7 @@ class _Likelihood:
 
     def likely(self, theta: Floats) -> Floats:
         """Return the probability of every class (S, K)."""
-        logits = theta[0] * self.gaps + theta[1:]
-        likely = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return np.asarray(likely / likely.sum(axis=1, keepdims=True))
+        return softmax(theta[0] * self.gaps + theta[1:])
 
     def value(self, theta: Floats) -> float:
         """Return what is minimised."""

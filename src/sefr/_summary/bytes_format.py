@@ -128,7 +128,7 @@ def unpacked(data: bytes | bytearray | memoryview) -> Fields:
         )
     if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:], "little"):
         raise ValueError("the bytes of this Summary are damaged: the checksum does not agree")
-    reader = _Reader(data[len(MAGIC) + 1 : -4])
+    reader = _ByteReader(data[len(MAGIC) + 1 : -4])
     n_classes, n_features = reader.length(), reader.length()
     flags = reader.take(1)[0]
     if flags & FERNS and not flags & CELLS:
@@ -171,7 +171,7 @@ def packed_products(products: Products) -> bytes:
 
 def unpacked_products(data: bytes, n_columns: int) -> Products:
     """Return the products of so many columns; raise ``ValueError`` for anything but their bytes."""
-    reader = _Reader(data)
+    reader = _ByteReader(data)
     found = reader.products(n_columns)
     reader.end()
     return found
@@ -258,7 +258,7 @@ def _packed_labels(classes: Array) -> bytes:
     )
 
 
-class _Reader:
+class _ByteReader:
     """Takes bytes from the front, never more than there are: a lie about a length allocates nothing."""
 
     def __init__(self, data: bytes) -> None:

@@ -260,7 +260,7 @@ class _Values(_Sums):
         return self.low.copy(), self.high.copy()
 
 
-class _Cells(_Sums):
+class _CellSums(_Sums):
     """Rows in cells, whose edges follow from the known ranges: counts, which do not round."""
 
     step, most, finer = 1, 1.0, CELL_STEPS
@@ -292,7 +292,7 @@ class _Cells(_Sums):
 
 def _sums_of(summary: Summary, low: Floats, high: Floats, rows_per_person: int, most_rows: int) -> _Sums:
     """Return the sums of a Summary as they are released."""
-    kind = _Values if summary.coder is None else _Cells
+    kind = _Values if summary.coder is None else _CellSums
     return kind(summary, low, high, rows_per_person, most_rows)
 
 

@@ -63,23 +63,36 @@ class EveryRow(Gatherer):
 class Sweep:
     """What one further pass computes of every row: the loss at a model, and its derivatives.
 
-    Rows are coded by ``classes``, whose rows weigh ``class_weights`` (K,) each; other rows are left out. Rows
-    of ``numbers`` have the squared loss, of targets 0, so that its derivative is X'X times the model.
+    Rows are coded by ``classes``, whose rows weigh ``class_weights`` (K,) each; other rows are left out. The
+    loss is the logistic one, or softmax.
     """
 
     classes: Array
     class_weights: Floats
     standard: Standardisation
     model: LinearModel
-    numbers: bool = False
 
     def over(self, rows: CodedRows, n_threads: int = 1) -> Gradient:
         """Return loss and derivatives of some rows, coded by the classes."""
-        if self.numbers and rows.matrix.shape[0] * rows.matrix.shape[1] <= FEW_CELLS:
-            return self._in_float64(rows)
-        targets = np.zeros((len(rows.codes), len(self.model.coef))) if self.numbers else None
-        weighted = WeightedRows(rows.codes, rows.weights, self.class_weights, targets)
+        weighted = WeightedRows(rows.codes, rows.weights, self.class_weights, self._targets(len(rows.codes)))
         return rows.matrix.gradient(weighted, self.standard, self.model, n_threads)
+
+    def _targets(self, n_rows: int) -> Floats | None:
+        """Return the numbers that the scores of rows should be; None for classes."""
+        return None
+
+
+class SquaredSweep(Sweep):
+    """A sweep of the squared loss, of targets 0, so that its derivative is X'X times the model."""
+
+    def over(self, rows: CodedRows, n_threads: int = 1) -> Gradient:
+        """Return loss and derivatives of some rows."""
+        if rows.matrix.shape[0] * rows.matrix.shape[1] <= FEW_CELLS:
+            return self._in_float64(rows)
+        return super().over(rows, n_threads)
+
+    def _targets(self, n_rows: int) -> Floats:
+        return np.zeros((n_rows, len(self.model.coef)))
 
     def _in_float64(self, rows: CodedRows) -> Gradient:
         """Return the squared loss of few rows, which the kernels would work on in float32."""
@@ -199,11 +212,11 @@ class MemoryRows(RowSource):
 
 
 class RowBatch(NamedTuple):
-    """A batch of labelled rows, the names of its features, and its number among the batches."""
+    """A batch of labelled rows, the names of its features, and for errors its number or its source."""
 
     rows: Labelled
     names: Names = None
-    number: int = 0
+    origin: Any = 0
 
 
 class BatchRows(RowSource):
@@ -223,11 +236,16 @@ class BatchRows(RowSource):
             self.coder = self.learn_coder(settings.cut)
             if settings.cut.grows:  # numbers ask for those that were held out
                 self.gatherer = Gatherer(EDGE_ROWS)
+        return self.add_up(settings)
+
+    def add_up(self, settings: AnySettings, *, sample: bool = True) -> Summary:
+        """Read the batches once and return their Summary; ``sample``: keep some of the rows."""
         total: Summary | None = None
         for batch in self.read(self.coder):
             part = self.summary_of(batch, settings)
             total = part if total is None else total + part
-            self.gatherer.add(batch.rows)
+            if sample:
+                self.gatherer.add(batch.rows)
         if total is None:
             raise self.no_rows()
         return total

@@ -19,6 +19,7 @@ from scipy.optimize import nnls
 from .._system.types import Floats
 from .._system.value import Value
 from .hyperplanes import Hyperplanes, Scaling, planes_of
+from .loss import row_losses
 
 # The weights are held at the last part alone by so much, over the number of rows.
 HOLD = 2.0
@@ -79,7 +80,7 @@ class HeldOutParts:
 
     def loss(self, shares: Floats) -> float:
         """Return the log loss of the sum of the parts, each times its weight."""
-        _, losses = self._likely(shares)
+        losses, _ = self._losses(shares)
         return float(self.weights @ losses / self.weights.sum())
 
     @cached_property
@@ -109,7 +110,7 @@ class HeldOutParts:
     def _slopes(self, shares: Floats) -> _Slopes:
         """Return the log loss and its first and second derivatives by the weights of the parts."""
         by_part, weights = self.logits, self.weights / self.weights.sum()
-        likely, losses = self._likely(shares)
+        losses, likely = self._losses(shares)
         likely *= weights[:, None]
         weighted = by_part * likely
         mean = weighted.sum(axis=2)
@@ -118,15 +119,10 @@ class HeldOutParts:
         products = weighted.reshape(flat.shape) @ flat.T
         return _Slopes(float(weights @ losses), slope, products - (mean / weights) @ mean.T)
 
-    def _likely(self, shares: Floats) -> tuple[Floats, Floats]:
-        """Return the probability of every class (n, K), and the log loss of each row (n,)."""
+    def _losses(self, shares: Floats) -> tuple[Floats, Floats]:
+        """Return the log loss of each row (n,), and the probability of every class (n, K)."""
         logits = np.tensordot(shares, self.logits, axes=1) + self.base
-        logits -= logits.max(axis=1, keepdims=True)
-        own = logits[np.arange(len(self.codes)), self.codes]
-        likely = np.exp(logits, out=logits)
-        total = likely.sum(axis=1)
-        likely /= total[:, None]
-        return likely, np.log(total) - own
+        return row_losses(logits, self.codes)
 
 
 class _Slopes(NamedTuple):

@@ -11,7 +11,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from .._rows.cells import Coder
 from .._rows.labelled import CodedRows, Labelled, spread_rows
@@ -21,6 +20,7 @@ from .._summary.summary import Summary
 from .._system.types import Floats, Indices
 from .._system.value import Value
 from .hyperplanes import Hyperplanes, Scaling, constant_of, leave_out_missing, per_class
+from .loss import chances, residuals
 from .solve import means, solve
 
 MOST_HELD_OUT = 1024
@@ -296,7 +296,7 @@ def unseen_by_loss(seen: HeldOut, push: Floats, directions: float, penalty: floa
     The leverage of a row is ``push`` (its share of the loss times its squared length) over the curvature of
     the loss along one of ``directions`` equal directions.
     """
-    chance = _chances(seen.scores)
+    chance = chances(seen.scores)
     doubt = (chance * (1 - chance)).mean(axis=1)
     curvature = float(seen.weights @ doubt) / seen.weights.sum()
     return unseen_by_leverage(seen, push / (curvature / directions + penalty))
@@ -308,20 +308,7 @@ def unseen_by_leverage(seen: HeldOut, leverage: Floats) -> HeldOut:
     One step of Newton's method takes a row out: its score moves by h r / (1 - h p (1 - p)), with r its
     residual.
     """
-    chance, codes, h = _chances(seen.scores), seen.codes, leverage[:, None]
+    chance, codes, h = chances(seen.scores), seen.codes, leverage[:, None]
     doubt = chance * (1 - chance)
-    residual = chance
-    if seen.scores.shape[1] == 1:
-        residual = chance - codes[:, None]
-    else:
-        residual[np.arange(len(codes)), codes] -= 1
-    moved = seen.scores + h * residual / np.maximum(1 - h * doubt, 0.5)
+    moved = seen.scores + h * residuals(chance, codes) / np.maximum(1 - h * doubt, 0.5)
     return HeldOut(moved, codes, seen.weights, seen.evidence)
-
-
-def _chances(scores: Floats) -> Floats:
-    """Return the probabilities (S, R) of the logistic loss; for one score, that of code 1."""
-    if scores.shape[1] == 1:
-        return np.asarray(expit(scores))
-    probability = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(probability / probability.sum(axis=1, keepdims=True))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -22,6 +22,8 @@ from ..device.serial_board import BoardError, SerialBoard, Sketch
 from ..device.state import base_id_of, id_of, merge_states, read_state, write_state
 from . import options
 from .screen import Screen
+
+AnyState = TypeVar("AnyState", Moments, Regression)
 
 
 def record(port: str, output: str, label: str, rows: int, every: int, quiet: bool) -> None:
@@ -122,14 +124,20 @@ def _tell_merged(screen: Screen, output: str, rows: float, states: list[str], re
     screen.json({"model": output, "records": rows, "boards": len(states)})
 
 
-def _merge_moments(states: list[str], parts: list[bytes], classes: str | None, output: str) -> int:
-    """Write the model of all records that boards with ``sefr_moments.h`` learned; return their number."""
-    total: Moments | None = None
+def _merged(kind: type[AnyState], states: list[str], parts: list[bytes]) -> AnyState:
+    """Return what boards have learned together; an error names the file of the board."""
+    total: AnyState | None = None
     for path, part in zip(states, parts, strict=True):
         with _named(path):
-            own = Moments.from_state(part)
+            own = kind.from_state(part)
             total = own if total is None else total.merge(own)
     assert total is not None  # noqa: S101  the command takes one at least
+    return total
+
+
+def _merge_moments(states: list[str], parts: list[bytes], classes: str | None, output: str) -> int:
+    """Write the model of all records that boards with ``sefr_moments.h`` learned; return their number."""
+    total = _merged(Moments, states, parts)
     summary = total.summary(None if classes is None else classes.split(","))
     model_file.save(SEFRClassifier.from_summary(summary, moments=2, scale=(0, 255)), output)
     return int(total.counts.sum())
@@ -137,12 +145,7 @@ def _merge_moments(states: list[str], parts: list[bytes], classes: str | None, o
 
 def _merge_numbers(states: list[str], parts: list[bytes], output: str) -> int:
     """Write the state of all records that boards with ``sefr_regress.h`` learned; return their number."""
-    total: Regression | None = None
-    for path, part in zip(states, parts, strict=True):
-        with _named(path):
-            own = Regression.from_state(part)
-            total = own if total is None else total.merge(own)
-    assert total is not None  # noqa: S101  the command takes one at least
+    total = _merged(Regression, states, parts)
     data = total.solve().state()
     with atomic_file(output) as file:
         file.write(data)

@@ -30,7 +30,7 @@ from ..signals.sampling import Sampling
 from .folding import Folded, fold
 from .mapping import Mapping
 from .names import c_text, distinct, identifier, module_name, word
-from .numbers import Numbers, QuantisedLine
+from .numbers import QuantisedLine, QuantisedNumbers
 from .python_code import python_context
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
 from .state import MAX_RECORDS, State, id_of, pack_state
@@ -169,7 +169,7 @@ def export(
         q: AnyModel = fold(clf)
     else:
         q = quantise(clf, weights, input, unit)
-    if isinstance(q, Numbers) and (learn or margin):
+    if isinstance(q, QuantisedNumbers) and (learn or margin):
         raise ValueError(
             "a model that predicts numbers goes without learn and margin: sefr_regress.h learns numbers on a "
             "board, and a number leads no other"
@@ -239,13 +239,13 @@ def _points(mapping: Mapping) -> Array:
 
 def _context(q: AnyModel, name: str) -> Fields:
     """Return what the templates of every kind of model need."""
-    m, rows, numbers = q.n_features, len(q.bias), isinstance(q, Numbers)
+    m, rows, numbers = q.n_features, len(q.bias), isinstance(q, QuantisedNumbers)
     bits = f"int{q.weight_bits}"
     note = "above 0: class 1" if rows == 1 else "per class, the highest wins"
     return {
         "numbers": numbers,
-        "unit_text": repr(q.unit) if isinstance(q, Numbers) else None,
-        "score_note": f"in {2.0**-q.shift:g} of the unit" if isinstance(q, Numbers) else note,
+        "unit_text": repr(q.unit) if isinstance(q, QuantisedNumbers) else None,
+        "score_note": f"in {2.0**-q.shift:g} of the unit" if isinstance(q, QuantisedNumbers) else note,
         "q": q,
         "m": m,
         "name": name,
@@ -482,7 +482,7 @@ def _write_sketch(q: AnyModel, context: Fields, path: Path, learn: bool, sum_bit
             "classes": q.classes.tolist(),
             "learn": learn,
         }
-        if isinstance(q, Numbers):
+        if isinstance(q, QuantisedNumbers):
             about |= {"unit": q.unit}
         if learn and isinstance(q, Quantised):
             low, high = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +12,7 @@ from .._summary.double_double import DoubleDouble
 from .._summary.products import Products, pack
 from .._summary.summary import Summary
 from .regression import gauss_seidel, narrowing, rounded, shift_of, whole
-from .state import StateError
+from .state import StateError, head_of, refuse_damage, sealed
 
 MOST = {32: 65535, 64: 8388607}  # records, by bits of a product: SEFR_MOMENT_RECORDS
 MOST_FEATURES, MOST_CLASSES = 120, 254
@@ -179,7 +178,7 @@ class Moments:
         body = HEAD.pack(MAGIC, VERSION, self.bits, classes, solved, m, 0, self.id, self.half_life)
         body += self.counts.astype("<u4").tobytes() + self.sums.astype("<u4").tobytes()
         body += self.squares[np.tril_indices(m)].astype(f"<u{self.bits // 8}").tobytes()
-        return body + struct.pack("<I", zlib.crc32(body))
+        return sealed(body)
 
     @classmethod
     def from_state(cls, data: bytes) -> Moments:
@@ -192,17 +191,12 @@ class Moments:
         >>> Moments.from_state(sent).predict([[11, 195], [59, 85]]).tolist()
         [0, 1]
         """
-        if data[:4] != MAGIC or len(data) < HEAD.size:
-            raise StateError("these bytes are no state of second moments")
-        _, version, bits, classes, solved, m, _, number, half_life = HEAD.unpack_from(data)
-        if version != VERSION:
-            raise StateError(f"the state has version {version}; this version of sefr reads {VERSION}")
+        bits, classes, solved, m, _, number, half_life = head_of(data, HEAD, MAGIC, VERSION, "second moments")
         cells, width = m * (m + 1) // 2, bits // 8
         size = HEAD.size + 4 * classes * (m + 1) + width * cells + 4
         if bits not in MOST or len(data) != size:
             raise StateError(f"the state has {len(data)} bytes; its head says {size}")
-        if struct.unpack("<I", data[-4:])[0] != zlib.crc32(data[:-4]):
-            raise StateError("the checksum does not match: bytes were lost or changed on the way")
+        refuse_damage(data)
         counts = np.frombuffer(data, "<u4", classes, HEAD.size).astype(np.int64)
         sums = np.frombuffer(data, "<u4", classes * m, HEAD.size + 4 * classes).astype(np.int64)
         triangle = np.frombuffer(data, f"<u{width}", cells, HEAD.size + 4 * classes * (m + 1)).astype(

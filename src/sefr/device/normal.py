@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._system.atomic_file import atomic_file
 from .names import identifier
-from .state import StateError
+from .state import StateError, head_of, refuse_damage, sealed
 
 MOST = 256  # SEFR_NORMAL_RECORDS
 MAGIC, VERSION = b"SEFN", 1
@@ -161,7 +161,7 @@ class Normal:
         numbers = (len(self.sums), 0, self.id, self.threshold, self.count)
         head = HEAD.pack(MAGIC, VERSION, self.means is not None, self.half_life, *numbers)
         body = head + self.sums.astype("<u2").tobytes() + self.squares.astype("<u4").tobytes()
-        return body + struct.pack("<I", zlib.crc32(body))
+        return sealed(body)
 
     @classmethod
     def from_state(cls, data: bytes) -> Normal:
@@ -174,15 +174,12 @@ class Normal:
         >>> Normal.from_state(sent).means.tolist()
         [11, 20]
         """
-        if data[:4] != MAGIC or len(data) < HEAD.size:
-            raise StateError("these bytes are no state of a one-class model")
-        _, version, solved, half_life, m, _, number, threshold, count = HEAD.unpack_from(data)
-        if version != VERSION:
-            raise StateError(f"the state has version {version}; this version of sefr reads {VERSION}")
+        solved, half_life, m, _, number, threshold, count = head_of(
+            data, HEAD, MAGIC, VERSION, "a one-class model"
+        )
         if len(data) != HEAD.size + 6 * m + 4:
             raise StateError(f"the state has {len(data)} bytes; {m} features take {HEAD.size + 6 * m + 4}")
-        if struct.unpack("<I", data[-4:])[0] != zlib.crc32(data[:-4]):
-            raise StateError("the checksum does not match: bytes were lost or changed on the way")
+        refuse_damage(data)
         sums = np.frombuffer(data, "<u2", m, HEAD.size).astype(np.int64)
         squares = np.frombuffer(data, "<u4", m, HEAD.size + 2 * m).astype(np.int64)
         if (

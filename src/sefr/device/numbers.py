@@ -28,7 +28,6 @@ from .tables import ONE, QuantisedTable, checked_cells, moved_entries, smallest_
 Integers = NDArray[np.int64]
 
 MOST = 32767  # of an answer, on both sides
-UNKNOWN = -32768  # what an answer never is
 MOST_SCORE = (1 << 30) - 1  # rounding adds at most half a step per feature, and the half of a unit
 MOST_WEIGHT = (1 << 31) - 1
 FRACTION = 16  # bits of a product that are cut off
@@ -38,7 +37,7 @@ SMALLEST_POWER, LARGEST_POWER = -30, 30  # of ten, for a unit
 KINDS = ("uint8", "int16", "float")
 
 
-class Numbers:
+class QuantisedNumbers:
     """What lines and tables of numbers have in common: scores become answers."""
 
     unit: float
@@ -63,7 +62,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class QuantisedLine(Numbers):
+class QuantisedLine(QuantisedNumbers):
     """Lines that predict a number, as the board has them.
 
     Attributes
@@ -115,7 +114,7 @@ class QuantisedLine(Numbers):
 
 
 @dataclass(frozen=True)
-class NumberTable(Numbers, QuantisedTable):
+class NumberTable(QuantisedNumbers, QuantisedTable):
     """A table that predicts a number, as the board has it: ``QuantisedTable`` with one score.
 
     Attributes
@@ -261,7 +260,7 @@ def _table(reg: SEFRRegressor, weight_bits: int, input: str | None, unit: float 
     lost = float(((exact - whole) * share).sum())
     bias = round(start / unit * 2.0**shift + lost) + (1 << shift >> 1 if shift > 0 else 0)
     return NumberTable(
-        Numbers.classes,
+        QuantisedNumbers.classes,
         reg.summary_.feature_names,
         kind,
         weight_bits,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .state import StateError
+from .state import StateError, head_of, refuse_damage, sealed
 
 MOST = 65535  # SEFR_REGRESS_RECORDS
 WIDEST = 120  # SEFR_REGRESS_INPUTS
@@ -156,7 +155,7 @@ class Regression:
         body += self.sums.astype("<u4").tobytes()
         body += self.squares[np.tril_indices(len(self.sums))].astype("<u4").tobytes()
         body += b"".join(int(value).to_bytes(5, "little", signed=True) for value in self.products)
-        return body + struct.pack("<I", zlib.crc32(body))
+        return sealed(body)
 
     @classmethod
     def from_state(cls, data: bytes) -> Regression:
@@ -169,18 +168,13 @@ class Regression:
         >>> Regression.from_state(sent).predict([[25]]).tolist()
         [250]
         """
-        if data[:4] != MAGIC or len(data) < HEAD.size:
-            raise StateError("these bytes are no state of a regression")
-        _, version, solved, half_life, m, _, number, count, total = HEAD.unpack_from(data)
-        if version != VERSION:
-            raise StateError(f"the state has version {version}; this version of sefr reads {VERSION}")
+        solved, half_life, m, _, number, count, total = head_of(data, HEAD, MAGIC, VERSION, "a regression")
         cells = m * (m + 1) // 2
         if len(data) != HEAD.size + 9 * m + 4 * cells + 4:
             raise StateError(
                 f"the state has {len(data)} bytes; {m} inputs take {HEAD.size + 9 * m + 4 * cells + 4}"
             )
-        if struct.unpack("<I", data[-4:])[0] != zlib.crc32(data[:-4]):
-            raise StateError("the checksum does not match: bytes were lost or changed on the way")
+        refuse_damage(data)
         sums = np.frombuffer(data, "<u4", m, HEAD.size).astype(np.int64)
         triangle = np.frombuffer(data, "<u4", cells, HEAD.size + 4 * m).astype(np.int64)
         wide = data[HEAD.size + 4 * m + 4 * cells : -4]

@@ -18,7 +18,7 @@ from ..regressor import SEFRRegressor
 from .board import BOARDS, HERE, Board
 from .export import export
 from .folding import fold
-from .numbers import Numbers
+from .numbers import QuantisedNumbers
 from .quantise import quantise
 from .raw_values import INPUTS
 
@@ -123,7 +123,7 @@ def simulate(
         return _run(chosen, sketch, about["name"], records, said, about["learn"])
     q = fold(clf_or_sketch) if folded else quantise(clf_or_sketch, weights, input, unit)
     records = q.raw_of(X)  # says which value does not fit
-    said = q.unit if isinstance(q, Numbers) else q.classes
+    said = q.unit if isinstance(q, QuantisedNumbers) else q.classes
     with tempfile.TemporaryDirectory(prefix="sefr-simulate-") as name:
         path = export(
             clf_or_sketch,

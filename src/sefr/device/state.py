@@ -236,7 +236,28 @@ def pack_state(state: State, sum_bits: int) -> bytes:
         + (b"" if ranges is None else ranges.tobytes())
         + (ID.pack(state.base) if state.base else b"")
     )
+    return sealed(body)
+
+
+def sealed(body: bytes) -> bytes:
+    """Return the bytes of a state with their checksum."""
     return body + struct.pack("<I", zlib.crc32(body))
+
+
+def head_of(data: bytes, head: struct.Struct, magic: bytes, version: int, kind: str) -> tuple[Any, ...]:
+    """Return what the head of a state says after its magic and its version, which are checked."""
+    if data[:4] != magic or len(data) < head.size:
+        raise StateError(f"these bytes are no state of {kind}")
+    _, found, *fields = head.unpack_from(data)
+    if found != version:
+        raise StateError(f"the state has version {found}; this version of sefr reads {version}")
+    return tuple(fields)
+
+
+def refuse_damage(data: bytes) -> None:
+    """Raise an error for a state that was not ``sealed`` so."""
+    if sealed(data[:-4]) != data:
+        raise StateError("the checksum does not match: bytes were lost or changed on the way")
 
 
 def merge_states(states: Iterable[bytes], *, base: bytes | None = None, **meaning: Any) -> Summary:

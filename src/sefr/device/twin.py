@@ -13,7 +13,7 @@ from .._system.types import Array
 from ..classifier import SEFRClassifier
 from ..regressor import SEFRRegressor
 from .folding import fold
-from .numbers import Numbers
+from .numbers import QuantisedNumbers
 from .quantise import quantise
 
 
@@ -114,7 +114,7 @@ class Twin:
 
     def predict(self, X: ArrayLike) -> Array:
         """Return what the board answers to raw values (n, m), to the bit; numbers times their unit."""
-        if isinstance(self.quantised, Numbers):
+        if isinstance(self.quantised, QuantisedNumbers):
             return self.quantised.answers(X) * self.quantised.unit
         result: Array = self.quantised.classes[self.quantised.answers(X)]
         return result
@@ -129,7 +129,7 @@ class Twin:
         Below a board's ``margin`` the answer is "don't know". What ``sefr_lead`` gives is the same with int8
         weights, and a 65536th with int16.
         """
-        if isinstance(self.quantised, Numbers):
+        if isinstance(self.quantised, QuantisedNumbers):
             raise ValueError("a model that predicts numbers has no leads: there is no other answer")
         scores = np.sort(self.scores(X), axis=1)
         if scores.shape[1] == 1:
@@ -178,7 +178,7 @@ class Twin:
         """Return what quantisation costs on rows with known labels or numbers, before anything is flashed."""
         host, board = self._clf.predict(X), self.predict(X)
         y = np.asarray(y)
-        if isinstance(self.quantised, Numbers):
+        if isinstance(self.quantised, QuantisedNumbers):
             on_host, on_board = (float(r2_score(y, side)) for side in (host, board))
             return NumberLoss(on_host, on_board, float(np.abs(host - board).max()), self.quantised.unit)
         return Loss(

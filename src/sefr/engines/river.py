@@ -14,6 +14,7 @@ from .._rows.labelled import Labelled
 from .._rows.labels import encode
 from .._summary.summary import Summary
 from .._system.types import Label, Scale
+from .._weights.loss import softmax
 from .correction import Correction
 from .river_regression import SEFRStreamRegressor
 from .running_summary import RunningSummary
@@ -206,8 +207,7 @@ class SEFRStream(base.MiniBatchClassifier):  # type: ignore[misc]
         scores, labels = self._scores_of_many(frame)
         if len(labels) == 2:
             scores = scores * [0.0, 1.0]
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True)) if len(labels) else scores
-        shares = powers / powers.sum(axis=1, keepdims=True)
+        shares = softmax(scores) if len(labels) else scores
         return to_native_frame({label: shares[:, k] for k, label in enumerate(labels)}, like=frame)
 
     def _scores_of_many(self, frame: Any) -> tuple[Any, Sequence[Any]]:

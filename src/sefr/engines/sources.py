@@ -128,7 +128,7 @@ class EngineBatches(BatchRows):
         try:
             summary = super().summary_of(batch, settings)
         except ValueError as error:
-            raise EngineError(f"{self.columns.engine}: batch {batch.number}: {error}") from None
+            raise EngineError(f"{self.columns.engine}: batch {batch.origin}: {error}") from None
         if self.names is None and batch.names is not None:
             self.names = np.array(batch.names, dtype=object)
         return summary

@@ -24,9 +24,7 @@ class ArrowReader(Reader):
     """
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self.name = source.name
-        self.size = source.size
+        super().__init__(source)
         self._read = 0
         try:
             content = self._mapped()

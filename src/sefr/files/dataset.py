@@ -336,6 +336,10 @@ class Dataset:
             advice += f", or make categories of text with --categories {','.join(texts[:MOST_LISTED])!r}"
         raise SourceError(f"{reader.name}: {'; '.join(found)}; {advice}")
 
+    def no_rows(self) -> SourceError:
+        """Return the error for files without rows."""
+        return SourceError(f"{self.readers[0].name}: there are no rows")
+
     def _count_values(self, names: Sequence[str]) -> None:
         """Read columns of categories for how often each value occurs, unless that was done."""
         if not (new := [name for name in names if name not in self._often]):

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows.batches import Gatherer
 from .._rows.cells import Categories, Coder
 from .._rows.cells.batches import learn_coder_of_batches
 from .._rows.labelled import CodedRows, Labelled
@@ -20,7 +19,7 @@ from .._summary.summary import Summary
 from .._system.types import Array, Codes, Fields
 from ..base import Learner
 from ..classifier import SEFRClassifier
-from ..settings import AnySettings
+from ..settings import AnySettings, Settings
 from .dataset import Batch, Dataset, LabelledBatch, refuse_bad_cell, summarise
 from .label_column import SeenLabels, UnlikeLabelError, like_the_model
 from .reader import SourceError
@@ -39,34 +38,28 @@ def learn(
     missing: str = "error",
     moments: int = 1,
     known: Array | None = None,
-    gatherer: Gatherer | None = None,
     tick: Tick = lambda rows: None,
 ) -> Summary:
-    """Summarise all rows; ``known`` are the labels of a model that the new ones must be like.
-
-    ``gatherer`` keeps a sample of the rows, for further passes.
-    """
-    seen = SeenLabels(_label(recipe))
-    total: Summary | None = None
-    for rows in _labelled(dataset, recipe, known):
-        batch, matrix, classes, codes = rows
-        seen.add(classes, codes, batch.origin, matrix.shape[1])
-        (summary,) = summarise(rows, recipe, missing, moments=moments)
-        if gatherer is not None:
-            gatherer.add(Labelled(matrix, classes, codes, None))
-        total = summary if total is None else total + summary
-        tick(len(batch))
-    if total is None:
-        raise SourceError(f"{dataset.readers[0].name}: there are no rows")
-    return total if known is not None else total.relabelled(seen.final(total, typed=dataset.typed))
+    """Summarise all rows; ``known`` are the labels of a model that the new ones must be like."""
+    rows = FileRows(dataset, recipe, tick, known)
+    return rows.add_up(Settings(missing=missing, moments=moments), sample=False)
 
 
 class FileRows(BatchRows):
-    """The rows of files, for every pass anew. Labels are text until all are seen; errors name their place."""
+    """The rows of files, for every pass anew; errors name their place.
 
-    def __init__(self, dataset: Dataset, recipe: ColumnRecipe, tick: Tick = lambda rows: None) -> None:
+    Labels are text until all are seen, or like those of a model, ``known``.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        recipe: ColumnRecipe,
+        tick: Tick = lambda rows: None,
+        known: Array | None = None,
+    ) -> None:
         super().__init__()
-        self.dataset, self.recipe, self.tick = dataset, recipe, tick
+        self.dataset, self.recipe, self.tick, self.known = dataset, recipe, tick, known
         self.names = np.array(recipe.feature_names, dtype=object)
         self.place = f"column {_label(recipe)!r}"
         self.cut = False  # whether it is known where features are cut
@@ -89,15 +82,28 @@ class FileRows(BatchRows):
         if not self.cut:
             self.learn_edges(settings)
         if self.summary is None:
-            self.summary = learn(
-                self.dataset,
-                self.recipe,
-                missing=settings.missing,
-                moments=settings.moments,
-                gatherer=self.gatherer,
-                tick=self.tick,
-            )
+            self.summary = self.add_up(settings)
+            self.known = self.summary.classes
         return self.summary
+
+    def add_up(self, settings: AnySettings, *, sample: bool = True) -> Summary:
+        """Read the files once and return their Summary, with the labels as what they turned out to be."""
+        self.seen = SeenLabels(_label(self.recipe))
+        total = super().add_up(settings, sample=sample)
+        if self.known is not None:
+            return total
+        return total.relabelled(self.seen.final(total, typed=self.dataset.typed))
+
+    def summary_of(self, batch: RowBatch, settings: AnySettings) -> Summary:
+        """Return the Summary of a batch; what is wrong with it names its place."""
+        matrix, classes, codes, _, _ = batch.rows
+        self.seen.add(classes, codes, batch.origin.origin, matrix.shape[1])
+        rows = LabelledBatch(batch.origin, matrix, classes, codes)
+        return summarise(rows, self.recipe, settings.missing, moments=settings.moments)[0]
+
+    def no_rows(self) -> Exception:
+        """Return the error for files without rows."""
+        return self.dataset.no_rows()
 
     def in_memory(self, settings: AnySettings) -> MemoryRows:
         """Return all rows; those that were read already need not be read again."""
@@ -105,7 +111,7 @@ class FileRows(BatchRows):
 
     def sample(self, classes: Array) -> CodedRows:
         """Return the rows that were kept, their labels like those of the model."""
-        known = classes if self.summary is None else self.summary.classes
+        known = classes if self.known is None else self.known
         label, typed = _label(self.recipe), self.dataset.typed
 
         def like(rows: Labelled) -> Labelled:
@@ -116,10 +122,10 @@ class FileRows(BatchRows):
         return self.gatherer.sample(classes, like)
 
     def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[RowBatch]:
-        """Yield the rows of the files again."""
-        known = classes if self.summary is None else self.summary.classes
+        """Yield the rows of the files."""
+        known = classes if self.known is None else self.known
         for batch, matrix, labels, codes in _labelled(self.dataset, self.recipe, known):
-            yield RowBatch(Labelled(matrix, labels, codes, None))
+            yield RowBatch(Labelled(matrix, labels, codes, None), origin=batch)
             self.tick(len(batch))
 
 
@@ -139,7 +145,7 @@ def learn_folds(
         folds = more if not folds else [a + b for a, b in zip(folds, more, strict=True)]
         tick(len(batch))
     if not folds:
-        raise SourceError(f"{dataset.readers[0].name}: there are no rows")
+        raise dataset.no_rows()
     total = sum(folds[1:], folds[0])
     rare = total.classes[int(np.argmin(total.counts))].item()
     if total.counts.min() < 2:

@@ -31,9 +31,7 @@ class LibsvmReader(Reader):
     typed = False
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self.name = source.name
-        self.size = source.size
+        super().__init__(source)
         self._read = 0
         first, last = self._extent()
         check_width(last - first + 2, self.name)

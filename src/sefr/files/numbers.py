@@ -64,7 +64,7 @@ class NumberRows(BatchRows):
 
     def no_rows(self) -> Exception:
         """Return the error for files without rows."""
-        return SourceError(f"{self.dataset.readers[0].name}: there are no rows")
+        return self.dataset.no_rows()
 
 
 def why_a_quantity(dataset: Dataset, label: str) -> str | None:
@@ -110,5 +110,5 @@ def predicted_numbers(
         given.append(scorer.predict(checked(batch, matrix, recipe, reg.missing)))
         tick(len(batch))
     if not truth:
-        raise SourceError(f"{dataset.readers[0].name}: there are no rows")
+        raise dataset.no_rows()
     return np.concatenate(truth), np.concatenate(given)

@@ -56,9 +56,7 @@ class NumpyReader(Reader):
     """
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self.name = source.name
-        self.size = source.size
+        super().__init__(source)
         self._seen = 0
         try:
             self._zip = zipfile.ZipFile(source.path) if zipfile.is_zipfile(source.path) else None

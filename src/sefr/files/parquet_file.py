@@ -26,9 +26,7 @@ class ParquetReader(Reader):
     """A Parquet file. It is open only while it is read, so that thousands of files can be one dataset."""
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self.name = source.name
-        self.size = source.size
+        super().__init__(source)
         self._seen = 0
         try:
             with self._open() as file:

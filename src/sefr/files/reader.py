@@ -86,6 +86,9 @@ class Reader(ABC):
     size: int | None = None
     with_commas: Sequence[str] = ()  # columns whose numbers have decimal commas, which were noticed
 
+    def __init__(self, source: Source) -> None:
+        self.source, self.name, self.size = source, source.name, source.size
+
     @property
     @abstractmethod
     def position(self) -> int:

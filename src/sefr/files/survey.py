@@ -141,7 +141,7 @@ def survey(
     texts = {name: _Text() for name, kind in kinds.items() if kind == TEXT}
     if not table.typed:  # dates, which Arrow recognises
         texts |= {name: _Text() for name, kind in kinds.items() if kind == OTHER}
-    found = {name: _Numbers(name) for name in looked}
+    found = {name: _NumberColumn(name) for name in looked}
     if not texts and any(reader.source.once for reader in table.readers):
         return Survey(whole=False, left_out=_not_numbers(table, kinds))
     for reader in table.readers:
@@ -238,7 +238,7 @@ class _Text(_Column):
         return None
 
 
-class _Numbers(_Column):
+class _NumberColumn(_Column):
     """What the values of a column of numbers are.
 
     One that is the same in every row is kept: it has no weight, and may differ in other files, with whose

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from ... import _native
 from ..._rows.matrix import Gradient, LinearModel, Standardisation
 from ..._summary.source import RowSource, Sweep
 from ..._system.types import Array, Floats
+from ..loss import residuals, row_losses
 
 if TYPE_CHECKING:
     from .standardise import Space
@@ -56,11 +56,8 @@ class Sample:
 
     def gradient(self, model: LinearModel) -> Gradient:
         """Return the mean loss of the rows and its derivatives by weights (R, m) and intercepts (R,)."""
-        loss, residual = sample_loss(self.scores(model.coef) + model.intercept, self)
-        if residual.shape[1] == 1:
-            residual -= (self.codes == 1)[:, None]
-        else:
-            residual[np.arange(len(residual)), self.codes] -= 1
+        loss, likely = sample_loss(self.scores(model.coef) + model.intercept, self)
+        residual = residuals(likely, self.codes)
         residual *= self.weights[:, None]
         coef = np.asarray((self.rows.T @ residual).T)
         sums = residual.sum(axis=0)
@@ -347,14 +344,5 @@ class Memory:
 
 def sample_loss(z: Floats, sample: Sample | CellSample) -> tuple[float, Floats]:
     """Return the loss of scores (S, R) and the probabilities (S, R); for one score, that of code 1."""
-    codes, weights = sample.codes, sample.weights
-    if z.shape[1] == 1:
-        loss = float(weights @ np.logaddexp(0, np.where(codes == 1, -z[:, 0], z[:, 0])))
-        return loss, np.asarray(expit(z))
-    z -= z.max(axis=1, keepdims=True)
-    own = z[np.arange(len(codes)), codes]
-    probability = np.exp(z, out=z)
-    total = probability.sum(axis=1)
-    loss = float(weights @ (np.log(total) - own))
-    probability /= total[:, None]
-    return loss, probability
+    losses, likely = row_losses(z, sample.codes)
+    return float(sample.weights @ losses), likely

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
 
 from ..._rows.labelled import CodedRows
 from ..._system.types import Floats
 from ..held_out import HeldOut, unseen_by_leverage, unseen_by_loss
+from ..loss import chances
 from .lbfgs import Objective, Sample
 
 # Rows whose products tell how many directions the rows share.
@@ -38,7 +38,7 @@ def held_out(objective: Objective, point: Floats, sampled: CodedRows) -> HeldOut
     scores = objective.scores(point[None])[0]
     rows = sample.vectors(np.arange(len(scores)))
     rows = np.hstack([rows, np.ones((len(rows), 1))])
-    chance = expit(scores[:, 0])
+    chance = chances(scores)[:, 0]
     curvature = (rows * (sample.weights * chance * (1 - chance))[:, None]).T @ rows
     least = LEAST_CURVATURE * np.trace(curvature) / len(curvature)
     curvature[np.diag_indices(len(curvature))] += max(objective.penalty.ridge, least, 1e-300)

@@ -22,7 +22,7 @@ from ..._rows.labelled import NUMBERS
 from ..._rows.matrix import LinearModel, Standardisation, blas_threads
 from ..._summary.marginals import Marginals
 from ..._summary.products import Products
-from ..._summary.source import RowSource, Sweep
+from ..._summary.source import RowSource, SquaredSweep
 from ..._summary.summary import Summary
 from ..._system.types import Floats
 from ..hyperplanes import Scaling
@@ -106,7 +106,7 @@ def _problem(
 
     def sweep(standard: Standardisation, coef: Floats, mean: Floats) -> Floats:
         model = LinearModel(np.ascontiguousarray(coef), -coef @ mean)
-        found = source.gradient(Sweep(NUMBERS, ones, standard, model, numbers=True), n_threads)
+        found = source.gradient(SquaredSweep(NUMBERS, ones, standard, model), n_threads)
         return np.asarray(found.coef - found.intercept[:, None] * mean)
 
     if coder is not None:

@@ -161,7 +161,7 @@ class SparkRows:
                 return numbers.coalesce(context.defaultParallelism)
         return numbers
 
-    def _anew(self, absent: list[int], task: Task) -> list[Reply]:
+    def _anew(self, absent: list[int], task: BatchFunction) -> list[Reply]:
         """Return the replies of partitions from the table: their task ran where nobody has read them."""
         some = self.rows.where(F.spark_partition_id().isin(absent))
         replies = map(_reply, some.mapInArrow(task, REPLY).collect())
@@ -268,7 +268,7 @@ def _shipped(frame: Any, name: str) -> Any:
     return F.when(column.isNotNull(), parts)
 
 
-Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def _partition() -> int:
@@ -278,7 +278,7 @@ def _partition() -> int:
     return 0 if context is None else int(context.partitionId())
 
 
-def _summarise(reading: Reading, summing: Summing) -> Task:
+def _summarise(reading: Reading, summing: Summing) -> BatchFunction:
     def summarise(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number = _partition()
         first = FirstPass(reading, summing, f"partition {number}, ")
@@ -319,7 +319,7 @@ def _read(batches: Iterable[pa.RecordBatch]) -> Iterator[Reply]:
             yield Reply(rows, row["data"], row["fault"])
 
 
-def _run_on_table(reading: Reading, job: Job) -> Task:
+def _run_on_table(reading: Reading, job: Job) -> BatchFunction:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number = _partition()
         try:
@@ -333,7 +333,7 @@ def _run_on_table(reading: Reading, job: Job) -> Task:
     return run
 
 
-def _first_pass(reading: Reading, summing: Summing, files: RowFiles) -> Task:
+def _first_pass(reading: Reading, summing: Summing, files: RowFiles) -> BatchFunction:
     """Return what writes the rows of a partition to its file, and replies with their Summary."""
 
     def first_pass(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -356,7 +356,7 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
         yield from batch.column(0).to_pylist()
 
 
-def _sample(files: RowFiles, most: dict[int, int]) -> Task:
+def _sample(files: RowFiles, most: dict[int, int]) -> BatchFunction:
     def sample(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in _numbers(batches):
             if number in most:  # others have no rows
@@ -367,7 +367,7 @@ def _sample(files: RowFiles, most: dict[int, int]) -> Task:
     return sample
 
 
-def _run_on_files(job: Job, files: RowFiles, coder: Coder | None, classes: Array) -> Task:
+def _run_on_files(job: Job, files: RowFiles, coder: Coder | None, classes: Array) -> BatchFunction:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in _numbers(batches):
             rows = files.rows(number, classes, coder)
@@ -377,7 +377,7 @@ def _run_on_files(job: Job, files: RowFiles, coder: Coder | None, classes: Array
     return run
 
 
-def _clear(files: RowFiles) -> Task:
+def _clear(files: RowFiles) -> BatchFunction:
     def clear(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in _numbers(batches):
             files.clear()
@@ -386,7 +386,7 @@ def _clear(files: RowFiles) -> Task:
     return clear
 
 
-def _join(joining: Joining, span: int, engine: str) -> Task:
+def _join(joining: Joining, span: int, engine: str) -> BatchFunction:
     """Return what joins the replies of ``span`` neighbouring partitions, each once and in their order."""
 
     def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
