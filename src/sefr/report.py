@@ -178,12 +178,9 @@ def _facts(reg: SEFRRegressor) -> dict[str, str]:
     noise = fitted.regression.noise
     if noise is None:
         return found
-    products = fitted.summary.products
-    k = reg.summary_.n_targets
-    near = products.near(cells=fitted.summary.coder is not None) if products is not None else None
-    if near is not None:
-        variance = (near.own_squares[-k:] - near.sums[-k:] ** 2 / near.count) / max(near.count - 1, 1.0)
-        found["R² on the rows learned"] = ", ".join(f"{1 - own:.3f}" for own in noise / variance)
+    k, near = reg.summary_.n_targets, fitted.summary.near_products()
+    variance = (near.own_squares[-k:] - near.sums[-k:] ** 2 / near.count) / max(near.count - 1, 1.0)
+    found["R² on the rows learned"] = ", ".join(f"{1 - own:.3f}" for own in noise / variance)
     found["scatter about predictions"] = ", ".join(f"{own:.4g}" for own in np.sqrt(noise))
     return found
 

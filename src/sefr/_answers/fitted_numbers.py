@@ -10,7 +10,6 @@ import numpy as np
 
 from .._rows.cells import code_matrix
 from .._rows.matrix import Matrix
-from .._summary.marginals import marginals_of
 from .._summary.source import RowSource
 from .._summary.summary import Summary
 from .._system.progress import Progress
@@ -82,12 +81,12 @@ class FittedNumbers(Fitted):
     @cached_property
     def regression(self) -> RegressionModel:
         """What is solved from the sums, when it is first asked for, or what further passes found."""
-        summary, scaling = self.summary, self.scaling
+        summary = self.summary
         if isinstance(self.refined, RefinedNumbers):
             return self.refined.regression(self.mean)
         if self.settings.moments == 1:
-            return marginal_regression_of(summary, marginals_of(targets_of(summary)), scaling)
-        return regression_of(summary, scaling)
+            return marginal_regression_of(summary.first_moments())
+        return regression_of(summary)
 
     @property
     def mean(self) -> Floats:
@@ -102,8 +101,7 @@ class FittedNumbers(Fitted):
             return self
         watch = Progress(passes) if self.settings.verbose else None
         n_threads = thread_count(self.settings.n_jobs)
-        limits, marginals = Limits(passes, watch), marginals_of(targets_of(self.summary))
-        found = refine_numbers(self.summary, marginals, self.scaling, source, limits, n_threads)
+        found = refine_numbers(self.summary.first_moments(), source, Limits(passes, watch), n_threads)
         return replace(self, refined=found)
 
     def with_residuals(self, source: RowSource) -> FittedNumbers:
@@ -111,8 +109,8 @@ class FittedNumbers(Fitted):
 
         What was solved is kept.
         """
-        cut, coder = self.settings.cut, self.summary.coder
-        if cut is None or not cut.grows or coder is None or coder.ferns is None:
+        cut = self.settings.cut
+        if cut is None or not cut.grows or self.summary.coding.ferns is None:
             return self
         rows = source.numbered() if self.regression.noise is not None else None
         if rows is None:

@@ -170,7 +170,7 @@ def release(
         Totals(DoubleDouble(counts), sums),
         released.ends(),
         summary.feature_names,
-        summary.coder,
+        summary.coding,
         products,
     )
     return marked(plain, (spent,))

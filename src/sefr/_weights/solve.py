@@ -29,11 +29,7 @@ def scaling_of(summary: Summary, scale: Scale) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
     if not summary.counts.any():
         raise ValueError("there are no rows to learn from")
-    m = summary.n_features
-    if summary.coder is not None:  # cells are 0 and 1
-        if scale is not None and not isinstance(scale, str):
-            known_ranges(scale, m)  # refuses what is none
-        return Scaling(summary.low, summary.high)
+    m, scale = summary.n_features, summary.coding.scale(scale)
     if scale is None:
         _check_range(
             summary, np.zeros(m), np.full(m, np.inf), "Negative values in data passed to X: scale=None"
@@ -77,8 +73,6 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
 
     With ``rest``, those of all other classes together.
     """
-    if summary.coder is not None and not rest and summary.counts.all():  # cells are 0 and 1
-        return summary.sums / summary.counts[:, None]
     if float(scaling.span.max()) * summary.n_rows > WIDE:  # sums of distances could leave float64
         summary = summary * 2.0 ** -float(np.ceil(np.log2(summary.n_rows)))
     cells, sums = summary.cells, summary.double_sums

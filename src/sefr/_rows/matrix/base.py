@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ... import _native
 from ..._system.types import Array, Codes, Floats, Indices
+from ..coding import Coding, coding_of
 
 Numbers = Array
 
@@ -123,6 +124,11 @@ class Matrix:
     def n_features(self) -> int:
         """Number of features: of columns, unless these are cells."""
         return self.shape[1]
+
+    @property
+    def coding(self) -> Coding:
+        """What the columns are: features, or the cells of the coder."""
+        return coding_of(self.coder, self.shape[1])
 
     @property
     def uncut(self) -> Matrix:
