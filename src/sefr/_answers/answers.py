@@ -20,7 +20,7 @@ from .._summary.summary import Summary
 from .._system.threads import thread_count
 from .._system.types import Array, Bins, Floats, Rows, Scale
 from .contributions import contributions_frame
-from .curves import Curve, curves_of
+from .curves import Curve
 from .effects import importances_of
 from .fitted import Fitted
 
@@ -188,23 +188,12 @@ class Answers(BaseEstimator):  # type: ignore[misc]
     def curves_(self) -> list[Curve]:
         """The effect of each feature over its bins, and how many rows support each."""
         fitted = self._known
-        if fitted.model.cells is None:
-            raise AttributeError("this model has no curves: it was made with bins=None; see coef_")
-        return curves_of(fitted)
+        return fitted.model.curves(fitted.summary)
 
     @property
     def coef_(self) -> Floats:
         """The weights for the features as they come: (1, m) for two classes, else (K, m)."""
-        return self._without_bins("coef_").planes.coef
-
-    def _without_bins(self, name: str) -> Fitted:
-        """Return what the model knows, if its features are not cut."""
-        fitted = self._known
-        if fitted.model.cells is not None:
-            raise AttributeError(
-                f"a model with bins has no {name}: its features have curves, not one weight each; see curves_"
-            )
-        return fitted
+        return self._known.model.planes("coef_").coef
 
     @property
     def feature_importances_(self) -> Floats:
@@ -214,7 +203,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]
     @property
     def intercept_(self) -> Floats:
         """What goes with ``coef_``, (1,) or (K,)."""
-        return self._without_bins("intercept_").planes.intercept
+        return self._known.model.planes("intercept_").intercept
 
     def _matrix(self, X: Rows, fitted: Fitted) -> Matrix:
         """Return X for the kernels; other features than those learned are an error."""

@@ -134,8 +134,8 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
     @property
     def feature_scores_(self) -> Floats:
         """The weights of scaled features, in [-1, 1]: the paper's, or refined ones by the largest."""
-        fitted = self._without_bins("feature_scores_")
-        weights = fitted.planes.weights
+        fitted = self._known
+        weights = fitted.model.planes("feature_scores_").weights
         if fitted.is_paper:
             return weights
         return weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)

@@ -92,17 +92,17 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
     @property
     def coef_(self) -> Floats:
         """The weights of the features as they come: (m,), or (K, m) for several outputs."""
-        return np.asarray(self._one_or_all(self._without_bins("coef_").planes.coef))
+        return np.asarray(self._one_or_all(self._known.model.planes("coef_").coef))
 
     @property
     def intercept_(self) -> Any:
         """What goes with ``coef_``: a number, or (K,) for several outputs."""
-        return self._one_or_all(self._without_bins("intercept_").planes.intercept)
+        return self._one_or_all(self._known.model.planes("intercept_").intercept)
 
     @property
     def coef_std_(self) -> Floats:
         """The standard errors of ``coef_``."""
-        self._without_bins("coef_std_")
+        self._known.model.planes("coef_std_")  # or there are no weights to err
         return np.asarray(self._one_or_all(self._sure("coef_std_").known_solution().standard_errors()))
 
     @property
