@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._rows.arrow import arrow_table
-from .._rows.cells import Categories, Coder, code_matrix
+from .._rows.cells import Categories, code_matrix
 from .._rows.cells.coder import copies_of_parts
 from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
 from .._rows.matrix import Matrix
@@ -164,20 +164,13 @@ class Answers(BaseEstimator):  # type: ignore[misc]
     @property
     def edges_(self) -> list[Floats | Categories]:
         """Where each feature is cut: its edges, or its categories; ``bins=`` takes it."""
-        return copies_of_parts(self._coder("edges").parts)
+        return copies_of_parts(self._known.summary.coding.known_coder("edges").parts)
 
     @property
     def interactions_(self) -> list[list[tuple[int, int]]]:
         """The comparisons of each fern, (feature, bin); ``interactions=`` takes it, with ``bins=edges_``."""
-        ferns = self._coder("interactions").ferns
+        ferns = self._known.summary.coding.known_coder("interactions").ferns
         return [] if ferns is None else [list(part) for part in ferns.parts]
-
-    def _coder(self, what: str) -> Coder:
-        """Return where the features are cut; without bins there are no ``what``."""
-        coder = self._known.summary.coder
-        if coder is None:
-            raise AttributeError(f"this model has no {what}: it was made with bins=None")
-        return coder
 
     @property
     def feature_sets_(self) -> list[tuple[int, ...]]:

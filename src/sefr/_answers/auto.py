@@ -96,8 +96,7 @@ class _Learner:
         self.source, self.settings = source, settings
         self.rows: Labelled = source.rows
         cells = self.rows.matrix
-        assert cells.coder is not None  # noqa: S101  settings.cut says so
-        self.coder: Coder = cells.coder
+        self.coder: Coder = cells.coding.known_coder("bins")
         self.raw: Matrix = cells.matrix  # type: ignore[attr-defined]
         self.numeric = [j for j in range(self.coder.n_features) if j not in self.coder.categories]
         self.weights = np.ones(len(self.rows.codes)) if self.rows.weights is None else self.rows.weights
@@ -123,11 +122,11 @@ class _Learner:
         losses = {}
         if len(found.codes):
             losses = dict(zip(names, found.losses(), strict=True)) | {"sum": found.loss(weights)}
-        last = parts[-1].matrix.coder
+        ferns = parts[-1].matrix.coding.ferns
         choice = AutoChoice(
             dict(zip(names, weights.tolist(), strict=True)),
             losses,
-            0 if last is None or last.ferns is None else len(last.ferns),
+            len(ferns or ()),
             min(len(found.codes), len(self.rows.codes)),  # repeated rows are held out more than once
         )
         return self._sum(fits, choice)
@@ -175,8 +174,7 @@ class _Learner:
     def _simple_parts(self) -> list[_Part]:
         """Return the parts without ferns: lines of features that are numbers, and bins."""
         names, bins = self.source.feature_names, self.rows.matrix
-        if isinstance(bins, Cells):
-            _ = bins.cells  # coded once, for all
+        bins.code_once()
         parts = [_Part("bins", bins, names)]
         if self.numeric:
             whole = len(self.numeric) == self.coder.n_features
@@ -200,7 +198,7 @@ class _Learner:
         if ferns is None:
             return []
         cells = Cells(self.raw, replace(self.coder, ferns=ferns))
-        _ = cells.cells  # coded once, for all
+        cells.code_once()
         return [_Part("ferns", cells, bins.feature_names)]
 
     def _fits(self, parts: Sequence[_Part], shares: Floats) -> list[Fitted]:
@@ -288,9 +286,9 @@ class _Learner:
         rarity = _log_row_weights(summary.counts, last.class_weight)
         shares = np.log(np.maximum(summary.counts / summary.counts.sum(), 1e-300))
         constant = per_score(rarity + shares) * (1 - sum(choice.weights.values()))
-        assert summary.coder is not None  # noqa: S101  the last part has cells
         constant = np.where(np.isfinite(unseen), constant, 0.0)
-        entries += _shared_out(constant, entries, summary.coder, summary.sums.sum(axis=0))
+        coder = summary.coding.known_coder("bins")
+        entries += _shared_out(constant, entries, coder, summary.sums.sum(axis=0))
         planes = Hyperplanes(last.scaling, entries, unseen, None)
         curve = () if last.refined is None else last.refined.loss_curve
         fitted = Fitted.solve(summary, self.settings, self.source.names)

@@ -122,8 +122,7 @@ class FittedNumbers(Fitted):
     @cached_property
     def choice(self) -> NumberChoice:
         """What ``auto=True`` chose."""
-        coder, own = self.summary.coder, self.regression.known_solution()
-        assert coder is not None  # noqa: S101  settings.cut says so
+        coder, own = self.summary.coding.known_coder("bins"), self.regression.known_solution()
         parts = explained_by_parts(targets_of(self.summary), coder, own.noise)
         n_ferns = 0 if coder.ferns is None else len(coder.ferns)
         return NumberChoice(n_ferns, {name: float(np.mean(part)) for name, part in parts.items()})

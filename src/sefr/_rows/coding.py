@@ -41,6 +41,9 @@ class Coding(Protocol):
     def coder(self) -> Coder | None:
         """Where features are cut; None if they are not."""
 
+    def known_coder(self, what: str) -> Coder:
+        """Return where features are cut, which ``what`` is of; AttributeError if they are not."""
+
     def known_ends(self) -> dict[str, Floats]:
         """Return ``low`` and ``high`` of the columns if they are known without rows; else nothing."""
 
@@ -72,6 +75,10 @@ class Uncut:
     def width(self) -> int:
         """Number of columns: that of features."""
         return self.n_features
+
+    def known_coder(self, what: str) -> Coder:
+        """Raise an error."""
+        raise AttributeError(f"this model has no {what}: it was made with bins=None")
 
     def known_ends(self) -> dict[str, Floats]:
         """Return nothing: the rows say where values end."""

@@ -85,6 +85,10 @@ class Coder(Value):
         """The coder itself: see ``Coding``."""
         return self
 
+    def known_coder(self, what: str) -> Coder:
+        """Return the coder itself: see ``Coding``."""
+        return self
+
     @property
     def width(self) -> int:
         """Number of columns that are added up: one per cell."""

@@ -68,6 +68,9 @@ class Cells(Matrix):
             _native.code_cells(values, *self.coder.operands, cells[rows], 1)
         return cells
 
+    def code_once(self) -> None:
+        _ = self.cells
+
     def _shelf(self, n_scores: int) -> object:
         """Return the cells as passes read them: put in order once, for all of them."""
         if self._shelved is None or self._shelved[0] != n_scores:

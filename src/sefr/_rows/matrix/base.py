@@ -135,6 +135,9 @@ class Matrix:
         """The values of the features, whether they are cut into cells or not."""
         return self
 
+    def code_once(self) -> None:
+        """Find the cells of all values now, for every later look at them; features as they come have none."""
+
     summarise_kernel: Callable[..., bool] = staticmethod(_native.summarise)
 
     def summarise(self, groups: Grouping, *, missing: bool = False, n_threads: int = 1) -> Raw:

@@ -254,7 +254,6 @@ def step_space(classes: ClassMeans, coder: Coder, sampled: CodedRows) -> tuple[S
         unit *= FERN_LENGTH
     of_class = (steps.reached(np.nan_to_num(classes.means)) - mean) * scale
     space = StepSpace(coder, steps, shares, mean, scale * unit, float(unit), of_class)
-    if isinstance(sampled.matrix, Cells):
-        _ = sampled.matrix.cells  # coded once, for every look at the sample
+    sampled.matrix.code_once()
     weights = classes.weights[sampled.codes] * (1.0 if sampled.weights is None else sampled.weights)
     return space, CellSample(sampled.matrix, space, sampled.codes, weights / weights.sum())

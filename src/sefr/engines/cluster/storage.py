@@ -51,7 +51,7 @@ def arrays_of_rows(rows: Labelled) -> tuple[str, list[Array]]:
         "kind": kind,
         "labels": rows.classes.tolist(),
         "weighted": rows.weights is not None,
-        "shape": list(rows.matrix.shape),
+        "shape": list(rows.matrix.uncut.shape),
         "arrays": [(array.dtype.str, list(array.shape)) for array in arrays],
     }
     return json.dumps(head), arrays
@@ -89,8 +89,7 @@ def _matrix(kind: str, arrays: list[Array], shape: Sequence[int], coder: Coder |
         return cells
     if kind == "sparse":
         data, indices, indptr = arrays
-        n_columns = coder.n_features if coder is not None else shape[1]
-        matrix: Matrix = Sparse(sparse.csr_matrix((data, indices, indptr), shape=(shape[0], n_columns)))
+        matrix: Matrix = Sparse(sparse.csr_matrix((data, indices, indptr), shape=tuple(shape)))
         return code_matrix(matrix, coder)
     return Columnar(arrays, shape[0]) if kind == "columns" else Dense(arrays[0])
 
