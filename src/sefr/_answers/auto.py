@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows.cells import Cells, Coder, SparseCells
+from .._rows.cells import Cells, Coder, SparseCells, cells_of
 from .._rows.cells.grow import FERN_ROWS, Growing, grow_ferns, mixed
 from .._rows.cells.learn import sample_of_values
 from .._rows.inputs import refuse_one_class
@@ -191,8 +191,7 @@ class _Learner:
         if held is not None:
             codes = np.where(left + held > 0, codes, np.int32(-1))
         at, weights = sample_of_values(self.rows._replace(matrix=self.raw, codes=codes), FERN_ROWS)
-        matrix = bins.matrix.take(at) if isinstance(bins.matrix, Cells) else self.raw.take(at)
-        sample = Labelled(matrix, self.rows.classes, self.rows.codes[at], weights)
+        sample = Labelled(bins.matrix.take(at), self.rows.classes, self.rows.codes[at], weights)
         how = Growing.of(float(self.weights.sum()), SUBSET_ROWS, STEP)
         ferns = grow_ferns(sample, self.coder, MOST_FERNS, None if held is None else held[at] == 1, how)
         if ferns is None:
@@ -324,8 +323,7 @@ class _Learner:
             if len(edges):
                 found[first : end - coder.missing] = np.concatenate([edges[:1], edges])
         sums, counts = np.zeros((2, len(found)))
-        bins = self.rows.matrix
-        taken = bins.take(at) if isinstance(bins, Cells) else Cells(self.raw.take(at), coder)
+        taken = cells_of(self.rows.matrix.take(at), coder)
         for rows, block in taken.matrix.blocks():
             values = np.asarray(block, dtype=np.float64)
             here = np.isfinite(values)

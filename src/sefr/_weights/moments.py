@@ -99,6 +99,10 @@ class Basis(NamedTuple):
         _native.step_tables(self.begins, None, self.scale, by_step, None, found, np.empty(len(weights)))
         return found
 
+    def alike(self, tridiagonal: Tridiagonal, n: float, ridge: float) -> float:
+        """Return how much what is left over of each class is taken to be alike: see ``ALIKE_POWER``."""
+        return 0.0
+
     def variance(self, share: Floats) -> float:
         """Return the variances of steps and lines, together, from the shares of rows in each cell (q,)."""
         live = self.live
@@ -108,6 +112,19 @@ class Basis(NamedTuple):
             values = self.table(np.hstack([np.zeros((len(self.lines), len(live))), np.eye(len(self.lines))]))
             found += float((values**2 @ share - (values @ share) ** 2).sum())
         return found
+
+
+class FeatureBasis(Basis):
+    """Features as they come: no two of them follow each other, and there are no lines beside."""
+
+    @classmethod
+    def of(cls, scale: Floats) -> FeatureBasis:
+        """Return the basis of features in units of their standard deviation: see ``feature_scale``."""
+        no_lines = np.empty((0, np.count_nonzero(scale)))
+        return cls(np.ones(len(scale), dtype=np.uint8), scale, no_lines, feature_spans(scale))
+
+    def alike(self, tridiagonal: Tridiagonal, n: float, ridge: float) -> float:
+        return float(min(tridiagonal.freedom(n * ridge) / n, 1.0) ** ALIKE_POWER)
 
 
 def feature_scale(n: float, sums: Floats, squares: Floats, moved: Floats, ranges: Floats | None) -> Floats:
@@ -344,17 +361,16 @@ def _centred(products: Products, coder: Coder | None, ranges: Floats | None) -> 
     if not n > 0:
         raise ValueError("there are no rows to learn from")
     sums, squares = near.sums[:m], near.packed.head[q + 1 :]
+    basis: Basis
     if coder is None:
         moved = (near.origin - products.origin)[:m]
-        scale, unit = feature_scale(n, sums, squares[diagonal_places(q)][:m], moved, ranges), 1.0
-        no_lines = np.empty((0, np.count_nonzero(scale)))
-        basis = Basis(np.ones(m, dtype=np.uint8), scale, no_lines, feature_spans(scale))
+        basis = FeatureBasis.of(feature_scale(n, sums, squares[diagonal_places(q)][:m], moved, ranges))
+        unit = 1.0
     else:
         basis, unit = _bare_basis(coder, sums, n)
-        scale = basis.scale
     size = len(basis.live) + len(basis.lines)
     upper = np.zeros((size, size))
-    _native.step_products(basis.begins, scale, squares, q, upper)
+    _native.step_products(basis.begins, basis.scale, squares, q, upper)
     if len(basis.lines):
         basis = _with_lines(basis, upper, n, sums, LINE_UNIT * unit)
     total = basis.of_rows(sums[None])[0]
@@ -431,9 +447,8 @@ def solve_classes(
     # its inverse times the class means s_k / n_k is n A (diag(n_k) - S)^-1, with A = (X'X + n ridge I)^-1 s,
     # S = s'A.
     inner = np.diag(rows) - cross.T @ solved
-    if coder is None:
-        alike = min(tridiagonal.freedom(n * ridge) / n, 1.0) ** ALIKE_POWER
-        inner = (1 - alike) * inner + alike * np.trace(inner) / len(inner) * np.eye(len(inner))
+    alike = basis.alike(tridiagonal, n, ridge)
+    inner = (1 - alike) * inner + alike * np.trace(inner) / len(inner) * np.eye(len(inner))
     to_scores = np.asarray(n * np.linalg.inv(inner.T), dtype=np.float64)
     weights = np.asarray(to_scores @ solved.T, dtype=np.float64)
     means = cross.T / rows[:, None]

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._rows.cells import Cells, Coder, SparseCells, code_matrix
+from ..._rows.coding import coding_of
 from ..._rows.labelled import Labelled
 from ..._rows.matrix import Columnar, Dense, Matrix, Sparse
 from ..._system.types import Array, Floats
@@ -83,8 +84,8 @@ def _arrays(matrix: Matrix) -> tuple[str, list[Array]]:
 
 
 def _matrix(kind: str, arrays: list[Array], shape: Sequence[int], coder: Coder | None) -> Matrix:
-    if kind == "cells" and coder is not None:
-        cells = Cells(Dense(arrays[0]), coder)
+    if kind == "cells":
+        cells = Cells(Dense(arrays[0]), coding_of(coder, shape[1]).known_coder("cells"))
         cells.__dict__["cells"] = arrays[0]  # coded already; the values are not here
         return cells
     if kind == "sparse":
