@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from .._system.types import Floats, Scale
+from .._system.types import Floats
 
 if TYPE_CHECKING:
     from .cells.categories import Categories
@@ -47,9 +47,6 @@ class Coding(Protocol):
     def known_ends(self) -> dict[str, Floats]:
         """Return ``low`` and ``high`` of the columns if they are known without rows; else nothing."""
 
-    def scale(self, asked: Scale) -> Scale:
-        """Return how the columns are scaled if features are to be scaled as ``asked``."""
-
     def check_counts(self, counts: Floats, sums: Floats, present: Floats | None, rounding: float) -> None:
         """Raise an error for sums (K, width) that no rows of so many per class (K,) have in such columns."""
 
@@ -83,10 +80,6 @@ class Uncut:
     def known_ends(self) -> dict[str, Floats]:
         """Return nothing: the rows say where values end."""
         return {}
-
-    def scale(self, asked: Scale) -> Scale:
-        """Return what was asked for."""
-        return asked
 
     def check_counts(self, counts: Floats, sums: Floats, present: Floats | None, rounding: float) -> None:
         """Accept any sums: values have no other rule than their ends."""

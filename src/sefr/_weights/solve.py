@@ -17,7 +17,7 @@ from .._summary.accumulate import delicate
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
 from .._system.types import Floats, Scale
-from .hyperplanes import WIDE, Hyperplanes, Scaling, planes_of
+from .hyperplanes import WIDE, Hyperplanes, Scaling, UnitScaling, planes_of
 
 # Products of two counts leave float64 beyond these.
 SMALL = 1e-100
@@ -29,7 +29,11 @@ def scaling_of(summary: Summary, scale: Scale) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
     if not summary.counts.any():
         raise ValueError("there are no rows to learn from")
-    m, scale = summary.n_features, summary.coding.scale(scale)
+    m = summary.n_features
+    if summary.coder is not None:
+        if scale is not None and not isinstance(scale, str):
+            known_ranges(scale, m)  # refuses what is none
+        return UnitScaling(summary.low, summary.high)
     if scale is None:
         _check_range(
             summary, np.zeros(m), np.full(m, np.inf), "Negative values in data passed to X: scale=None"

@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._system.types import Floats, Scale
+from ..._system.types import Floats
 from ..._system.value import Value
-from ..ranges import known_ranges
 from .categories import MOST_CATEGORIES, Categories
 from .ferns import Ferns
 
@@ -97,12 +96,6 @@ class Coder(Value):
     def known_ends(self) -> dict[str, Floats]:
         """Return ``low`` and ``high`` of the cells: 0 and 1."""
         return {"low": np.zeros(self.n_cells), "high": np.ones(self.n_cells)}
-
-    def scale(self, asked: Scale) -> Scale:
-        """Return that cells are scaled by their ends; ranges of features that are none are an error."""
-        if asked is not None and not isinstance(asked, str):
-            known_ranges(asked, self.n_features)
-        return "minmax"
 
     def check_counts(self, counts: Floats, sums: Floats, present: Floats | None, rounding: float) -> None:
         """Refuse counts of cells that no rows give: each row lies in one cell of every column."""
