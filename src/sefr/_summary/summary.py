@@ -66,6 +66,8 @@ class Summary:
     coder : Coder, or None
         With bins, where features are cut: rows are then counted per cell, which is a feature and a bin of
         it, ``sums`` has a column per cell, and ``low`` and ``high`` are 0 and 1.
+    coding : Uncut or Coder
+        What the columns of ``sums`` are: features as they come, or the cells of the coder.
     products : Products, or None
         With ``moments=2``, the sums of products of any two features; of numbers to predict, with
         ``moments=1``, those of each feature by itself (``Marginals``).
