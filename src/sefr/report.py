@@ -276,8 +276,8 @@ def _chosen(clf: SEFRClassifier) -> dict[str, str]:
 
 def _drawn_curves(clf: SEFRClassifier | SEFRRegressor, shown: Array) -> dict[tuple[int, int], Fields]:
     """Return the curves of a model with bins by feature and score: bars, and the ends of the axis."""
-    curves, n_scores = getattr(clf, "curves_", []), len(clf.fitted_.constant)
-    drawn = {}
+    fitted, drawn = clf.fitted_, {}
+    curves, n_scores = fitted.model.curves(fitted.summary), len(fitted.constant)
     for j in shown[shown < len(curves)][: max(1, MOST_CURVES // n_scores)].tolist():
         curve = curves[j]
         highest = max(1e-300, float(np.abs(curve.effects).max()))

@@ -157,7 +157,7 @@ class AdditiveModel(ABC):
 
     @abstractmethod
     def curves(self, summary: Summary) -> list[Curve]:
-        """Return the effect of each feature over its bins; AttributeError if there are none."""
+        """Return the effect of each feature over its bins, if it has any."""
 
     @abstractmethod
     def planes(self, name: str) -> Hyperplanes:
@@ -254,7 +254,7 @@ class LineModel(AdditiveModel):
         return np.abs(self.lines.coef) * np.sqrt(np.maximum(variance, 0.0))
 
     def curves(self, summary: Summary) -> list[Curve]:
-        raise AttributeError("this model has no curves: it was made with bins=None; see coef_")
+        return []
 
     def planes(self, name: str) -> Hyperplanes:
         return self.lines

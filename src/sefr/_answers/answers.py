@@ -181,7 +181,10 @@ class Answers(BaseEstimator):  # type: ignore[misc]
     def curves_(self) -> list[Curve]:
         """The effect of each feature over its bins, and how many rows support each."""
         fitted = self._known
-        return fitted.model.curves(fitted.summary)
+        curves = fitted.model.curves(fitted.summary)
+        if not curves:
+            raise AttributeError("this model has no curves: it was made with bins=None; see coef_")
+        return curves
 
     @property
     def coef_(self) -> Floats:
