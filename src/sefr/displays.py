@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from ._answers.additive import TableModel
 from ._answers.curves import Curve
-from ._answers.effects import effects_of
 from ._rows.cells import Categories
 from ._rows.inputs import matrix_of
 from ._system.colours import AGAINST, FOR, NEUTRAL
@@ -97,16 +97,17 @@ def effects(clf: SEFRClassifier) -> Floats:
     check_is_fitted(clf)
     if clf.predicts_numbers:
         raise TypeError("effects are those of a classifier: a regressor has coef_ or curves_")
-    return effects_of(copy(clf).fitted_)  # as it is now: another thread may go on learning
+    fitted = copy(clf).fitted_  # as it is now: another thread may go on learning
+    return fitted.model.effects(fitted.summary)
 
 
 def strengths(clf: SEFRClassifier) -> Floats:
     """Return the weight of each scaled feature (R, m); with bins, the entry of its strongest bin."""
     clf = copy(clf)  # as it is now: another thread may go on learning
-    cells = clf.fitted_.model.binned
-    if cells is None:
+    model = clf.fitted_.model
+    if not isinstance(model, TableModel):
         return clf.feature_scores_
-    coder, table = cells.coder, cells.entries
+    coder, table = model.binned.coder, model.binned.entries
     seen, sets = clf.summary_.sums.sum(axis=0) > 0, coder.set_of[coder.column_of]
     found = [table[:, seen & (sets == number)] for number in range(len(coder.feature_sets))]
     return np.array([own[np.arange(len(own)), np.abs(own).argmax(axis=1)] for own in found]).T

@@ -23,6 +23,7 @@ import numpy as np
 from ._answers.fitted_numbers import FittedNumbers
 from ._answers.probabilities import Calibration, TemperatureScaling
 from ._rows.cells.plain import coder_of, plain_coder
+from ._rows.coding import coding_of
 from ._rows.labelled import NUMBERS
 from ._rows.labels import text_array
 from ._summary.bytes_format import packed_products, unpacked_products
@@ -438,7 +439,7 @@ def _residuals(member: object, summary: Summary) -> Residuals | None:
     """Return what intervals of a model with interactions are scaled by."""
     if member is None:
         return None
-    if summary.coder is None or summary.coder.ferns is None:
+    if summary.coding.ferns is None:
         raise ModelFileError("a model of numbers without interactions has no calibration")
     parts = members_of(member, RESIDUAL_MEMBERS, "calibration")
     sizes = parts["sizes"]
@@ -546,7 +547,7 @@ def _summary(members: Params, n_bytes: int) -> Summary:
     if type(n_features) is not int or n_features < 1:
         raise ModelFileError("features must be a list of names or their number")
     coder = None if members["bins"] is None else coder_of(members["bins"], n_features)
-    shape = (len(classes), n_features if coder is None else coder.n_cells)
+    shape = (len(classes), coding_of(coder, n_features).width)
     shapes = {"counts": shape[:1], "count_tails": shape[:1], "low": shape[1:], "high": shape[1:]}
     unseen = {"low": np.inf, "high": -np.inf}
     arrays: Fields = {
@@ -562,8 +563,8 @@ def _summary(members: Params, n_bytes: int) -> Summary:
 
 
 def _summary_part(summary: Summary, name: str) -> Floats | None:
-    """Return a part as it is written: those of cells have known ranges."""
-    if summary.coder is not None and name in ("low", "high"):
+    """Return a part as it is written: the ends of cells are known."""
+    if name in summary.coding.known_ends():
         return None
     part: Floats | None = getattr(summary, name)
     return part

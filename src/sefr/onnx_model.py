@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ._answers.additive import CellTable
+from ._answers.additive import CellTable, TableModel
 from ._answers.probabilities import TemperatureScaling
 from ._rows.cells.coder import MOST_CELLS
 from ._rows.cells.ferns import Ferns
@@ -147,39 +147,44 @@ class _Graph:
 def _scores(graph: _Graph, clf: Learner) -> str:
     """Add the scores of the lines, of the cells, or of both."""
     model = clf.fitted_.model
-    if model.cells is None:
-        return _scores_of_lines(graph, clf, clf.fitted_.planes, "raw")
+    if not isinstance(model, TableModel):
+        planes = model.planes("coef_")
+        if clf.missing != "ignore":
+            return _scores_of_lines(graph, planes, "raw")
+        graph.node("IsNaN", ["X"], "missing")
+        graph.constant("nothing", np.zeros(1))
+        balance = _scores_of_known_lines(graph, planes, model.midpoints())
+        return graph.node("Add", [balance, graph.constant("unseen", model.constant)], "raw")
     scores = _scores_of_cells(
         graph, model.cells, model.constant, "raw" if model.lines is None else "of_cells"
     )
     if model.lines is None:
         return scores
-    lines = _scores_of_lines(graph, clf, model.lines, "of_lines")
+    if clf.missing != "ignore":
+        lines = _scores_of_lines(graph, model.lines, "of_lines")
+    else:
+        lines = _scores_of_known_lines(graph, model.lines, model.midpoints())
     return graph.node("Add", [scores, lines], "raw")
 
 
-def _scores_of_lines(graph: _Graph, clf: Learner, planes: Hyperplanes, output: str) -> str:
+def _scores_of_lines(graph: _Graph, planes: Hyperplanes, output: str) -> str:
     """Add (X - low) @ coef + bias: without the lowest value, so that a large offset does not cancel.
 
     No node scales by a single number: onnxruntime would fuse it with the product, and in float32.
     """
-    model = clf.fitted_.model
     graph.node("Sub", ["X", graph.constant("low", planes.scaling.low)], "moved")
-    if clf.missing != "ignore":
-        graph.node("MatMul", ["moved", graph.constant("coef", planes.coef.T)], "weighed")
-        return graph.node("Add", ["weighed", graph.constant("bias", planes.bias)], output)
-    weights, midpoints = planes.weights, model.midpoints()
-    if model.cells is None:  # else they are there already
-        graph.node("IsNaN", ["X"], "missing")
-        graph.constant("nothing", np.zeros(1))
+    graph.node("MatMul", ["moved", graph.constant("coef", planes.coef.T)], "weighed")
+    return graph.node("Add", ["weighed", graph.constant("bias", planes.bias)], output)
+
+
+def _scores_of_known_lines(graph: _Graph, planes: Hyperplanes, midpoints: Floats) -> str:
+    """Add the parts of the values that are there: ``missing`` says which are not."""
+    graph.node("Sub", ["X", graph.constant("low", planes.scaling.low)], "moved")
     graph.node("Where", ["missing", "nothing", "moved"], "moved_known")
     graph.node("Where", ["missing", "nothing", graph.constant("unit", np.ones(1))], "present")
     graph.node("MatMul", ["moved_known", graph.constant("coef", planes.coef.T)], "weighed")
-    graph.node("MatMul", ["present", graph.constant("middle", (weights * midpoints).T)], "threshold")
-    graph.node("Sub", ["weighed", "threshold"], "balance")
-    if model.cells is not None:
-        return "balance"
-    return graph.node("Add", ["balance", graph.constant("unseen", model.constant)], output)
+    graph.node("MatMul", ["present", graph.constant("middle", (planes.weights * midpoints).T)], "threshold")
+    return graph.node("Sub", ["weighed", "threshold"], "balance")
 
 
 def _scores_of_cells(graph: _Graph, cells_of: CellTable, unseen: Floats, output: str) -> str:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._answers.curves import Curve
-from ._answers.effects import spreads_of
 from ._answers.fitted_numbers import FittedNumbers
 from ._answers.page import MOST_SHOWN_FEATURES, THEMES, render
 from ._system.colours import channels
@@ -114,7 +113,7 @@ def _about(model: SEFRClassifier | SEFRRegressor, names: list[str]) -> Fields:
 def _report_of_numbers(reg: SEFRRegressor, title: str, records: Sequence[Fields], names: list[str]) -> str:
     """Return the page of a model that predicts numbers."""
     fitted, outputs = reg.fitted_, subjects(reg)
-    spreads = spreads_of(fitted)
+    spreads = fitted.model.spreads(fitted.summary)
     coef = errors = None
     if reg.summary_.coder is None:
         coef = fitted.planes.coef
@@ -178,12 +177,9 @@ def _facts(reg: SEFRRegressor) -> dict[str, str]:
     noise = fitted.regression.noise
     if noise is None:
         return found
-    products = fitted.summary.products
-    k = reg.summary_.n_targets
-    near = products.near(cells=fitted.summary.coder is not None) if products is not None else None
-    if near is not None:
-        variance = (near.own_squares[-k:] - near.sums[-k:] ** 2 / near.count) / max(near.count - 1, 1.0)
-        found["R² on the rows learned"] = ", ".join(f"{1 - own:.3f}" for own in noise / variance)
+    k, near = reg.summary_.n_targets, fitted.summary.near_products()
+    variance = (near.own_squares[-k:] - near.sums[-k:] ** 2 / near.count) / max(near.count - 1, 1.0)
+    found["R² on the rows learned"] = ", ".join(f"{1 - own:.3f}" for own in noise / variance)
     found["scatter about predictions"] = ", ".join(f"{own:.4g}" for own in np.sqrt(noise))
     return found
 
@@ -263,10 +259,9 @@ def _passes_made(clf: SEFRClassifier) -> dict[str, str]:
 
 def _grown(fitted: FittedNumbers) -> dict[str, str]:
     """Return how many interactions ``auto=True`` found for numbers."""
-    coder = fitted.summary.coder
-    if not fitted.settings.auto or coder is None:
+    if not fitted.settings.auto:
         return {}
-    return {"interactions": "0" if coder.ferns is None else str(len(coder.ferns))}
+    return {"interactions": str(len(fitted.summary.coding.ferns or ()))}
 
 
 def _chosen(clf: SEFRClassifier) -> dict[str, str]:
@@ -281,11 +276,8 @@ def _chosen(clf: SEFRClassifier) -> dict[str, str]:
 
 def _drawn_curves(clf: SEFRClassifier | SEFRRegressor, shown: Array) -> dict[tuple[int, int], Fields]:
     """Return the curves of a model with bins by feature and score: bars, and the ends of the axis."""
-    if clf.summary_.coder is None:
-        return {}
-    curves = clf.curves_
-    n_scores = len(curves[0].effects)
-    drawn = {}
+    fitted, drawn = clf.fitted_, {}
+    curves, n_scores = fitted.model.curves(fitted.summary), len(fitted.constant)
     for j in shown[shown < len(curves)][: max(1, MOST_CURVES // n_scores)].tolist():
         curve = curves[j]
         highest = max(1e-300, float(np.abs(curve.effects).max()))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sefr import SEFRClassifier, Summary
+from sefr._rows.coding import Uncut
 from sefr._summary.double_double import DoubleDouble, Totals
 
 GOOD = {
@@ -31,6 +32,7 @@ def forged(**change):
         ),
         (parts["low"], parts["high"]),
         None,
+        Uncut(len(parts["low"])),
     ).to_bytes()
 
 

@@ -335,7 +335,7 @@ def test_equal_sums_of_few_rows_give_equal_answers(n, seed):
     found = SEFRRegressor().fit(X, y)
     own = found.summary_
     moved = own.products.about(np.zeros(m + 1))
-    same = Summary.from_doubles(own.classes, own.totals, own.ends, None, None, moved)
+    same = Summary.from_doubles(own.classes, own.totals, own.ends, None, own.coding, moved)
     assert same == own
     other = SEFRRegressor.from_summary(same)
     assert other.ridge_ == found.ridge_

@@ -8,6 +8,7 @@ its bins. Lines and tables are held as arrays, so that a million features cost n
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +19,10 @@ import numpy as np
 from .._rows.cells import Categories, Coder, code_matrix
 from .._rows.inputs import complain_of_bad_cell
 from .._rows.matrix import Matrix
+from .._summary.summary import Summary
 from .._system.types import Array, Floats, Label
 from .._weights.hyperplanes import Hyperplanes, leave_out_missing
+from .curves import Curve, curves_of
 
 
 @dataclass(frozen=True)
@@ -101,111 +104,247 @@ class CellTable:
 
 
 @dataclass(frozen=True)
-class AdditiveModel:
-    """The lines of features, a table over their cells, or both.
+class AdditiveModel(ABC):
+    """A score as a sum of terms: ``LineModel`` has a line per feature, ``TableModel`` tables over cells.
 
-    ``lines`` are the hyperplanes, and ``midpoints`` returns where each scaled feature speaks for no class
-    (R, m). ``low`` (m,) is the lowest value of each feature that was seen. ``constant`` (R,) is what no
-    feature says: of classes 0, or -inf for one that was never seen; of numbers their mean.
+    ``midpoints`` returns where each scaled feature speaks for no class (R, m). ``low`` (m,) is the lowest
+    value of each column that was seen. ``constant`` (R,) is what no feature says: of classes 0, or -inf for
+    one that was never seen; of numbers their mean.
     """
 
-    lines: Hyperplanes | None
     midpoints: Callable[[], Floats]
-    cells: CellTable | None
     low: Floats
     constant: Floats
 
-    @cached_property
+    @property
+    @abstractmethod
+    def entries(self) -> Floats:
+        """What each cell adds to each score (R, cells); without bins there are no cells."""
+
+    @property
+    @abstractmethod
     def feature_sets(self) -> list[tuple[int, ...]]:
         """What scores are sums over: each feature, then each set of features that ferns look at together."""
-        if self.cells is None:
-            return [(j,) for j in range(len(self.low))]
-        return list(self.cells.coder.feature_sets)
 
+    @property
+    @abstractmethod
+    def terms(self) -> Terms:
+        """All terms, one by one."""
+
+    @abstractmethod
     def scores(self, matrix: Matrix, names: Array | None, missing: str, n_threads: int = 1) -> Floats:
         """Return the scores (n, R); a value that cannot be scored is an error that names its place."""
-        if self.cells is None:
-            return self._line_scores(matrix, names, missing, n_threads)
-        coder, entries = self.cells.coder, self.cells.entries
-        scores = code_matrix(matrix, coder).scores(entries, self.constant, n_threads=n_threads)
-        missing = self.missing(missing)
-        if not isfinite(scores[:, self._seen].sum()):
-            complain_of_bad_cell(matrix, names, missing=missing)
-        if self.lines is not None:
-            scores += self._line_scores(matrix, names, missing, n_threads)
-        return scores
 
+    @abstractmethod
     def missing(self, asked: str) -> str:
         """Return whether missing values are ignored or an error: as is asked, or as the cells were made."""
-        if self.cells is None:
-            return asked
-        return "ignore" if self.cells.coder.missing else "error"
+
+    @abstractmethod
+    def contributions(self, matrix: Matrix) -> Floats:
+        """Return the part of every set of features in every score, (n, R, sets); of a missing value 0."""
+
+    @abstractmethod
+    def effects(self, summary: Summary) -> Floats:
+        """Return what each feature does on average, (1, m) for two classes, else (K, m); then what sets do.
+
+        The size is how much the feature moves the score from the mean row of the other classes to the mean
+        row of this one.
+        """
+
+    @abstractmethod
+    def spreads(self, summary: Summary) -> Floats:
+        """Return the standard deviation of the part of each feature, and set, in predictions (R, sets)."""
+
+    @abstractmethod
+    def curves(self, summary: Summary) -> list[Curve]:
+        """Return the effect of each feature over its bins, if it has any."""
+
+    @abstractmethod
+    def planes(self, name: str) -> Hyperplanes:
+        """Return the weights of features, which attribute ``name`` is of; AttributeError with bins."""
 
     @property
     def _seen(self) -> int:
         """The number of a score that is not -inf for every row."""
         return 0 if isfinite(self.constant[0]) else int(np.argmax(np.isfinite(self.constant)))
 
-    def _line_scores(self, matrix: Matrix, names: Array | None, missing: str, n_threads: int) -> Floats:
-        """Return the scores of the lines alone; beside cells, without what no feature says."""
-        assert self.lines is not None  # noqa: S101  a model has lines or cells
-        scores = self.lines.raw_scores(matrix, n_threads)
+    def _line_scores(
+        self,
+        lines: Hyperplanes,
+        matrix: Matrix,
+        names: Array | None,
+        missing: str,
+        n_threads: int,
+        constant: Floats,
+    ) -> Floats:
+        """Return the scores of lines, and a ``constant`` (R,) beside what features say."""
+        scores = lines.raw_scores(matrix, n_threads)
         if not isfinite(scores[:, self._seen].sum()):
             complain_of_bad_cell(matrix, names, missing=missing)
             gone = np.isnan(scores[:, self._seen])
-            constant = self.constant if self.cells is None else np.zeros_like(self.constant)
-            leave_out_missing(self.lines, self.midpoints(), matrix, scores, gone, constant)
+            leave_out_missing(lines, self.midpoints(), matrix, scores, gone, constant)
         return scores
 
-    def contributions(self, matrix: Matrix) -> Floats:
-        """Return the part of every set of features in every score, (n, R, sets); of a missing value 0."""
-        parts = np.zeros((matrix.shape[0], len(self.constant), len(self.feature_sets)))
-        if self.cells is not None:
-            coder, entries = self.cells.coder, self.cells.entries
-            for rows, block in matrix.blocks():
-                by_column = entries[:, coder.offsets[:-1] + coder.code(block)].transpose(1, 0, 2)
-                parts[rows] = coder.by_set(by_column)
-        if self.lines is not None:
-            weights, midpoints = self.lines.weights, self.midpoints()
-            for rows, block in matrix.blocks():
-                x = self.lines.scaling.apply(block)
-                own = np.nan_to_num((x[:, None, :] - midpoints) * weights, copy=False, nan=0.0)
-                parts[rows, :, : len(self.lines.scaling.low)] += own
-        return parts
+    def _add_line_parts(self, lines: Hyperplanes, matrix: Matrix, parts: Floats) -> None:
+        """Add what the lines say to the parts of features (n, R, sets)."""
+        weights, midpoints = lines.weights, self.midpoints()
+        for rows, block in matrix.blocks():
+            x = lines.scaling.apply(block)
+            own = np.nan_to_num((x[:, None, :] - midpoints) * weights, copy=False, nan=0.0)
+            parts[rows, :, : len(lines.scaling.low)] += own
+
+    def _lines(self, planes: Hyperplanes, low: Floats) -> tuple[Line, ...]:
+        """Return the line of each feature, from its lowest value on."""
+        base = np.where(np.isfinite(low), low, 0.0)
+        parts = planes.weights * (planes.scaling.apply(base[None])[0] - self.midpoints())
+        return tuple(Line(float(base[j]), planes.coef[:, j], parts[:, j]) for j in range(len(base)))
+
+
+@dataclass(frozen=True)
+class LineModel(AdditiveModel):
+    """The line of each feature: ``lines`` are the hyperplanes."""
+
+    lines: Hyperplanes
+
+    @property
+    def entries(self) -> Floats:
+        return np.empty((len(self.constant), 0))
+
+    @cached_property
+    def feature_sets(self) -> list[tuple[int, ...]]:
+        return [(j,) for j in range(len(self.low))]
 
     @cached_property
     def terms(self) -> Terms:
-        """All terms, one by one."""
-        if self.cells is None:
-            return Terms(self._lines(), (), self.constant)
+        return Terms(self._lines(self.lines, self.low), (), self.constant)
+
+    def scores(self, matrix: Matrix, names: Array | None, missing: str, n_threads: int = 1) -> Floats:
+        return self._line_scores(self.lines, matrix, names, missing, n_threads, self.constant)
+
+    def missing(self, asked: str) -> str:
+        return asked
+
+    def contributions(self, matrix: Matrix) -> Floats:
+        parts = np.zeros((matrix.shape[0], len(self.constant), len(self.feature_sets)))
+        self._add_line_parts(self.lines, matrix, parts)
+        return parts
+
+    def effects(self, summary: Summary) -> Floats:
+        """Return the weight of each feature times the distance of the two means; the sign is the weight's."""
+        sums = summary.sums if summary.tails is None else summary.sums + summary.tails
+        counts = (
+            np.broadcast_to(summary.counts[:, None], sums.shape)
+            if summary.present is None
+            else summary.present
+        )
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            own = sums / counts
+            others = (sums.sum(axis=0) - sums) / (counts.sum(axis=0) - counts)
+            distance = np.abs(own - others)
+            found = self.lines.coef * (distance[1:] if len(sums) == 2 else distance)
+        return np.asarray(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0), dtype=np.float64)
+
+    def spreads(self, summary: Summary) -> Floats:
+        products = summary.products
+        if products is None:
+            raise ValueError("this model has no products")
+        m, count = products.n_features, products.count
+        sums = products.sums[:m]
+        variance = (products.own_squares[:m] - sums * sums / count) / count
+        return np.abs(self.lines.coef) * np.sqrt(np.maximum(variance, 0.0))
+
+    def curves(self, summary: Summary) -> list[Curve]:
+        return []
+
+    def planes(self, name: str) -> Hyperplanes:
+        return self.lines
+
+
+@dataclass(frozen=True)
+class TableModel(AdditiveModel):
+    """A table over the cells of features and ferns; with ``auto=True``, ``lines`` of features beside it."""
+
+    cells: CellTable
+    lines: Hyperplanes | None = None
+
+    @property
+    def entries(self) -> Floats:
+        return self.cells.entries
+
+    @cached_property
+    def feature_sets(self) -> list[tuple[int, ...]]:
+        return list(self.cells.coder.feature_sets)
+
+    @cached_property
+    def terms(self) -> Terms:
         coder, entries = self.cells.coder, self.cells.entries
         shapes: list[Line | Steps | SlopedSteps | Choice] = list(_tables(coder, entries))
         if self.lines is not None:
-            for j, line in enumerate(self._lines()):
+            for j, line in enumerate(self._lines(self.lines, self.lines.scaling.low)):
                 steps = shapes[j]
                 if isinstance(steps, Steps) and line.coef.any():
                     shapes[j] = SlopedSteps(line, steps)
         return Terms(tuple(shapes), _ferns(coder, entries), self.constant)
 
-    def _lines(self) -> tuple[Line, ...]:
-        """Return the line of each feature."""
-        assert self.lines is not None  # noqa: S101  who asks has lines
-        planes, midpoints = self.lines, self.midpoints()
-        low = self.low if self.cells is None else planes.scaling.low
-        base = np.where(np.isfinite(low), low, 0.0)
-        parts = planes.weights * (planes.scaling.apply(base[None])[0] - midpoints)
-        lines = (Line(float(base[j]), planes.coef[:, j], parts[:, j]) for j in range(len(base)))
-        return tuple(lines)
+    def scores(self, matrix: Matrix, names: Array | None, missing: str, n_threads: int = 1) -> Floats:
+        coder, entries = self.cells.coder, self.cells.entries
+        scores = code_matrix(matrix, coder).scores(entries, self.constant, n_threads=n_threads)
+        missing = self.missing(missing)
+        if not isfinite(scores[:, self._seen].sum()):
+            complain_of_bad_cell(matrix, names, missing=missing)
+        if self.lines is not None:
+            nothing = np.zeros_like(self.constant)
+            scores += self._line_scores(self.lines, matrix, names, missing, n_threads, nothing)
+        return scores
+
+    def missing(self, asked: str) -> str:
+        return "ignore" if self.cells.coder.missing else "error"
+
+    def contributions(self, matrix: Matrix) -> Floats:
+        parts = np.zeros((matrix.shape[0], len(self.constant), len(self.feature_sets)))
+        coder, entries = self.cells.coder, self.cells.entries
+        for rows, block in matrix.blocks():
+            by_column = entries[:, coder.offsets[:-1] + coder.code(block)].transpose(1, 0, 2)
+            parts[rows] = coder.by_set(by_column)
+        if self.lines is not None:
+            self._add_line_parts(self.lines, matrix, parts)
+        return parts
+
+    def effects(self, summary: Summary) -> Floats:
+        """Return the mean part of each feature in the rows of the class less that in the others."""
+        sums, counts = summary.sums, summary.counts[:, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            distance = sums / counts - (sums.sum(axis=0) - sums) / (counts.sum() - counts)
+        moved = np.nan_to_num((distance[1:] if len(sums) == 2 else distance) * self.binned.entries)
+        coder = self.cells.coder
+        return coder.by_set(np.add.reduceat(moved, coder.offsets[:-1], axis=1))
+
+    def spreads(self, summary: Summary) -> Floats:
+        coder, entries = self.cells.coder, self.binned.entries
+        begins, column_of = coder.offsets[:-1], coder.column_of
+        rows = summary.sums.sum(axis=0)
+        share = rows / np.maximum(np.add.reduceat(rows, begins), 1e-300)[column_of]
+        mean = np.add.reduceat(entries * share, begins, axis=1)
+        power = np.add.reduceat((entries - mean[:, column_of]) ** 2 * share, begins, axis=1)
+        return coder.by_set(np.sqrt(power))
+
+    def curves(self, summary: Summary) -> list[Curve]:
+        return curves_of(self.cells.coder, self.binned.entries, summary)
+
+    def planes(self, name: str) -> Hyperplanes:
+        raise AttributeError(
+            f"a model with bins has no {name}: its features have curves, not one weight each; see curves_"
+        )
 
     @cached_property
-    def binned(self) -> CellTable | None:
+    def binned(self) -> CellTable:
         """The table over cells with the lines in it, each at the mean value of the rows in a cell.
 
         It is the model itself if there are no lines beside the cells; else what pictures show, where a line
         rises by steps.
         """
         cells = self.cells
-        if cells is None or self.lines is None or cells.values is None:
+        if self.lines is None or cells.values is None:
             return cells
         entries, coder = cells.entries.copy(), cells.coder
         own = coder.column_of[: len(cells.values)]

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._rows.arrow import arrow_table
-from .._rows.cells import Categories, Coder, code_matrix
+from .._rows.cells import Categories, code_matrix
 from .._rows.cells.coder import copies_of_parts
 from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
 from .._rows.matrix import Matrix
@@ -21,7 +21,7 @@ from .._summary.summary import Summary
 from .._system.threads import thread_count
 from .._system.types import Array, Bins, Floats, Rows, Scale
 from .contributions import contributions_frame
-from .curves import Curve, curves_of
+from .curves import Curve
 from .effects import importances_of
 from .fitted import Fitted
 
@@ -181,20 +181,13 @@ class Answers(BaseEstimator):  # type: ignore[misc]
     @property
     def edges_(self) -> list[Floats | Categories]:
         """Where each feature is cut: its edges, or its categories; ``bins=`` takes it."""
-        return copies_of_parts(self._coder("edges").parts)
+        return copies_of_parts(self._known.summary.coding.known_coder("edges").parts)
 
     @property
     def interactions_(self) -> list[list[tuple[int, int]]]:
         """The comparisons of each fern, (feature, bin); ``interactions=`` takes it, with ``bins=edges_``."""
-        ferns = self._coder("interactions").ferns
+        ferns = self._known.summary.coding.known_coder("interactions").ferns
         return [] if ferns is None else [list(part) for part in ferns.parts]
-
-    def _coder(self, what: str) -> Coder:
-        """Return where the features are cut; without bins there are no ``what``."""
-        coder = self._known.summary.coder
-        if coder is None:
-            raise AttributeError(f"this model has no {what}: it was made with bins=None")
-        return coder
 
     @property
     def feature_sets_(self) -> list[tuple[int, ...]]:
@@ -205,23 +198,15 @@ class Answers(BaseEstimator):  # type: ignore[misc]
     def curves_(self) -> list[Curve]:
         """The effect of each feature over its bins, and how many rows support each."""
         fitted = self._known
-        if fitted.model.cells is None:
+        curves = fitted.model.curves(fitted.summary)
+        if not curves:
             raise AttributeError("this model has no curves: it was made with bins=None; see coef_")
-        return curves_of(fitted)
+        return curves
 
     @property
     def coef_(self) -> Floats:
         """The weights for the features as they come: (1, m) for two classes, else (K, m)."""
-        return self._without_bins("coef_").planes.coef
-
-    def _without_bins(self, name: str) -> Fitted:
-        """Return what the model knows, if its features are not cut."""
-        fitted = self._known
-        if fitted.model.cells is not None:
-            raise AttributeError(
-                f"a model with bins has no {name}: its features have curves, not one weight each; see curves_"
-            )
-        return fitted
+        return self._known.model.planes("coef_").coef
 
     @property
     def feature_importances_(self) -> Floats:
@@ -236,7 +221,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]
     @property
     def intercept_(self) -> Floats:
         """What goes with ``coef_``, (1,) or (K,)."""
-        return self._without_bins("intercept_").planes.intercept
+        return self._known.model.planes("intercept_").intercept
 
     def _matrix(self, X: Rows, fitted: Fitted) -> Matrix:
         """Return X for the kernels; other features than those learned are an error."""

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows.cells import Cells, Coder, SparseCells
+from .._rows.cells import Cells, Coder, SparseCells, cells_of
 from .._rows.cells.grow import FERN_ROWS, Growing, grow_ferns, mixed
 from .._rows.cells.learn import sample_of_values
 from .._rows.inputs import refuse_one_class
@@ -96,8 +96,7 @@ class _AutoTraining:
         self.source, self.settings = source, settings
         self.rows: Labelled = source.rows
         cells = self.rows.matrix
-        assert cells.coder is not None  # noqa: S101  settings.cut says so
-        self.coder: Coder = cells.coder
+        self.coder: Coder = cells.coding.known_coder("bins")
         self.raw: Matrix = cells.matrix  # type: ignore[attr-defined]
         self.numeric = [j for j in range(self.coder.n_features) if j not in self.coder.categories]
         self.weights = np.ones(len(self.rows.codes)) if self.rows.weights is None else self.rows.weights
@@ -123,11 +122,11 @@ class _AutoTraining:
         losses = {}
         if len(found.codes):
             losses = dict(zip(names, found.losses(), strict=True)) | {"sum": found.loss(weights)}
-        last = parts[-1].matrix.coder
+        ferns = parts[-1].matrix.coding.ferns
         choice = AutoChoice(
             dict(zip(names, weights.tolist(), strict=True)),
             losses,
-            0 if last is None or last.ferns is None else len(last.ferns),
+            len(ferns or ()),
             min(len(found.codes), len(self.rows.codes)),  # repeated rows are held out more than once
         )
         return self._sum(fits, choice)
@@ -175,8 +174,7 @@ class _AutoTraining:
     def _simple_parts(self) -> list[_Part]:
         """Return the parts without ferns: lines of features that are numbers, and bins."""
         names, bins = self.source.feature_names, self.rows.matrix
-        if isinstance(bins, Cells):
-            _ = bins.cells  # coded once, for all
+        bins.code_once()
         parts = [_Part("bins", bins, names)]
         if self.numeric:
             whole = len(self.numeric) == self.coder.n_features
@@ -193,14 +191,13 @@ class _AutoTraining:
         if held is not None:
             codes = np.where(left + held > 0, codes, np.int32(-1))
         at, weights = sample_of_values(self.rows._replace(matrix=self.raw, codes=codes), FERN_ROWS)
-        matrix = bins.matrix.take(at) if isinstance(bins.matrix, Cells) else self.raw.take(at)
-        sample = Labelled(matrix, self.rows.classes, self.rows.codes[at], weights)
+        sample = Labelled(bins.matrix.take(at), self.rows.classes, self.rows.codes[at], weights)
         how = Growing.of(float(self.weights.sum()), SUBSET_ROWS, STEP)
         ferns = grow_ferns(sample, self.coder, MOST_FERNS, None if held is None else held[at] == 1, how)
         if ferns is None:
             return []
         cells = Cells(self.raw, replace(self.coder, ferns=ferns))
-        _ = cells.cells  # coded once, for all
+        cells.code_once()
         return [_Part("ferns", cells, bins.feature_names)]
 
     def _fits(self, parts: Sequence[_Part], shares: Floats) -> list[Fitted]:
@@ -284,14 +281,13 @@ class _AutoTraining:
         unseen, n_cells = last.model.constant, summary.sums.shape[1]
         entries = np.zeros((len(unseen), n_cells))
         for name, fit in fits.items():
-            if fit.table is not None:
-                entries[:, : fit.table.shape[1]] += choice.weights[name] * fit.table
+            entries[:, : fit.table.shape[1]] += choice.weights[name] * fit.table
         rarity = _log_row_weights(summary.counts, last.class_weight)
         shares = np.log(np.maximum(summary.counts / summary.counts.sum(), 1e-300))
         constant = per_score(rarity + shares) * (1 - sum(choice.weights.values()))
-        assert summary.coder is not None  # noqa: S101  the last part has cells
         constant = np.where(np.isfinite(unseen), constant, 0.0)
-        entries += _shared_out(constant, entries, summary.coder, summary.sums.sum(axis=0))
+        coder = summary.coding.known_coder("bins")
+        entries += _shared_out(constant, entries, coder, summary.sums.sum(axis=0))
         planes = Hyperplanes(last.scaling, entries, unseen, None)
         curve = () if last.refined is None else last.refined.loss_curve
         fitted = Fitted.solve(summary, self.settings, self.source.names)
@@ -327,8 +323,7 @@ class _AutoTraining:
             if len(edges):
                 found[first : end - coder.missing] = np.concatenate([edges[:1], edges])
         sums, counts = np.zeros((2, len(found)))
-        bins = self.rows.matrix
-        taken = bins.take(at) if isinstance(bins, Cells) else Cells(self.raw.take(at), coder)
+        taken = cells_of(self.rows.matrix.take(at), coder)
         for rows, block in taken.matrix.blocks():
             values = np.asarray(block, dtype=np.float64)
             here = np.isfinite(values)

@@ -18,7 +18,6 @@ from .._weights.auto import AutoChoice
 from .._weights.held_out import HeldOut
 from .._weights.refine.refine import base_loss
 from .answers import Answers
-from .effects import effects_of
 from .fitted import Fitted
 from .probabilities import Calibration, fit_scaling
 
@@ -136,8 +135,8 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
     @property
     def feature_scores_(self) -> Floats:
         """The weights of scaled features, in [-1, 1]: the paper's, or refined ones by the largest."""
-        fitted = self._without_bins("feature_scores_")
-        weights = fitted.planes.weights
+        fitted = self._known
+        weights = fitted.model.planes("feature_scores_").weights
         if fitted.is_paper:
             return weights
         return weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
@@ -151,7 +150,7 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
         return auto.choice
 
     def _sizes_of_effects(self, fitted: Fitted) -> Floats:
-        return np.abs(effects_of(fitted))
+        return np.abs(fitted.model.effects(fitted.summary))
 
     def _loss_of_one_pass(self, fitted: Fitted) -> float:
         return base_loss(fitted.summary.counts, fitted.class_weight)

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from .._rows.cells import Categories
+from .._rows.cells import Categories, Coder
+from .._summary.summary import Summary
 from .._system.types import Floats
 from .._system.value import Value
-from .fitted import Fitted
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,8 @@ class Curve(Value):
         return float((np.abs(effects) @ rows).mean() / total) if total else 0.0
 
 
-def curves_of(fitted: Fitted) -> list[Curve]:
-    """Return the curve of every feature of a model with bins, without what ferns add."""
-    cells, summary = fitted.model.binned, fitted.summary
-    if cells is None:
-        raise ValueError("this model has no curves: it was made with bins=None")
-    coder, table = cells.coder, cells.entries
+def curves_of(coder: Coder, table: Floats, summary: Summary) -> list[Curve]:
+    """Return the curve of every feature from what its cells add (R, cells), without what ferns add."""
     rows = summary.sums.sum(axis=0)
     names = summary.feature_names
     found = []

@@ -23,7 +23,7 @@ from .._weights.hyperplanes import Hyperplanes, Scaling, constant_of
 from .._weights.refine.refine import Refined
 from .._weights.solve import scaling_of, solve, weights_and_midpoints
 from ..settings import AnySettings
-from .additive import AdditiveModel, CellTable
+from .additive import AdditiveModel, CellTable, LineModel, TableModel
 from .probabilities import Calibration, TemperatureScaling
 
 NOTHING = Calibration()
@@ -130,15 +130,15 @@ class Fitted(Value):
         planes, coder = self.planes, self.summary.coder
         low = self.summary.low
         if coder is None:
-            return AdditiveModel(planes, lambda: self.midpoints, None, low, self.constant)
+            return LineModel(lambda: self.midpoints, low, self.constant, planes)
         # The sum of w (x' - t) over the cells of a feature is w of the cell that it is in, less w·t.
         shares = np.add.reduceat(planes.weights * self.midpoints, coder.offsets[:-1], axis=1)
         entries = np.asarray(planes.weights - shares[:, coder.column_of])
         auto = self.auto
         if auto is None or auto.lines is None:
-            return AdditiveModel(None, lambda: self.midpoints, CellTable(coder, entries), low, self.constant)
+            return TableModel(lambda: self.midpoints, low, self.constant, CellTable(coder, entries))
         cells = CellTable(coder, entries, auto.values)
-        return AdditiveModel(auto.lines, lambda: auto.midpoints, cells, low, self.constant)
+        return TableModel(lambda: auto.midpoints, low, self.constant, cells, auto.lines)
 
     @cached_property
     def constant(self) -> Floats:
@@ -146,9 +146,9 @@ class Fitted(Value):
         return constant_of(self.planes)
 
     @property
-    def table(self) -> Floats | None:
-        """What each cell adds to each score (R, cells), if features are cut into bins; else None."""
-        return None if self.model.cells is None else self.model.cells.entries
+    def table(self) -> Floats:
+        """What each cell adds to each score (R, cells); without bins there are no cells."""
+        return self.model.entries
 
     @cached_property
     def midpoints(self) -> Floats:

@@ -10,7 +10,6 @@ import numpy as np
 
 from .._rows.cells import code_matrix
 from .._rows.matrix import Matrix
-from .._summary.marginals import marginals_of
 from .._summary.source import RowSource
 from .._system.progress import Progress
 from .._system.threads import thread_count
@@ -68,12 +67,12 @@ class FittedNumbers(Fitted):
     @cached_property
     def regression(self) -> RegressionModel:
         """What is solved from the sums, when it is first asked for, or what further passes found."""
-        summary, scaling = self.summary, self.scaling
+        summary = self.summary
         if isinstance(self.refined, RefinedNumbers):
             return self.refined.regression(self.mean)
         if self.settings.moments == 1:
-            return marginal_regression_of(summary, marginals_of(targets_of(summary)), scaling)
-        return regression_of(summary, scaling)
+            return marginal_regression_of(summary.first_moments())
+        return regression_of(summary)
 
     @property
     def mean(self) -> Floats:
@@ -88,8 +87,7 @@ class FittedNumbers(Fitted):
             return self
         watch = Progress(passes) if self.settings.verbose else None
         n_threads = thread_count(self.settings.n_jobs)
-        limits, marginals = Limits(passes, watch), marginals_of(targets_of(self.summary))
-        found = refine_numbers(self.summary, marginals, self.scaling, source, limits, n_threads)
+        found = refine_numbers(self.summary.first_moments(), source, Limits(passes, watch), n_threads)
         return replace(self, refined=found)
 
     def with_residuals(self, source: RowSource) -> FittedNumbers:
@@ -97,8 +95,8 @@ class FittedNumbers(Fitted):
 
         What was solved is kept.
         """
-        cut, coder = self.settings.cut, self.summary.coder
-        if cut is None or not cut.grows or coder is None or coder.ferns is None:
+        cut = self.settings.cut
+        if cut is None or not cut.grows or self.summary.coding.ferns is None:
             return self
         rows = source.numbered() if self.regression.noise is not None else None
         if rows is None:
@@ -110,8 +108,7 @@ class FittedNumbers(Fitted):
     @cached_property
     def choice(self) -> NumberChoice:
         """What ``auto=True`` chose."""
-        coder, own = self.summary.coder, self.regression.known_solution()
-        assert coder is not None  # noqa: S101  settings.cut says so
+        coder, own = self.summary.coding.known_coder("bins"), self.regression.known_solution()
         parts = explained_by_parts(targets_of(self.summary), coder, own.noise)
         n_ferns = 0 if coder.ferns is None else len(coder.ferns)
         return NumberChoice(n_ferns, {name: float(np.mean(part)) for name, part in parts.items()})

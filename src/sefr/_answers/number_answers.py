@@ -12,7 +12,6 @@ from .._system.threads import thread_count
 from .._system.types import Array, Floats, Rows
 from .._weights.regression import RegressionModel
 from .answers import Answers
-from .effects import spreads_of
 from .fitted import Fitted
 from .fitted_numbers import FittedNumbers, NumberChoice
 
@@ -94,17 +93,17 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
     @property
     def coef_(self) -> Floats:
         """The weights of the features as they come: (m,), or (K, m) for several outputs."""
-        return np.asarray(self._one_or_all(self._without_bins("coef_").planes.coef))
+        return np.asarray(self._one_or_all(self._known.model.planes("coef_").coef))
 
     @property
     def intercept_(self) -> Any:
         """What goes with ``coef_``: a number, or (K,) for several outputs."""
-        return self._one_or_all(self._without_bins("intercept_").planes.intercept)
+        return self._one_or_all(self._known.model.planes("intercept_").intercept)
 
     @property
     def coef_std_(self) -> Floats:
         """The standard errors of ``coef_``."""
-        self._without_bins("coef_std_")
+        self._known.model.planes("coef_std_")  # or there are no weights to err
         return np.asarray(self._one_or_all(self._sure("coef_std_").known_solution().standard_errors()))
 
     @property
@@ -135,7 +134,7 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
 
     def _sizes_of_effects(self, fitted: Fitted) -> Floats:
         """Return how far the part of each set spreads over the rows: numbers have no class to differ from."""
-        return spreads_of(fitted)
+        return fitted.model.spreads(fitted.summary)
 
     def _loss_of_one_pass(self, fitted: Fitted) -> float:
         raise AttributeError("this model was made in one pass: only passes > 1 has a loss_curve_")

@@ -38,8 +38,9 @@ def accumulate(
     if rows.weights is not None:
         check_limits(raw.counts, raw.sums)
     low = raw.low[0] if n_folds == 1 else raw.low.min(axis=0)
-    exact = rows.weights is None and matrix.exact and (matrix.coder is not None or _stays_exact(matrix, raw))
-    if exact or (raw.present is None and not _native.is_delicate(raw.sums, raw.counts, low)):
+    if raw.present is None and not _native.is_delicate(raw.sums, raw.counts, low):
+        return raw, DoubleDouble(raw.sums)
+    if rows.weights is None and matrix.exact and _stays_exact(matrix, raw):
         return raw, DoubleDouble(raw.sums)
     return raw, _with_care(matrix, groups, raw, n_threads)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from .._rows.cells import Coder
 from .._rows.inputs import describe_feature
 from .._rows.labels import are_alike, union_of_labels
 from .._system.types import Floats
@@ -67,11 +68,18 @@ def _whole(numbers: DoubleDouble) -> NDArray[np.bool_]:
     return whole if tail is None else whole & (tail == np.rint(tail))
 
 
-def checked_sums(a: Summary, left: DoubleDouble, cells: Floats) -> DoubleDouble:
-    """Return the sums that are left of so many values, moved into their range if they rounded out of it.
+def checked_sums(a: Summary, b: Summary, left: DoubleDouble, cells: Floats) -> DoubleDouble:
+    """Return the sums that are left of ``a`` without ``b``, of so many values, or of rows in each cell.
 
     Sums that the values left cannot have, since others were taken away than were learned, are an error.
     """
+    if a.coder is None:
+        return _checked_values(a, left, cells)
+    return _checked_cells(a, a.coder, left, count_slack(a.double_sums, b.double_sums, a.counts[:, None]))
+
+
+def _checked_values(a: Summary, left: DoubleDouble, cells: Floats) -> DoubleDouble:
+    """Return the sums that are left of so many values, moved into their range if they rounded out of it."""
     seen = a.low <= a.high
     low, high = np.where(seen, a.low, 0.0), np.where(seen, a.high, 0.0)
     with np.errstate(over="ignore"):
@@ -95,11 +103,11 @@ def checked_sums(a: Summary, left: DoubleDouble, cells: Floats) -> DoubleDouble:
     return DoubleDouble(inside, None if left.tail is None else np.where(moved, 0.0, left.tail))
 
 
-def checked_cells(a: Summary, left: DoubleDouble, slack: Floats) -> DoubleDouble:
+def _checked_cells(a: Summary, coder: Coder, left: DoubleDouble, slack: Floats) -> DoubleDouble:
     """Return what is left of the rows in each cell; more rows taken away than it had are an error."""
-    if a.coder is not None and (left.head < -slack).any():
+    if (left.head < -slack).any():
         k, cell = np.argwhere(left.head < -slack)[0]
-        features = a.coder.feature_sets[a.coder.set_of[a.coder.column_of[cell]]]
+        features = coder.feature_sets[coder.set_of[coder.column_of[cell]]]
         where = " and ".join(describe_feature(j, a.feature_names) for j in features)
         raise ValueError(
             f"cannot take away more rows of class {a.classes[k]} in a bin of {where} than were learned"

@@ -43,6 +43,7 @@ from .._rows.cells import Categories, Coder
 from .._rows.cells.coder import given_coder
 from .._rows.cells.ferns import MOST_COMPARISONS, MOST_FERNS, Ferns, check_interactions, given_ferns
 from .._rows.cells.plain import plain_values, values_of
+from .._rows.coding import Coding, Uncut
 from .._rows.labels import text_array
 from .._system.members import refuse_constant
 from .._system.types import Array, Fields
@@ -84,14 +85,14 @@ def packed(summary: Summary) -> bytes:
     from .private import noise_of
 
     names, noise = summary.feature_names, noise_of(summary)
+    cut, edges = _packed_coder(summary.coder)
     flags = (
-        TAILS * (summary.tails is not None)
+        cut
+        | TAILS * (summary.tails is not None)
         | PRESENT * (summary.present is not None)
         | NAMES * (names is not None)
         | COUNT_TAILS * (summary.count_tails is not None)
         | PRESENT_TAILS * (summary.present_tails is not None)
-        | CELLS * (summary.coder is not None)
-        | FERNS * (summary.coder is not None and summary.coder.ferns is not None)
         | NOISE * (noise is not None)
     )
     parts = [
@@ -101,14 +102,11 @@ def packed(summary: Summary) -> bytes:
         _length(summary.n_features),
         bytes([flags]),
         _packed_labels(summary.classes),
+        *edges,
     ]
-    if summary.coder is not None:
-        parts += _packed_coder(summary.coder)
-    ends = (summary.low, summary.high) if summary.coder is None else ()
-    arrays = (
-        *(summary.counts, summary.sums, summary.tails, summary.present, *ends),
-        *(summary.count_tails, summary.present_tails),
-    )
+    known = summary.coding.known_ends()
+    names_of = ("counts", "sums", "tails", "present", "low", "high", "count_tails", "present_tails")
+    arrays = (getattr(summary, name) for name in names_of if name not in known)
     parts += [_packed_array(array) for array in arrays if array is not None]
     parts += [_packed_string(name.encode()) for name in names or ()]
     parts += [] if noise is None else [_packed_string(json.dumps(noise, sort_keys=True).encode())]
@@ -134,17 +132,15 @@ def unpacked(data: bytes | bytearray | memoryview) -> Fields:
     if flags & FERNS and not flags & CELLS:
         raise ValueError("the bytes of this Summary have ferns but no cells")
     parts: Fields = {"classes": reader.labels(n_classes)}
-    coder = reader.coder(n_features) if flags & CELLS else None
-    if coder is not None and flags & FERNS:
-        coder = replace(coder, ferns=reader.ferns(np.diff(coder.offsets)))
-    cells = (n_classes, n_features if coder is None else coder.n_cells)
-    parts["coder"] = coder
+    coding = reader.coding(flags, n_features)
+    cells = (n_classes, coding.width)
+    parts["coder"] = coding.coder
     parts["counts"] = reader.array((n_classes,))
     parts["sums"] = reader.array(cells)
     parts["tails"] = reader.array(cells) if flags & TAILS else None
     parts["present"] = reader.array(cells) if flags & PRESENT else None
-    if coder is None:
-        parts["low"], parts["high"] = reader.array((n_features,)), reader.array((n_features,))
+    known = coding.known_ends()
+    parts |= {name: reader.array((n_features,)) for name in ("low", "high") if name not in known}
     parts["count_tails"] = reader.array((n_classes,)) if flags & COUNT_TAILS else None
     parts["present_tails"] = reader.array(cells) if flags & PRESENT_TAILS else None
     parts["feature_names"] = reader.texts(n_features) if flags & NAMES else None
@@ -200,7 +196,10 @@ def _packed_array(array: NDArray[np.float64]) -> bytes:
     raise AssertionError("float64 holds itself")
 
 
-def _packed_coder(coder: Coder) -> list[bytes]:
+def _packed_coder(coder: Coder | None) -> tuple[int, list[bytes]]:
+    """Return the flags that say whether features are cut, and where."""
+    if coder is None:
+        return 0, []
     parts = [
         bytes([coder.missing]),
         *map(_length, np.diff(coder.starts).tolist()),
@@ -209,11 +208,12 @@ def _packed_coder(coder: Coder) -> list[bytes]:
     parts.append(_length(len(coder.categories)))
     for feature, values in coder.categories.items():
         parts += [_length(feature), _length(len(values)), _packed_categories(values)]
-    if coder.ferns is not None:
-        parts.append(_length(len(coder.ferns)))
-        for part in coder.ferns.parts:
-            parts += [_length(len(part)), *(_length(number) for pair in part for number in pair)]
-    return parts
+    if coder.ferns is None:
+        return CELLS, parts
+    parts.append(_length(len(coder.ferns)))
+    for part in coder.ferns.parts:
+        parts += [_length(len(part)), *(_length(number) for pair in part for number in pair)]
+    return CELLS | FERNS, parts
 
 
 def _packed_categories(values: Categories) -> bytes:
@@ -303,6 +303,12 @@ class _ByteReader:
             return np.array(raw, dtype=bytes if kind == "bytes" else object)
         values = self.numbers(n, kind)
         return values.astype(values.dtype.newbyteorder("="))
+
+    def coding(self, flags: int, n_features: int) -> Coding:
+        if not flags & CELLS:
+            return Uncut(n_features)
+        coder = self.coder(n_features)
+        return replace(coder, ferns=self.ferns(np.diff(coder.offsets))) if flags & FERNS else coder
 
     def coder(self, n_features: int) -> Coder:
         missing = self.take(1)[0]

@@ -30,7 +30,7 @@ def summaries_of_rests(folds: Sequence[Summary], others: Summary) -> list[Summar
         totals = Totals(counts[f], sums[f], None if present is None else present[f])
         found.append(
             Summary.from_doubles(
-                others.classes, totals, ends, others.feature_names, others.coder, products[f]
+                others.classes, totals, ends, others.feature_names, others.coding, products[f]
             )
         )
     return found

@@ -47,8 +47,8 @@ def products(
     no word. ``origin`` is that of features and targets. The same bits for any number of threads. More columns
     than memory is for are refused before any is taken.
     """
-    remedy = "use moments=1" if matrix.coder is None else "use fewer bins or interactions, or moments=1"
-    check_columns(matrix.shape[1] * (2 if missing and matrix.coder is None else 1), remedy)
+    coding = matrix.coding
+    check_columns(coding.product_columns(missing=missing), coding.remedy)
     weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     targets = None if targets is None else np.ascontiguousarray(targets, dtype=np.float64)
     if isinstance(matrix, SparseCells):

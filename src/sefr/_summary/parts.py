@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._rows.cells import Coder
+from .._rows.coding import Coding, coding_of
 from .._system.types import Array, Floats, Params
 
 # The rows of a class that a Summary may stand for, by weight: far above any data, and what is made from so
@@ -35,13 +36,16 @@ def check_limits(counts: Floats, sums: Floats) -> None:
 
 
 def checked_parts(
-    classes: Any, feature_names: Sequence[str] | None, parts: Params, coder: Coder | None = None
-) -> tuple[Array, dict[str, Floats]]:
-    """Return the labels and the parts as new arrays, without those that are None, or say what is wrong."""
+    classes: Any, feature_names: Sequence[str] | None, parts: Params, coder: Coder | None
+) -> tuple[Array, dict[str, Floats], Coding]:
+    """Return labels, parts and what their columns are, or say what is wrong.
+
+    The parts are new arrays, without those that are None.
+    """
     if unknown := set(parts) - PARTS:
         raise TypeError(f"a Summary has no part {min(unknown)!r}")
-    if coder is not None:
-        parts = {**parts, "low": np.zeros(coder.n_cells), "high": np.ones(coder.n_cells)}
+    coding = coding_of(coder, np.asarray(parts.get("low")).size)
+    parts = {**parts, **coding.known_ends()}
     if absent := [name for name in ("counts", "sums", "low", "high") if parts.get(name) is None]:
         raise TypeError(f"a Summary needs its {absent[0]}")
     labels = np.array(classes)
@@ -49,13 +53,11 @@ def checked_parts(
     if labels.ndim != 1 or (len(labels) > 1 and not (labels[1:] > labels[:-1]).all()):
         raise ValueError("classes must be sorted and distinct")
     _check_shapes(len(labels), arrays)
-    n_features = len(arrays["low"]) if coder is None else coder.n_features
-    if feature_names is not None and len(feature_names) != n_features:
-        raise ValueError(f"{len(feature_names)} feature_names for {n_features} features")
+    if feature_names is not None and len(feature_names) != coding.n_features:
+        raise ValueError(f"{len(feature_names)} feature_names for {coding.n_features} features")
     _check_values(arrays)
-    if coder is not None:
-        _check_cells(arrays, coder)
-    return labels, arrays
+    coding.check_counts(arrays["counts"], arrays["sums"], arrays.get("present"), ROUNDING)
+    return labels, arrays, coding
 
 
 def _check_shapes(n_classes: int, arrays: dict[str, Floats]) -> None:
@@ -105,16 +107,3 @@ def _check_values(arrays: dict[str, Floats]) -> None:
         of = arrays.get({"tails": "sums", "count_tails": "counts", "present_tails": "present"}[name])
         if name in arrays and (of is None or (np.abs(arrays[name]) > ROUNDING * np.abs(of) + 1e-300).any()):
             raise ValueError(f"{name} must be small beside what they are the rounding of")
-
-
-def _check_cells(arrays: dict[str, Floats], coder: Coder) -> None:
-    """Refuse counts of cells that no rows give: each row lies in one cell of every feature."""
-    if "present" in arrays:
-        raise ValueError("a Summary of cells has no values that are not present")
-    rows = np.add.reduceat(arrays["sums"], coder.offsets[:-1], axis=1)
-    counts = arrays["counts"][:, None]
-    if (np.abs(rows - counts) > ROUNDING * counts).any():
-        k, j = np.argwhere(np.abs(rows - counts) > ROUNDING * counts)[0]
-        raise ValueError(
-            f"class {k} has {counts[k, 0]:g} rows, but the cells of column {j} have {rows[k, j]:g}"
-        )

@@ -170,7 +170,7 @@ def release(
         Totals(DoubleDouble(counts), sums),
         released.ends(),
         summary.feature_names,
-        summary.coder,
+        summary.coding,
         products,
     )
     return marked(plain, (spent,))
@@ -268,8 +268,7 @@ class _CellSums(_Sums):
     @property
     def coder(self) -> Coder:
         """Where features are cut."""
-        assert self.summary.coder is not None  # noqa: S101  see release
-        return self.summary.coder
+        return self.summary.coding.known_coder("bins")
 
     def check(self) -> None:
         _refuse_edges_of_rows(self.coder, self.low, self.high)

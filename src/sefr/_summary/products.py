@@ -250,12 +250,12 @@ class Products:
             tail = changed(self.packed.tail, rows.tail)
         return DoubleDouble(changed(self.packed.head, rows.head), tail)
 
-    def near(self, *, cells: bool = False) -> Products:
+    def near(self, *, movable: bool = True) -> Products:
         """Return the same about an origin near the means, where that keeps digits: see ``FAR``.
 
         With ``missing``, about the means of the values that there are; so are fewer rows than columns, of
         which many penalties are as likely: equal sums are to give equal answers, about whatever origin they
-        were added up. Features that are ``cells``, 0 and 1, stay.
+        were added up. Features that are not ``movable`` stay: see ``Coding``.
         """
         m, k = self.n_features, self.n_targets
         own = np.r_[0:m, self.n_columns - k : self.n_columns]
@@ -267,7 +267,7 @@ class Products:
         spread = np.sqrt(np.maximum(diagonal[own] / np.maximum(count, 1e-300) - distance**2, 0.0))
         always = self.missing or self.count <= self.n_features + 1
         far = (np.abs(distance) > FAR * spread) | (always & (distance != 0))
-        far[:m] &= not cells
+        far[:m] &= movable
         return self.about(np.where(far, self.origin + distance, self.origin))
 
 

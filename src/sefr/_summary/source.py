@@ -97,8 +97,7 @@ class SquaredSweep(Sweep):
     def _in_float64(self, rows: CodedRows) -> Gradient:
         """Return the squared loss of few rows, which the kernels would work on in float32."""
         x = rows.matrix.block(np.arange(rows.matrix.shape[0]))
-        if rows.matrix.coder is None:
-            x = np.nan_to_num((x - self.standard.centre) * self.standard.scale)
+        x = np.nan_to_num((x - self.standard.centre) * self.standard.scale)
         weights = np.where(rows.codes < 0, 0.0, 1.0 if rows.weights is None else rows.weights)
         scores = x @ self.model.coef.T + self.model.intercept
         residual = weights[:, None] * scores

@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike
 
 from .._rows.batches import unpack_batch
 from .._rows.cells import Categories, Coder, Cut
+from .._rows.coding import Coding, Uncut, coding_of
 from .._rows.inputs import describe_feature, read_rows
 from .._rows.labelled import NUMBERS, Labelled
 from .._rows.labels import are_alike, find_labels
 from .._system.threads import thread_count
 from .._system.types import Array, Bins, Fields, Floats, Indices, Interactions, Rows
 from .accumulate import accumulate, multiply
-from .alignment import aligned, checked_cells, checked_sums, count_slack
+from .alignment import aligned, checked_sums, count_slack
 from .bytes_format import packed, unpacked
 from .double_double import DoubleDouble, Totals, full, spread
 from .drift import USUAL, Drift, Thresholds, drift
@@ -65,6 +66,8 @@ class Summary:
     coder : Coder, or None
         With bins, where features are cut: rows are then counted per cell, which is a feature and a bin of
         it, ``sums`` has a column per cell, and ``low`` and ``high`` are 0 and 1.
+    coding : Uncut or Coder
+        What the columns of ``sums`` are: features as they come, or the cells of the coder.
     products : Products, or None
         With ``moments=2``, the sums of products of any two features; of numbers to predict, with
         ``moments=1``, those of each feature by itself (``Marginals``).
@@ -85,7 +88,7 @@ class Summary:
     """
 
     __slots__ = (
-        *("classes", "coder", "count_tails", "counts", "feature_names", "high", "low", "n_features"),
+        *("classes", "coding", "count_tails", "counts", "feature_names", "high", "low", "n_features"),
         *("n_scores", "present", "present_tails", "products", "sums", "tails"),
     )
 
@@ -99,7 +102,7 @@ class Summary:
     low: Floats
     high: Floats
     feature_names: tuple[str, ...] | None
-    coder: Coder | None
+    coding: Coding
     products: Products | None
     n_features: int
     n_scores: int
@@ -164,7 +167,7 @@ class Summary:
         products = None
         if moments == 2 or rows.targets is not None:
             products = multiply(rows, missing=missing, moments=moments, n_threads=n_threads)
-        summary = cls.from_doubles(rows.classes, totals, ends, feature_names, rows.matrix.coder, products)
+        summary = cls.from_doubles(rows.classes, totals, ends, feature_names, rows.matrix.coding, products)
         return summary if rows.weights is None else summary.without_empty_classes()
 
     @classmethod
@@ -198,7 +201,7 @@ class Summary:
                 ),
                 (raw.low[fold], raw.high[fold]),
                 feature_names,
-                rows.matrix.coder,
+                rows.matrix.coding,
                 products(fold),
             )
             for fold in range(n_folds)
@@ -232,7 +235,7 @@ class Summary:
             seen, and not for cells. Where needed: ``present`` (K, m), the count of values that were not
             missing; ``tails``, ``count_tails`` and ``present_tails``, what the others lost to rounding.
         """
-        labels, arrays = checked_parts(classes, feature_names, parts, coder)
+        labels, arrays, coding = checked_parts(classes, feature_names, parts, coder)
         counts = DoubleDouble(arrays["counts"], arrays.get("count_tails"))
         sums = DoubleDouble(arrays["sums"], arrays.get("tails"))
         present = None
@@ -241,7 +244,7 @@ class Summary:
         ends = (arrays["low"], arrays["high"])
         if products is not None:
             check_products(products, counts.head, sums.head.shape[1])
-        return cls.from_doubles(labels, Totals(counts, sums, present), ends, feature_names, coder, products)
+        return cls.from_doubles(labels, Totals(counts, sums, present), ends, feature_names, coding, products)
 
     @classmethod
     def of_frame(
@@ -351,7 +354,7 @@ class Summary:
         totals: Totals,
         ends: tuple[Floats, Floats],
         feature_names: Sequence[str] | None,
-        coder: Coder | None = None,
+        coding: Coding,
         products: Products | None = None,
     ) -> Summary:
         """Make a Summary of parts that are known to be right; their arrays become read-only."""
@@ -368,9 +371,9 @@ class Summary:
         put(self, "low", low)
         put(self, "high", high)
         put(self, "feature_names", None if feature_names is None else tuple(feature_names))
-        put(self, "coder", coder)
+        put(self, "coding", coding)
         put(self, "products", products)
-        put(self, "n_features", len(low) if coder is None else coder.n_features)
+        put(self, "n_features", coding.n_features)
         put(self, "n_scores", score_count(len(classes)))
         for array in (classes, *counts, *sums, *(present or ()), low, high):
             if array is not None:
@@ -408,9 +411,20 @@ class Summary:
         return self.double_present or self.double_counts.each(lambda part: part[:, None])
 
     @property
+    def coder(self) -> Coder | None:
+        """With bins, where features are cut; else None."""
+        return self.coding.coder
+
+    @property
     def categories(self) -> Mapping[int, Categories]:
         """The categories of features that have some, by their numbers."""
-        return {} if self.coder is None else self.coder.categories
+        return self.coding.categories
+
+    def near_products(self) -> Products:
+        """Return the products about an origin near the means of what may lie far from zero."""
+        if self.products is None:
+            raise ValueError("this Summary has no products")
+        return self.products.near(movable=self.coding.movable)
 
     @property
     def n_rows(self) -> float:
@@ -432,7 +446,7 @@ class Summary:
         if self.moments == 1:
             return self
         kept = marginals_of(self.products) if self.products is not None and self.n_targets else None
-        return self.from_doubles(self.classes, self.totals, self.ends, self.feature_names, self.coder, kept)
+        return self.from_doubles(self.classes, self.totals, self.ends, self.feature_names, self.coding, kept)
 
     def over(self, classes: Array) -> Summary:
         """Return this Summary with the classes given, a superset of its own."""
@@ -501,7 +515,9 @@ class Summary:
             present = None if (present.head == counts.added().head).all() else present
         totals = Totals(counts.added(), some(sums), present)
         names = [(self.feature_names or ())[j] for j in own]
-        return self.from_doubles(NUMBERS, totals, (self.low[own], self.high[own]), names, None, products)
+        return self.from_doubles(
+            NUMBERS, totals, (self.low[own], self.high[own]), names, Uncut(len(own)), products
+        )
 
     def reweighted(self, weights: Floats) -> Summary:
         """Return the first moments of the rows, those of each class counting ``weights`` (K,) times.
@@ -517,7 +533,7 @@ class Summary:
             Totals(counts, sums, None if present is None else present * weights[:, None]),
             self.ends,
             self.feature_names,
-            self.coder,
+            self.coding,
         )
 
     def __add__(self, other: object) -> Summary:
@@ -537,7 +553,7 @@ class Summary:
             Totals(counts, sums, present),
             (np.minimum(a.low, b.low), np.maximum(a.high, b.high)),
             a.feature_names or b.feature_names,
-            a.coder,
+            a.coding,
             None if a.products is None or b.products is None else a.products + b.products,
         )
 
@@ -566,10 +582,7 @@ class Summary:
             present = present.zero_where(present.head <= slack)
             gone = present.head == 0
         sums = (a.double_sums - b.double_sums).zero_where(np.broadcast_to(gone, a.sums.shape))
-        if a.coder is not None:
-            sums = checked_cells(a, sums, count_slack(a.double_sums, b.double_sums, a.counts[:, None]))
-        else:
-            sums = checked_sums(a, sums, (present or counts.each(lambda part: part[:, None])).head)
+        sums = checked_sums(a, b, sums, (present or counts.each(lambda part: part[:, None])).head)
         products = None
         if a.products is not None and b.products is not None:
             products = (a.products - b.products).left(gone=not counts.head.any())
@@ -578,7 +591,7 @@ class Summary:
             Totals(counts, sums, present),
             a.ends,
             a.feature_names or b.feature_names,
-            a.coder,
+            a.coding,
             products,
         )
 
@@ -593,7 +606,7 @@ class Summary:
             return less
         products = self.products * factor
         return self.from_doubles(
-            less.classes, less.totals, less.ends, less.feature_names, less.coder, products
+            less.classes, less.totals, less.ends, less.feature_names, less.coding, products
         )
 
     __rmul__ = __mul__
@@ -623,20 +636,22 @@ class Summary:
 
     def __getstate__(self) -> Fields:
         """Return plain parts, for pickle and for skops."""
-        derived = {"n_features", "n_scores", "products"}
+        derived = {"coding", "n_features", "n_scores", "products"}
         state = {name: getattr(self, name) for name in self.__slots__ if name not in derived}
-        return state | {"products": None if self.products is None else self.products.to_plain()}
+        products = None if self.products is None else self.products.to_plain()
+        return state | {"coder": self.coder, "products": products}
 
     def __setstate__(self, state: Fields) -> None:
-        for name, value in ({"coder": None} | state).items():  # there were no bins once, and no products
+        parts = dict(state)
+        coder, products = parts.pop("coder", None), parts.pop("products", None)  # there were none once
+        for name, value in parts.items():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
-        products = state.get("products")
+        object.__setattr__(self, "coding", coding_of(coder, len(self.low)))
         kind = Marginals if products is not None and products.get("moments", 2) == 1 else Products
         object.__setattr__(self, "products", None if products is None else kind.from_plain(products))
-        n_features = len(self.low) if self.coder is None else self.coder.n_features
-        object.__setattr__(self, "n_features", n_features)
+        object.__setattr__(self, "n_features", self.coding.n_features)
         object.__setattr__(self, "n_scores", score_count(len(self.classes)))
 
     def without_empty_classes(self) -> Summary:
@@ -649,4 +664,4 @@ class Summary:
     def _each(self, classes: Array, change: Callable[[Floats], Floats]) -> Summary:
         """Return a Summary of other classes, from these parts, each changed along its first axis."""
         totals = self.totals.each(change)
-        return self.from_doubles(classes, totals, self.ends, self.feature_names, self.coder, self.products)
+        return self.from_doubles(classes, totals, self.ends, self.feature_names, self.coding, self.products)

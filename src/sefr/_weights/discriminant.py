@@ -68,7 +68,7 @@ def discriminant_of(summary: Summary, scaling: Scaling, class_weight: Floats | N
         class_sums,
         present=summary.present,
         coder=coder,
-        ranges=None if coder is not None else np.maximum(summary.high - summary.low, 0.0),
+        ranges=np.maximum(summary.high - summary.low, 0.0),
         class_weights=class_weight,
     )
     seen = summary.counts > 0

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows.cells import Coder
+from .._rows.coding import Uncut
 from .._rows.labelled import CodedRows, Labelled, spread_rows
 from .._rows.matrix import Matrix, every_run
 from .._summary.double_double import Totals
@@ -127,9 +128,7 @@ def held_out_scores(rows: Labelled, model: SolvedModel) -> HeldOut:
     same = rows.classes is summary.classes
     coded = CodedRows(rows.matrix, rows.codes, rows.weights) if same else rows.over(summary.classes)
     some, weights, evidence = _sample(coded, total, most, summary.counts)
-    if summary.coder is not None:  # cells are 0 and 1: weights go with them as they are
-        scores = matrix.scores(model.planes.weights, model.planes.bias, some)
-    elif step > 1:
+    if step > 1:
         scores = _scores_by_some_features(matrix, some, step, model)
     else:
         scores = model.planes.raw_scores(matrix, rows=some)
@@ -155,15 +154,10 @@ def held_out_by_discriminant(rows: Labelled, discriminant: Unseen, model: Solved
     x, codes = matrix.block(some), coded.codes[some]
     # one of the rows that a heavy one stands for is left out
     own = np.ones(len(some)) if rows.weights is None else np.minimum(rows.weights[some], 1.0)
-    if summary.coder is not None:
-        scores = matrix.scores(model.planes.weights, model.planes.bias, some)
-    else:
-        scores = model.planes.raw_scores(matrix, rows=some)
-        if np.isnan(gone := scores.sum(axis=1)).any():
-            constant = constant_of(model.planes)
-            leave_out_missing(
-                model.planes, model.midpoints, matrix.take(some), scores, np.isnan(gone), constant
-            )
+    scores = model.planes.raw_scores(matrix, rows=some)
+    if np.isnan(gone := scores.sum(axis=1)).any():
+        constant = constant_of(model.planes)
+        leave_out_missing(model.planes, model.midpoints, matrix.take(some), scores, np.isnan(gone), constant)
     return HeldOut(discriminant.unseen(scores, x, codes, own), codes, weights, evidence)
 
 
@@ -226,22 +220,22 @@ def _some_features(summary: Summary, step: int) -> Summary:
 
     counts, sums, present = summary.totals
     totals = Totals(counts, sums.each(some), None if present is None else present.each(some))
-    return Summary.from_doubles(summary.classes, totals, (some(summary.low), some(summary.high)), None)
+    low, high = some(summary.low), some(summary.high)
+    return Summary.from_doubles(summary.classes, totals, (low, high), None, Uncut(len(low)))
 
 
 def unseen_by_sefr(seen: HeldOut, summary: Summary, scaling: Scaling) -> HeldOut:
     """Return SEFR's scores of rows it has learned as if it had not: less what a row of their class does."""
     scores, codes = seen.scores.copy(), seen.codes
+    known, at = np.unique(codes, return_inverse=True)
     if summary.coder is None:
-        own = _favour(summary, scaling)[codes]
+        favours = np.zeros((len(known), len(summary.counts)))
+        favours[np.arange(len(known)), known] = _favour(summary, scaling)[known]
     else:
-        known, at = np.unique(codes, return_inverse=True)
         favours = _favour_in_cells(summary, summary.coder, known)
-        own = favours[at, codes]
     if scores.shape[1] == 1:
+        own = favours[at, codes]
         scores[:, 0] -= np.where(codes == 1, own, -own)
-    elif summary.coder is None:
-        scores[np.arange(len(codes)), codes] -= own
     else:
         scores -= favours[at]
     return HeldOut(scores, codes, seen.weights, seen.evidence)

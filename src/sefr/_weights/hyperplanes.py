@@ -55,6 +55,31 @@ class Scaling:
         """Return the scaling of some features."""
         return Scaling(self.low[features], self.span[features])
 
+    def raw_weights(self, weights: Floats) -> Floats:
+        """Return weights (R, m) for x: 0 for a constant feature, and the largest float if it overflows."""
+        with np.errstate(all="ignore"):
+            coef = weights / self.span
+            if isfinite(coef.sum()):
+                return coef
+            coef = np.divide(weights, self.span, out=np.zeros_like(weights), where=self.span > 0)
+        return np.nan_to_num(coef, copy=False)
+
+    def raw_bias(self, bias: Floats, coef: Floats) -> Floats:
+        """Return what goes with weights for x."""
+        # not coef @ low: waking the threads of BLAS can cost more than the rest of a fit
+        return np.asarray(bias - (coef * self.low).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class UnitScaling(Scaling):
+    """x' = x: ``low`` is 0 and ``span`` is 1, as of cells."""
+
+    def raw_weights(self, weights: Floats) -> Floats:
+        return weights
+
+    def raw_bias(self, bias: Floats, coef: Floats) -> Floats:
+        return bias
+
 
 @dataclass(frozen=True)
 class Hyperplanes(Value):
@@ -72,20 +97,13 @@ class Hyperplanes(Value):
 
     @cached_property
     def coef(self) -> Floats:
-        """The weights for raw features: 0 for a constant one, and the largest float where it overflows."""
-        span, weights = self.scaling.span, self.weights
-        with np.errstate(all="ignore"):
-            coef = weights / span
-            if isfinite(coef.sum()):
-                return coef
-            coef = np.divide(weights, span, out=np.zeros_like(weights), where=span > 0)
-        return np.nan_to_num(coef, copy=False)
+        """The weights for raw features."""
+        return self.scaling.raw_weights(self.weights)
 
     @cached_property
     def intercept(self) -> Floats:
         """What goes with ``coef``."""
-        # not coef @ low: waking the threads of BLAS can cost more than the rest of a fit
-        return np.asarray(self.bias - (self.coef * self.scaling.low).sum(axis=1))
+        return self.scaling.raw_bias(self.bias, self.coef)
 
     def raw_scores(self, matrix: Matrix, n_threads: int = 1, rows: NDArray[np.int64] | None = None) -> Floats:
         """Return the score of every row, or of those listed, and hyperplane; NaN where a value is."""

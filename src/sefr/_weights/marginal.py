@@ -11,12 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from .._rows.cells import Coder
-from .._summary.marginals import Marginals
 from .._summary.summary import Summary
 from .._system.types import Floats
-from .hyperplanes import Scaling
-from .moments import feature_scale
-from .regression import RegressionModel, regression_of_line
+from .moments import feature_scale, feature_spans
+from .regression import RegressionModel, regression_of_line, targets_of
 
 # The mean of y in a bin is drawn to that of all rows by so many rows of it.
 PRIOR_ROWS = 5.0
@@ -38,10 +36,9 @@ def combined(correlation: Floats, n: float) -> Floats:
     return np.asarray(w * (1 / (1 + told) + if_same) / 2)
 
 
-def marginal_regression_of(summary: Summary, marginals: Marginals, scaling: Scaling) -> RegressionModel:
+def marginal_regression_of(summary: Summary) -> RegressionModel:
     """Return what follows from the first moments of rows whose targets are numbers."""
-    coder = summary.coder
-    near = marginals.near(cells=coder is not None)
+    coder, near = summary.coder, summary.near_products()
     n, m, k = near.count, near.n_features, near.n_targets
     sums, squares = near.sums, near.own_squares
     mean, distance = sums[-k:] / n, sums[:m] / n
@@ -49,14 +46,15 @@ def marginal_regression_of(summary: Summary, marginals: Marginals, scaling: Scal
     cross = near.towards_targets() / n - np.outer(distance, mean)
     if coder is None:
         ranges = np.maximum(summary.high - summary.low, 0.0)
-        moved = (near.origin - marginals.origin)[:m]
+        moved = (near.origin - targets_of(summary).origin)[:m]
         scale = feature_scale(n, sums[:m], squares[:m], moved, ranges)
+        spans = feature_spans(scale)
         weights = combined(cross.T * scale / spread[:, None], n) * scale * spread[:, None]
     else:
-        scale = None
+        spans = np.ones(m)
         weights = np.array([_curves(own, distance, n, coder) for own in (cross / spread).T]) * spread[:, None]
     level = near.origin[m:] + (mean - weights @ distance)
-    return regression_of_line(scaling, near.origin[:m], distance, weights, level, scale)
+    return regression_of_line(near.origin[:m], distance, weights, level, spans)
 
 
 def _curves(cross: Floats, share: Floats, n: float, coder: Coder) -> Floats:

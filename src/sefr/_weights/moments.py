@@ -30,6 +30,7 @@ from scipy.linalg import blas, cho_factor, cho_solve, lapack
 
 from .. import _native
 from .._rows.cells import Coder
+from .._rows.coding import coding_of
 from .._rows.matrix import blas_threads
 from .._summary.products import Products, diagonal_places
 from .._system.types import Floats
@@ -59,6 +60,8 @@ CONSTANT, NARROW = 1e-10, 2.0**-49
 # power, see reference.discriminant; of features alone, since with cells it is worse (vowel, segment).
 ALIKE_POWER = 2.0
 NOT_POSITIVE = "products of columns are not those of any rows: a matrix is not positive"
+# A feature is taken to be so many standard deviations wide.
+SPREADS = 8.0
 
 
 class Basis(NamedTuple):
@@ -66,12 +69,13 @@ class Basis(NamedTuple):
 
     First the steps: sums of columns from each to the end of its run, times ``scale`` (q,), without those of
     scale 0. Where ``begins`` (q,) is 1 a run begins; every column of features is one. Then ``lines`` (L, p),
-    combinations of the p steps.
+    combinations of the p steps. Columns are about ``spans`` (q,) wide, cells 1.
     """
 
     begins: NDArray[np.uint8]
     scale: Floats
     lines: Floats
+    spans: Floats
 
     @property
     def live(self) -> NDArray[np.intp]:
@@ -95,6 +99,10 @@ class Basis(NamedTuple):
         _native.step_tables(self.begins, None, self.scale, by_step, None, found, np.empty(len(weights)))
         return found
 
+    def alike(self, tridiagonal: Tridiagonal, n: float, ridge: float) -> float:
+        """Return how much what is left over of each class is taken to be alike: see ``ALIKE_POWER``."""
+        return 0.0
+
     def variance(self, share: Floats) -> float:
         """Return the variances of steps and lines, together, from the shares of rows in each cell (q,)."""
         live = self.live
@@ -106,6 +114,19 @@ class Basis(NamedTuple):
         return found
 
 
+class FeatureBasis(Basis):
+    """Features as they come: no two of them follow each other, and there are no lines beside."""
+
+    @classmethod
+    def of(cls, scale: Floats) -> FeatureBasis:
+        """Return the basis of features in units of their standard deviation: see ``feature_scale``."""
+        no_lines = np.empty((0, np.count_nonzero(scale)))
+        return cls(np.ones(len(scale), dtype=np.uint8), scale, no_lines, feature_spans(scale))
+
+    def alike(self, tridiagonal: Tridiagonal, n: float, ridge: float) -> float:
+        return float(min(tridiagonal.freedom(n * ridge) / n, 1.0) ** ALIKE_POWER)
+
+
 def feature_scale(n: float, sums: Floats, squares: Floats, moved: Floats, ranges: Floats | None) -> Floats:
     """Return 1 / standard deviation of features from their sums and sums of squares, 0 for a constant."""
     variance = (squares - sums * sums / n) / n
@@ -115,6 +136,14 @@ def feature_scale(n: float, sums: Floats, squares: Floats, moved: Floats, ranges
     scale = np.zeros(len(sums))
     np.divide(1.0, np.sqrt(np.abs(variance)), out=scale, where=varies)
     return scale
+
+
+def feature_spans(scale: Floats) -> Floats:
+    """Return how wide features are taken to be, from 1 / standard deviation; 0 for a constant.
+
+    The range of all rows ever seen may be far wider than that of those that are left.
+    """
+    return np.divide(SPREADS, scale, out=np.zeros_like(scale), where=scale > 0)
 
 
 def cell_scale(coder: Coder, steps: CellSteps, mean: Floats) -> tuple[Floats, float]:
@@ -327,21 +356,21 @@ class _Centred(NamedTuple):
 
 def _centred(products: Products, coder: Coder | None, ranges: Floats | None) -> tuple[_Centred, Products]:
     """Return the products of features about their means, in the basis that they are solved in."""
-    near = products.near(cells=coder is not None)
+    near = products.near(movable=coding_of(coder, products.n_features).movable)
     m, n, q = near.n_features, near.count, near.n_columns
     if not n > 0:
         raise ValueError("there are no rows to learn from")
     sums, squares = near.sums[:m], near.packed.head[q + 1 :]
+    basis: Basis
     if coder is None:
         moved = (near.origin - products.origin)[:m]
-        scale, unit = feature_scale(n, sums, squares[diagonal_places(q)][:m], moved, ranges), 1.0
-        basis = Basis(np.ones(m, dtype=np.uint8), scale, np.empty((0, np.count_nonzero(scale))))
+        basis = FeatureBasis.of(feature_scale(n, sums, squares[diagonal_places(q)][:m], moved, ranges))
+        unit = 1.0
     else:
         basis, unit = _bare_basis(coder, sums, n)
-        scale = basis.scale
     size = len(basis.live) + len(basis.lines)
     upper = np.zeros((size, size))
-    _native.step_products(basis.begins, scale, squares, q, upper)
+    _native.step_products(basis.begins, basis.scale, squares, q, upper)
     if len(basis.lines):
         basis = _with_lines(basis, upper, n, sums, LINE_UNIT * unit)
     total = basis.of_rows(sums[None])[0]
@@ -355,7 +384,7 @@ def _bare_basis(coder: Coder, sums: Floats, n: float) -> tuple[Basis, float]:
     scale, unit = cell_scale(coder, steps, steps.reached(sums[None] / n)[0])
     live = np.flatnonzero(scale)
     lines = _lines(coder)[:, live] / scale[live]
-    return Basis(steps.begins, scale, lines[lines.any(axis=1)]), unit
+    return Basis(steps.begins, scale, lines[lines.any(axis=1)], np.ones(len(scale))), unit
 
 
 def basis_of_cells(coder: Coder, sums: Floats, n: float) -> Basis:
@@ -379,7 +408,7 @@ def _with_lines(basis: Basis, upper: Floats, n: float, sums: Floats, unit: float
     upper[:p, p:] = beside * (unit / spread)
     scaled = lines * (unit / spread)[:, None]
     upper[p:, p:] = scaled @ upper[:p, p:]
-    return Basis(basis.begins, basis.scale, scaled)
+    return basis._replace(lines=scaled)
 
 
 def solve_classes(
@@ -418,9 +447,8 @@ def solve_classes(
     # its inverse times the class means s_k / n_k is n A (diag(n_k) - S)^-1, with A = (X'X + n ridge I)^-1 s,
     # S = s'A.
     inner = np.diag(rows) - cross.T @ solved
-    if coder is None:
-        alike = min(tridiagonal.freedom(n * ridge) / n, 1.0) ** ALIKE_POWER
-        inner = (1 - alike) * inner + alike * np.trace(inner) / len(inner) * np.eye(len(inner))
+    alike = basis.alike(tridiagonal, n, ridge)
+    inner = (1 - alike) * inner + alike * np.trace(inner) / len(inner) * np.eye(len(inner))
     to_scores = np.asarray(n * np.linalg.inv(inner.T), dtype=np.float64)
     weights = np.asarray(to_scores @ solved.T, dtype=np.float64)
     means = cross.T / rows[:, None]

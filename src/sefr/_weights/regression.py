@@ -20,9 +20,6 @@ from .._system.types import Floats
 from .hyperplanes import Hyperplanes, Scaling, planes_of
 from .moments import Solution, feature_scale, solve_numbers
 
-# A feature is taken to be so many standard deviations wide.
-SPREADS = 8.0
-
 
 @dataclass(frozen=True)
 class RegressionModel:
@@ -87,30 +84,22 @@ class RegressionModel:
         return self.solution
 
 
-def regression_of(summary: Summary, scaling: Scaling) -> RegressionModel:
+def regression_of(summary: Summary) -> RegressionModel:
     """Return what follows from the second moments of rows whose targets are numbers."""
-    products, coder = targets_of(summary), summary.coder
-    ranges = None if coder is not None else np.maximum(summary.high - summary.low, 0.0)
-    own = solve_numbers(products, coder=coder, ranges=ranges)
-    scale = None if coder is not None else own.basis.scale
-    line = regression_of_line(scaling, own.centre, own.distance, own.weights, own.level, scale)
+    ranges = np.maximum(summary.high - summary.low, 0.0)
+    own = solve_numbers(targets_of(summary), coder=summary.coder, ranges=ranges)
+    line = regression_of_line(own.centre, own.distance, own.weights, own.level, own.basis.spans)
     return replace(line, solution=own, noise=own.noise, ridge=own.ridge)
 
 
 def regression_of_line(
-    scaling: Scaling, centre: Floats, distance: Floats, weights: Floats, level: Floats, scale: Floats | None
+    centre: Floats, distance: Floats, weights: Floats, level: Floats, span: Floats
 ) -> RegressionModel:
     """Return hyperplanes of weights·(x - centre) + level (R,).
 
-    The means lie ``distance`` (q,) from the centre. ``scale`` (q,) is 1 / standard deviation of features,
-    None for cells.
+    The means lie ``distance`` (q,) from the centre; columns are about ``span`` (q,) wide.
     """
     weights, mean = np.ascontiguousarray(weights), level + weights @ distance
-    if scale is None:  # cells are 0 and 1: weights go with them as they are
-        planes = Hyperplanes(scaling, weights, level, None)
-        return RegressionModel(planes, np.broadcast_to(distance, weights.shape), mean)
-    # the range of all rows ever seen may be far wider than that of those that are left
-    span = np.divide(SPREADS, scale, out=np.zeros_like(scale), where=scale > 0)
     planes = planes_of(Scaling(centre, span), weights * span, level)
     middle = np.divide(distance, span, out=np.zeros_like(span), where=span > 0)
     return RegressionModel(planes, np.broadcast_to(middle, weights.shape), mean)
@@ -133,7 +122,7 @@ def refuse_constant_targets(summary: Summary, place: str) -> None:
         raise ValueError(
             f"SEFRRegressor needs at least two rows, but {place} has n_samples={summary.n_rows:g}"
         )
-    near = products.near(cells=summary.coder is not None)
+    near = summary.near_products()
     output = int(np.argmax(at))
     mean = near.origin[near.n_features :] + near.sums[-near.n_targets :] / near.count
     which = f" of output {output}" if len(at) > 1 else ""
@@ -145,7 +134,7 @@ def refuse_constant_targets(summary: Summary, place: str) -> None:
 
 def constant_targets(products: Products) -> NDArray[np.bool_]:
     """Say which targets have one value in all rows, but for rounding."""
-    near = products.near(cells=True)  # features may stay where they are
+    near = products.near(movable=False)  # features may stay where they are
     k = near.n_targets
     squares = near.own_squares[-k:]
     moved = (near.origin - products.origin)[-k:]

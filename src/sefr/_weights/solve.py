@@ -17,7 +17,7 @@ from .._summary.accumulate import delicate
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
 from .._system.types import Floats, Scale
-from .hyperplanes import WIDE, Hyperplanes, Scaling, planes_of
+from .hyperplanes import WIDE, Hyperplanes, Scaling, UnitScaling, planes_of
 
 # Products of two counts leave float64 beyond these.
 SMALL = 1e-100
@@ -30,10 +30,10 @@ def scaling_of(summary: Summary, scale: Scale) -> Scaling:
     if not summary.counts.any():
         raise ValueError("there are no rows to learn from")
     m = summary.n_features
-    if summary.coder is not None:  # cells are 0 and 1
+    if summary.coder is not None:
         if scale is not None and not isinstance(scale, str):
             known_ranges(scale, m)  # refuses what is none
-        return Scaling(summary.low, summary.high)
+        return UnitScaling(summary.low, summary.high)
     if scale is None:
         _check_range(
             summary, np.zeros(m), np.full(m, np.inf), "Negative values in data passed to X: scale=None"
@@ -77,8 +77,6 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
 
     With ``rest``, those of all other classes together.
     """
-    if summary.coder is not None and not rest and summary.counts.all():  # cells are 0 and 1
-        return summary.sums / summary.counts[:, None]
     if float(scaling.span.max()) * summary.n_rows > WIDE:  # sums of distances could leave float64
         summary = summary * 2.0 ** -float(np.ceil(np.log2(summary.n_rows)))
     cells, sums = summary.cells, summary.double_sums

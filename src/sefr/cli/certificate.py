@@ -41,7 +41,7 @@ class Certificate:
     @classmethod
     def of(cls, before: Learner, removed: Summary, after: Learner, files: dict[str, str]) -> Certificate:
         """Return the certificate of a model before and after rows were taken away."""
-        known = isinstance(after.scale, tuple | list) or after.summary_.coder is not None
+        known = isinstance(after.scale, tuple | list) or bool(after.summary_.coding.known_ends())
         own = before.summary_
         removed = removed.within(own.classes) if removed.moments == own.moments else removed.first_moments()
         return cls(own, removed, digest(after.summary_), files, KNOWN if known else KEPT)

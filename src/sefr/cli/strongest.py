@@ -44,11 +44,9 @@ def importances(reg: SEFRRegressor) -> list[Fields]:
     """Return the share of each feature in moving predictions, the greatest first; of a line with weights."""
     names = reg.summary_.feature_names or [f"x{j}" for j in range(reg.n_features_in_)]
     shares = reg.feature_importances_
-    weights = {}
-    if reg.summary_.coder is None:
-        weights["weight"] = reg.coef_
-        if hasattr(reg, "coef_std_"):  # first moments and passes do not know them
-            weights["standard_error"] = reg.coef_std_
+    # a model with bins has no weights; first moments and passes do not know their errors
+    learned = {"weight": "coef_", "standard_error": "coef_std_"}
+    weights = {name: getattr(reg, learned[name]) for name in learned if hasattr(reg, learned[name])}
     found: list[Fields] = []
     for j in np.argsort(-shares, kind="stable"):
         one: Fields = {"feature": str(names[j]), "share": float(shares[j])}

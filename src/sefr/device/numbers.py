@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._answers.additive import TableModel
 from .._system.types import Array, Floats
 from .._weights.regression import targets_of
 from .._weights.solve import scaling_of
@@ -145,8 +146,8 @@ def quantise_numbers(
         )
     if unit is not None and not (isinstance(unit, int | float) and 0 < unit < math.inf):
         raise ValueError(f"unit must be a number above 0, not {unit!r}")
-    if reg.fitted_.model.cells is not None:
-        return _table(reg, weight_bits or 16, input, unit)
+    if isinstance(model := reg.fitted_.model, TableModel):
+        return _table(reg, model, weight_bits or 16, input, unit)
     if weight_bits not in (None, 16):
         raise ValueError(
             "a line that predicts numbers has weights of 32 bits: weights goes with bins, or is left out"
@@ -236,8 +237,10 @@ def _range_of_type(kind: str, low: Floats, high: Floats) -> tuple[Array, Array]:
     return low.astype(np.int32), high.astype(np.int32)
 
 
-def _table(reg: SEFRRegressor, weight_bits: int, input: str | None, unit: float | None) -> NumberTable:
-    coder, table = checked_cells(reg.fitted_.model)
+def _table(
+    reg: SEFRRegressor, model: TableModel, weight_bits: int, input: str | None, unit: float | None
+) -> NumberTable:
+    coder, table = checked_cells(model)
     kind = input or smallest_type(reg.scale, coder)
     moved, middle, share = moved_entries(table, reg.summary_.sums, coder)
     start = float(reg.fitted_.constant[0] + middle.sum())

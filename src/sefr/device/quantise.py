@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from .._answers.additive import TableModel
 from .._rows.ranges import known_ranges
 from .._summary.summary import score_count
 from .._system.types import Array
@@ -201,8 +202,8 @@ def quantise(
     summary = clf.summary_
     if not 2 <= len(clf.classes_) <= MAX_CLASSES:
         raise ValueError(f"a board knows 2 to {MAX_CLASSES} classes, not {len(clf.classes_)}")
-    if summary.coder is not None:
-        return quantise_table(clf, weight_bits, input)
+    if isinstance(model := clf.fitted_.model, TableModel):
+        return quantise_table(clf, model, weight_bits, input)
     low: Array
     high: Array
     low, high = _raw_range(clf)

@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from .._answers.additive import AdditiveModel
+from .._answers.additive import TableModel
 from .._rows.cells import Categories, Coder
 from .._rows.inputs import arrow_table, matrix_of
 from .._rows.ranges import known_ranges
@@ -121,9 +121,11 @@ class QuantisedTable:
         return np.asarray(codes, np.uint8)
 
 
-def quantise_table(clf: SEFRClassifier, weight_bits: int, input: str | None) -> QuantisedTable:
+def quantise_table(
+    clf: SEFRClassifier, model: TableModel, weight_bits: int, input: str | None
+) -> QuantisedTable:
     """Turn a trained model with bins into the board's integers."""
-    summary, model = clf.summary_, clf.fitted_.model
+    summary = clf.summary_
     coder, table = checked_cells(model)
     kind = input or smallest_type(clf.scale, coder)
     seen = np.isfinite(model.constant)
@@ -141,14 +143,12 @@ def quantise_table(clf: SEFRClassifier, weight_bits: int, input: str | None) -> 
     )
 
 
-def checked_cells(model: AdditiveModel) -> tuple[Coder, Floats]:
-    """Return the cells of a model and what each adds; say so if there are none, or too many.
+def checked_cells(model: TableModel) -> tuple[Coder, Floats]:
+    """Return the cells of a model and what each adds; say so if there are too many.
 
     A line beside the bins (``auto=True``) rises by steps: a board has tables alone.
     """
-    if model.cells is None:
-        raise ValueError("the model has no bins: it has weights, which are exported as such")
-    coder, table = model.cells.coder, model.cells.entries if model.binned is None else model.binned.entries
+    coder, table = model.binned.coder, model.binned.entries
     if coder.n_columns > MAX_FEATURES:
         raise ValueError(
             f"a board takes {MAX_FEATURES} features with bins and interactions, not {coder.n_columns}: "

@@ -10,6 +10,7 @@ import numpy as np
 from river import base
 from river.utils.dataframe import into_frame, into_series, to_native_series
 
+from .._rows.coding import Uncut
 from .._rows.labelled import NUMBERS
 from .._summary.double_double import DoubleDouble, Totals
 from .._summary.products import Products, pack
@@ -137,7 +138,8 @@ class SEFRStreamRegressor(base.MiniBatchRegressor):  # type: ignore[misc]
         sums = scaled[:1, 1 : 1 + m] + present * origin[:m]
         totals = Totals(DoubleDouble(count), DoubleDouble(sums), DoubleDouble(present))
         names = [str(name) for name in self._places]
-        return Summary.from_doubles(NUMBERS, totals, (self._ends[0], self._ends[1]), names, None, products)
+        ends = (self._ends[0], self._ends[1])
+        return Summary.from_doubles(NUMBERS, totals, ends, names, Uncut(m), products)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> float:
         """Return the number of a row; 0 before any row was learned."""

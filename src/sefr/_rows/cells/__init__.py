@@ -7,7 +7,7 @@ the rows seen through a coder: a matrix with a column of 0 and 1 per cell, which
 from .categories import Categories
 from .coder import Coder
 from .learn import Cut, learn_coder
-from .matrix import Cells, code_matrix
+from .matrix import Cells, cells_of, code_matrix
 from .sparse import SparseCells
 
-__all__ = ["Categories", "Cells", "Coder", "Cut", "SparseCells", "code_matrix", "learn_coder"]
+__all__ = ["Categories", "Cells", "Coder", "Cut", "SparseCells", "cells_of", "code_matrix", "learn_coder"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,10 @@ class Coder(Value):
     missing: bool
     categories: Mapping[int, Categories]
     ferns: Ferns | None = None
+
+    # see ``Coding``
+    movable: ClassVar[bool] = False
+    remedy: ClassVar[str] = "use fewer bins or interactions, or moments=1"
 
     @classmethod
     def of(cls, parts: Sequence[Floats | Categories], *, missing: bool, ferns: Ferns | None = None) -> Coder:
@@ -74,6 +78,40 @@ class Coder(Value):
         """Number of cells of all columns."""
         of_ferns = 0 if self.ferns is None else int(self.ferns.sizes.sum())
         return len(self.edges) + self.n_features * (2 if self.missing else 1) + of_ferns
+
+    @property
+    def coder(self) -> Coder:
+        """The coder itself: see ``Coding``."""
+        return self
+
+    def known_coder(self, what: str) -> Coder:
+        """Return the coder itself: see ``Coding``."""
+        return self
+
+    @property
+    def width(self) -> int:
+        """Number of columns that are added up: one per cell."""
+        return self.n_cells
+
+    def known_ends(self) -> dict[str, Floats]:
+        """Return ``low`` and ``high`` of the cells: 0 and 1."""
+        return {"low": np.zeros(self.n_cells), "high": np.ones(self.n_cells)}
+
+    def check_counts(self, counts: Floats, sums: Floats, present: Floats | None, rounding: float) -> None:
+        """Refuse counts of cells that no rows give: each row lies in one cell of every column."""
+        if present is not None:
+            raise ValueError("a Summary of cells has no values that are not present")
+        rows = np.add.reduceat(sums, self.offsets[:-1], axis=1)
+        wrong = np.abs(rows - counts[:, None]) > rounding * counts[:, None]
+        if wrong.any():
+            k, j = np.argwhere(wrong)[0]
+            raise ValueError(
+                f"class {k} has {counts[k]:g} rows, but the cells of column {j} have {rows[k, j]:g}"
+            )
+
+    def product_columns(self, *, missing: bool) -> int:
+        """Return the number of cells: a missing value has one."""
+        return self.n_cells
 
     @cached_property
     def column_of(self) -> Places:

@@ -12,7 +12,7 @@ from ..._system.types import Floats
 from ..labelled import Labelled
 from .coder import Coder
 from .ferns import Ferns
-from .matrix import Cells
+from .matrix import cells_of
 
 # Comparisons of a fern: it has 2**DEPTH cells. The time to solve second moments grows with the third power of
 # all cells together, so that more ferns of fewer cells are better there, most of all for numbers.
@@ -73,7 +73,7 @@ def grow_ferns(
     There are fewer if further ones would tell nothing about rows that they were not grown on, and at least
     one; None if nothing varies.
     """
-    cells = rows.matrix.cells if isinstance(rows.matrix, Cells) else Cells(rows.matrix, coder).cells
+    cells = cells_of(rows.matrix, coder).cells
     targets, depth = None, MOMENTS_DEPTH if moments == 2 else DEPTH
     if rows.targets is not None:
         targets, depth = left_over(cells, coder, rows.targets, rows.weights), NUMBER_DEPTH

@@ -40,6 +40,11 @@ def code_matrix(matrix: Matrix, coder: Coder | None) -> Matrix:
     return Cells(matrix, coder)
 
 
+def cells_of(matrix: Matrix, coder: Coder) -> Cells:
+    """Return rows with a cell per column each, those of 0 in sparse rows too; as they are if they are so."""
+    return matrix if isinstance(matrix, Cells) else Cells(matrix.uncut, coder)
+
+
 class Cells(Matrix):
     """The cells of the rows of a dense matrix."""
 
@@ -67,6 +72,9 @@ class Cells(Matrix):
         for rows, values in self._operands():
             _native.code_cells(values, *self.coder.operands, cells[rows], 1)
         return cells
+
+    def code_once(self) -> None:
+        _ = self.cells
 
     def _shelf(self, n_scores: int) -> object:
         """Return the cells as passes read them: put in order once, for all of them."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ... import _native
 from ..._system.types import Array, Codes, Floats, Indices
+from ..coding import Coding, coding_of
 
 Numbers = Array
 
@@ -125,9 +126,17 @@ class Matrix:
         return self.shape[1]
 
     @property
+    def coding(self) -> Coding:
+        """What the columns are: features, or the cells of the coder."""
+        return coding_of(self.coder, self.shape[1])
+
+    @property
     def uncut(self) -> Matrix:
         """The values of the features, whether they are cut into cells or not."""
         return self
+
+    def code_once(self) -> None:
+        """Find the cells of all values now, for every later look at them; features as they come have none."""
 
     summarise_kernel: Callable[..., bool] = staticmethod(_native.summarise)
 

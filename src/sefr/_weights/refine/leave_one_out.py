@@ -12,9 +12,6 @@ from .lbfgs import Objective, Sample
 
 # Rows whose products tell how many directions the rows share.
 GRAM_ROWS = 128
-# Cells of bins without ferns: a row moves the weights so many times as far as directions of equal curvature
-# would have it. Cells of few rows are curved far less, and their rows are those that must not be trusted.
-BINS_LEVERAGE = 3.0
 # A row of more weight is in as many copies as one of this: squares of weights stay within float64.
 MOST_COPIES = 2.0**30
 # Multiplications that the leverage of every row may take, if the sample holds all rows.
@@ -65,8 +62,6 @@ def leave_one_out(objective: Objective, point: Floats, sampled: CodedRows) -> He
     shared = alike / max(1e-300, float((share @ lengths) ** 2 - share @ lengths**2))
     directions = 1 / max(shared, 1 / max(1, len(objective.space.mean)))
     leverage = objective.rows.class_weights[sample.codes] * sample.squared_lengths
-    coder = sampled.matrix.coder
-    if coder is not None and coder.ferns is None:
-        leverage = BINS_LEVERAGE * leverage
+    leverage = objective.space.leverage * leverage
     seen = HeldOut(scores, sample.codes, weights)
     return unseen_by_loss(seen, leverage, directions, objective.penalty.ridge)

@@ -20,14 +20,12 @@ from scipy.linalg import eigh_tridiagonal
 
 from ..._rows.labelled import NUMBERS
 from ..._rows.matrix import LinearModel, Standardisation, blas_threads
-from ..._summary.marginals import Marginals
 from ..._summary.products import Products
 from ..._summary.source import RowSource, SquaredSweep
 from ..._summary.summary import Summary
 from ..._system.types import Floats
-from ..hyperplanes import Scaling
-from ..moments import RIDGES, basis_of_cells, feature_scale, likeliest_of
-from ..regression import RegressionModel, regression_of_line
+from ..moments import RIDGES, basis_of_cells, feature_scale, feature_spans, likeliest_of
+from ..regression import RegressionModel, regression_of_line, targets_of
 from .lbfgs import STALLED, Limits
 from .refine import Refined
 from .thermometer import AS_THEY_ARE
@@ -71,21 +69,19 @@ class _Chosen(NamedTuple):
 
 def refine_numbers(
     summary: Summary,
-    marginals: Marginals,
-    scaling: Scaling,
     source: RowSource,
     limits: Limits,
     n_threads: int,
 ) -> RefinedNumbers:
     """Return the weights after further passes over the rows of a Summary, which was the first."""
-    near = marginals.near(cells=summary.coder is not None)
+    near = summary.near_products()
     with blas_threads(1):
-        problem, scale = _problem(summary, marginals, near, source, n_threads)
+        problem, spans = _problem(summary, near, source, n_threads)
         chosen, found, curve = _solve(problem, limits)
     n, m, k = near.count, near.n_features, near.n_targets
     weights, distance = problem.weights(found), near.sums[:m] / n
     level = near.origin[m:] + (near.sums[-k:] / n - weights @ distance)
-    line = regression_of_line(scaling, near.origin[:m], distance, weights, level, scale)
+    line = regression_of_line(near.origin[:m], distance, weights, level, spans)
     noise = np.array([each.left for each in chosen]) / max(n - 1, 1.0)
     leverage = (np.array([each.freedom for each in chosen]) + 1) / n
     ridge = np.array([each.ridge for each in chosen])
@@ -94,10 +90,8 @@ def refine_numbers(
     )
 
 
-def _problem(
-    summary: Summary, marginals: Marginals, near: Products, source: RowSource, n_threads: int
-) -> tuple[_Problem, Floats | None]:
-    """Return what is to be solved, and the scale of features, None for cells."""
+def _problem(summary: Summary, near: Products, source: RowSource, n_threads: int) -> tuple[_Problem, Floats]:
+    """Return what is to be solved, and how wide the columns are."""
     n, m, k, coder = near.count, near.n_features, near.n_targets, summary.coder
     sums, squares = near.sums, near.own_squares
     distance, ones = sums[:m] / n, np.ones(1)
@@ -120,10 +114,10 @@ def _problem(
                 lambda v: basis.of_rows(sweep(AS_THEY_ARE, basis.table(v), distance)),
                 basis.table,
             ),
-            None,
+            basis.spans,
         )
     ranges = np.maximum(summary.high - summary.low, 0.0)
-    scale = feature_scale(n, sums[:m], squares[:m], (near.origin - marginals.origin)[:m], ranges)
+    scale = feature_scale(n, sums[:m], squares[:m], (near.origin - targets_of(summary).origin)[:m], ranges)
     used = source.sample(NUMBERS).matrix.as_used(Standardisation(near.origin[:m] + distance, scale))
     mean = ((near.origin[:m] - used.centre) + distance) * used.scale  # of what passes see
     trace = float(((squares[:m] - sums[:m] * distance) * used.scale**2).sum())
@@ -131,7 +125,7 @@ def _problem(
         _Problem(
             cross * used.scale, power, trace, n, lambda v: sweep(used, v, mean), lambda v: v * used.scale
         ),
-        scale,
+        feature_spans(scale),
     )
 
 

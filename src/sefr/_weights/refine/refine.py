@@ -19,7 +19,7 @@ from ..._summary.source import RowSource
 from ..._summary.summary import Summary
 from ..._system.types import Array, Floats
 from ..held_out import HeldOut
-from ..hyperplanes import Hyperplanes, Scaling, carried_intercepts, per_class, per_score, planes_of
+from ..hyperplanes import Hyperplanes, Scaling, per_class, per_score, planes_of
 from ..solve import means
 from .lbfgs import Evaluated, Limits, Memory, Objective, Penalty, Sample, Search, SweptRows, minimise, mixture
 from .leave_one_out import held_out
@@ -199,15 +199,11 @@ def _refine_seen(
     if isinstance(space, Space) and prior is None and n_rows >= ROWS_PER_WEIGHT * len(space.mean):
         objective, best = relax(objective, search, sampled, curve, limits)
     weights = best[: penalty.n_weights].reshape(len(bias), -1)
-    if sampled.matrix.coder is None:
-        intercepts = carried_intercepts(weights, best[penalty.n_weights :])
-        best = np.concatenate([best[: penalty.n_weights], intercepts])
-    weights, biases, midpoints = space.hyperplanes(weights, best[penalty.n_weights :])
+    intercepts = space.carried(weights, best[penalty.n_weights :])
+    best = np.concatenate([best[: penalty.n_weights], intercepts])
+    weights, biases, midpoints = space.hyperplanes(weights, intercepts)
     kept = held_out(objective, best, sampled) if limits.held_out else None
-    if sampled.matrix.coder is None:
-        planes = planes_of(sefr.scaling, weights, biases)
-    else:  # cells, 0 and 1, are never far from zero
-        planes = Hyperplanes(sefr.scaling, weights, biases, None)
+    planes = planes_of(sefr.scaling, weights, biases)
     return Refined(planes, midpoints, tuple(curve), kept, search.memory if limits.memory else None)
 
 

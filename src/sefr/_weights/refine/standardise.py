@@ -12,7 +12,7 @@ import numpy as np
 from ..._rows.labelled import CodedRows
 from ..._rows.matrix import Gradient, LinearModel, Sparse, Standardisation
 from ..._system.types import Floats
-from ..hyperplanes import Hyperplanes, Scaling
+from ..hyperplanes import Hyperplanes, Scaling, carried_intercepts
 from .lbfgs import Sample
 
 if TYPE_CHECKING:
@@ -56,6 +56,12 @@ class Space:
     def weight_variance(self) -> float:
         """The variance that a weight is expected to have, in units of ``PRIOR_VARIANCE``."""
         return 1.0
+
+    leverage = 1.0  # of a row, beside what follows from its length
+
+    def carried(self, weights: Floats, intercepts: Floats) -> Floats:
+        """Return intercepts that the weights of a point can carry."""
+        return carried_intercepts(weights, intercepts)
 
     @property
     def curvature(self) -> Floats:

@@ -35,7 +35,10 @@ FERN_VARIANCE = 0.5
 FERN_LENGTH = 2.0
 # Values of the rows whose products tell how many directions the rows share.
 GRAM_CELLS = 1 << 22
-AS_THEY_ARE = Standardisation(np.zeros(0), np.ones(0))
+# Cells of bins without ferns: a row moves the weights so many times as far as directions of equal curvature
+# would have it. Cells of few rows are curved far less, and their rows are those that must not be trusted.
+BINS_LEVERAGE = 3.0
+AS_THEY_ARE = Standardisation(np.zeros(1), np.ones(1))
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,15 @@ class StepSpace:
     def weight_variance(self) -> float:
         """The variance that a weight is expected to have, in units of ``PRIOR_VARIANCE``."""
         return 1.0 if self.coder.ferns is None else FERN_VARIANCE / FERN_LENGTH**2
+
+    @property
+    def leverage(self) -> float:
+        """The leverage of a row, beside what follows from its length."""
+        return BINS_LEVERAGE if self.coder.ferns is None else 1.0
+
+    def carried(self, weights: Floats, intercepts: Floats) -> Floats:
+        """Return the intercepts: a row lies in some cell of every column, so that tables carry any."""
+        return intercepts
 
     @property
     def standard(self) -> Standardisation:
@@ -242,7 +254,6 @@ def step_space(classes: ClassMeans, coder: Coder, sampled: CodedRows) -> tuple[S
         unit *= FERN_LENGTH
     of_class = (steps.reached(np.nan_to_num(classes.means)) - mean) * scale
     space = StepSpace(coder, steps, shares, mean, scale * unit, float(unit), of_class)
-    if isinstance(sampled.matrix, Cells):
-        _ = sampled.matrix.cells  # coded once, for every look at the sample
+    sampled.matrix.code_once()
     weights = classes.weights[sampled.codes] * (1.0 if sampled.weights is None else sampled.weights)
     return space, CellSample(sampled.matrix, space, sampled.codes, weights / weights.sum())

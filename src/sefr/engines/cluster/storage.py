@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._rows.cells import Cells, Coder, SparseCells, code_matrix
+from ..._rows.coding import coding_of
 from ..._rows.labelled import Labelled
 from ..._rows.matrix import Columnar, Dense, Matrix, Sparse
 from ..._system.types import Array, Floats
@@ -51,7 +52,7 @@ def arrays_of_rows(rows: Labelled) -> tuple[str, list[Array]]:
         "kind": kind,
         "labels": rows.classes.tolist(),
         "weighted": rows.weights is not None,
-        "shape": list(rows.matrix.shape),
+        "shape": list(rows.matrix.uncut.shape),
         "arrays": [(array.dtype.str, list(array.shape)) for array in arrays],
     }
     return json.dumps(head), arrays
@@ -83,14 +84,13 @@ def _arrays(matrix: Matrix) -> tuple[str, list[Array]]:
 
 
 def _matrix(kind: str, arrays: list[Array], shape: Sequence[int], coder: Coder | None) -> Matrix:
-    if kind == "cells" and coder is not None:
-        cells = Cells(Dense(arrays[0]), coder)
+    if kind == "cells":
+        cells = Cells(Dense(arrays[0]), coding_of(coder, shape[1]).known_coder("cells"))
         cells.__dict__["cells"] = arrays[0]  # coded already; the values are not here
         return cells
     if kind == "sparse":
         data, indices, indptr = arrays
-        n_columns = coder.n_features if coder is not None else shape[1]
-        matrix: Matrix = Sparse(sparse.csr_matrix((data, indices, indptr), shape=(shape[0], n_columns)))
+        matrix: Matrix = Sparse(sparse.csr_matrix((data, indices, indptr), shape=tuple(shape)))
         return code_matrix(matrix, coder)
     return Columnar(arrays, shape[0]) if kind == "columns" else Dense(arrays[0])
 
