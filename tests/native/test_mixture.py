@@ -79,9 +79,14 @@ def test_the_direction_is_that_of_two_loops(n, rng):
     changes += 3 * steps
     gradient, found = rng.normal(size=n), np.empty(n)
     for order in ([], [2], [3, 4, 0, 1]):
-        _native.find_direction(gradient, steps, changes, np.array(order, dtype=np.int64), found)
-        expected = two_loops(gradient, [(steps[p], changes[p]) for p in order])
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        pairs, curved = [(steps[p], changes[p]) for p in order], np.zeros(len(order))
+        given = ([step for step, _ in pairs], [change for _, change in pairs])
+        _native.find_direction(gradient, *given, curved, found)
+        np.testing.assert_allclose(found, two_loops(gradient, pairs), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(curved, [step @ change for step, change in pairs], rtol=1e-12)
+        again = np.empty(n)
+        _native.find_direction(gradient, *given, curved, again)  # what is known now is not looked for
+        np.testing.assert_array_equal(again, found)
 
 
 def test_what_is_wrong_is_refused(rng):
@@ -107,8 +112,12 @@ def test_what_is_wrong_is_refused(rng):
     with pytest.raises(ValueError, match="a code is not below"):
         mix(codes=codes - np.int32(1))
     steps, g = np.zeros((2, 4)), np.zeros(4)
-    for order in ([2], [-1], [0] * 65):
-        with pytest.raises(ValueError, match="order: at most 64"):
-            _native.find_direction(g, steps, steps, np.array(order), np.empty(4))
-    with pytest.raises(ValueError, match="changes has shape"):
-        _native.find_direction(g, steps, steps[:1], np.array([0]), np.empty(4))
+    for words, given in {
+        "curved has length 65, above 64": ([g] * 65, [g] * 65, np.zeros(65)),
+        "changes has 1 arrays, not 2": (steps, steps[:1], np.zeros(2)),
+        "steps has length 3": ([g[:3].copy()], [g], np.zeros(1)),
+    }.items():
+        with pytest.raises(ValueError, match=words):
+            _native.find_direction(g, *given, np.empty(4))
+    with pytest.raises(TypeError, match="steps"):
+        _native.find_direction(g, [g.astype(np.float32)], [g], np.zeros(1), np.empty(4))

@@ -6,7 +6,6 @@ are found once, and the fits of all rows start at those of most of them.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -150,7 +149,7 @@ class _Learner:
         weights = found.best_weights
         if weights[-1] < TOO_SMALL:
             return parts, found, starts
-        again = self._fit(parts[-1], left, Start(copy.deepcopy(fits[-1].refined), WEAKER))
+        again = self._fit(parts[-1], left, Start(fits[-1].refined, WEAKER))
         other = self._held_out(parts, [*fits[:-1], again], held)
         if other.loss(other.best_weights) < found.loss(weights):
             return parts, other, [*starts[:-1], Start(again.refined, WEAKER)]

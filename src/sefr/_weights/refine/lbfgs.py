@@ -226,7 +226,7 @@ class Search:
         self.best = start._replace(loss=np.inf)
         self.stalled = 0
         self._failed: Evaluated | None = None  # the last trial, if the loss of all rows rose there
-        self.memory = Memory(len(start.point)) if memory is None else memory
+        self.memory = Memory(len(start.point)) if memory is None else copy.copy(memory)
         # the sample's scores at the point, at the trial and along the last step, where they are known
         self._at_scores: Floats | None = None
         self._trial_scores: Floats | None = None
@@ -256,7 +256,7 @@ class Search:
         if not (down := direction @ at.gradient) < 0:
             return None
         along, known, slopes = [at.point, direction], [self._at_scores, None], [at.gradient @ at.point, down]
-        if pairs.order and not _parallel(last := pairs.steps[pairs.order[-1]], at.point):
+        if pairs.steps and not _parallel(last := pairs.steps[-1], at.point):
             along, known, slopes = [*along, last], [*known, self._step_scores], [*slopes, at.gradient @ last]
         points, slope = np.array(along), np.array(slopes)
         scores = objective.scores_beside(points, known)
@@ -315,33 +315,40 @@ def _parallel(step: Floats, point: Floats) -> bool:
 
 
 class Memory:
-    """The last steps and the changes of the gradient along them: what L-BFGS remembers."""
+    """The last steps and the changes of the gradient along them: what L-BFGS remembers.
+
+    The oldest is the first. ``curved`` is the product of each step and its change, 0 before it is asked for.
+    """
 
     def __init__(self, size: int) -> None:
         self.most = int(np.clip(MEMORY_CELLS // max(1, size), 3, MEMORY))
-        self.steps, self.changes = np.empty((2, self.most, size))
-        self.order: list[int] = []  # where they lie, the oldest first
+        self.steps: list[Floats] = []
+        self.changes: list[Floats] = []
+        self.curved = np.zeros(0)
 
     def add(self, step: Floats, change: Floats) -> bool:
         """Remember a step along which the gradient rises; say whether it does."""
         if not step @ change > 1e-10 * sqrt((step @ step) * (change @ change)):
             return False
-        place = self.order.pop(0) if len(self.order) == self.most else len(self.order)
-        self.steps[place], self.changes[place] = step, change
-        self.order.append(place)
+        first = int(len(self.steps) == self.most)
+        self.steps = [*self.steps[first:], step]
+        self.changes = [*self.changes[first:], change]
+        self.curved = np.append(self.curved[first:], 0.0)
         return True
 
     def under(self, ridge: float, n_weights: int) -> Memory:
         """Return the same where the ridge penalty on the weights is higher by ``ridge``."""
-        new = copy.deepcopy(self)
-        new.changes[self.order, :n_weights] += ridge * self.steps[self.order, :n_weights]
+        new = copy.copy(self)
+        new.changes = [change.copy() for change in self.changes]
+        for step, change in zip(new.steps, new.changes, strict=True):
+            change[:n_weights] += ridge * step[:n_weights]
+        new.curved = np.zeros(len(new.steps))
         return new
 
     def direction(self, gradient: Floats) -> Floats:
         """Return where to step from a point with this gradient."""
         found = np.empty_like(gradient)
-        order = np.array(self.order, dtype=np.int64)
-        _native.find_direction(gradient, self.steps, self.changes, order, found)
+        _native.find_direction(gradient, self.steps, self.changes, self.curved, found)
         return found
 
 
