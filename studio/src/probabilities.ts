@@ -82,25 +82,29 @@ class Likelihood {
     const gaps = new Float64Array(scores.length);
     let [behind, distance] = [0, 0];
     codes.forEach((_, i) => {
-      const most = highest(scores.subarray(i * k, (i + 1) * k));
-      for (let c = 0; c < k; c++) {
-        const gap = (gaps[i * k + c] = scores[i * k + c] - most);
-        if (!Number.isFinite(gap) || gap >= 0) continue;
-        behind += weights[i];
-        distance += weights[i] * gap;
-      }
+      const own = scores.subarray(i * k, (i + 1) * k);
+      const most = highest(own);
+      own.forEach((score, c) => (gaps[i * k + c] = score - most));
+      const second = k > 1 ? own.slice().sort()[k - 2] - most : 0;
+      if (!Number.isFinite(second) || second >= 0) return;
+      behind += weights[i];
+      distance += weights[i] * second;
     });
     this.size = behind ? -distance / behind : 1;
     const byRow = (values: Floats): Floats[] => Array.from(codes, (_, i) => values.slice(i * k, (i + 1) * k));
     this.gaps = byRow(gaps.map((gap) => Math.max(gap / this.size, -FARTHEST_GAPS)));
     // Platt's targets: n rows of one of two classes cannot show that it is surer than (n + 1) / (n + 2); of more classes
-    // all together are doubted as much as two are
+    // all together are doubted as much as two are. The doubt is about the likeliest of the others.
     const rows = found(evidence);
     const sure = rows.map((n) => 1 - 2 / k / (n + 2));
-    this.target = byRow(gaps.map((_, at) => {
-      const code = codes[Math.floor(at / k)];
-      return at % k === code ? sure[code] : (1 - sure[code]) / Math.max(1, k - 1);
-    }));
+    this.target = this.gaps.map((own, i) => {
+      const others = own.slice();
+      others[codes[i]] = -Infinity;
+      const target = new Float64Array(k);
+      target[others.indexOf(highest(others))] = 1 - sure[codes[i]];
+      target[codes[i]] = sure[codes[i]];
+      return target;
+    });
     const rarest = Math.max(1, Math.min(...rows.filter((n) => n > 0)));
     this.precision = Float64Array.of(TEMPERATURE_PRECISION / rarest, ...new Array<number>(k).fill(1 / OFFSET_VARIANCE));
     this.shares = found(weights).map((sum) => sum / total(weights));

@@ -20,8 +20,8 @@ from .._weights.hyperplanes import per_class
 
 # The variance of an offset before any row is seen.
 OFFSET_VARIANCE = 25.0
-# That of 1 / T, in units of the mean gap between scores, is the rows of the rarest class over this: few rows
-# cannot show that scores are to be trusted.
+# That of 1 / T, in units of the mean gap between the best two scores, is the rows of the rarest class over
+# this: few rows cannot show that scores are to be trusted.
 TEMPERATURE_PRECISION = 4.0
 # Scores must speak so many times as clearly as the criterion asks before the base rates are given up.
 SURE_OF_SCORES = 3.0
@@ -155,9 +155,9 @@ def _log_shares(counts: Floats) -> Floats:
 class _Likelihood:
     """Minus the logarithm of how likely the labels are, as a function of 1 / T and the offsets: convex.
 
-    ``gaps`` (S, K) say how far each score lies behind the best, in units of ``size``, their mean; ``target``
-    (S, K) are the labels, ``shares`` (K,) how often each occurs. Before any row, 1 / T and the offsets are
-    Gaussian around ``centre``.
+    ``gaps`` (S, K) say how far each score lies behind the best, in units of ``size``, the mean gap of the
+    second best; ``target`` (S, K) are the labels, ``shares`` (K,) how often each occurs. Before any row,
+    1 / T and the offsets are Gaussian around ``centre``.
     """
 
     gaps: Floats
@@ -180,16 +180,19 @@ class _Likelihood:
             weights = weights * np.divide(counts, own, out=np.ones(n_classes), where=own > 0)[codes]
         weights = weights * (evidence.sum() / weights.sum())
         gaps = scores - scores.max(axis=1, keepdims=True)
-        behind = np.isfinite(gaps) & (gaps < 0)
-        total = float((weights[:, None] * behind).sum())
-        size = -float((weights[:, None] * np.where(behind, gaps, 0.0)).sum()) / total if total else 1.0
+        second = np.partition(gaps, -2, axis=1)[:, -2] if n_classes > 1 else np.zeros(n_rows)
+        behind = np.isfinite(second) & (second < 0)
+        size = -float(np.average(second[behind], weights=weights[behind])) if weights[behind].any() else 1.0
         gaps = np.maximum(gaps / size, -FARTHEST_GAPS)
         # Platt's targets: n rows of one of two classes cannot show that it is surer than (n + 1) / (n + 2).
         # Of more classes all together are doubted as much as two are, or many classes would never be sure.
+        # The doubt is about the likeliest of the others: of classes far away the scores may well be sure.
         found = np.bincount(codes, evidence, minlength=n_classes)
         sure = 1 - 2 / n_classes / (found + 2)
-        target = np.repeat(((1 - sure) / max(1, n_classes - 1))[codes, None], n_classes, axis=1)
-        target[np.arange(n_rows), codes] = sure[codes]
+        rows, target, others = np.arange(n_rows), np.zeros_like(gaps), gaps.copy()
+        others[rows, codes] = -np.inf
+        target[rows, others.argmax(axis=1)] = (1 - sure)[codes]
+        target[rows, codes] = sure[codes]
         centre = np.zeros(n_classes + 1)
         rarest = max(1.0, float(found[found > 0].min()))
         precision = np.append(TEMPERATURE_PRECISION / rarest, np.full(n_classes, 1 / OFFSET_VARIANCE))
