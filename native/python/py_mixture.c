@@ -1,7 +1,5 @@
 #include "python/arguments.h"
 
-#include <string.h>
-
 #include "refine/mixture.h"
 
 /* q points, n rows, r scores. */
@@ -46,60 +44,36 @@ PyObject *sefr_py_minimise_mixture(FASTCALL) {
     return result;
 }
 
-/* A sequence of float64 arrays of n values each, held for the length of a call. */
-struct held_lines {
-    struct array arrays[MOST_PAIRS];
-    const double *data[MOST_PAIRS];
-};
-
-static bool hold_lines(struct held_lines *lines, PyObject *object, const char *name, Py_ssize_t count, Py_ssize_t n) {
-    const Py_ssize_t given = PySequence_Size(object);
-    if (given != count) {
-        if (given >= 0) PyErr_Format(PyExc_ValueError, "%s has %zd arrays, not %zd", name, given, count);
-        return false;
-    }
-    for (Py_ssize_t p = 0; p < count; p++) {
-        PyObject *line = PySequence_GetItem(object, p);
-        const bool held = line && sefr_hold_exact(&lines->arrays[p], line, name, 1, F64, false);
-        Py_XDECREF(line);
-        if (!held || !sefr_check_shape(&lines->arrays[p], name, n, -1)) return false;
-        lines->data[p] = data_of(&lines->arrays[p]);
-    }
-    return true;
-}
-
-static void release_lines(struct held_lines *lines) {
-    for (Py_ssize_t p = 0; p < MOST_PAIRS; p++) sefr_release(&lines->arrays[p]);
-}
-
 PyObject *sefr_py_find_direction(FASTCALL) {
-    enum { GRADIENT, STEPS, CHANGES, CURVED, DIRECTION, N_ARGUMENTS };
-    static const struct argument arguments[N_ARGUMENTS] = {READS("gradient", F64, "n"), OTHER_ARGUMENT("steps"),
-                                                           OTHER_ARGUMENT("changes"), WRITES("curved", F64, "p"),
-                                                           WRITES("direction", F64, "n")};
+    enum { GRADIENT, STEPS, CHANGES, CURVED, ORDER, DIRECTION, N_ARGUMENTS };
+    static const struct argument arguments[N_ARGUMENTS] = {READS("gradient", F64, "n"), READS("steps", F64, "pn"),
+                                                           READS("changes", F64, "pn"), WRITES("curved", F64, "p"),
+                                                           READS("order", I64, "o"),    WRITES("direction", F64, "n")};
     struct call call;
-    struct held_lines steps = {0}, changes = {0};
     PyObject *result = NULL;
     (void)self;
     if (sefr_begin_call(&call, "find_direction", arguments, N_ARGUMENTS, args, n_args, kwnames)) {
         const struct array *arrays = call.arrays;
-        const Py_ssize_t n = arrays[GRADIENT].view.shape[0], count = arrays[CURVED].view.shape[0];
-        if (count > MOST_PAIRS) {
-            PyErr_Format(PyExc_ValueError, "curved has length %zd, above %d", count, MOST_PAIRS);
-        } else if (sefr_check_shapes(&call, "np", (Py_ssize_t[]){n, count}) &&
-                   hold_lines(&steps, call.values[STEPS], "steps", count, n) &&
-                   hold_lines(&changes, call.values[CHANGES], "changes", count, n)) {
-            struct pairs pairs = {.curved = data_of(&arrays[CURVED]), .n = n, .count = count};
-            memcpy(pairs.steps, steps.data, sizeof pairs.steps);
-            memcpy(pairs.changes, changes.data, sizeof pairs.changes);
+        const Py_ssize_t n = arrays[GRADIENT].view.shape[0], rows = arrays[STEPS].view.shape[0];
+        struct pairs pairs = {.steps = data_of(&arrays[STEPS]),
+                              .changes = data_of(&arrays[CHANGES]),
+                              .curved = data_of(&arrays[CURVED]),
+                              .n = n,
+                              .count = arrays[ORDER].view.shape[0]};
+        bool ok = pairs.count <= MOST_PAIRS;
+        for (Py_ssize_t p = 0; ok && p < pairs.count; p++) {
+            pairs.order[p] = ((const volatile int64_t *)data_of(&arrays[ORDER]))[p];
+            ok = pairs.order[p] >= 0 && pairs.order[p] < rows;
+        }
+        if (!ok) {
+            PyErr_Format(PyExc_ValueError, "order: at most %d rows of steps", MOST_PAIRS);
+        } else if (sefr_check_shapes(&call, "npo", (Py_ssize_t[]){n, rows, pairs.count})) {
             Py_BEGIN_ALLOW_THREADS;
             sefr_find_direction(&pairs, data_of(&arrays[GRADIENT]), data_of(&arrays[DIRECTION]));
             Py_END_ALLOW_THREADS;
             result = Py_NewRef(Py_None);
         }
     }
-    release_lines(&steps);
-    release_lines(&changes);
     sefr_end_call(&call);
     return result;
 }

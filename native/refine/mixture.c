@@ -303,12 +303,15 @@ static void add(double *restrict to, double share, const double *restrict a, ptr
 
 void sefr_find_direction(const struct pairs *pairs, const double *gradient, double *direction) {
     const ptrdiff_t n = pairs->n, last = pairs->count - 1;
-    const double *const *steps = pairs->steps, *const *changes = pairs->changes;
-    double shares[MOST_PAIRS], *curved = pairs->curved, along;
+    const double *steps[MOST_PAIRS], *changes[MOST_PAIRS];
+    double curved[MOST_PAIRS], shares[MOST_PAIRS], along;
     for (ptrdiff_t i = 0; i < n; i++) direction[i] = -gradient[i];
     if (last < 0) return;
     for (ptrdiff_t p = 0; p <= last; p++) {
-        if (!(curved[p] > 0.0)) curved[p] = dot(steps[p], changes[p], n);
+        double *known = pairs->curved + pairs->order[p];
+        steps[p] = pairs->steps + pairs->order[p] * n, changes[p] = pairs->changes + pairs->order[p] * n;
+        if (*known == 0.0) *known = dot(steps[p], changes[p], n);
+        curved[p] = *known;
     }
     along = dot(steps[last], direction, n);
     shares[last] = along / curved[last];

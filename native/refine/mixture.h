@@ -23,12 +23,14 @@ struct mixture {
    replaced. BAD_CODE: a code is no class. */
 enum outcome sefr_minimise_mixture(const struct mixture *mixture, double *shares);
 
-/* `count` <= MOST_PAIRS steps and the changes of the gradient along them, n each, the oldest first. `curved` (count) is
-   the product of a step and its change: 0 where it is not known yet, which is written then. */
+/* Steps and the changes of the gradient along them (rows of n), and which `count` <= MOST_PAIRS of the rows are used,
+   the oldest first. `curved` is the product of a step and its change for each row: 0 where it is not known yet, which
+   is written then. */
 struct pairs {
-    const double *steps[MOST_PAIRS], *changes[MOST_PAIRS];
+    const double *steps, *changes;
     double *curved;
     ptrdiff_t n, count;
+    ptrdiff_t order[MOST_PAIRS];
 };
 
 /* direction (n) = -H gradient, H the inverse Hessian that L-BFGS knows from the pairs, by its two loops. */

@@ -13,8 +13,8 @@ EXPORT(find_direction)
 void studio_find_direction(ptrdiff_t n, ptrdiff_t count, const double *steps, const double *changes,
                            const double *gradient, double *direction) {
     double curved[MOST_PAIRS] = {0.0};
-    struct pairs pairs = {.curved = curved, .n = n, .count = count};
-    for (ptrdiff_t p = 0; p < count; p++) pairs.steps[p] = steps + p * n, pairs.changes[p] = changes + p * n;
+    struct pairs pairs = {.steps = steps, .changes = changes, .curved = curved, .n = n, .count = count};
+    for (ptrdiff_t p = 0; p < count; p++) pairs.order[p] = p;
     sefr_find_direction(&pairs, gradient, direction);
 }
 

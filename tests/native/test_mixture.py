@@ -79,13 +79,14 @@ def test_the_direction_is_that_of_two_loops(n, rng):
     changes += 3 * steps
     gradient, found = rng.normal(size=n), np.empty(n)
     for order in ([], [2], [3, 4, 0, 1]):
-        pairs, curved = [(steps[p], changes[p]) for p in order], np.zeros(len(order))
-        given = ([step for step, _ in pairs], [change for _, change in pairs])
-        _native.find_direction(gradient, *given, curved, found)
-        np.testing.assert_allclose(found, two_loops(gradient, pairs), rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(curved, [step @ change for step, change in pairs], rtol=1e-12)
+        curved, given = np.zeros(5), np.array(order, dtype=np.int64)
+        _native.find_direction(gradient, steps, changes, curved, given, found)
+        expected = two_loops(gradient, [(steps[p], changes[p]) for p in order])
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(curved[given], (steps * changes).sum(axis=1)[given], rtol=1e-12)
+        assert not np.delete(curved, given).any()
         again = np.empty(n)
-        _native.find_direction(gradient, *given, curved, again)  # what is known now is not looked for
+        _native.find_direction(gradient, steps, changes, curved, given, again)  # with what it wrote
         np.testing.assert_array_equal(again, found)
 
 
@@ -111,13 +112,11 @@ def test_what_is_wrong_is_refused(rng):
             mix(**case)
     with pytest.raises(ValueError, match="a code is not below"):
         mix(codes=codes - np.int32(1))
-    steps, g = np.zeros((2, 4)), np.zeros(4)
-    for words, given in {
-        "curved has length 65, above 64": ([g] * 65, [g] * 65, np.zeros(65)),
-        "changes has 1 arrays, not 2": (steps, steps[:1], np.zeros(2)),
-        "steps has length 3": ([g[:3].copy()], [g], np.zeros(1)),
-    }.items():
-        with pytest.raises(ValueError, match=words):
-            _native.find_direction(g, *given, np.empty(4))
-    with pytest.raises(TypeError, match="steps"):
-        _native.find_direction(g, [g.astype(np.float32)], [g], np.zeros(1), np.empty(4))
+    steps, g, curved = np.zeros((2, 4)), np.zeros(4), np.zeros(2)
+    for order in ([2], [-1], [0] * 65):
+        with pytest.raises(ValueError, match="order: at most 64"):
+            _native.find_direction(g, steps, steps, curved, np.array(order), np.empty(4))
+    with pytest.raises(ValueError, match="changes has shape"):
+        _native.find_direction(g, steps, steps[:1], curved, np.array([0]), np.empty(4))
+    with pytest.raises(ValueError, match="curved has length"):
+        _native.find_direction(g, steps, steps, curved[:1], np.array([0]), np.empty(4))

@@ -226,7 +226,7 @@ class Search:
         self.best = start._replace(loss=np.inf)
         self.stalled = 0
         self._failed: Evaluated | None = None  # the last trial, if the loss of all rows rose there
-        self.memory = Memory(len(start.point)) if memory is None else copy.copy(memory)
+        self.memory = Memory(len(start.point)) if memory is None else memory
         # the sample's scores at the point, at the trial and along the last step, where they are known
         self._at_scores: Floats | None = None
         self._trial_scores: Floats | None = None
@@ -235,7 +235,7 @@ class Search:
     def take(self, tried: Evaluated) -> None:
         """Learn from a point that was tried."""
         at = self.at
-        if np.isfinite(at.loss) and self.memory.add(tried.point - at.point, tried.gradient - at.gradient):
+        if np.isfinite(at.loss) and self.memory.add(tried, at):
             both = self._trial_scores is not None and self._at_scores is not None
             self._step_scores = self._trial_scores - self._at_scores if both else None  # type: ignore[operator]
         gain = min(at.loss, self.best.loss) - tried.loss
@@ -256,7 +256,7 @@ class Search:
         if not (down := direction @ at.gradient) < 0:
             return None
         along, known, slopes = [at.point, direction], [self._at_scores, None], [at.gradient @ at.point, down]
-        if pairs.steps and not _parallel(last := pairs.steps[-1], at.point):
+        if pairs.order and not _parallel(last := pairs.steps[pairs.order[-1]], at.point):
             along, known, slopes = [*along, last], [*known, self._step_scores], [*slopes, at.gradient @ last]
         points, slope = np.array(along), np.array(slopes)
         scores = objective.scores_beside(points, known)
@@ -317,38 +317,47 @@ def _parallel(step: Floats, point: Floats) -> bool:
 class Memory:
     """The last steps and the changes of the gradient along them: what L-BFGS remembers.
 
-    The oldest is the first. ``curved`` is the product of each step and its change, 0 before it is asked for.
+    One that is ``forked`` has room for two searches that go on from it, one after the other.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, forked: bool = False) -> None:
         self.most = int(np.clip(MEMORY_CELLS // max(1, size), 3, MEMORY))
-        self.steps: list[Floats] = []
-        self.changes: list[Floats] = []
-        self.curved = np.zeros(0)
+        places = (2 if forked else 1) * self.most + 1  # one is looked at before another is dropped
+        # two blocks: malloc gives back at once what is above 32 MB, and the next ones are new pages again
+        self.steps, self.changes = np.empty((places, size)), np.empty((places, size))
+        self.curved = np.zeros(places)  # products of the two, 0 before they are asked for
+        self.order: list[int] = []  # where they lie, the oldest first
+        self.kept: list[int] = []  # places that are not written to
 
-    def add(self, step: Floats, change: Floats) -> bool:
+    def fork(self) -> Memory:
+        """Return the same for a search after which another one may go on from here."""
+        new = copy.copy(self)
+        new.order, new.kept = [*self.order], self.order
+        return new
+
+    def add(self, tried: Evaluated, at: Evaluated) -> bool:
         """Remember a step along which the gradient rises; say whether it does."""
+        place = next(i for i in range(len(self.steps)) if i not in self.order and i not in self.kept)
+        step = np.subtract(tried.point, at.point, out=self.steps[place])
+        change = np.subtract(tried.gradient, at.gradient, out=self.changes[place])
         if not step @ change > 1e-10 * sqrt((step @ step) * (change @ change)):
             return False
-        first = int(len(self.steps) == self.most)
-        self.steps = [*self.steps[first:], step]
-        self.changes = [*self.changes[first:], change]
-        self.curved = np.append(self.curved[first:], 0.0)
+        self.curved[place] = 0
+        self.order = [*self.order, place][-self.most :]
         return True
 
     def under(self, ridge: float, n_weights: int) -> Memory:
         """Return the same where the ridge penalty on the weights is higher by ``ridge``."""
-        new = copy.copy(self)
-        new.changes = [change.copy() for change in self.changes]
-        for step, change in zip(new.steps, new.changes, strict=True):
-            change[:n_weights] += ridge * step[:n_weights]
-        new.curved = np.zeros(len(new.steps))
+        new = copy.deepcopy(self)
+        new.changes[self.order, :n_weights] += ridge * self.steps[self.order, :n_weights]
+        new.curved[:] = 0
         return new
 
     def direction(self, gradient: Floats) -> Floats:
         """Return where to step from a point with this gradient."""
         found = np.empty_like(gradient)
-        _native.find_direction(gradient, self.steps, self.changes, self.curved, found)
+        order = np.array(self.order, dtype=np.int64)
+        _native.find_direction(gradient, self.steps, self.changes, self.curved, order, found)
         return found
 
 
