@@ -93,7 +93,7 @@ class Problem:
 
 def cells_of(clf: SEFRClassifier, X: Any, coder: Coder) -> csr_matrix:
     """Return rows as columns of 0 and 1."""
-    cells = coder.offsets[:-1] + Cells(clf._matrix(X, clf.fitted_), coder).cells  # noqa: SLF001
+    cells = coder.offsets[:-1] + Cells(clf._matrix(X, clf.fitted_), coder).cells
     ends = np.arange(len(cells) + 1) * cells.shape[1]
     return csr_matrix((np.ones(cells.size), cells.ravel(), ends), shape=(len(cells), coder.n_cells))
 

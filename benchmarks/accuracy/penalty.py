@@ -51,9 +51,7 @@ class Kind(NamedTuple):
 
     def model(self) -> SEFRClassifier:
         """Return it, as it comes."""
-        return SEFRClassifier(
-            bins=self.bins, interactions=self.interactions, passes=self.passes, n_jobs=1
-        )
+        return SEFRClassifier(bins=self.bins, interactions=self.interactions, passes=self.passes, n_jobs=1)
 
 
 KINDS = {

@@ -248,7 +248,8 @@ def run(of: list[Method], path: Path, description: str, group: Group = TWELVE) -
             print(*list(line.values())[:-2], flush=True)
             if "given_s" in line:
                 slow = [row for row in slow if (row["method"], row["table"]) != (name, line["table"])]
-                write(slow_path, slow := [*slow, line], order, group.names)
+                slow.append(line)
+                write(slow_path, slow, order, group.names)
                 continue
             old = [row for row in rows if (row["method"], row["table"]) == (name, line["table"])]
             if options.scores and old:

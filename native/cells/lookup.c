@@ -33,8 +33,8 @@ static void look_up_one(const struct lookup_plan *plan, const struct cell_tile *
 typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
 
-/* Several scores per row, which are `count` vectors from the v-th on: a number that the compiler knows, so that the sums
-   of a row stay in registers. */
+/* Several scores per row, which are `count` vectors from the v-th on: a number that the compiler knows, so that the
+   sums of a row stay in registers. */
 #define DEFINE_LOOK_UP(T)                                                                                         \
     INLINE void look_up_##T(const struct lookup_plan *plan, const struct cell_tile *tile, ptrdiff_t i, int count, \
                             ptrdiff_t v, double *row) {                                                           \

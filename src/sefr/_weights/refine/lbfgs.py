@@ -348,9 +348,12 @@ class Memory:
 
     def under(self, ridge: float, n_weights: int) -> Memory:
         """Return the same where the ridge penalty on the weights is higher by ``ridge``."""
-        new = copy.deepcopy(self)
-        new.changes[self.order, :n_weights] += ridge * self.steps[self.order, :n_weights]
-        new.curved[:] = 0
+        new = copy.copy(self)
+        new.steps, new.changes = np.empty_like(self.steps), np.empty_like(self.changes)
+        for place in self.order:
+            new.steps[place], new.changes[place] = self.steps[place], self.changes[place]
+            new.changes[place, :n_weights] += ridge * self.steps[place, :n_weights]
+        new.curved = np.zeros_like(self.curved)
         return new
 
     def direction(self, gradient: Floats) -> Floats:
