@@ -126,7 +126,7 @@ class TooSlowError(Exception):
 def given_up_after(seconds: float | None) -> Iterator[None]:
     """Raise ``TooSlowError`` if what is done here takes more CPU time, which is looked at every second.
 
-    A limit of the process (``ulimit -t``) would be met anywhere, but some kernels count CPU time in steps of
+    A limit of the process (``ulimit -t``) would be met anywhere, but some systems count CPU time in steps of
     milliseconds under one.
     """
     if seconds is None:
