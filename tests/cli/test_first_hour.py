@@ -217,7 +217,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(sefr, iris, mo
     iris.to_parquet("iris.parquet")
     monkeypatch.setitem(sys.modules, "duckdb", None)
     result = sefr("train", "iris.parquet", "-l", "species", "--engine", "duckdb")
-    assert_one_line(*result, r"duckdb: pip install 'duckdb>=1.2' 'pyarrow>=15'")
+    assert_one_line(*result, r"duckdb: pip install 'duckdb>=1.5' 'pyarrow>=15'")
 
 
 def test_duckdb_adds_up_second_moments(sefr, iris):

@@ -40,7 +40,8 @@ class Scoring:
             source = ".".join(map(quoted, self.table.split(".")))
         scores = [f"{made} AS s{r}" for r, made in enumerate(self._scores(dialect))]
         inner = ",\n    ".join(scores)
-        top = ",\n    ".join(["sefr_scores.*", *self._top(dialect)])
+        # by name: DuckDB 1 knows no sefr_scores.* without FROM
+        top = ",\n    ".join([*(f"sefr_scores.s{r}" for r in range(len(scores))), *self._top(dialect)])
         outputs = self._outputs(dialect)
         if dialect == "sqlite":
             scored = f"(SELECT {top}\n  FROM (SELECT\n    {inner}) AS sefr_scores) AS sefr_tops"
