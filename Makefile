@@ -138,6 +138,7 @@ bench-accuracy: $(ALL_READY) ## macro F1 and fit time of passes and bins beside 
 	$(BIN)/python -m benchmarks.accuracy.times
 	$(BIN)/python -m benchmarks.accuracy.others
 	$(BIN)/python -m benchmarks.accuracy.penalty
+	$(BIN)/python -m benchmarks.accuracy.line_beside
 	$(BIN)/python -m benchmarks.host.cells
 
 bench-imbalanced: $(ALL_READY) ## probabilities of rare classes on 100 imbalanced sets, into benchmarks/accuracy/imbalanced.csv (two minutes)

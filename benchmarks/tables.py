@@ -214,6 +214,28 @@ def penalty_source() -> str:
     return _source("accuracy/penalty.csv")
 
 
+def line_beside() -> str:
+    """Show a line beside the bins of interactions: means over the tables."""
+    rows = lines("accuracy/line_beside.csv")
+    names = {"without": "interactions, as they are", "with": "with a line beside the bins"}
+    shown = []
+    for which, name in names.items():
+        f1, loss = ([float(row[f"{what}_{which}"]) for row in rows] for what in ("f1", "log_loss"))
+        shown.append([name, f"{np.mean(f1):.1f}", f"{np.mean(loss):.3f}"])
+    gains = {row["table"]: float(row["f1_with"]) - float(row["f1_without"]) for row in rows}
+    best, worst = max(gains, key=lambda name: gains[name]), min(gains, key=lambda name: gains[name])
+    text = (
+        f"With the line macro F1 is higher on {sum(gain > 0 for gain in gains.values())} of {len(rows)} "
+        f"tables; the largest changes are {gains[best]:+.1f} ({best}) and {gains[worst]:+.1f} ({worst})."
+    )
+    return markdown(["", "macro F1", "log loss"], shown) + "\n\n" + text
+
+
+def line_beside_source() -> str:
+    """Where the line beside the bins was measured."""
+    return _source("accuracy/line_beside.csv")
+
+
 SHOWN = (
     tables,
     tables_small,
@@ -227,4 +249,6 @@ SHOWN = (
     others_source,
     penalty,
     penalty_source,
+    line_beside,
+    line_beside_source,
 )

@@ -1,17 +1,20 @@
 """A penalty that is chosen for each table, beside the fixed one.
 
-    python -m benchmarks.accuracy.penalty
+    python -m benchmarks.accuracy.penalty [--only KIND ...]
 
 Writes ``penalty.csv`` beside this file, a row per kind of model and table: macro F1 of rows that were held
 out (means over the folds of ``tables.py``). The penalty is 1 over the variance that scores are expected to
 have: 1, 10 (the library's), 100 or 1,000. ``held_out`` takes the one whose loss is least on a quarter of the
 training rows, which a first fit leaves out; ``leave_one_out`` the one whose estimated leave-one-out loss is
 least; ``hindsight`` the best of them, which nobody knows beforehand. ``left_over`` is the library's rule: it
-begins with 10 and spends the passes that are left over on weaker penalties, where rows are many.
+begins with 10 and spends the passes that are left over on weaker penalties, where rows are many. ``--only``
+measures some kinds and keeps the others' rows.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +34,7 @@ from sefr._weights.refine import refine, relax
 from ..machine import commit, machine
 from ..tables import write_lines
 from .others import OTHERS
-from .table_methods import BINS
+from .table_methods import BINS, INTERACTIONS
 from .tables import TWELVE, Group, TableOfRows, folds, rows_of
 
 HERE = Path(__file__).parent
@@ -44,10 +47,11 @@ class Kind(NamedTuple):
     bins: int | None
     passes: int
     group: Group = TWELVE
+    interactions: int | None = None
 
     def model(self) -> SEFRClassifier:
         """Return it, as it comes."""
-        return SEFRClassifier(bins=self.bins, passes=self.passes, n_jobs=1)
+        return SEFRClassifier(bins=self.bins, interactions=self.interactions, passes=self.passes, n_jobs=1)
 
 
 KINDS = {
@@ -55,6 +59,7 @@ KINDS = {
     "linear, 100 passes": Kind(None, 100),
     "other sets, linear, 100 passes": Kind(None, 100, OTHERS),
     "bins, 20 passes": Kind(BINS, 20),
+    "interactions, 20 passes": Kind(BINS, 20, interactions=INTERACTIONS),
 }
 
 
@@ -108,17 +113,24 @@ def line(settings: Kind, table: TableOfRows) -> dict[str, float]:
 
 def main() -> None:
     """Measure and write."""
+    parser = argparse.ArgumentParser(description="a penalty that is chosen for each table")
+    parser.add_argument("--only", nargs="+", default=list(KINDS), choices=list(KINDS), metavar="KIND")
+    options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    rows: list[dict[str, str]] = []
+    path, rows = HERE / "penalty.csv", list[dict[str, str]]()
+    if path.exists():
+        with path.open() as file:
+            rows = [row for row in csv.DictReader(file) if row["kind"] not in options.only]
     where = {"machine": machine(), "commit": commit()}
-    for kind, settings in KINDS.items():
+    for kind in options.only:
+        settings = KINDS[kind]
         for name in settings.group.names:
             with threadpool_limits(1):
                 figures = line(settings, settings.group.load(name))
             said = {key: f"{value:.2f}" for key, value in figures.items()}
             rows.append({"kind": kind, "table": name, **said, **where})
             print(*list(rows[-1].values())[:-2], flush=True)
-            write_lines(HERE / "penalty.csv", rows)
+            write_lines(path, sorted(rows, key=lambda row: list(KINDS).index(row["kind"])))
 
 
 if __name__ == "__main__":

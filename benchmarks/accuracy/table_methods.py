@@ -21,18 +21,20 @@ from sefr import SEFRClassifier
 BINS = 32
 INTERACTIONS = 100
 PASSES = (1, 10, 20)
+TEN_MINUTES = 600.0
 
 
 class Method(NamedTuple):
     """A method; ``categories``: whether it takes a frame with categories, rather than columns of 0 and 1.
 
-    ``most_folds`` is for slow ones.
+    ``most_folds`` is for slow ones, and so are ``most_seconds``: a table is given up if a fold takes longer.
     """
 
     name: str
     make: Callable[[], Any]
     categories: bool = False
     most_folds: int | None = None
+    most_seconds: float | None = None
 
 
 class Thermometer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -115,6 +117,7 @@ def _trees() -> list[Method]:
                 lambda: ExplainableBoostingClassifier(n_jobs=1),
                 categories=True,
                 most_folds=1,
+                most_seconds=TEN_MINUTES,
             )
         )
     return found

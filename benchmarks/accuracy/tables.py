@@ -7,6 +7,7 @@ that were held out (means over the folds), the CPU time of a fit and of a predic
 one thread; the median over the folds of the least of up to five repetitions), and the bytes of the pickled
 model. Folds are stratified and shuffled, seed 0: ten up to 500 rows, else five, of which the first five are
 measured, or two above 2,000 rows. Slow methods have fewer folds or tables; ``folds`` says how many they had.
+Tables whose first fold took a method longer than it is given are in ``tables_too_slow.csv``.
 ``--only`` measures some methods and keeps the others' rows; ``--scores`` keeps the times that are there, if
 those of other methods, on another machine, are compared with them.
 """
@@ -16,10 +17,13 @@ from __future__ import annotations
 import argparse
 import csv
 import pickle
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +34,7 @@ from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from ..machine import commit, machine
+from ..tables import write_lines
 from .sets import BESIDE
 from .table_methods import Method, methods
 
@@ -113,6 +118,35 @@ def least_time(work: Callable[[], Any]) -> tuple[float, Any]:
     return min(times), result
 
 
+class TooSlowError(Exception):
+    """A fold took more CPU time than a method is given."""
+
+
+@contextmanager
+def given_up_after(seconds: float | None) -> Iterator[None]:
+    """Raise ``TooSlowError`` if what is done here takes more CPU time, which is looked at every second.
+
+    A limit of the process (``ulimit -t``) would be met anywhere, but some systems count CPU time in steps of
+    milliseconds under one.
+    """
+    if seconds is None:
+        yield
+        return
+    end = time.process_time() + seconds
+
+    def look(_signal: int, _frame: FrameType | None) -> None:
+        if time.process_time() > end:
+            raise TooSlowError
+
+    before = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, 1, 1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 class Measured(NamedTuple):
     """What one fold said about a method."""
 
@@ -156,29 +190,41 @@ def summed_up(found: list[Measured]) -> dict[str, str]:
 
 
 def lines(method: Method, group: Group, only: list[str] | None = None) -> Iterator[dict[str, str]]:
-    """Yield a row of the results per table, of all or of some."""
+    """Yield a row of the results per table, of all or of some; without them if a fold took too long."""
     where = {"machine": machine(), "commit": commit()}
     for name in group.names if only is None else only:
         table = group.load(name)
         cut = folds(table.y)[: method.most_folds]
-        with threadpool_limits(1):
-            found = [measure(method, table, fold) for fold in cut]
         size = {
             "rows": str(len(table.y)),
             "features": str(table.numbers.shape[1] + table.categories.shape[1]),
             "classes": str(len(np.unique(table.y))),
-            "folds": str(len(cut)),
         }
-        yield {"method": method.name, "table": name, **size, **summed_up(found), **where}
+        line = {"method": method.name, "table": name, **size}
+        found = []
+        try:
+            with threadpool_limits(1):
+                for fold in cut:
+                    with given_up_after(method.most_seconds):
+                        found.append(measure(method, table, fold))
+        except TooSlowError:
+            yield {**line, "given_s": f"{method.most_seconds:g}", **where}
+        else:
+            yield {**line, "folds": str(len(cut)), **summed_up(found), **where}
 
 
 def write(path: Path, rows: list[dict[str, str]], order: list[str], names: tuple[str, ...]) -> None:
     """Write the results, methods and tables in their order."""
     rows = sorted(rows, key=lambda row: (order.index(row["method"]), names.index(row["table"])))
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_lines(path, rows)
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    """Return the results that are there."""
+    if not path.exists():
+        return []
+    with path.open() as file:
+        return list(csv.DictReader(file))
 
 
 def run(of: list[Method], path: Path, description: str, group: Group = TWELVE) -> None:
@@ -193,21 +239,24 @@ def run(of: list[Method], path: Path, description: str, group: Group = TWELVE) -
     parser.add_argument("--out", type=Path, default=path)
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    rows: list[dict[str, str]] = []
-    if options.out.exists():
-        with options.out.open() as file:
-            rows = list(csv.DictReader(file))
+    rows, slow_path = _read(options.out), options.out.with_name(f"{options.out.stem}_too_slow.csv")
+    slow = _read(slow_path)
     others = [row["method"] for row in rows if row["method"] not in known]  # installed elsewhere
     order = [*known, *dict.fromkeys(others)]
     for name in options.only:
         for line in lines(known[name], group, options.tables):
+            print(*list(line.values())[:-2], flush=True)
+            if "given_s" in line:
+                slow = [row for row in slow if (row["method"], row["table"]) != (name, line["table"])]
+                slow.append(line)
+                write(slow_path, slow, order, group.names)
+                continue
             old = [row for row in rows if (row["method"], row["table"]) == (name, line["table"])]
             if options.scores and old:
                 line |= {key: old[0][key] for key in ("fit_s", "predict_s", "machine")}
             rows = [row for row in rows if row not in old]
             rows.append(line)
             write(options.out, rows, order, group.names)  # now: the next table may take an hour
-            print(*list(line.values())[:-2], flush=True)
 
 
 if __name__ == "__main__":

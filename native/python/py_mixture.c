@@ -45,17 +45,21 @@ PyObject *sefr_py_minimise_mixture(FASTCALL) {
 }
 
 PyObject *sefr_py_find_direction(FASTCALL) {
-    enum { GRADIENT, STEPS, CHANGES, ORDER, DIRECTION, N_ARGUMENTS };
+    enum { GRADIENT, STEPS, CHANGES, CURVED, ORDER, DIRECTION, N_ARGUMENTS };
     static const struct argument arguments[N_ARGUMENTS] = {READS("gradient", F64, "n"), READS("steps", F64, "pn"),
-                                                           READS("changes", F64, "pn"), READS("order", I64, "o"),
-                                                           WRITES("direction", F64, "n")};
+                                                           READS("changes", F64, "pn"), WRITES("curved", F64, "p"),
+                                                           READS("order", I64, "o"),    WRITES("direction", F64, "n")};
     struct call call;
     PyObject *result = NULL;
     (void)self;
     if (sefr_begin_call(&call, "find_direction", arguments, N_ARGUMENTS, args, n_args, kwnames)) {
         const struct array *arrays = call.arrays;
         const Py_ssize_t n = arrays[GRADIENT].view.shape[0], rows = arrays[STEPS].view.shape[0];
-        struct pairs pairs = {data_of(&arrays[STEPS]), data_of(&arrays[CHANGES]), n, arrays[ORDER].view.shape[0], {0}};
+        struct pairs pairs = {.steps = data_of(&arrays[STEPS]),
+                              .changes = data_of(&arrays[CHANGES]),
+                              .curved = data_of(&arrays[CURVED]),
+                              .n = n,
+                              .count = arrays[ORDER].view.shape[0]};
         bool ok = pairs.count <= MOST_PAIRS;
         for (Py_ssize_t p = 0; ok && p < pairs.count; p++) {
             pairs.order[p] = ((const volatile int64_t *)data_of(&arrays[ORDER]))[p];

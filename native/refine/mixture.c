@@ -24,7 +24,8 @@ struct derivatives {
 struct search {
     const struct mixture *m;
     const int32_t *codes; /* a private copy, checked */
-    double *scores;       /* n_scores: of one row */
+    double *turned;       /* with several scores: blocks of BLOCK rows, in each n_points x n_scores x BLOCK */
+    double *z;            /* n_scores x BLOCK */
     double unit[MOST_POINTS], start[MOST_POINTS], correction[MOST_POINTS], hessian[MOST_POINTS * MOST_POINTS];
     struct derivatives first; /* of the rows, at the start */
 };
@@ -75,31 +76,69 @@ CLONES static void add_logistic(const struct search *s, ptrdiff_t first, ptrdiff
     }
 }
 
-CLONES static void add_softmax(const struct search *s, ptrdiff_t row, const double *a, struct derivatives *out) {
-    const ptrdiff_t q = s->m->n_points, n = s->m->n_rows, k = s->m->n_scores;
-    const double weight = s->m->weights[row];
-    double *z = s->scores, mean[MOST_POINTS], largest = -INFINITY, total = 0.0;
-    memset(z, 0, (size_t)k * sizeof *z);
-    for (ptrdiff_t i = 0; i < q; i++) {
-        const double *own = s->m->scores + (i * n + row) * k, share = a[i] * s->unit[i];
-        for (ptrdiff_t r = 0; r < k; r++) z[r] += share * own[r];
+/* Sums over the classes of each row, side by side. */
+INLINE void add_means(const double *restrict own, const double *restrict z, ptrdiff_t k, double *restrict sum) {
+    memset(sum, 0, BLOCK * sizeof *sum);
+    for (ptrdiff_t c = 0; c < k * BLOCK; c += BLOCK) {
+        for (ptrdiff_t r = 0; r < BLOCK; r++) sum[r] += own[c + r] * z[c + r];
     }
-    for (ptrdiff_t r = 0; r < k; r++) largest = z[r] > largest ? z[r] : largest;
-    const double true_score = z[s->codes[row]] - largest;
-    for (ptrdiff_t r = 0; r < k; r++) z[r] = fast_exp(z[r] - largest);
-    for (ptrdiff_t r = 0; r < k; r++) total += z[r];
-    out->loss += weight * (log(total) - true_score);
+}
+
+INLINE void add_squares(const double *restrict own, const double *restrict other, const double *restrict z, ptrdiff_t k,
+                        double *restrict sum) {
+    memset(sum, 0, BLOCK * sizeof *sum);
+    for (ptrdiff_t c = 0; c < k * BLOCK; c += BLOCK) {
+        for (ptrdiff_t r = 0; r < BLOCK; r++) sum[r] += own[c + r] * other[c + r] * z[c + r];
+    }
+}
+
+/* Rows from `first` on, at most BLOCK, side by side; those beyond `count` are zeros. */
+CLONES static void add_softmax(const struct search *s, ptrdiff_t first, ptrdiff_t count, const double *a,
+                               struct derivatives *out) {
+    const ptrdiff_t q = s->m->n_points, k = s->m->n_scores, size = k * BLOCK;
+    const double *turned = s->turned + first * q * k, *restrict weight = s->m->weights + first;
+    const int32_t *restrict code = s->codes + first;
+    double *restrict z = s->z, mean[MOST_POINTS][BLOCK], both[BLOCK], largest[BLOCK], total[BLOCK] = {0.0};
+    memset(z, 0, (size_t)size * sizeof *z);
     for (ptrdiff_t i = 0; i < q; i++) {
-        const double *own = s->m->scores + (i * n + row) * k;
-        double sum = 0.0;
-        for (ptrdiff_t r = 0; r < k; r++) sum += own[r] * z[r];
-        mean[i] = sum / total * s->unit[i];
-        out->gradient[i] += weight * (mean[i] - own[s->codes[row]] * s->unit[i]);
+        const double *restrict own = turned + i * size, share = a[i] * s->unit[i];
+        for (ptrdiff_t c = 0; c < size; c++) z[c] += share * own[c];
+    }
+    memcpy(largest, z, sizeof largest);
+    for (ptrdiff_t c = BLOCK; c < size; c += BLOCK) {
+        for (ptrdiff_t r = 0; r < BLOCK; r++) largest[r] = z[c + r] > largest[r] ? z[c + r] : largest[r];
+    }
+    for (ptrdiff_t r = 0; r < count; r++) both[r] = z[code[r] * BLOCK + r] - largest[r];
+    for (ptrdiff_t c = 0; c < size; c += BLOCK) {
+        for (ptrdiff_t r = 0; r < BLOCK; r++) z[c + r] = fast_exp(z[c + r] - largest[r]);
+        for (ptrdiff_t r = 0; r < BLOCK; r++) total[r] += z[c + r];
+    }
+    for (ptrdiff_t r = 0; r < count; r++) out->loss += weight[r] * (log(total[r]) - both[r]);
+    for (ptrdiff_t i = 0; i < q; i++) {
+        const double *own = turned + i * size;
+        add_means(own, z, k, mean[i]);
+        for (ptrdiff_t r = 0; r < BLOCK; r++) mean[i][r] = mean[i][r] / total[r] * s->unit[i];
+        for (ptrdiff_t r = 0; r < count; r++) {
+            out->gradient[i] += weight[r] * (mean[i][r] - own[code[r] * BLOCK + r] * s->unit[i]);
+        }
         for (ptrdiff_t j = 0; j <= i; j++) {
-            const double *other = s->m->scores + (j * n + row) * k;
-            double both = 0.0;
-            for (ptrdiff_t r = 0; r < k; r++) both += own[r] * other[r] * z[r];
-            out->curvature[i * q + j] += weight * (both / total * s->unit[i] * s->unit[j] - mean[i] * mean[j]);
+            add_squares(own, turned + j * size, z, k, both);
+            for (ptrdiff_t r = 0; r < BLOCK; r++) {
+                both[r] = both[r] / total[r] * s->unit[i] * s->unit[j] - mean[i][r] * mean[j][r];
+            }
+            for (ptrdiff_t r = 0; r < count; r++) out->curvature[i * q + j] += weight[r] * both[r];
+        }
+    }
+}
+
+/* Put rows side by side, so that vectors work on as many at a time. */
+static void turn_rows(struct search *s) {
+    const ptrdiff_t q = s->m->n_points, n = s->m->n_rows, k = s->m->n_scores;
+    for (ptrdiff_t i = 0; i < q; i++) {
+        for (ptrdiff_t row = 0; row < n; row++) {
+            const double *own = s->m->scores + (i * n + row) * k;
+            double *to = s->turned + (row - row % BLOCK) * q * k + i * k * BLOCK + row % BLOCK;
+            for (ptrdiff_t c = 0; c < k; c++) to[c * BLOCK] = own[c];
         }
     }
 }
@@ -112,9 +151,9 @@ static struct derivatives of_rows(const struct search *s, const double *a) {
         const ptrdiff_t left = s->m->n_rows - first, count = left < BLOCK ? left : BLOCK;
         if (s->m->n_scores == 1) {
             add_logistic(s, first, count, a, &out);
-            continue;
+        } else {
+            add_softmax(s, first, count, a, &out);
         }
-        for (ptrdiff_t row = first; row < first + count; row++) add_softmax(s, row, a, &out);
     }
     for (ptrdiff_t i = 0; i < q; i++) {
         for (ptrdiff_t j = 0; j < i; j++) out.curvature[j * q + i] = out.curvature[i * q + j];
@@ -209,22 +248,26 @@ static void search_minimum(const struct search *s, double *a) {
 enum outcome sefr_minimise_mixture(const struct mixture *mixture, double *shares) {
     const ptrdiff_t n = mixture->n_rows;
     int32_t *codes = malloc(((size_t)n + 1) * sizeof *codes);
+    const ptrdiff_t padded = mixture->n_scores > 1 ? (n + BLOCK - 1) / BLOCK * BLOCK : 0;
     struct search s = {.m = mixture, .codes = codes};
-    s.scores = malloc(((size_t)mixture->n_scores + 1) * sizeof *s.scores);
-    enum outcome outcome = codes && s.scores ? FINITE : NO_MEMORY;
+    s.turned = calloc((size_t)(mixture->n_points * padded * mixture->n_scores) + 1, sizeof *s.turned);
+    s.z = malloc((size_t)(mixture->n_scores * BLOCK) * sizeof *s.z);
+    enum outcome outcome = codes && s.turned && s.z ? FINITE : NO_MEMORY;
     for (ptrdiff_t i = 0; outcome == FINITE && i < n; i++) {
         codes[i] = ((const volatile int32_t *)mixture->codes)[i];
         if (codes[i] < 0 || codes[i] >= mixture->n_classes) outcome = BAD_CODE;
     }
     if (outcome == FINITE) {
         double a[MOST_POINTS];
+        if (padded) turn_rows(&s);
         begin(&s);
         memcpy(a, s.start, sizeof a);
         search_minimum(&s, a);
         for (ptrdiff_t i = 0; i < mixture->n_points; i++) shares[i] = a[i] * s.unit[i];
     }
     free(codes);
-    free(s.scores);
+    free(s.turned);
+    free(s.z);
     return outcome;
 }
 
@@ -238,27 +281,50 @@ static double dot(const double *restrict a, const double *restrict b, ptrdiff_t 
     return (parts[0] + parts[1]) + (parts[2] + parts[3]);
 }
 
+/* to += share a; returns dot(b, to), in the same look at it. */
+static double add_then_dot(double *restrict to, double share, const double *restrict a, const double *restrict b,
+                           ptrdiff_t n) {
+    double parts[4] = {0.0};
+    ptrdiff_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        for (ptrdiff_t u = 0; u < 4; u++) to[i + u] += share * a[i + u];
+        for (ptrdiff_t u = 0; u < 4; u++) parts[u] += b[i + u] * to[i + u];
+    }
+    for (; i < n; i++) {
+        to[i] += share * a[i];
+        parts[0] += b[i] * to[i];
+    }
+    return (parts[0] + parts[1]) + (parts[2] + parts[3]);
+}
+
 static void add(double *restrict to, double share, const double *restrict a, ptrdiff_t n) {
     for (ptrdiff_t i = 0; i < n; i++) to[i] += share * a[i];
 }
 
 void sefr_find_direction(const struct pairs *pairs, const double *gradient, double *direction) {
-    const ptrdiff_t n = pairs->n, count = pairs->count;
-    double shares[MOST_PAIRS], curved[MOST_PAIRS];
+    const ptrdiff_t n = pairs->n, last = pairs->count - 1;
+    const double *steps[MOST_PAIRS], *changes[MOST_PAIRS];
+    double curved[MOST_PAIRS], shares[MOST_PAIRS], along;
     for (ptrdiff_t i = 0; i < n; i++) direction[i] = -gradient[i];
-    for (ptrdiff_t p = count - 1; p >= 0; p--) {
-        const double *step = pairs->steps + pairs->order[p] * n, *change = pairs->changes + pairs->order[p] * n;
-        curved[p] = dot(step, change, n);
-        shares[p] = dot(step, direction, n) / curved[p];
-        add(direction, -shares[p], change, n);
+    if (last < 0) return;
+    for (ptrdiff_t p = 0; p <= last; p++) {
+        double *known = pairs->curved + pairs->order[p];
+        steps[p] = pairs->steps + pairs->order[p] * n, changes[p] = pairs->changes + pairs->order[p] * n;
+        if (*known == 0.0) *known = dot(steps[p], changes[p], n);
+        curved[p] = *known;
     }
-    if (count) {
-        const double *last = pairs->changes + pairs->order[count - 1] * n,
-                     scale = curved[count - 1] / dot(last, last, n);
-        for (ptrdiff_t i = 0; i < n; i++) direction[i] *= scale;
+    along = dot(steps[last], direction, n);
+    shares[last] = along / curved[last];
+    for (ptrdiff_t p = last - 1; p >= 0; p--) {
+        along = add_then_dot(direction, -shares[p + 1], changes[p + 1], steps[p], n);
+        shares[p] = along / curved[p];
     }
-    for (ptrdiff_t p = 0; p < count; p++) {
-        const double *step = pairs->steps + pairs->order[p] * n, *change = pairs->changes + pairs->order[p] * n;
-        add(direction, shares[p] - dot(change, direction, n) / curved[p], step, n);
+    add(direction, -shares[0], changes[0], n);
+    const double scale = curved[last] / dot(changes[last], changes[last], n);
+    for (ptrdiff_t i = 0; i < n; i++) direction[i] *= scale;
+    along = dot(changes[0], direction, n);
+    for (ptrdiff_t p = 0; p < last; p++) {
+        along = add_then_dot(direction, shares[p] - along / curved[p], steps[p], changes[p + 1], n);
     }
+    add(direction, shares[last] - along / curved[last], steps[last], n);
 }

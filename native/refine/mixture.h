@@ -24,9 +24,11 @@ struct mixture {
 enum outcome sefr_minimise_mixture(const struct mixture *mixture, double *shares);
 
 /* Steps and the changes of the gradient along them (rows of n), and which `count` <= MOST_PAIRS of the rows are used,
-   the oldest first. */
+   the oldest first. `curved` is the product of a step and its change for each row: 0 where it is not known yet, which
+   is written then. */
 struct pairs {
     const double *steps, *changes;
+    double *curved;
     ptrdiff_t n, count;
     ptrdiff_t order[MOST_PAIRS];
 };

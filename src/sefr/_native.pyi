@@ -274,12 +274,13 @@ def minimise_mixture(
     """
 
 def find_direction(
-    gradient: Buffer, steps: Buffer, changes: Buffer, order: Buffer, direction: Buffer
+    gradient: Buffer, steps: Buffer, changes: Buffer, curved: Buffer, order: Buffer, direction: Buffer
 ) -> None:
     """Write the direction of L-BFGS, by its two loops over steps and the changes of the gradient.
 
-    ``gradient``, ``direction``: float64 (n,). ``steps``, ``changes``: float64 (p, n). ``order``: int64, those
-    of the p that are used, the oldest first, at most 64.
+    ``gradient``, ``direction``: float64 (n,). ``steps``, ``changes``: float64 (p, n). ``curved``: float64
+    (p,), the product of each step and its change, or 0 if it is not known yet, which is written then.
+    ``order``: int64, those of the p that are used, the oldest first, at most 64.
     """
 
 def step_tables(

@@ -12,7 +12,8 @@ EXPORT(minimise_mixture) int studio_minimise_mixture(const struct mixture *mixtu
 EXPORT(find_direction)
 void studio_find_direction(ptrdiff_t n, ptrdiff_t count, const double *steps, const double *changes,
                            const double *gradient, double *direction) {
-    struct pairs pairs = {.steps = steps, .changes = changes, .n = n, .count = count};
+    double curved[MOST_PAIRS] = {0.0};
+    struct pairs pairs = {.steps = steps, .changes = changes, .curved = curved, .n = n, .count = count};
     for (ptrdiff_t p = 0; p < count; p++) pairs.order[p] = p;
     sefr_find_direction(&pairs, gradient, direction);
 }

@@ -79,9 +79,15 @@ def test_the_direction_is_that_of_two_loops(n, rng):
     changes += 3 * steps
     gradient, found = rng.normal(size=n), np.empty(n)
     for order in ([], [2], [3, 4, 0, 1]):
-        _native.find_direction(gradient, steps, changes, np.array(order, dtype=np.int64), found)
+        curved, given = np.zeros(5), np.array(order, dtype=np.int64)
+        _native.find_direction(gradient, steps, changes, curved, given, found)
         expected = two_loops(gradient, [(steps[p], changes[p]) for p in order])
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(curved[given], (steps * changes).sum(axis=1)[given], rtol=1e-12)
+        assert not np.delete(curved, given).any()
+        again = np.empty(n)
+        _native.find_direction(gradient, steps, changes, curved, given, again)  # with what it wrote
+        np.testing.assert_array_equal(again, found)
 
 
 def test_what_is_wrong_is_refused(rng):
@@ -106,9 +112,11 @@ def test_what_is_wrong_is_refused(rng):
             mix(**case)
     with pytest.raises(ValueError, match="a code is not below"):
         mix(codes=codes - np.int32(1))
-    steps, g = np.zeros((2, 4)), np.zeros(4)
+    steps, g, curved = np.zeros((2, 4)), np.zeros(4), np.zeros(2)
     for order in ([2], [-1], [0] * 65):
         with pytest.raises(ValueError, match="order: at most 64"):
-            _native.find_direction(g, steps, steps, np.array(order), np.empty(4))
+            _native.find_direction(g, steps, steps, curved, np.array(order), np.empty(4))
     with pytest.raises(ValueError, match="changes has shape"):
-        _native.find_direction(g, steps, steps[:1], np.array([0]), np.empty(4))
+        _native.find_direction(g, steps, steps[:1], curved, np.array([0]), np.empty(4))
+    with pytest.raises(ValueError, match="curved has length"):
+        _native.find_direction(g, steps, steps, curved[:1], np.array([0]), np.empty(4))

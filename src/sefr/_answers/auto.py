@@ -6,7 +6,6 @@ are found once, and the fits of all rows start at those of most of them.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -149,7 +148,10 @@ class _AutoTraining:
         weights = found.best_weights
         if weights[-1] < TOO_SMALL:
             return parts, found, starts
-        again = self._fit(parts[-1], left, Start(copy.deepcopy(fits[-1].refined), WEAKER))
+        first = fits[-1].refined
+        if first is not None and first.memory is not None:  # which the fit of all rows may go on with
+            first = replace(first, memory=first.memory.fork())
+        again = self._fit(parts[-1], left, Start(first, WEAKER))
         other = self._held_out(parts, [*fits[:-1], again], held)
         if other.loss(other.best_weights) < found.loss(weights):
             return parts, other, [*starts[:-1], Start(again.refined, WEAKER)]

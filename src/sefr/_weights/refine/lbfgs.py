@@ -232,7 +232,7 @@ class Search:
     def take(self, tried: Evaluated) -> None:
         """Learn from a point that was tried."""
         at = self.at
-        if np.isfinite(at.loss) and self.memory.add(tried.point - at.point, tried.gradient - at.gradient):
+        if np.isfinite(at.loss) and self.memory.add(tried, at):
             both = self._trial_scores is not None and self._at_scores is not None
             self._step_scores = self._trial_scores - self._at_scores if both else None  # type: ignore[operator]
         gain = min(at.loss, self.best.loss) - tried.loss
@@ -312,33 +312,52 @@ def _parallel(step: Floats, point: Floats) -> bool:
 
 
 class Memory:
-    """The last steps and the changes of the gradient along them: what L-BFGS remembers."""
+    """The last steps and the changes of the gradient along them: what L-BFGS remembers.
 
-    def __init__(self, size: int) -> None:
+    One that is ``forked`` has room for two searches that go on from it, one after the other.
+    """
+
+    def __init__(self, size: int, *, forked: bool = False) -> None:
         self.most = int(np.clip(MEMORY_CELLS // max(1, size), 3, MEMORY))
-        self.steps, self.changes = np.empty((2, self.most, size))
+        places = (2 if forked else 1) * self.most + 1  # one is looked at before another is dropped
+        # two blocks: malloc gives back at once what is above 32 MB, and the next ones are new pages again
+        self.steps, self.changes = np.empty((places, size)), np.empty((places, size))
+        self.curved = np.zeros(places)  # products of the two, 0 before they are asked for
         self.order: list[int] = []  # where they lie, the oldest first
+        self.kept: list[int] = []  # places that are not written to
 
-    def add(self, step: Floats, change: Floats) -> bool:
+    def fork(self) -> Memory:
+        """Return the same for a search after which another one may go on from here."""
+        new = copy.copy(self)
+        new.order, new.kept = [*self.order], self.order
+        return new
+
+    def add(self, tried: Evaluated, at: Evaluated) -> bool:
         """Remember a step along which the gradient rises; say whether it does."""
+        place = next(i for i in range(len(self.steps)) if i not in self.order and i not in self.kept)
+        step = np.subtract(tried.point, at.point, out=self.steps[place])
+        change = np.subtract(tried.gradient, at.gradient, out=self.changes[place])
         if not step @ change > 1e-10 * sqrt((step @ step) * (change @ change)):
             return False
-        place = self.order.pop(0) if len(self.order) == self.most else len(self.order)
-        self.steps[place], self.changes[place] = step, change
-        self.order.append(place)
+        self.curved[place] = 0
+        self.order = [*self.order, place][-self.most :]
         return True
 
     def under(self, ridge: float, n_weights: int) -> Memory:
         """Return the same where the ridge penalty on the weights is higher by ``ridge``."""
-        new = copy.deepcopy(self)
-        new.changes[self.order, :n_weights] += ridge * self.steps[self.order, :n_weights]
+        new = copy.copy(self)
+        new.steps, new.changes = np.empty_like(self.steps), np.empty_like(self.changes)
+        for place in self.order:
+            new.steps[place], new.changes[place] = self.steps[place], self.changes[place]
+            new.changes[place, :n_weights] += ridge * self.steps[place, :n_weights]
+        new.curved = np.zeros_like(self.curved)
         return new
 
     def direction(self, gradient: Floats) -> Floats:
         """Return where to step from a point with this gradient."""
         found = np.empty_like(gradient)
         order = np.array(self.order, dtype=np.int64)
-        _native.find_direction(gradient, self.steps, self.changes, order, found)
+        _native.find_direction(gradient, self.steps, self.changes, self.curved, order, found)
         return found
 
 

@@ -184,7 +184,7 @@ def _refine_seen(
     at_origin = _at_base_rates(space, base_rates, origin)
     curve = [at_origin.loss]
     if penalty.prior_mean is None:
-        search = Search(at_origin)
+        search = Search(at_origin, Memory(len(origin), forked=True) if limits.memory else None)
         if start.refined is None:
             trial = _first_trial(sefr, space, objective, origin)
         else:
