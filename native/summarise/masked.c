@@ -14,7 +14,7 @@ enum {
     BYTE_GROUPS = 16,
     AT_ONCE = 9,      /* groups of bytes whose sums stay in registers */
     SHORT_RUN = 2048, /* rows of bytes that are added up in 16 bits */
-    RUN = 1 << 14, /* rows that are added up before their sums go to the part; with their groups in the L1 cache */
+    RUN = 1 << 14,    /* rows that are added up before their sums go to the part; with their groups in the L1 cache */
     PART_ROWS = 1 << 20, /* a column is cut only if it is longer */
 };
 
@@ -80,7 +80,9 @@ AVX2_INLINE void sum_groups(const uint8_t *x, const int8_t *group, ptrdiff_t n, 
                             const bool with_all, uint64_t *sums, struct bytes_of_all *all) {
     const __m256i zero = _mm256_setzero_si256();
     __m256i sum[AT_ONCE], own[AT_ONCE];
-    _Pragma("GCC unroll 9") for (int g = 0; g < count; g++) sum[g] = zero, own[g] = _mm256_set1_epi8((char)-(first + g));
+    _Pragma("GCC unroll 9") for (int g = 0; g < count; g++) {
+        sum[g] = zero, own[g] = _mm256_set1_epi8((char)-(first + g));
+    }
     for (ptrdiff_t i = 0; i < n; i += 32) {
         const __m256i values = LINE(x + i), of = LINE(group + i);
         _Pragma("GCC unroll 9") for (int g = 0; g < count; g++) {
@@ -103,13 +105,20 @@ AVX2 static ptrdiff_t split_bytes_avx2(const uint8_t *x, const int8_t *group, pt
     uint8_t lanes[2][32];
     for (ptrdiff_t i = 0; i < whole; i += SHORT_RUN) {
         const ptrdiff_t rows = whole - i < SHORT_RUN ? whole - i : SHORT_RUN;
+#define FROM_FIRST(count) sum_groups(x + i, group + i, rows, 1, count, true, sums, &all)
         switch (n_groups - 1) {
-#define CASE(count) \
-    case count: sum_groups(x + i, group + i, rows, 1, count, true, sums, &all); break;
-            CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
-#undef CASE
-        default: sum_groups(x + i, group + i, rows, 1, AT_ONCE, true, sums, &all); break;
+        case 0: FROM_FIRST(0); break;
+        case 1: FROM_FIRST(1); break;
+        case 2: FROM_FIRST(2); break;
+        case 3: FROM_FIRST(3); break;
+        case 4: FROM_FIRST(4); break;
+        case 5: FROM_FIRST(5); break;
+        case 6: FROM_FIRST(6); break;
+        case 7: FROM_FIRST(7); break;
+        case 8: FROM_FIRST(8); break;
+        default: FROM_FIRST(AT_ONCE);
         }
+#undef FROM_FIRST
         if (n_groups > 1 + AT_ONCE) { /* groups that are not there match no row */
             sum_groups(x + i, group + i, rows, 1 + AT_ONCE, BYTE_GROUPS - 1 - AT_ONCE, false, sums, &all);
         }

@@ -1,5 +1,5 @@
-/* Eight columns of floats, turned into rows in registers and added to the sums at each row's place: the same sums in the
-   same order as turning them in memory first. `n` is a multiple of four. */
+/* Eight columns of floats, turned into rows in registers and added to the sums at each row's place: the same sums in
+   the same order as turning them in memory first. `n` is a multiple of four. */
 #ifndef SEFR_TURNED_H
 #define SEFR_TURNED_H
 

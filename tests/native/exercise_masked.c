@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
     if (argc != 3) return 2;
     state = (uint32_t)atol(argv[1]);
     for (long round = 0; round < atol(argv[2]); round++) {
-        const ptrdiff_t n = 1 + draw(round % 8 ? 200 : 40000), m = 1 + draw(5);
+        const ptrdiff_t n = 1 + draw(round % 8 ? 200 : 40000), m = 1 + draw(10);
         const int32_t k = draw(2) ? 2 : 1 + (int32_t)draw(18);
         const enum dtype types[] = {F32, F64, U8}, type = types[draw(3)];
         const ptrdiff_t size = (ptrdiff_t)dtype_size(type);
@@ -64,9 +64,12 @@ int main(int argc, char **argv) {
             if (type == F32) memcpy(x + i * size, &narrow, sizeof narrow);
             if (type == U8) x[i] = (char)(full && draw(3) ? 255 : draw(below));
         }
-        for (ptrdiff_t i = 0; i < n; i++) codes[i] = left_out && !draw(50) ? -1 : (int32_t)draw((uint32_t)k);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            codes[i] = full && draw(20) ? k - 1 : (int32_t)draw((uint32_t)k);
+            if (left_out && !draw(50)) codes[i] = -1;
+        }
         const struct table table = {n, m, x, size, n * size, type, NULL};
-        struct column own[8];
+        struct column own[10];
         for (ptrdiff_t j = 0; j < m; j++) own[j] = (struct column){x + j * n * size, size, type};
         for (ptrdiff_t i = 0; i < n; i++) bytes[i] = (char)draw(below);
         if (draw(2)) own[draw((uint32_t)m)] = (struct column){bytes, 1, U8}; /* beside columns of another type */
