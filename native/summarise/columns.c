@@ -5,6 +5,7 @@
 #include "common/groups.h"
 #include "common/threads.h"
 #include "summarise/parts.h"
+#include "summarise/turned.h"
 
 enum {
     CHUNK = 128,            /* rows that are turned at a time: they stay in the L1 cache */
@@ -78,11 +79,39 @@ CLONES static void turn_bytes(const void *const *x, ptrdiff_t n, void *rows) {
                      x[15], n, rows);
 }
 
+/* Add a chunk of floats without writing its rows; false: these columns are turned in memory. */
+static bool add_turned(enum dtype type, const void *const *at, const int32_t *place, ptrdiff_t n, void *sums, void *low,
+                       void *high) {
+#ifdef SEFR_AVX2
+    if (n % 4 == 0 && has_avx2() && type == F32) return add_turned_F32(at, place, n, sums, low, high), true;
+    if (n % 4 == 0 && has_avx2() && type == F64) return add_turned_F64(at, place, n, sums, low, high), true;
+#endif
+    (void)type, (void)at, (void)place, (void)n, (void)sums, (void)low, (void)high;
+    return false;
+}
+
 #define KERNEL "summarise/columns_kernel.inc"
 #include "common/each_dtype.inc"
 
 typedef void add_tile_function(const struct tile *, ptrdiff_t, const struct block *, const struct part *, ptrdiff_t);
 static add_tile_function *const add_tile[N_DTYPES] = OF_EACH_DTYPE(add_tile);
+
+/* Rows without weights, all in one fold of few groups, which keep their numbers: the sums are those of place_rows.
+   False: a row is left out. */
+CLONES static bool place_few_groups(struct block *block, const struct grouping *by, double *counts) {
+    int32_t lowest = 0, rows[FEW_GROUPS * COPIES] = {0};
+    for (ptrdiff_t i = 0; i < block->n; i++) lowest = block->group[i] < lowest ? block->group[i] : lowest;
+    if (lowest < 0) return false;
+    for (ptrdiff_t i = 0; i < block->n; i++) {
+        block->place[i] = block->group[i] * COPIES + ((int32_t)i & (COPIES - 1));
+    }
+    for (ptrdiff_t i = 0; i < block->n; i++) rows[block->place[i]]++;
+    for (int32_t place = 0; place < by->n_groups * COPIES; place++) counts[place / COPIES] += rows[place];
+    for (int32_t g = 0; g < by->n_groups; g++) block->slots[g] = g;
+    block->folds[0] = 0;
+    block->n_slots = by->n_groups, block->n_folds = 1, block->copies = COPIES, block->one_fold = true;
+    return true;
+}
 
 /* Number the groups and folds of the block, say where each row adds, and count the rows. */
 static void place_rows(struct block *block, const struct grouping *by, double *counts) {
@@ -119,6 +148,17 @@ static void place_rows(struct block *block, const struct grouping *by, double *c
     }
     for (ptrdiff_t s = 0; s < block->n_slots; s++) block->slot_of[block->slots[s]] = -1;
     for (ptrdiff_t f = 0; f < block->n_folds; f++) block->fold_of[block->folds[f]] = -1;
+}
+
+/* Read where each row of the block adds. False: a code is too large. */
+static bool read_places(struct block *block, const struct grouping *by, ptrdiff_t start, bool few, double *counts) {
+    if (few) {
+        if (!read_groups(by, start, block->n, block->group)) return false;
+        if (place_few_groups(block, by, counts)) return true;
+    }
+    if (!read_weighted_groups(by, start, block->n, block->group, block->weight)) return false;
+    place_rows(block, by, counts);
+    return true;
 }
 
 /* The next `bytes` of the memory, on a cache line of their own; before there is memory, only their number. */
@@ -208,6 +248,8 @@ static void run_columns(void *context, ptrdiff_t task, int worker) {
     const ptrdiff_t n_blocks = (last - first + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
     const ptrdiff_t size = n_blocks ? (last - first + n_blocks - 1) / n_blocks : 1;
     struct block block = {.weighted = pass->by->weights != NULL};
+    const bool one_fold = pass->n_folds == 1 && pass->by->n_groups <= smaller(FEW_GROUPS, size);
+    const bool few = one_fold && !block.weighted && !pass->with_present;
     bool has[N_DTYPES] = {false};
     (void)worker;
     for (ptrdiff_t i = 0; i < pass->n_folds * pass->x->m; i++) part.low[i] = INFINITY, part.high[i] = -INFINITY;
@@ -219,11 +261,10 @@ static void run_columns(void *context, ptrdiff_t task, int worker) {
     }
     for (ptrdiff_t start = first; start < last; start += size) {
         block.n = smaller(size, last - start);
-        if (!read_weighted_groups(pass->by, start, block.n, block.group, block.weight)) {
+        if (!read_places(&block, pass->by, start, few, part.counts)) {
             atomic_store(&pass->error, BAD_CODE);
             break;
         }
-        place_rows(&block, pass->by, part.counts);
         for (int t = 0; t < N_DTYPES; t++) {
             if (has[t]) add_columns(pass, (enum dtype)t, start, &block, &part);
         }

@@ -12,7 +12,9 @@
 enum {
     FLOAT_GROUPS = 2,
     BYTE_GROUPS = 16,
-    RUN = 1 << 14, /* rows that are added up before their sums go to the part; with their groups in the L1 cache */
+    AT_ONCE = 9,      /* groups of bytes whose sums stay in registers */
+    SHORT_RUN = 2048, /* rows of bytes that are added up in 16 bits */
+    RUN = 1 << 14,    /* rows that are added up before their sums go to the part; with their groups in the L1 cache */
     PART_ROWS = 1 << 20, /* a column is cut only if it is longer */
 };
 
@@ -53,52 +55,78 @@ SPLIT_AVX2(F32, float, __m256, 8, _mm256_loadu_ps, WIDE_F32, _mm256_set1_ps, _mm
 SPLIT_AVX2(F64, double, __m256d, 4, _mm256_loadu_pd, _mm256_loadu_pd, _mm256_set1_pd, _mm256_min_pd, _mm256_max_pd,
            _mm256_storeu_pd)
 
+#define LINE(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+
 AVX2_INLINE uint64_t sum_lanes(__m256i v) {
     uint64_t lanes[4];
     _mm256_storeu_si256((__m256i *)(void *)lanes, v);
     return lanes[0] + lanes[1] + lanes[2] + lanes[3];
 }
 
-#define LINE(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+/* Four sums of 64 bits, of 16 numbers of 16 bits. */
+AVX2_INLINE __m256i widen_sums(__m256i narrow) {
+    const __m256i pairs = _mm256_madd_epi16(narrow, _mm256_set1_epi16(1));
+    const __m256i even = _mm256_and_si256(pairs, _mm256_set1_epi64x(UINT32_MAX));
+    return _mm256_add_epi64(even, _mm256_srli_epi64(pairs, 32));
+}
 
-/* Add up the bytes of `count` groups, from `first` on: at most four at a time, whose sums stay in registers. */
+struct bytes_of_all {
+    __m256i sum, least, most;
+};
+
+/* Add up the bytes of `count` groups, from `first` on, whose sums stay in registers: a byte times its mask, -1 or 0,
+   is taken from 16 bits per pair of rows. SHORT_RUN / 32 * 2 * 255 < 2^15. */
 AVX2_INLINE void sum_groups(const uint8_t *x, const int8_t *group, ptrdiff_t n, int first, const int count,
-                            uint64_t *sums) {
+                            const bool with_all, uint64_t *sums, struct bytes_of_all *all) {
     const __m256i zero = _mm256_setzero_si256();
-    __m256i sum[4] = {zero, zero, zero, zero}, own[4];
-    for (int g = 0; g < count; g++) own[g] = _mm256_set1_epi8((char)-(first + g));
+    __m256i sum[AT_ONCE], own[AT_ONCE];
+    _Pragma("GCC unroll 9") for (int g = 0; g < count; g++) {
+        sum[g] = zero, own[g] = _mm256_set1_epi8((char)-(first + g));
+    }
     for (ptrdiff_t i = 0; i < n; i += 32) {
         const __m256i values = LINE(x + i), of = LINE(group + i);
-        _Pragma("GCC unroll 4") for (int g = 0; g < count; g++) {
-            const __m256i masked = _mm256_and_si256(values, _mm256_cmpeq_epi8(of, own[g]));
-            sum[g] = _mm256_add_epi64(sum[g], _mm256_sad_epu8(masked, zero));
+        _Pragma("GCC unroll 9") for (int g = 0; g < count; g++) {
+            sum[g] = _mm256_sub_epi16(sum[g], _mm256_maddubs_epi16(values, _mm256_cmpeq_epi8(of, own[g])));
+        }
+        if (with_all) {
+            all->sum = _mm256_add_epi64(all->sum, _mm256_sad_epu8(values, zero));
+            all->least = _mm256_min_epu8(all->least, values), all->most = _mm256_max_epu8(all->most, values);
         }
     }
-    for (int g = 0; g < count; g++) sums[first + g] = sum_lanes(sum[g]);
+    _Pragma("GCC unroll 9") for (int g = 0; g < count; g++) sums[first + g] += sum_lanes(widen_sums(sum[g]));
 }
 
 /* Lines of 32 bytes; returns how many bytes that were. What the other groups leave of the total is of group 0. */
 AVX2 static ptrdiff_t split_bytes_avx2(const uint8_t *x, const int8_t *group, ptrdiff_t n, int n_groups, uint64_t *sums,
                                        uint8_t *low, uint8_t *high) {
-    const __m256i zero = _mm256_setzero_si256(), second = _mm256_set1_epi8(-1);
+    const __m256i zero = _mm256_setzero_si256();
     const ptrdiff_t whole = n / 32 * 32;
-    __m256i all = zero, one = zero, least = second, most = zero;
+    struct bytes_of_all all = {zero, _mm256_set1_epi8(-1), zero};
     uint8_t lanes[2][32];
-    for (ptrdiff_t i = 0; i < whole; i += 32) {
-        const __m256i values = LINE(x + i);
-        const __m256i masked = _mm256_and_si256(values, _mm256_cmpeq_epi8(LINE(group + i), second));
-        all = _mm256_add_epi64(all, _mm256_sad_epu8(values, zero));
-        one = _mm256_add_epi64(one, _mm256_sad_epu8(masked, zero));
-        least = _mm256_min_epu8(least, values), most = _mm256_max_epu8(most, values);
+    for (ptrdiff_t i = 0; i < whole; i += SHORT_RUN) {
+        const ptrdiff_t rows = whole - i < SHORT_RUN ? whole - i : SHORT_RUN;
+#define FROM_FIRST(count) sum_groups(x + i, group + i, rows, 1, count, true, sums, &all)
+        switch (n_groups - 1) {
+        case 0: FROM_FIRST(0); break;
+        case 1: FROM_FIRST(1); break;
+        case 2: FROM_FIRST(2); break;
+        case 3: FROM_FIRST(3); break;
+        case 4: FROM_FIRST(4); break;
+        case 5: FROM_FIRST(5); break;
+        case 6: FROM_FIRST(6); break;
+        case 7: FROM_FIRST(7); break;
+        case 8: FROM_FIRST(8); break;
+        default: FROM_FIRST(AT_ONCE);
+        }
+#undef FROM_FIRST
+        if (n_groups > 1 + AT_ONCE) { /* groups that are not there match no row */
+            sum_groups(x + i, group + i, rows, 1 + AT_ONCE, BYTE_GROUPS - 1 - AT_ONCE, false, sums, &all);
+        }
     }
-    if (n_groups > 1) sums[1] = sum_lanes(one);
-    int g = 2;
-    for (; g + 4 <= n_groups; g += 4) sum_groups(x, group, whole, g, 4, sums);
-    for (; g < n_groups; g++) sum_groups(x, group, whole, g, 1, sums);
-    sums[0] = sum_lanes(all);
-    for (g = 1; g < n_groups; g++) sums[0] -= sums[g];
-    _mm256_storeu_si256((__m256i *)(void *)lanes[0], least);
-    _mm256_storeu_si256((__m256i *)(void *)lanes[1], most);
+    sums[0] = sum_lanes(all.sum);
+    for (int g = 1; g < n_groups; g++) sums[0] -= sums[g];
+    _mm256_storeu_si256((__m256i *)(void *)lanes[0], all.least);
+    _mm256_storeu_si256((__m256i *)(void *)lanes[1], all.most);
     for (int u = 0; u < 32; u++) {
         *low = lanes[0][u] < *low ? lanes[0][u] : *low;
         *high = lanes[1][u] > *high ? lanes[1][u] : *high;
@@ -164,6 +192,20 @@ bool sefr_can_mask(const struct table *x, const struct grouping *by, const struc
     return plain && (any_floats || masks_bytes());
 }
 
+/* How many of n bytes are `own`: counted in a byte, 128 of them at a time. */
+INLINE int32_t count_of(const int8_t *group, ptrdiff_t n, int8_t own) {
+    enum { FEW = 128 };
+    int32_t rows = 0;
+    ptrdiff_t i = 0;
+    for (; i + FEW <= n; i += FEW) {
+        uint8_t few = 0;
+        for (int u = 0; u < FEW; u++) few = (uint8_t)(few + (group[i + u] == own));
+        rows += few;
+    }
+    for (; i < n; i++) rows += group[i] == own;
+    return rows;
+}
+
 /* Copy the groups of all rows, and count those that are not of the first; false: one is left out, or too large. */
 CLONES static bool read_narrow_groups(const struct table *x, const struct grouping *by, int8_t *group, double *counts) {
     enum { BLOCK = 1024 };
@@ -177,11 +219,7 @@ CLONES static bool read_narrow_groups(const struct table *x, const struct groupi
             group[first + i] = (int8_t)-copy[i];
         }
         if (any < 0) return false;
-        for (int32_t g = 1; g < by->n_groups; g++) {
-            int32_t rows = 0;
-            for (ptrdiff_t i = 0; i < n; i++) rows += copy[i] == g;
-            counts[g] += rows;
-        }
+        for (int32_t g = 1; g < by->n_groups; g++) counts[g] += count_of(group + first, n, (int8_t)-g);
     }
     return true;
 }

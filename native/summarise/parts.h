@@ -42,6 +42,8 @@ enum outcome sefr_check_finite(const struct totals *out, ptrdiff_t n_groups, ptr
 
 /* Rows of at least this many bytes are read several at a time, sorted by group. */
 enum { WIDE_ROW = 4096 };
+/* Other rows: so many at a time. */
+enum { ROW_BLOCK = 256 };
 
 enum outcome sefr_summarise_rows(const struct table *x, const struct grouping *by, const struct totals *out,
                                  int n_threads);

@@ -5,12 +5,22 @@
 #include "common/groups.h"
 #include "common/threads.h"
 #include "summarise/parts.h"
-
-enum { ROW_BLOCK = 256 };
+#include "summarise/two_groups.h"
 
 /* gcc unrolls a loop of a known length up to this before it looks for vectors, and then finds none. */
 enum { SHORT_LOOP = 16 };
 #define KEEP_LOOP _Pragma("GCC unroll 1")
+
+/* Add a block of bytes in two groups; false: it is none, or a row is left out. */
+static bool add_pairs(const struct pass *pass, ptrdiff_t n, const ptrdiff_t *first, ptrdiff_t width,
+                      int32_t (*group)[ROW_BLOCK], void *low, void *high, const struct part *part) {
+#ifdef SEFR_AVX2
+    if (pass->x->type == U8 && pass->by->n_groups == 2 && pass->n_folds == 1 && width <= PAIRED_WIDTH && has_avx2())
+        return add_two_groups(pass->x, n, first, width, group, low, high, part);
+#endif
+    (void)pass, (void)n, (void)first, (void)width, (void)group, (void)low, (void)high, (void)part;
+    return false;
+}
 
 #define KERNEL "summarise/rows_kernel.inc"
 #include "common/each_dtype.inc"

@@ -1,4 +1,4 @@
-"""Columns of few groups: AVX2 gives the bits of the portable loops, and reads no byte beyond its rows."""
+"""Columns and rows of few groups: AVX2 gives the bits of portable loops and reads no byte beyond its rows."""
 
 import pytest
 from native.paths import ROOT, assert_same_bits, build
