@@ -188,10 +188,9 @@ def test_a_wide_csv_takes_at_most_twice_the_time_and_memory_of_pandas(tmp_path, 
     (ours,), peak_mb = limited.learn(tmp_path / "wide.csv")
     assert ours.said == "learned"
     again = limited.run(pandas, tmp_path / "wide.csv")
-    (once_more,), peak_again_mb = limited.learn(tmp_path / "wide.csv")
+    (once_more,), _ = limited.learn(tmp_path / "wide.csv")
     assert min(ours.seconds, once_more.seconds) < 2 * min(float(theirs.said[0]), float(again.said[0]))
-    # how far the reader is ahead depends on what else the machine does
-    assert min(peak_mb, peak_again_mb) < 2 * theirs.peak_mb
+    assert peak_mb < 2 * theirs.peak_mb
 
 
 @pytest.mark.parametrize("kind", ["file", "stream"])

@@ -230,10 +230,10 @@ class CsvReader(Reader):
         if len(self._names) > FEW_COLUMNS:
             numbers = dict.fromkeys(names, pa.float64())
             with suppress(pa.ArrowInvalid):
-                self._reader(data, numbers, names, block)
+                arrow_csv.open_csv(in_memory(data), **self._options(numbers, names, block))
                 return numbers
         try:
-            reader = self._reader(data, {}, names, block)
+            reader = arrow_csv.open_csv(in_memory(data), **self._options({}, names, block))
         except pa.ArrowInvalid as error:
             self._complain(error, 0, {})
         return {field.name: field.type for field in reader.schema}
@@ -249,9 +249,11 @@ class CsvReader(Reader):
         names = list(types) or self._names[:1]
         with closing(stream):
             for data in whole_rows(stream, block, self.delimiter):
-                yield from self._reader(data, types, names, len(data) + 1)
+                # not a reader: its threads may keep one while the next is made, each with what columns take
+                table = arrow_csv.read_csv(in_memory(data), **self._options(types, names, len(data) + 1))
+                yield from table.to_batches()
 
-    def _reader(self, data: bytes, types: Mapping[str, pa.DataType], names: list[str], block: int) -> Any:
+    def _options(self, types: Mapping[str, pa.DataType], names: list[str], block: int) -> dict[str, Any]:
         convert = arrow_csv.ConvertOptions(
             column_types=types,
             include_columns=names,
@@ -261,12 +263,13 @@ class CsvReader(Reader):
         )
         if types and not any(map(pa.types.is_boolean, types.values())):
             convert.true_values = convert.false_values = []
-        return arrow_csv.open_csv(
-            in_memory(data),
-            read_options=arrow_csv.ReadOptions(column_names=self._names, block_size=block, use_threads=False),
-            parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=convert,
-        )
+        return {
+            "read_options": arrow_csv.ReadOptions(
+                column_names=self._names, block_size=block, use_threads=False
+            ),
+            "parse_options": arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            "convert_options": convert,
+        }
 
     def _complain(self, error: pa.ArrowInvalid, good_rows: int, types: Mapping[str, pa.DataType]) -> NoReturn:
         """Raise the words for what Arrow did not like, with the line.
