@@ -32,8 +32,8 @@ from sefr.settings import AUTO_BINS, AUTO_CELLS, AUTO_INTERACTIONS
 from sefr.signals import kernels
 
 ROOT = Path(__file__).parents[1]
-# The page writes no code with literals, none of models with bins or for numbers, and no folded scaling.
-UNUSED = {"generated.h.j2", "cells.j2", "entries.j2", "ferns.j2", "folded.j2", "line.j2", "scores.h.j2"}
+# The page writes no code with literals, and none of models with bins.
+UNUSED = {"literals.j2", "cells.j2", "micropython.py.j2"}
 COMPARISONS = {"eq": "===", "ne": "!==", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<="}
 FILTERS = {"length": "{}.length", "abs": "Math.abs({})"}
 

@@ -26,7 +26,22 @@ const VALUE_TYPES = { uint8: "uint8_t", int16: "int16_t", int32: "int32_t", floa
 /** Return the C header: one file, complete by itself. */
 export function header(q: Quantised, stem: string, source: Source): { name: string; text: string } {
   const name = identifier(stem, source.taken);
-  return { name: `${name}.h`, text: render("c.h.j2", context(q, name, source.version)) };
+  const needed = "sefr_weights.h";
+  const more = { ...product(q), body: "weights.j2", body_kind: "products", sketch: false, complete: complete(needed, source), needed: [needed] };
+  return { name: `${name}.h`, text: render("scores.h.j2", { ...context(q, name, source.version), ...more }) };
+}
+
+/** Return a header of the library with those that it includes in their places. */
+function complete(name: string, source: Source): string {
+  return source.library[name].replace(/#include "(sefr_\w+\.h)"\n/g, (_, inner: string) => complete(inner, source));
+}
+
+/** Return how a record is multiplied with weights, and the type that holds the sum. */
+function product(q: Quantised): Record<string, string> {
+  const wide = q.weightBits === 16;
+  // 32767 products of 127 * 255, or 256 of 32767 * 255, are below 2**31
+  const narrow = q.low.length <= (wide ? 256 : 32767);
+  return { product: wide ? "sefr_sum_16" : narrow ? "sefr_sum_8" : "sefr_sum_8_wide", multiplied: "uint8_t", sum_type: narrow ? "int32_t" : "int64_t" };
 }
 
 export interface SketchSettings {
@@ -61,7 +76,7 @@ function signalContext(q: Quantised, plan: SignalPlan, { hop, rate }: SignalSett
 /** Return the files of an Arduino sketch, by their paths. */
 export function sketch(q: Quantised, stem: string, source: Source, learn: boolean, { balanced, signal, plan }: SketchSettings): Map<string, Uint8Array> {
   const name = identifier(stem, source.taken);
-  let all: Record<string, unknown> = { ...context(q, name, source.version), learn };
+  let all: Record<string, unknown> = { ...context(q, name, source.version), learn, complete: "", needed: ["sefr_sketch.h", "sefr_values.h"] };
   if (signal && plan) all.signal = signalContext(q, plan, signal);
   let base: Uint8Array | null = null;
   let id = 0;
@@ -141,19 +156,16 @@ function context(q: Quantised, name: string, version: string): Record<string, un
   const wide = q.weightBits === 16;
   const { mapping } = q;
   const weights = Array.from(q.weights);
-  const turned = Array.from({ length: weights.length }, (_, i) => weights[(i % rows) * m + Math.floor(i / rows)]);
+  const [low, high] = mapping.how === "divide" ? [q.low, q.high] : [mapping.low, q.high];
   return {
     numbers: false,
     score_note: rows === 1 ? "above 0: class 1" : "per class, the highest wins",
     q: {
-      input: q.input, weight_bits: q.weightBits, wide, ranges: q.ranges, low: Array.from(q.low), high: Array.from(q.high),
-      weights: { ravel: () => weights, T: { ravel: () => turned } },
+      input: q.input, weight_bits: q.weightBits, wide, ranges: q.ranges, weights: { ravel: () => weights },
     },
     map: mapping,
-    maps: mapping.low.map((low, j) => [low, mapping.ranges[j], mapping.factors[j], (mapping.exponents ?? mapping.low)[j]]),
+    maps: mapping.ranges.map((range, j) => [low[j], high[j], range, mapping.factors[j], (mapping.exponents ?? mapping.low)[j]]),
     m,
-    turns: m % 2 === 0 ? m / 2 : m,
-    eights: Math.floor(m / 8),
     name,
     NAME: name.toUpperCase(),
     version,
@@ -163,12 +175,9 @@ function context(q: Quantised, name: string, version: string): Record<string, un
     classes: distinct(q.classes.map((label) => `is_${word(labelText(label)) || "class"}`)),
     rows,
     value_type: VALUE_TYPES[q.input],
-    index_type: m * rows < 1 << 16 ? "uint16_t" : "uint32_t",
     score_type: wide ? "int64_t" : "int32_t",
-    product_type: wide ? "int32_t" : "int16_t",
-    // 32767 products of 127 * 255, or 256 of 32767 * 255, are below 2**31
-    sum_type: m <= (wide ? 256 : 32767) ? "int32_t" : "int64_t",
-    weight_load: wide ? "16" : "U8",
+    values: q.input !== "uint8",
+    bias_type: q.bias.every((value) => value < 1n << 31n && -value < 1n << 31n) ? "int32_t" : "int64_t",
     biases: q.bias.map((value) => literal(value, wide)),
     window: null,
     signal: null,

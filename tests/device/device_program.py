@@ -12,7 +12,7 @@ from device_reference import BAD_SHAPE, KEEP_WEIGHTS, NOT_READY, OK, Reference
 from sefr.device import BOARDS, ToolMissingError, library
 
 HERE = Path(__file__).parent
-SIMULATED = ["uno", "cortex-m0", "cortex-m3", "cortex-m4", "riscv32"]
+SIMULATED = [name for name in BOARDS if name != "host"]
 EVERYWHERE = [*SIMULATED, "host"]
 FOLDER = tempfile.TemporaryDirectory(prefix="sefr-programs-")
 
@@ -37,7 +37,7 @@ def built(board, program, defines=(), weight_bits=8, sum_bits=16, optimise="-Os"
     """Return the image of a program of tests/device; data is the text of data.h."""
     folder = Path(tempfile.mkdtemp(dir=FOLDER.name))
     sources = [HERE / program, library() / "sefr.c"]
-    if board == "uno":
+    if BOARDS[board].has_assembly:
         sources.append(library() / "sefr_avr.S")
     if data is not None:
         (folder / "data.h").write_text(data)

@@ -273,7 +273,7 @@ def test_bad_states_and_values_are_refused(rng):
         (lambda: Moments(1), "classes must be 2 to 254"),
         (lambda: Moments(2, bits=16), "bits must be 32 or 64"),
         (lambda: Moments(2).solve(), "two classes need records"),
-        (lambda: Moments(2).learn([[1, 256]], [1]), "row 0: 256 is not a whole number from 0 to 255"),
+        (lambda: Moments(2).learn([[1, 256]], [1]), "row 0, feature 1: 256 is not a whole number"),
         (lambda: Moments(2).learn([[1]], [2]), "row 0: 2"),
         (lambda: Moments(2).predict([[1]]), r"call solve\(\) first"),
     ):

@@ -280,7 +280,7 @@ def test_bad_states_and_values_are_refused(rng):
     for call, message in (
         (lambda: Regression(0), "half_life must be 1 to 32767"),
         (lambda: Regression().solve(), "two records are needed"),
-        (lambda: Regression().learn([[1, 256]], [1]), "row 0: 256 is not a whole number from 0 to 255"),
+        (lambda: Regression().learn([[1, 256]], [1]), "row 0, feature 1: 256 is not a whole number"),
         (lambda: Regression().learn([[1]], [40000]), "row 0: 40000"),
         (lambda: Regression().learn([[1], [2]], [1]), "2 records and 1 numbers"),
         (lambda: Regression().predict([[1]]), r"call solve\(\) first"),

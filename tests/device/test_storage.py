@@ -1,5 +1,7 @@
 """States in memories: NOR flash, EEPROM and files, power lost in every operation, bad bytes, and wear."""
 
+from functools import cache
+
 import pytest
 from device_program import EVERYWHERE, built, needs_tools
 from device_reference import CHANGED, IO, OK
@@ -31,8 +33,11 @@ memories = pytest.mark.parametrize("memory", MEMORIES)
 both_ways = pytest.mark.parametrize("steps", [False, True], ids=["at once", "in steps"])
 
 
-def run(board, memory, starts, steps=False):
+@cache
+def run(board, memory, steps):
+    """Return what one run writes, for all tests of a memory: statuses and states, a bad byte, the rest."""
     block, blocks, unit = MEMORIES[memory]
+    starts = 3 if board == "uno" else 7
     defines = (f"FEATURES={FEATURES}", f"CLASSES={CLASSES}", f"STARTS={starts}", f"UNIT={unit}")
     defines += (
         (f"BLOCK_BYTES={block}", f"BLOCKS={blocks}") if block else ("BLOCK_BYTES=0", f"EEPROM_BYTES={blocks}")
@@ -54,7 +59,7 @@ def run(board, memory, starts, steps=False):
 @needs_tools
 def test_power_lost_in_any_operation_leaves_the_old_state_or_the_new_one(board, memory, steps):
     """At every program and every erase, torn in its middle, on each place of the ring."""
-    outcomes, _, rest = run(board, memory, starts=3 if board == "uno" else 7, steps=steps)
+    outcomes, _, rest = run(board, memory, steps)
     assert rest[0] == 0, "the memory was not used as its geometry asks for"
     assert {seen for _, seen in outcomes} == {ord("o"), ord("n")}
     assert all((seen == ord("n")) == (status == OK) for status, seen in outcomes)
@@ -67,7 +72,7 @@ def test_power_lost_in_any_operation_leaves_the_old_state_or_the_new_one(board, 
 @needs_tools
 def test_a_bad_byte_is_passed_over(memory, steps):
     """Each save succeeds, on another place, or says that it could not; the state before is there then."""
-    _, tries, _ = run("host", memory, starts=1, steps=steps)
+    _, tries, _ = run("host", memory, steps)
     pairs = list(zip(tries[::2], tries[1::2], strict=True))
     assert all(seen == ord("n" if status == OK else "o") for status, seen in pairs[1:])
     assert pairs[0] == (OK, ord("n"))
@@ -79,7 +84,7 @@ def test_a_bad_byte_is_passed_over(memory, steps):
 @both_ways
 @needs_tools
 def test_wear_is_spread_over_all_of_the_memory(memory, steps):
-    _, _, rest = run("host", memory, starts=1, steps=steps)
+    _, _, rest = run("host", memory, steps)
     wear = list(rest[1:-6] if steps else rest[1:-3])
     block = MEMORIES[memory][0]
     state = NORMAL_STATE if memory in OF_ONE_CLASS else STATE
@@ -95,7 +100,7 @@ def test_wear_is_spread_over_all_of_the_memory(memory, steps):
 @needs_tools
 def test_a_model_that_learns_between_steps_is_not_saved_half(board, memory):
     """The save says so, and what was saved before is there; every step programmed once at most."""
-    _, _, rest = run(board, memory, starts=1, steps=True)
+    _, _, rest = run(board, memory, True)
     status, seen, wrong = rest[-3:]
     assert (status, chr(seen), wrong) == (CHANGED, "o", 0)
 
@@ -107,7 +112,7 @@ def test_restore_computes_one_checksum(memory):
     block, blocks, unit = MEMORIES[memory]
     total = block * blocks or blocks
     state = NORMAL_STATE if memory in OF_ONE_CLASS else STATE
-    _, _, rest = run("host", memory, starts=1)
+    _, _, rest = run("host", memory, False)
     reads = int.from_bytes(rest[-3:-1], "little")
     heads = total // state * 40
     assert reads <= total // unit + heads + 4 * state
@@ -118,5 +123,5 @@ def test_restore_computes_one_checksum(memory):
 @needs_tools
 def test_a_damaged_number_does_not_hide_the_newest_state(board, memory):
     """A head whose number has a bit turned looks newer than the newest, and older than the one before."""
-    _, _, rest = run(board, memory, starts=1)
+    _, _, rest = run(board, memory, False)
     assert chr(rest[-1]) == "n"

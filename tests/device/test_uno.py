@@ -12,6 +12,7 @@ from device_reference import OK, Reference
 
 from sefr import SEFRClassifier
 from sefr.device import BOARDS, BuildError, library, simulate
+from sefr.device.board import Simavr
 
 pytestmark = pytest.mark.needs("avr")
 
@@ -254,7 +255,7 @@ SMALLEST = (
     "SEFR_NO_STEPS",
 )
 TINY = dataclasses.replace(
-    BOARDS["uno"], name="attiny85", flags=("-mmcu=attiny85",), machine="attiny85", ram=512, flash=8192
+    BOARDS["uno"], name="attiny85", flags=("-mmcu=attiny85",), runner=Simavr("attiny85"), ram=512, flash=8192
 )
 
 

@@ -1,7 +1,7 @@
 """Simulated boards: build a C program for a microcontroller and run it in a simulator.
 
-A board is a compiler with flags and a runner. AVR runs in simavr, which counts cycles exactly; Cortex-M and
-RISC-V run in QEMU, which counts instructions but knows nothing of cycles.
+A board is a compiler with flags and a runner: simavr, which counts the cycles of an AVR exactly; QEMU, which
+counts the instructions of Cortex-M and RISC-V but knows nothing of cycles; or the host itself.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 HERE = Path(__file__).parent / "boards"
 CYCLE_LIMIT = 20_000_000_000
 WALL_LIMIT = 600  # seconds; a run of the tests takes well below one
+FREESTANDING = ("-ffreestanding", "-fno-tree-loop-distribute-patterns")  # no call of a libc that is not there
 
 
 class ToolMissingError(RuntimeError):
@@ -76,6 +78,79 @@ class Run:
     sram: int
 
 
+class Runner(Protocol):
+    """What runs a program; ``counter`` says what its marks count.
+
+    A new kind of simulator is one more of these, and a file in ``boards/`` that connects ``board.h`` to it.
+    """
+
+    @property
+    def counter(self) -> str:
+        """What the marks of a run count."""
+
+    def run(self, board: Board, image: Image, folder: Path) -> Run:
+        """Run an image whose input is the file ``input`` of a folder of its own."""
+
+
+@dataclass(frozen=True)
+class Simavr:
+    """AVR, by the name of the chip."""
+
+    chip: str
+    counter = "cycles"
+
+    def run(self, board: Board, image: Image, folder: Path) -> Run:
+        """Run in simavr."""
+        runner, files = build_runner(HERE / "avr_runner.c"), [folder / "input", folder / "output"]
+        command = [runner, image.path, self.chip, *files, CYCLE_LIMIT]
+        report = _check([str(part) for part in command], "running in simavr").split()
+        pairs = list(zip(report[::2], report[1::2], strict=True))
+        marks = tuple(int(value) for key, value in pairs if key == "mark")
+        return Run(files[1].read_bytes(), marks, int(dict(pairs)["sram"]))
+
+
+@dataclass(frozen=True)
+class Qemu:
+    """A machine of QEMU, as ``-M`` names it, with further options."""
+
+    program: str
+    machine: str
+    counter = "instructions"
+
+    def run(self, board: Board, image: Image, folder: Path) -> Run:
+        """Run in QEMU; files are read and written by semihosting."""
+        quiet = ["-nographic", "-monitor", "none", "-serial", "none"]
+        command = [_find(self.program, board.packages), "-M", *self.machine.split(), *quiet]
+        command += ["-semihosting-config", "enable=on,target=native", "-kernel", str(image.path)]
+        _check(command, f"running {board.name} in QEMU", folder)
+        words = (folder / "report").read_bytes()
+        calibration, free, harness, *ticks = struct.unpack(f"<{len(words) // 4}I", words)
+        passed, marks = 0, []
+        for before, now in zip([ticks[0] if ticks else 0, *ticks], ticks, strict=False):
+            passed += (now - before) & 0xFFFFFFFF
+            marks.append(round(passed * 65536 / calibration))
+        return Run((folder / "output").read_bytes(), tuple(marks), board.ram - harness - free)
+
+
+@dataclass(frozen=True)
+class Host:
+    """The machine that this runs on, with sanitizers; nothing is counted."""
+
+    counter = "instructions"
+
+    def run(self, board: Board, image: Image, folder: Path) -> Run:
+        """Run as a program of its own."""
+        data = (folder / "input").read_bytes()
+        done = subprocess.run(  # noqa: S603
+            [str(image.path)], input=data, capture_output=True, timeout=WALL_LIMIT, check=False
+        )
+        if done.returncode:
+            raise RuntimeError(
+                f"the program failed on the host: {done.stderr.decode(errors='replace')[-2000:]}"
+            )
+        return Run(done.stdout, (), 0)
+
+
 @dataclass(frozen=True)
 class Board:
     """A simulated board.
@@ -98,17 +173,26 @@ class Board:
     name: str
     prefix: str
     flags: tuple[str, ...]
-    machine: str
+    runner: Runner
     ram: int
     flash: int
     packages: str
-    counter: str = "instructions"
     hertz: float | None = None
     watts: float | None = None
     cycle_joules: float | None = None
     link: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     language: tuple[str, ...] = ("-std=c99",)
+
+    @property
+    def counter(self) -> str:
+        """What the marks of a run count."""
+        return self.runner.counter
+
+    @property
+    def has_assembly(self) -> bool:
+        """Whether the device library has assembly in files of its own (``.S``) for it."""
+        return isinstance(self.runner, Simavr)
 
     def tool(self, name: str) -> str:
         """Return the path of a compiler tool, e.g. ``gcc``."""
@@ -126,21 +210,23 @@ class Board:
     ) -> Image:
         """Compile and link sources, with the board's own start-up code, into ``directory/program.elf``."""
         image = directory / "program.elf"
-        command = [self.tool("gcc"), *self.flags, *optimise.split(), *self.language, "-g0", "-I", str(HERE)]
-        command += [
-            "-ffunction-sections",
-            "-fdata-sections",
-            "-Wl,--gc-sections",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
+        flags = [*self.flags, *optimise.split(), *self.language, "-g0", "-I", str(HERE)]
+        flags += ["-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra", "-Werror"]
+        flags += [f"-D{define}" for define in (*defines, *(() if kernels else ("SEFR_PORTABLE",)))]
+        flags += [argument for folder in includes for argument in ("-I", str(folder))]
+        objects = [
+            self._compile(source, directory / f"{number}.o", flags)
+            for number, source in enumerate([*(HERE / name for name in self.sources), *sources])
         ]
-        command += [f"-D{define}" for define in (*defines, *(() if kernels else ("SEFR_PORTABLE",)))]
-        command += [argument for folder in includes for argument in ("-I", str(folder))]
-        command += [str(HERE / name) for name in self.sources] + [str(source) for source in sources]
+        command = [self.tool("gcc"), *self.flags, *optimise.split(), "-Wl,--gc-sections", *map(str, objects)]
         command += [flag.replace("@", str(HERE)) for flag in self.link]
         _check([*command, "-o", str(image)], f"building for {self.name}")
         return self._measure(image)
+
+    def _compile(self, source: Path, to: Path, flags: Sequence[str]) -> Path:
+        """Compile one source into an object file; return the file."""
+        _check([self.tool("gcc"), *flags, "-c", str(source), "-o", str(to)], f"building for {self.name}")
+        return to
 
     def _measure(self, image: Path) -> Image:
         listing = _check([self.tool("size"), "-A", "-d", str(image)], "measuring the program")
@@ -152,56 +238,8 @@ class Board:
     def run(self, image: Image, data: bytes = b"") -> Run:
         """Run a program to its end, feeding it ``data``."""
         with tempfile.TemporaryDirectory(prefix="sefr-run-") as name:
-            directory = Path(name)
-            (directory / "input").write_bytes(data)
-            if self.counter == "cycles":
-                return self._simavr(image, directory)
-            if self.machine:
-                return self._qemu(image, directory)
-            done = subprocess.run(  # noqa: S603
-                [str(image.path)], input=data, capture_output=True, timeout=WALL_LIMIT, check=False
-            )
-            if done.returncode:
-                raise RuntimeError(
-                    f"the program failed on the host: {done.stderr.decode(errors='replace')[-2000:]}"
-                )
-            return Run(done.stdout, (), 0)
-
-    def _simavr(self, image: Image, directory: Path) -> Run:
-        output = directory / "output"
-        command = [
-            build_runner(HERE / "avr_runner.c"),
-            image.path,
-            self.machine,
-            directory / "input",
-            output,
-            CYCLE_LIMIT,
-        ]
-        report = _check([str(part) for part in command], "running in simavr").split()
-        pairs = list(zip(report[::2], report[1::2], strict=True))
-        marks = tuple(int(value) for key, value in pairs if key == "mark")
-        return Run(output.read_bytes(), marks, int(dict(pairs)["sram"]))
-
-    def _qemu(self, image: Image, directory: Path) -> Run:
-        program, machine = self.machine.split(":")
-        command = [
-            _find(program, self.packages),
-            "-M",
-            *machine.split(),
-            "-nographic",
-            "-monitor",
-            "none",
-            "-serial",
-        ]
-        command += ["none", "-semihosting-config", "enable=on,target=native"]
-        _check([*command, "-kernel", str(image.path)], f"running {self.name} in QEMU", directory)
-        words = (directory / "report").read_bytes()
-        calibration, free, harness, *ticks = struct.unpack(f"<{len(words) // 4}I", words)
-        passed, marks = 0, []
-        for before, now in zip([ticks[0] if ticks else 0, *ticks], ticks, strict=False):
-            passed += (now - before) & 0xFFFFFFFF
-            marks.append(round(passed * 65536 / calibration))
-        return Run((directory / "output").read_bytes(), tuple(marks), self.ram - harness - free)
+            (Path(name) / "input").write_bytes(data)
+            return self.runner.run(self, image, Path(name))
 
 
 def _find(program: str, packages: str) -> str:
@@ -259,8 +297,8 @@ def _cortex(name: str, cpu: str, machine: str, flash: tuple[int, int], ram: tupl
     return Board(
         name=name,
         prefix="arm-none-eabi-",
-        flags=(f"-mcpu={cpu}", "-mthumb", "-ffreestanding", "-fno-tree-loop-distribute-patterns"),
-        machine=f"qemu-system-arm:{machine} -icount shift=5",
+        flags=(f"-mcpu={cpu}", "-mthumb", *FREESTANDING),
+        runner=Qemu("qemu-system-arm", f"{machine} -icount shift=5"),
         ram=ram[1],
         flash=flash[1],
         packages="gcc-arm-none-eabi qemu-system-arm",
@@ -282,11 +320,10 @@ BOARDS: dict[str, Board] = {
             name="uno",
             prefix="avr-",
             flags=("-mmcu=atmega328p", "-DF_CPU=16000000UL"),
-            machine="atmega328p",
+            runner=Simavr("atmega328p"),
             ram=2048,
             flash=32768,
             packages="gcc-avr avr-libc simavr libsimavr-dev",
-            counter="cycles",
             hertz=16e6,
             watts=0.30,  # the paper's
             cycle_joules=5.2e-3 * 5 / 8e6,  # ATmega328P, active: typically 5.2 mA at 5 V and 8 MHz
@@ -298,14 +335,8 @@ BOARDS: dict[str, Board] = {
         Board(
             name="riscv32",
             prefix="riscv64-unknown-elf-",
-            flags=(
-                "-misa-spec=2.2",
-                "-march=rv32imac",
-                "-mabi=ilp32",
-                "-ffreestanding",
-                "-fno-tree-loop-distribute-patterns",
-            ),
-            machine="qemu-system-riscv32:virt -bios none -icount shift=0",
+            flags=("-misa-spec=2.2", "-march=rv32imac", "-mabi=ilp32", *FREESTANDING),
+            runner=Qemu("qemu-system-riscv32", "virt -bios none -icount shift=0"),
             ram=4 << 20,
             flash=4 << 20,
             packages="gcc-riscv64-unknown-elf qemu-system-misc",
@@ -316,7 +347,7 @@ BOARDS: dict[str, Board] = {
             name="host",
             prefix="",
             flags=("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-            machine="",
+            runner=Host(),
             ram=1 << 30,
             flash=1 << 30,
             packages="gcc",

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -29,7 +29,7 @@ from ..regressor import SEFRRegressor
 from ..signals.sampling import Sampling
 from .folding import Folded, fold
 from .mapping import Mapping
-from .names import c_text, distinct, identifier, module_name, word
+from .names import c_rows, c_text, distinct, identifier, literal, module_name, word
 from .numbers import QuantisedLine, QuantisedNumbers
 from .python_code import python_context
 from .quantise import MAX_NARROW, MAX_WIDE, Quantised, quantise
@@ -41,7 +41,6 @@ from .windows import FEATURES, check_window
 TARGETS = ("c", "arduino", "generated", "micropython")
 TEMPLATES = Path(__file__).parent / "templates"
 WINDOW = 64  # features that one displacement of an AVR load reaches
-ON_A_LINE = 20
 UNO_EEPROM = 1024
 LONGEST_SIGNAL = 255  # SEFR_SIGNAL_LONGEST
 RATE, FASTEST = 100, 10_000  # samples of a window per second
@@ -176,25 +175,31 @@ def export(
         )
     if isinstance(q, QuantisedTable) and check:
         raise ValueError("check goes without bins: a model with bins has a cell for every value")
-    context = _context(q, name) | {"window": _window(q, target, window)} | _margin(q, margin)
-    context |= {"signal": _signal(q, target, signal)}
-    context |= {"limits": _limits(q) if check and isinstance(q, Quantised | QuantisedLine) else None}
+    context = _context(q, name, margin, check=check)
+    context |= {"window": _window(q, target, window), "signal": _signal(q, target, signal)}
     if target == "micropython" and not isinstance(q, Folded):
         return _export_python(q, context, directory)
-    if not isinstance(q, Quantised):
-        return _export_scores(q, context, target, directory, learn=learn)
-    context |= _linear(q)
-    if target == "arduino":
+    sketch = target == "arduino"
+    if sketch and isinstance(q, Quantised):
         _check_library(q)
+        template, needed = "learning.h.j2" if learn else "fixed.h.j2", "sefr_values.h"
         if learn:
             _check_learning(clf)
             context |= _learning(q, sum_bits, eeprom)
-        directory.mkdir(parents=True, exist_ok=True)
-        return _write_sketch(q, context, directory / name, learn, sum_bits)
+    else:
+        if learn:
+            raise ValueError(
+                "a board that goes on learning cuts bytes by their top bits (SEFR_BINS), elsewhere than this "
+                "model: export with learn=False, or let the board learn from nothing"
+            )
+        fields, needed = _scores(q, name, branches=target == "generated")
+        template, context = "scores.h.j2", context | fields | {"sketch": sketch}
+    needed_files = ("sefr_sketch.h", needed) if sketch else (needed,)
+    context |= {"needed": needed_files, "complete": "" if sketch else complete_header(needed)}
     directory.mkdir(parents=True, exist_ok=True)
-    if target == "generated":
-        context |= _terms(q)
-    return _write_file(directory / f"{name}.h", f"{'c' if target == 'c' else 'generated'}.h.j2", context)
+    if sketch:
+        return _write_sketch(q, template, context, directory / name, learn, sum_bits)
+    return _write_file(directory / f"{name}.h", template, context)
 
 
 def _export_python(q: Exported, context: Fields, directory: Path) -> Path:
@@ -204,41 +209,46 @@ def _export_python(q: Exported, context: Fields, directory: Path) -> Path:
     return _write_file(directory / f"{name}.py", "micropython.py.j2", context)
 
 
-def _export_scores(
-    q: QuantisedTable | QuantisedLine | Folded, context: Fields, target: str, directory: Path, *, learn: bool
-) -> Path:
-    """Write a model whose values do not become bytes first."""
-    name, sketch = context["name"], target == "arduino"
+def complete_header(name: str) -> str:
+    """Return a header of the library with those that it includes in their places."""
+    text = (library() / name).read_text()
+    return re.sub(r'#include "(sefr_\w+\.h)"\n', lambda found: complete_header(found[1]), text)
+
+
+def _scores(q: AnyModel, name: str, *, branches: bool) -> tuple[Fields, str]:
+    """Return what the template of scores needs for a model, and the header of the library that it calls."""
     if isinstance(q, QuantisedTable):
-        if learn:
-            raise ValueError(
-                "a board that goes on learning cuts bytes by their top bits (SEFR_BINS), elsewhere than this "
-                "model: export with learn=False, or let the board learn from nothing"
-            )
         # with more than two classes a search is quicker and smaller than branches
-        branches = target == "generated" and len(q.bias) == 1
-        context |= table_context(q, branches=branches) | {"body": "cells.j2"}
-        if context["table_bytes"] >= 1 << 16:
-            context["index_type"] = "uint32_t"
-    elif isinstance(q, QuantisedLine):
-        columns = (q.mapping.low, q.mapping.ranges, _points(q.mapping), q.weights)
-        lines = list(zip(*(column.tolist() for column in columns), strict=True))
-        context |= {"body": "line.j2", "features_of_line": lines}
-    else:
-        context |= {"body": "folded.j2"}
-    context |= {"sketch": sketch}
-    directory.mkdir(parents=True, exist_ok=True)
-    if sketch:
-        return _write_sketch(q, context, directory / name, learn=False, sum_bits=16)
-    return _write_file(directory / f"{name}.h", "scores.h.j2", context)
+        fields = table_context(q, name, branches=branches and len(q.bias) == 1)
+        return fields | {"body": "cells.j2"}, "sefr_table.h"
+    if isinstance(q, QuantisedLine):
+        columns = (q.mapping.low, q.mapping.ranges, _points(q.mapping), q.weights >> 16, q.weights & 0xFFFF)
+        line = list(zip(*(column.tolist() for column in columns), strict=True))
+        return {"body": "weights.j2", "body_kind": "line", "line": line}, "sefr_weights.h"
+    if isinstance(q, Quantised) and branches:
+        return _terms(q) | {"body": "literals.j2"}, "sefr_values.h"
+    return _product(q) | {"body": "weights.j2", "body_kind": "products"}, "sefr_weights.h"
+
+
+def _product(q: Quantised | Folded) -> Fields:
+    """Return how a record is multiplied with weights, and the type that holds the sum."""
+    if isinstance(q, Folded):
+        return {"product": "sefr_sum_folded", "multiplied": "int16_t", "sum_type": "int32_t"}
+    # 32767 products of 127 * 255, or 256 of 32767 * 255, are below 2**31
+    narrow = q.n_features <= (MAX_NARROW if q.weight_bits == 8 else 256)
+    product = "sefr_sum_16" if q.weight_bits == 16 else "sefr_sum_8" if narrow else "sefr_sum_8_wide"
+    return {"product": product, "multiplied": "uint8_t", "sum_type": "int32_t" if narrow else "int64_t"}
 
 
 def _points(mapping: Mapping) -> Array:
     return mapping.low if mapping.exponents is None else mapping.exponents
 
 
-def _context(q: AnyModel, name: str) -> Fields:
+def _context(q: AnyModel, name: str, margin: int, *, check: bool) -> Fields:
     """Return what the templates of every kind of model need."""
+    limit = (1 << (63 if q.wide else 31)) - 1
+    if isinstance(margin, bool) or not isinstance(margin, int | np.integer) or not 0 <= margin <= limit:
+        raise ValueError(f"margin must be a whole number from 0 to {limit}, not {margin!r}")
     m, rows, numbers = q.n_features, len(q.bias), isinstance(q, QuantisedNumbers)
     bits = f"int{q.weight_bits}"
     note = "above 0: class 1" if rows == 1 else "per class, the highest wins"
@@ -254,40 +264,27 @@ def _context(q: AnyModel, name: str) -> Fields:
         "kept": f"a table of {bits} entries" if isinstance(q, QuantisedTable) else f"{bits} weights",
         "labels": [c_text(label) for label in q.classes],
         "features": [c_text(feature) for feature in q.feature_names or ()][:SHOWN],
-        "clear": [_literal(value, q.wide) for value in q.clear],
+        "clear": [literal(value, q.wide) for value in q.clear],
         "classes": distinct(f"is_{word(label) or 'class'}" for label in q.classes),
         "rows": rows,
         "value_type": VALUE_TYPES[q.input],
-        "index_type": "uint16_t" if m * rows < 1 << 16 else "uint32_t",
         "score_type": "int64_t" if q.wide else "int32_t",
-        "weight_load": "U8" if q.weight_bits == 8 else "16",
-        "biases": [_literal(value, q.wide) for value in q.bias],
-        "lines": _lines,
+        "values": isinstance(q, Quantised) and q.input != "uint8",
+        "margin": int(margin),
+        "limits": _limits(q) if check and isinstance(q, Quantised | QuantisedLine) else None,
+        "biases": [literal(value, q.wide) for value in q.bias],
+        "bias_type": "int32_t" if all(abs(value) < 1 << 31 for value in q.bias) else "int64_t",
+        "lines": c_rows,
         "integers": lambda values: map(str, np.asarray(values).tolist()),
-    }
+    } | (_maps(q) if isinstance(q, Quantised) and q.input != "uint8" else {})
 
 
-def _linear(q: Quantised) -> Fields:
-    """Return what the templates of weights need beside that."""
-    m, mapping = q.n_features, q.mapping
-    columns = (mapping.low, mapping.ranges, mapping.factors, _points(mapping))
-    return {
-        "map": mapping,
-        "maps": zip(*(column.tolist() for column in columns), strict=True),
-        "turns": m // 2 if m % 2 == 0 else m,  # of the loop in assembly that maps integers
-        "eights": m // 8,  # of the one that adds products
-        "product_type": "int16_t" if q.weight_bits == 8 else "int32_t",  # 127 * 255 < 2**15
-        # 32767 products of 127 * 255, or 256 of 32767 * 255, are below 2**31
-        "sum_type": "int32_t" if m <= (MAX_NARROW if q.weight_bits == 8 else 256) else "int64_t",
-        "carry": lambda weight: "adc" if weight > 0 else "sbc",
-    }
-
-
-def _margin(q: AnyModel, margin: int) -> Fields:
-    limit = (1 << (63 if q.wide else 31)) - 1
-    if isinstance(margin, bool) or not isinstance(margin, int | np.integer) or not 0 <= margin <= limit:
-        raise ValueError(f"margin must be a whole number from 0 to {limit}, not {margin!r}")
-    return {"margin": int(margin), "margin_literal": _literal(int(margin), q.wide)}
+def _maps(q: Quantised) -> Fields:
+    """Return how raw values become bytes."""
+    mapping = q.mapping
+    low = q.low if mapping.how == "divide" else mapping.low
+    columns = (low, q.high, mapping.ranges, mapping.factors, _points(mapping))
+    return {"map": mapping, "maps": zip(*(column.tolist() for column in columns), strict=True)}
 
 
 def _limits(q: Quantised | QuantisedLine) -> list[str]:
@@ -299,22 +296,7 @@ def _limits(q: Quantised | QuantisedLine) -> list[str]:
         most = float(np.finfo(np.float32).max)
         return [f"{value:.9e}f" for value in np.clip(limits, -most, most).astype(np.float32).tolist()]
     bounds = np.iinfo(np.dtype(q.input))
-    return [_literal(int(value), wide=False) for value in np.clip(limits, bounds.min, bounds.max)]
-
-
-def _literal(value: int, wide: bool) -> str:
-    """Return a C literal; the lowest number of a type has none of its own."""
-    suffix = "LL" if wide else "L"
-    lowest = -(1 << (63 if wide else 31))
-    return f"(-{-(value + 1)}{suffix} - 1)" if value == lowest else f"{value}{suffix}"
-
-
-def _lines(texts: Iterable[str]) -> str:
-    iterator = iter(texts)
-    rows = []
-    while row := list(islice(iterator, ON_A_LINE)):
-        rows.append(f"    {', '.join(row)},\n")
-    return "".join(rows)
+    return [literal(int(value), wide=False) for value in np.clip(limits, bounds.min, bounds.max)]
 
 
 def _terms(q: Quantised) -> Fields:
@@ -335,6 +317,7 @@ def _terms(q: Quantised) -> Fields:
         "by_row": by_row,
         "assembly": q.weight_bits == 8 and q.n_features <= 2048,
         "narrow": bool(largest.max() < 1 << 23),
+        "carry": lambda weight: "adc" if weight > 0 else "sbc",
     }
 
 
@@ -463,15 +446,16 @@ def _learning(q: Quantised, sum_bits: int, eeprom: int) -> Fields:
     return {"state": np.frombuffer(state, np.uint8), "state_note": note, "model_id": id_of(state)}
 
 
-def _write_sketch(q: AnyModel, context: Fields, path: Path, learn: bool, sum_bits: int) -> Path:
+def _write_sketch(
+    q: AnyModel, template: str, context: Fields, path: Path, learn: bool, sum_bits: int
+) -> Path:
     fresh = (
         path.parent / f".{path.name[:200]}.{secrets.token_hex(8)}"
     )  # named first: a signal may come any time
     try:
         fresh.mkdir(0o700)
         name, own_scores = context["name"], not isinstance(q, Quantised)
-        header = "scores.h.j2" if own_scores else "learning.h.j2" if learn else "fixed.h.j2"
-        _render(header, context, fresh / f"{name}.h")
+        _render(template, context, fresh / f"{name}.h")
         _render("sensors.ino.j2", context | {"learn": learn}, fresh / f"{name}.ino")
         bits = (8 if own_scores else q.weight_bits, sum_bits if learn else 16)
         _copy_library(fresh / "src" / "sefr", *bits, _switches(q, learn, context["margin"]))

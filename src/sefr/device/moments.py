@@ -6,26 +6,25 @@ import struct
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .._summary.double_double import DoubleDouble
 from .._summary.products import Products, pack
 from .._summary.summary import Summary
-from .regression import gauss_seidel, narrowing, rounded, shift_of, whole
-from .state import StateError, head_of, refuse_damage, sealed
+from .learner import Integers, Learner, checked_half_life, symmetric, triangle, whole_row
+from .regression import gauss_seidel, narrowing, rounded, shift_of
+from .state import StateError
 
 MOST = {32: 65535, 64: 8388607}  # records, by bits of a product: SEFR_MOMENT_RECORDS
-MOST_FEATURES, MOST_CLASSES = 120, 254
-MAGIC, VERSION = b"SEFM", 1
+MOST_CLASSES = 254
+MAGIC = b"SEFM"
 # magic, version, bits, classes, solved, features, sequence, id, half_life: as sefr_moments.h has it
 HEAD = struct.Struct("<4sBBBBIIII")
 FRACTION, RIDGE = 15, 4
 LOWEST = -(1 << 31)
 
-Integers = NDArray[np.int64]
 
-
-class Moments:
+class Moments(Learner):
     """A linear discriminant from sums: what a board with ``sefr_moments.h`` learns.
 
     Beside the count and the sums of each class it keeps the sums of products of features. The header
@@ -63,33 +62,24 @@ class Moments:
     True
     """
 
+    _kind, _magic, _head = "second moments", MAGIC, HEAD
+    _added = ("counts", "sums", "squares")
+
     def __init__(self, classes: int, half_life: int | None = None, bits: int = 32) -> None:
         if bits not in MOST:
             raise ValueError(f"bits must be 32 or 64, not {bits!r}")
         if not 2 <= classes <= MOST_CLASSES:
             raise ValueError(f"classes must be 2 to {MOST_CLASSES}, not {classes!r}")
         most = MOST[bits] // 2
-        if half_life is not None and not 1 <= half_life <= most:
-            raise ValueError(f"half_life must be 1 to {most}, not {half_life!r}")
-        self.bits, self.half_life, self.id = bits, most if half_life is None else half_life, 0
+        self.bits, self.half_life = bits, checked_half_life(most if half_life is None else half_life, most)
         self.counts: Integers = np.zeros(classes, np.int64)
-        self.sums: Integers | None = None
         self.squares: Integers = np.zeros((0, 0), np.int64)
         self.weights: Integers | None = None
         self.bias: Integers | None = None
 
     def learn(self, X: ArrayLike, y: ArrayLike) -> Moments:
         """Add records, rows of bytes, with their labels, in their order."""
-        records, labels = self._records(X), self._labels(y)
-        if len(records) != len(labels):
-            raise ValueError(f"{len(records)} records and {len(labels)} labels")
-        while len(records):
-            if self.counts.sum() >= 2 * self.half_life:
-                self.decay()
-            room = int(2 * self.half_life - self.counts.sum())
-            self._add(records[:room], labels[:room], 1)
-            records, labels = records[room:], labels[room:]
-        return self
+        return self._learn(X, self._labels(y), "labels")
 
     def forget(self, X: ArrayLike, y: ArrayLike) -> Moments:
         """Take records back that were learned; exact if nothing was halved since."""
@@ -115,17 +105,7 @@ class Moments:
 
     def merge(self, other: Moments) -> Moments:
         """Add all that another learned, exactly; here the number of records has no limit."""
-        if other.sums is None:
-            return self
-        if self.sums is None:
-            self._shape(other.sums.shape[1])
-        if self.sums is None or self.sums.shape != other.sums.shape:
-            raise ValueError(f"one has {other.sums.shape} classes and features, the other has not")
-        if self.id != other.id:
-            raise ValueError(f"one is of model {self.id:08x}, the other of {other.id:08x}")
-        self.counts, self.sums = self.counts + other.counts, self.sums + other.sums
-        self.squares = self.squares + other.squares
-        return self
+        return self._merge(other)
 
     def solve(self) -> Moments:
         """Compute weights and bias; learning can go on."""
@@ -167,18 +147,15 @@ class Moments:
 
     def state(self) -> bytes:
         """Return what ``sefr_moments_send`` of a board with the same sums would write."""
-        if self.sums is None:
-            raise ValueError("learn records first")
-        if self.counts.sum() > MOST[self.bits]:
+        classes, m = self._learned.shape
+        if self._n > MOST[self.bits]:
             raise ValueError(
-                f"{self.counts.sum()} records do not fit a board with {self.bits} bits, which holds "
+                f"{self._n} records do not fit a board with {self.bits} bits, which holds "
                 f"{MOST[self.bits]}: decay() first"
             )
-        solved, (classes, m) = self.weights is not None, self.sums.shape
-        body = HEAD.pack(MAGIC, VERSION, self.bits, classes, solved, m, 0, self.id, self.half_life)
-        body += self.counts.astype("<u4").tobytes() + self.sums.astype("<u4").tobytes()
-        body += self.squares[np.tril_indices(m)].astype(f"<u{self.bits // 8}").tobytes()
-        return sealed(body)
+        fields = (self.bits, classes, self.weights is not None, m, 0, self.id, self.half_life)
+        squares = (f"<u{self.bits // 8}", triangle(self.squares))
+        return self._packed(fields, ("<u4", self.counts), ("<u4", self.sums), squares)
 
     @classmethod
     def from_state(cls, data: bytes) -> Moments:
@@ -191,33 +168,25 @@ class Moments:
         >>> Moments.from_state(sent).predict([[11, 195], [59, 85]]).tolist()
         [0, 1]
         """
-        bits, classes, solved, m, _, number, half_life = head_of(data, HEAD, MAGIC, VERSION, "second moments")
-        cells, width = m * (m + 1) // 2, bits // 8
-        size = HEAD.size + 4 * classes * (m + 1) + width * cells + 4
-        if bits not in MOST or len(data) != size:
-            raise StateError(f"the state has {len(data)} bytes; its head says {size}")
-        refuse_damage(data)
-        counts = np.frombuffer(data, "<u4", classes, HEAD.size).astype(np.int64)
-        sums = np.frombuffer(data, "<u4", classes * m, HEAD.size + 4 * classes).astype(np.int64)
-        triangle = np.frombuffer(data, f"<u{width}", cells, HEAD.size + 4 * classes * (m + 1)).astype(
-            np.int64
-        )
+        bits, classes, solved, m, _, number, half_life = cls._fields(data)
+        if bits not in MOST:
+            raise StateError(f"the state has products of {bits} bits, not of 32 or 64")
+        layout = (("<u4", classes), ("<u4", classes * m), (f"<u{bits // 8}", m * (m + 1) // 2))
+        counts, sums, squares = cls._arrays(data, *layout)
         if (
             not 1 <= half_life <= MOST[bits] // 2
             or not 2 <= classes <= MOST_CLASSES
-            or not 1 <= m <= MOST_FEATURES
+            or not 1 <= m <= cls._most_features
             or solved > 1
             or solved > (np.count_nonzero(counts) > 1)
             or counts.sum() > MOST[bits]
             or (sums.reshape(classes, m) > 255 * counts[:, None]).any()
-            or (triangle > 65025 * counts.sum()).any()
+            or (squares > 65025 * counts.sum()).any()
         ):
             raise StateError("no records could have left this state")
         found = cls(classes, half_life, bits)
-        found._shape(m)
         found.id, found.counts, found.sums = number, counts, sums.reshape(classes, m)
-        found.squares[np.tril_indices(m)] = triangle
-        found.squares = np.tril(found.squares) + np.tril(found.squares, -1).T
+        found.squares = symmetric(squares, m)
         return found.solve() if solved else found
 
     def summary(
@@ -251,12 +220,11 @@ class Moments:
         >>> clf.predict([[11, 195], [59, 85]])
         array(['off', 'on'], dtype='<U3')
         """
-        if self.sums is None:
-            raise ValueError("learn records first")
+        sums = self._learned
         labels = np.arange(len(self.counts)) if classes is None else np.asarray(classes)
         if labels.shape != self.counts.shape:
             raise ValueError(f"the board has {len(self.counts)} classes, but {labels.size} labels were given")
-        m = self.sums.shape[1]
+        m = sums.shape[1]
         lowest, highest = (
             np.array(np.broadcast_to(np.asarray(side, np.float64), (m,))) for side in (low, high)
         )
@@ -265,43 +233,33 @@ class Moments:
         unit = (highest - lowest) / 255.0
         products = np.empty((m + 1, m + 1))
         products[0, 0] = self.counts.sum()
-        products[0, 1:] = products[1:, 0] = self.sums.sum(axis=0) * unit
+        products[0, 1:] = products[1:, 0] = sums.sum(axis=0) * unit
         products[1:, 1:] = self.squares * np.outer(unit, unit)
         return Summary.from_parts(
             classes=labels,
             counts=self.counts.astype(np.float64),
-            sums=self.counts[:, None] * lowest + self.sums * unit,
+            sums=self.counts[:, None] * lowest + sums * unit,
             low=lowest,
             high=highest,
             feature_names=feature_names,
             products=Products(lowest.copy(), DoubleDouble(pack(products))),
         )
 
+    @property
+    def _n(self) -> int:
+        return int(self.counts.sum())
+
     def _shape(self, m: int) -> None:
         self.sums, self.squares = np.zeros((len(self.counts), m), np.int64), np.zeros((m, m), np.int64)
 
-    def _add(self, records: Integers, labels: Integers, sign: int) -> None:
-        if self.sums is None:
-            raise ValueError("learn records first")
-        self.counts = self.counts + sign * np.bincount(labels, minlength=len(self.counts))
-        sums = self.sums.copy()
-        np.add.at(sums, labels, sign * records)
+    def _add(self, records: Integers, targets: Integers, sign: int) -> None:
+        self.counts = self.counts + sign * np.bincount(targets, minlength=len(self.counts))
+        sums = self._learned.copy()
+        np.add.at(sums, targets, sign * records)
         self.sums, self.squares = sums, self.squares + sign * (records.T @ records)
 
-    def _labels(self, y: ArrayLike) -> Integers:
-        values = np.asarray(y)
-        if values.ndim != 1:
-            raise ValueError(f"y must be a row of labels, not of shape {values.shape}")
-        return whole(values, 0, len(self.counts) - 1)
+    def _halve(self) -> None:
+        self.decay()
 
-    def _records(self, X: ArrayLike) -> Integers:
-        values = np.asarray(X)
-        if values.ndim != 2 or not 1 <= values.shape[1] <= MOST_FEATURES:
-            raise ValueError(
-                f"records must be (n, features), 1 to {MOST_FEATURES} features, not {values.shape}"
-            )
-        if self.sums is None:
-            self._shape(values.shape[1])
-        elif values.shape[1] != self.sums.shape[1]:
-            raise ValueError(f"records have {values.shape[1]} features, expected {self.sums.shape[1]}")
-        return whole(values, 0, 255)
+    def _labels(self, y: ArrayLike) -> Integers:
+        return whole_row(y, 0, len(self.counts) - 1, "y")

@@ -11,9 +11,11 @@ import keyword
 import re
 import string
 from collections.abc import Iterable
+from itertools import islice
 
 # Without * / \ " ' ? % < > # { } [ ]: no comment, string, trigraph, digraph or directive begins or ends.
 PLAIN = frozenset((string.ascii_letters + string.digits + " _.,:;+-=()").encode())
+ON_A_LINE = 20  # numbers of a table
 LONGEST = 40  # characters of an identifier; file systems take 255, C99 promises 63
 _C = """auto break case char const continue default do double else enum extern float for goto if inline int
 long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile
@@ -95,3 +97,18 @@ def distinct(words: Iterable[str]) -> list[str]:
         seen.add(candidate)
         result.append(candidate)
     return result
+
+
+def literal(value: int, wide: bool) -> str:
+    """Return a C literal of 32 bits or, if ``wide``, 64; the lowest number of a type has none of its own."""
+    suffix = "LL" if wide else "L"
+    lowest = -(1 << (63 if wide else 31))
+    return f"(-{-(value + 1)}{suffix} - 1)" if value == lowest else f"{value}{suffix}"
+
+
+def c_rows(literals: Iterable[str]) -> str:
+    """Return literals as the lines of a table."""
+    left, rows = iter(literals), []
+    while row := list(islice(left, ON_A_LINE)):
+        rows.append(f"    {', '.join(row)},\n")
+    return "".join(rows)

@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._system.atomic_file import atomic_file
-from .names import identifier
-from .state import StateError, head_of, refuse_damage, sealed
+from .learner import Integers, Learner, checked_half_life
+from .names import c_rows, identifier
+from .state import StateError
 
 MOST = 256  # SEFR_NORMAL_RECORDS
-MAGIC, VERSION = b"SEFN", 1
 # magic, version, solved, half_life, features, sequence, id, threshold, count: as sefr_normal.h has it
 HEAD = struct.Struct("<4sBBHIIIII")
-ON_A_LINE = 20
 HEADER = """/* What is normal, learned from {count} records of {m} bytes; flagged above {threshold}.
  * sefr_normal_check(&{name}_model, record) says SEFR_UNKNOWN where a record is not; learning can go on. */
 #ifndef {guard}_SEFR_NORMAL_H
@@ -40,7 +39,7 @@ static sefr_normal {name}_model = {{
 """
 
 
-class Normal:
+class Normal(Learner):
     """A model of normal records, to flag the others.
 
     The score of a record is the sum of its squared distances from the means, each in sixteenths of a standard
@@ -71,40 +70,26 @@ class Normal:
     (True, False)
     """
 
+    _kind, _magic, _head = "a one-class model", b"SEFN", HEAD
+    _noun, _axes = "normal records", "features"
+    _most_features = 32767  # SEFR_MAX_FEATURES
+    _added = ("count", "sums", "squares")
+
     def __init__(self, half_life: int = MOST // 2) -> None:
-        if not 1 <= half_life <= MOST // 2:
-            raise ValueError(f"half_life must be 1 to {MOST // 2}, not {half_life!r}")
-        self.half_life = half_life
-        self.count = 0
-        self.threshold = 0
-        self.id = 0
-        self.sums: NDArray[np.int64] | None = None
-        self.squares: NDArray[np.int64] | None = None
-        self.means: NDArray[np.int64] | None = None
-        self.scales: NDArray[np.int64] | None = None
+        self.half_life = checked_half_life(half_life, MOST // 2)
+        self.count = self.threshold = 0
+        self.squares: Integers = np.zeros(0, np.int64)
+        self.means: Integers | None = None
+        self.scales: Integers | None = None
 
     def learn(self, X: ArrayLike) -> Normal:
         """Add normal records, rows of bytes, in their order."""
-        records = self._records(X)
-        if self.sums is None or self.squares is None:
-            self.sums, self.squares = np.zeros((2, records.shape[1]), np.int64)
-        while len(records):
-            if self.count >= 2 * self.half_life:
-                half = (self.count + 1) // 2
-                self.sums = self.sums * half // self.count
-                self.squares = self.squares * half // self.count
-                self.count = half
-            room = 2 * self.half_life - self.count
-            part, records = records[:room], records[room:]
-            self.sums = self.sums + part.sum(axis=0)
-            self.squares = self.squares + (part * part).sum(axis=0)
-            self.count += len(part)
-        return self
+        return self._learn(X)
 
     def solve(self) -> Normal:
         """Compute means and scales; learning can go on."""
         n = self.count
-        if self.sums is None or self.squares is None or n < 2:
+        if self.sums is None or n < 2:
             raise ValueError(f"two normal records are needed, {n} were learned")
         variance = np.maximum(n * self.squares - self.sums**2, n * n // 4)
         fine = variance < 1 << 24
@@ -156,12 +141,9 @@ class Normal:
 
     def state(self) -> bytes:
         """Return what ``sefr_normal_send`` of a board with the same records would write."""
-        if self.sums is None or self.squares is None:
-            raise ValueError("learn normal records first")
-        numbers = (len(self.sums), 0, self.id, self.threshold, self.count)
-        head = HEAD.pack(MAGIC, VERSION, self.means is not None, self.half_life, *numbers)
-        body = head + self.sums.astype("<u2").tobytes() + self.squares.astype("<u4").tobytes()
-        return sealed(body)
+        solved, m = self.means is not None, len(self._learned)
+        fields = (solved, self.half_life, m, 0, self.id, self.threshold, self.count)
+        return self._packed(fields, ("<u2", self.sums), ("<u4", self.squares))
 
     @classmethod
     def from_state(cls, data: bytes) -> Normal:
@@ -174,14 +156,8 @@ class Normal:
         >>> Normal.from_state(sent).means.tolist()
         [11, 20]
         """
-        solved, half_life, m, _, number, threshold, count = head_of(
-            data, HEAD, MAGIC, VERSION, "a one-class model"
-        )
-        if len(data) != HEAD.size + 6 * m + 4:
-            raise StateError(f"the state has {len(data)} bytes; {m} features take {HEAD.size + 6 * m + 4}")
-        refuse_damage(data)
-        sums = np.frombuffer(data, "<u2", m, HEAD.size).astype(np.int64)
-        squares = np.frombuffer(data, "<u4", m, HEAD.size + 2 * m).astype(np.int64)
+        solved, half_life, m, _, number, threshold, count = cls._fields(data)
+        sums, squares = cls._arrays(data, ("<u2", m), ("<u4", m))
         if (
             not 1 <= half_life <= MOST // 2
             or not 2 * (solved == 1) <= count <= 2 * half_life
@@ -198,7 +174,7 @@ class Normal:
 
     def export(self, directory: str | os.PathLike[str], name: str = "normal") -> Path:
         """Write a header for the device library: what was learned, solved, with its threshold."""
-        if self.sums is None or self.squares is None or self.means is None or self.scales is None:
+        if self.sums is None or self.means is None or self.scales is None:
             raise ValueError("learn normal records and call solve() first")
         name = identifier(name)
         columns = {
@@ -207,7 +183,7 @@ class Normal:
             "uint8_t": [("means", self.means)],
         }
         tables = "\n".join(
-            f"static {kind} {name}_{suffix}[] = {{\n{_lines(values.tolist())}\n}};"
+            f"static {kind} {name}_{suffix}[] = {{\n{c_rows(map(str, values.tolist()))}}};"
             for kind, parts in columns.items()
             for suffix, values in parts
         )
@@ -227,25 +203,17 @@ class Normal:
             file.write(text.encode())
         return path
 
-    def _records(self, X: ArrayLike) -> NDArray[np.int64]:
-        values = np.asarray(X)
-        m = values.shape[-1] if self.sums is None and values.ndim == 2 else -1
-        m = len(self.sums) if self.sums is not None else m
-        if values.ndim != 2 or values.shape[1] != m or m < 1:
-            expected = f"(n, {m})" if self.sums is not None else "(n, features)"
-            raise ValueError(f"records have the shape {values.shape}, expected {expected}")
-        if values.dtype.kind not in "iufb":
-            raise ValueError(f"records must be numbers, not {values.dtype}")
-        bad = ~((values >= 0) & (values <= 255))
-        bad |= np.floor(np.where(bad, 0, values)) != np.where(bad, 0, values)
-        if bad.any():
-            row, column = np.argwhere(bad)[0]
-            raise ValueError(
-                f"row {row}, feature {column}: {values[row, column]} is not a whole number from 0 to 255"
-            )
-        return values.astype(np.int64)
+    @property
+    def _n(self) -> int:
+        return self.count
 
+    def _shape(self, m: int) -> None:
+        self.sums, self.squares = np.zeros((2, m), np.int64)
 
-def _lines(values: list[int]) -> str:
-    parts = (values[at : at + ON_A_LINE] for at in range(0, len(values), ON_A_LINE))
-    return "\n".join(f"    {', '.join(map(str, part))}," for part in parts)
+    def _add(self, records: Integers, targets: Integers, sign: int) -> None:
+        self.count += sign * len(records)
+        self.sums = self._learned + sign * records.sum(axis=0)
+        self.squares = self.squares + sign * (records * records).sum(axis=0)
+
+    def _halve(self) -> None:
+        self._scale((self.count + 1) // 2, self.count)

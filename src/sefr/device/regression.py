@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .state import StateError, head_of, refuse_damage, sealed
+from .learner import Integers, Learner, checked_half_life, symmetric, triangle, whole_row
+from .state import StateError
 
 MOST = 65535  # SEFR_REGRESS_RECORDS
-WIDEST = 120  # SEFR_REGRESS_INPUTS
-MAGIC, VERSION = b"SEFL", 1
+MAGIC = b"SEFL"
 # magic, version, solved, half_life, inputs, sequence, id, count, sum of y: as sefr_regress.h has it
 HEAD = struct.Struct("<4sBBHIIIIi")
 FRACTION, RIDGE, ROUNDS, MOST_WEIGHT = 10, 10, 30, 1 << 25
 
-Integers = NDArray[np.int64]
 
-
-class Regression:
+class Regression(Learner):
     """Numbers learned from records of bytes by least squares: what a board with ``sefr_regress.h`` has.
 
     The header ``sefr_regress.h`` has the definition. Sums of several boards add up exactly (``merge``), and a
@@ -59,12 +56,13 @@ class Regression:
     array([ 802, -196])
     """
 
+    _axes = "features"
+    _kind, _magic, _head = "a regression", MAGIC, HEAD
+    _added = ("count", "total", "sums", "squares", "products")
+
     def __init__(self, half_life: int = MOST // 2) -> None:
-        if not 1 <= half_life <= MOST // 2:
-            raise ValueError(f"half_life must be 1 to {MOST // 2}, not {half_life!r}")
-        self.half_life = half_life
-        self.id = self.count = self.total = 0
-        self.sums: Integers | None = None
+        self.half_life = checked_half_life(half_life, MOST // 2)
+        self.count = self.total = 0
         self.squares: Integers = np.zeros((0, 0), np.int64)
         self.products: Integers = np.zeros(0, np.int64)
         self.weights: Integers | None = None
@@ -72,16 +70,7 @@ class Regression:
 
     def learn(self, X: ArrayLike, y: ArrayLike) -> Regression:
         """Add records, rows of bytes, with their numbers, in their order."""
-        records, numbers = self._records(X), _numbers(y)
-        if len(records) != len(numbers):
-            raise ValueError(f"{len(records)} records and {len(numbers)} numbers")
-        while len(records):
-            if self.count >= 2 * self.half_life:
-                self.decay()
-            room = 2 * self.half_life - self.count
-            self._add(records[:room], numbers[:room], 1)
-            records, numbers = records[room:], numbers[room:]
-        return self
+        return self._learn(X, _numbers(y), "numbers")
 
     def forget(self, X: ArrayLike, y: ArrayLike) -> Regression:
         """Take records back that were learned; exact if nothing was halved since."""
@@ -93,27 +82,13 @@ class Regression:
 
     def decay(self) -> Regression:
         """Halve everything: what was learned so far counts half beside what comes."""
-        n, half = self.count, (self.count + 1) // 2
-        if n >= 2 and self.sums is not None:
-            self.sums, self.squares = self.sums * half // n, self.squares * half // n
-            self.products, self.total = self.products * half // n, self.total * half // n
-            self.count = half
+        if self.count >= 2:
+            self._scale((self.count + 1) // 2, self.count)
         return self
 
     def merge(self, other: Regression) -> Regression:
         """Add all that another learned, exactly; here the number of records has no limit."""
-        if other.sums is None:
-            return self
-        if self.sums is None:
-            self._shape(len(other.sums))
-        if self.sums is None or len(self.sums) != len(other.sums):
-            raise ValueError(f"one has {len(self.products)} inputs, the other {len(other.sums)}")
-        if self.id != other.id:
-            raise ValueError(f"one is of model {self.id:08x}, the other of {other.id:08x}")
-        self.sums, self.squares = self.sums + other.sums, self.squares + other.squares
-        self.products, self.total = self.products + other.products, self.total + other.total
-        self.count += other.count
-        return self
+        return self._merge(other)
 
     def solve(self) -> Regression:
         """Compute weights and bias; learning can go on."""
@@ -145,17 +120,12 @@ class Regression:
 
     def state(self) -> bytes:
         """Return what ``sefr_regress_send`` of a board with the same sums would write."""
-        if self.sums is None:
-            raise ValueError("learn records first")
         if self.count > MOST:
             raise ValueError(f"{self.count} records do not fit a board, which holds {MOST}: decay() first")
-        solved = self.weights is not None
-        numbers = (len(self.sums), 0, self.id, self.count, self.total)
-        body = HEAD.pack(MAGIC, VERSION, solved, self.half_life, *numbers)
-        body += self.sums.astype("<u4").tobytes()
-        body += self.squares[np.tril_indices(len(self.sums))].astype("<u4").tobytes()
-        body += b"".join(int(value).to_bytes(5, "little", signed=True) for value in self.products)
-        return sealed(body)
+        solved, m = self.weights is not None, len(self._learned)
+        fields = (solved, self.half_life, m, 0, self.id, self.count, self.total)
+        arrays = (("<u4", self.sums), ("<u4", triangle(self.squares)), ("<i5", self.products))
+        return self._packed(fields, *arrays)
 
     @classmethod
     def from_state(cls, data: bytes) -> Regression:
@@ -168,63 +138,42 @@ class Regression:
         >>> Regression.from_state(sent).predict([[25]]).tolist()
         [250]
         """
-        solved, half_life, m, _, number, count, total = head_of(data, HEAD, MAGIC, VERSION, "a regression")
-        cells = m * (m + 1) // 2
-        if len(data) != HEAD.size + 9 * m + 4 * cells + 4:
-            raise StateError(
-                f"the state has {len(data)} bytes; {m} inputs take {HEAD.size + 9 * m + 4 * cells + 4}"
-            )
-        refuse_damage(data)
-        sums = np.frombuffer(data, "<u4", m, HEAD.size).astype(np.int64)
-        triangle = np.frombuffer(data, "<u4", cells, HEAD.size + 4 * m).astype(np.int64)
-        wide = data[HEAD.size + 4 * m + 4 * cells : -4]
-        products = [int.from_bytes(wide[at : at + 5], "little", signed=True) for at in range(0, len(wide), 5)]
+        solved, half_life, m, _, number, count, total = cls._fields(data)
+        layout = (("<u4", m), ("<u4", m * (m + 1) // 2), ("<i5", m))
+        sums, squares, products = cls._arrays(data, *layout)
         if (
             not 1 <= half_life <= MOST // 2
             or not 2 * (solved == 1) <= count <= MOST
             or solved > 1
-            or not 1 <= m <= WIDEST
+            or not 1 <= m <= cls._most_features
             or not -32768 * count <= total <= 32767 * count
             or (sums > 255 * count).any()
-            or (triangle > 65025 * count).any()
-            or any(not -255 * 32768 * count <= value <= 255 * 32767 * count for value in products)
+            or (squares > 65025 * count).any()
+            or ((products > 255 * 32767 * count) | (products < -255 * 32768 * count)).any()
         ):
             raise StateError("no records could have left this state")
         found = cls(half_life)
-        found._shape(m)
         found.id, found.count, found.total = number, count, total
-        found.sums, found.products = sums, np.array(products, np.int64)
-        found.squares[np.tril_indices(m)] = triangle
-        found.squares = np.tril(found.squares) + np.tril(found.squares, -1).T
+        found.sums, found.squares, found.products = sums, symmetric(squares, m), products
         return found.solve() if solved else found
 
+    @property
+    def _n(self) -> int:
+        return self.count
+
     def _shape(self, m: int) -> None:
-        self.sums, self.products, self.squares = (
-            np.zeros(m, np.int64),
-            np.zeros(m, np.int64),
-            np.zeros((m, m), np.int64),
-        )
+        self.sums, self.products = np.zeros((2, m), np.int64)
+        self.squares = np.zeros((m, m), np.int64)
 
-    def _add(self, records: Integers, numbers: Integers, sign: int) -> None:
-        if self.sums is None:
-            raise ValueError("learn records first")
+    def _add(self, records: Integers, targets: Integers, sign: int) -> None:
         self.count += sign * len(records)
-        self.total += sign * int(numbers.sum())
-        self.sums = self.sums + sign * records.sum(axis=0)
+        self.total += sign * int(targets.sum())
+        self.sums = self._learned + sign * records.sum(axis=0)
         self.squares = self.squares + sign * (records.T @ records)
-        self.products = self.products + sign * (records.T @ numbers)
+        self.products = self.products + sign * (records.T @ targets)
 
-    def _records(self, X: ArrayLike) -> Integers:
-        values = np.asarray(X)
-        if values.ndim != 2 or not 1 <= values.shape[1] <= WIDEST:
-            raise ValueError(
-                f"records must have the shape (n, inputs), 1 to {WIDEST} inputs, not {values.shape}"
-            )
-        if self.sums is None:
-            self._shape(values.shape[1])
-        elif values.shape[1] != len(self.sums):
-            raise ValueError(f"records have {values.shape[1]} inputs, expected {len(self.sums)}")
-        return whole(values, 0, 255)
+    def _halve(self) -> None:
+        self.decay()
 
 
 def shift_of(A: list[list[int]]) -> int:
@@ -273,9 +222,7 @@ def hats(values: ArrayLike, n_hats: int) -> NDArray[np.uint8]:
     """
     if not 2 <= n_hats <= 17:
         raise ValueError(f"n_hats must be 2 to 17, not {n_hats!r}")
-    codes = whole(np.asarray(values), 0, 255)
-    if codes.ndim != 1:
-        raise ValueError(f"values must be a row of bytes, not {codes.shape}")
+    codes = whole_row(values, 0, 255, "values")
     place = codes * (n_hats - 1)
     hat, right = place // 255, place % 255
     result, rows = np.zeros((len(codes), n_hats + 1), np.uint8), np.arange(len(codes))
@@ -285,19 +232,4 @@ def hats(values: ArrayLike, n_hats: int) -> NDArray[np.uint8]:
 
 
 def _numbers(y: ArrayLike) -> Integers:
-    values = np.asarray(y)
-    if values.ndim != 1:
-        raise ValueError(f"y must be a row of numbers, not of shape {values.shape}")
-    return whole(values, -32768, 32767)
-
-
-def whole(values: NDArray[Any], low: int, high: int) -> Integers:
-    """Return whole numbers of a range, or say which value is none."""
-    if values.dtype.kind not in "iufb":
-        raise ValueError(f"values must be numbers, not {values.dtype}")
-    bad = ~((values >= low) & (values <= high))
-    bad |= np.floor(np.where(bad, 0, values)) != np.where(bad, 0, values)
-    if bad.any():
-        place = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(f"row {place[0]}: {values[place]} is not a whole number from {low} to {high}")
-    return values.astype(np.int64)
+    return whole_row(y, -32768, 32767, "y")

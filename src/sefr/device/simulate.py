@@ -155,7 +155,7 @@ def _run(
     """Build and run; ``said`` is the unit of the answers, or the classes that they are numbers of."""
     numbers = isinstance(said, float)
     sources = [HERE / "classify.c", *sorted(folder.glob("src/sefr/*.c"))]
-    if board.name == "uno":
+    if board.has_assembly:
         sources += sorted(folder.glob("src/sefr/*.S"))
     defines = [f'BOARD_HEADER="{name}.h"', f"BOARD_MODEL={name}", f"BOARD_FEATURES={name.upper()}_FEATURES"]
     defines += ["BOARD_LEARN"] * learn + ["BOARD_NUMBERS"] * numbers

@@ -1,11 +1,7 @@
 """A table of cells as C: what the templates ``cells.j2`` are filled with.
 
-A feature is a block of bytes in flash: a tree. That is the entries of one cell; or a threshold, the tree of
-the cells below it and the tree of the others. A search reads on where a value is below a threshold, and skips
-a tree where it is not. Of a threshold of 32 bits the upper half stands first, and the lower half after the
-cells below it: it is read only where the upper half equals the value's. Blocks have 2^depth cells, the last
-one repeated, so that a search takes depth steps. An entry is stored as a number from 0 on; what that adds is
-taken off the bias.
+``sefr_table.h`` says how blocks are laid out. They have 2^depth cells, the last one repeated, so that a
+search takes depth steps.
 """
 
 from __future__ import annotations
@@ -17,55 +13,64 @@ from numpy.typing import NDArray
 
 from .._system.types import Array, Fields
 from .fern_code import MOST, CellNumbers, FernCode
-from .names import c_text
+from .names import c_text, literal
 from .tables import QuantisedTable
 
 Bytes = NDArray[np.uint8]
 
-SIZES = {"uint8": 1, "int16": 2, "int32": 4, "float": 4}
 SHOWN = 64  # thresholds of a feature in a comment; of categories all, since a record has their numbers
 NARROW_SUM = 257  # features whose bytes add up to at most 16 bits
+# What a raw value is compared as, and how it becomes that.
+COMPARED = {
+    "uint8": ("uint8_t", "%s"),
+    "int16": ("int16_t", "%s"),
+    "int32": ("uint32_t", "((uint32_t)%s ^ 0x80000000UL)"),
+    "float": ("uint32_t", "sefr_float_key(%s)"),
+}
 
 
-def table_context(q: QuantisedTable, *, branches: bool) -> Fields:
+def table_context(q: QuantisedTable, name: str, *, branches: bool) -> Fields:
     """Return what ``cells.j2`` needs beside the names; with ``branches`` for thresholds in the code."""
-    rows, width = len(q.bias), q.weight_bits // 8
-    entry_bytes, size = rows * width, SIZES[q.input]
     depths = [int(len(own) - 1).bit_length() for own in (entries[0] for entries in q.entries)]
-    different = sorted(set(depths), reverse=True)
-    mixed = len(different) > 1
-    cell = size + entry_bytes
-    before = entry_bytes if q.takes_missing else 0
-    blocks = [block_of(q, j, depth, mixed=mixed) for j, depth in enumerate(depths)]
+    mixed = len(set(depths)) > 1
+    blocks = [] if branches else [block_of(q, j, depth, mixed=mixed) for j, depth in enumerate(depths)]
     ferns = FernCode.of(q, list(_numbers(q, None if branches else depths)))
-    total = sum(map(len, blocks)) + sum(map(len, ferns.blocks))
     half = 1 << (q.weight_bits - 1)
-    narrow = q.weight_bits == 8 and q.n_entries <= NARROW_SUM
-    stored = [bias - half * q.n_entries for bias in q.bias]
-    signed = [f"+ {value}" if value >= 0 else f"- {-value}" for value in stored]
+    stored = len(q.ferns) if branches else q.n_entries  # entries whose half of the range the bias takes off
+    biases = [literal(bias - half * stored, wide=False) for bias in q.bias]
+    key_type, key_of = COMPARED[q.input]
+    one = len(biases) == 1
+    fields = {
+        "features": q.n_features,
+        "value": f"SEFR_{q.input.upper()}",
+        "rows": len(biases),
+        "entry_bytes": q.weight_bits // 8,
+        "depth": max(depths),
+        "depths": sum(1 << depth for depth in set(depths)) if mixed else 0,
+        "missing": int(q.takes_missing),
+        "blocks": f"{name}_blocks" if blocks else 0,
+        "bias": biases[0] if one else 0,
+        "biases": 0 if one else f"{name}_biases",
+        "ferns": len(q.ferns),
+        "questions": ferns.questions,
+        "feature_bytes": ferns.feature_bytes,
+        "bounded": int(ferns.bounded),
+        "fern_blocks": f"{name}_fern_blocks" if q.ferns else 0,
+    }
     return {
-        "size": size,
-        "cell_bytes": cell,
-        "entry_bytes": entry_bytes,
-        "missing": q.takes_missing,
-        "mixed": mixed,
-        "depths": different,
-        "deepest": different[0],
-        "blocks": zip(_notes(q), blocks, strict=True),
+        "blocks": list(zip(_notes(q), blocks, strict=False)),
         "notes": list(_notes(q)),
-        "block_bytes": {depth: (cell << depth) - size + before for depth in different},
         "ferns": ferns,
         "fern_notes": list(_fern_notes(q)),
-        "table_bytes": total,
-        "stored_biases": signed,
-        "narrow_sums": narrow,
-        "sum_type": ("uint16_t" if rows > 1 else "uint_fast16_t") if narrow else "uint32_t",
-        "assembly": q.weight_bits == 8,
+        "table_bytes": sum(map(len, blocks)) + sum(map(len, ferns.blocks)),
+        "table": ", ".join(map(str, fields.values())),
+        "stored_biases": biases,
+        "missing": q.takes_missing,
         "trees": list(_trees(q)) if branches else [],
-        "fern_offset": half * len(q.ferns),
         "all_entries": [_all_entries(q, j) for j in range(q.n_features)] if branches else [],
-        "low_byte": lambda value: value & 0xFF,
-        "high_byte": lambda value: value >> 8 & 0xFF,
+        "key_type": key_type,
+        "key_of": key_of,
+        "code_sum": "int16_t" if q.weight_bits == 8 and q.n_entries <= NARROW_SUM else "int32_t",
     }
 
 
@@ -178,7 +183,7 @@ def _branches(literals: list[str], leaves: list[int]) -> str:
 
 
 def _literals(thresholds: Array, kind: str) -> list[str]:
-    if SIZES[kind] == 4:
+    if kind in ("int32", "float"):
         return [f"{value}UL" for value in stored_thresholds(thresholds, kind).tolist()]
     values = thresholds.astype(np.int64).tolist()
     return [str(value) if value > -32768 else "(-32767 - 1)" for value in values]
