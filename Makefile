@@ -9,6 +9,10 @@ ALL_READY := $(VENV)/all-ready
 # comes by its own name afterwards: pip then reads the extras of what is installed, and builds each in isolation.
 NAME := sefr-learn
 PACKAGE := $(BIN)/pip install --no-build-isolation --no-deps --editable .
+# Modules are compiled when they are first imported, few of all that are installed: two thirds of the time of pip. So
+# they must be kept: tests start hundreds of processes, each of which would compile them again.
+SMALL := $(BIN)/pip install --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 USERS_PATH := $(PATH)
 # meson-python looks for meson and ninja on the path when it builds and, editable, rebuilds.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -38,17 +42,15 @@ $(READY): pyproject.toml meson.build
 	  2>/dev/null || $(MAKE) --no-print-directory headers
 	@echo "== a virtual environment in $(VENV), and what the package needs to fit, predict and run the command"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --upgrade pip
-	$(BIN)/pip install "meson-python>=0.17" "meson>=1.3" ninja
+	$(SMALL) --upgrade pip "meson-python>=0.17" "meson>=1.3" ninja
 	@echo "== the C kernel (compiled here)"
 	$(PACKAGE)
-	$(BIN)/pip install "$(NAME)[cli]"
+	$(SMALL) "$(NAME)[cli]"
 	touch $@
 
 $(TEST_READY): $(READY)
 	@echo "== what make test needs: a small set of wheels"
-	$(PACKAGE)
-	$(BIN)/pip install "$(NAME)[test]"
+	$(SMALL) "$(NAME)[test]"
 	touch $@
 
 $(ALL_READY): $(TEST_READY)
@@ -95,7 +97,8 @@ esphome-tools: $(ALL_READY)
 demo: $(READY) ## train on digits, show accuracy, time and a picture, leave a model behind
 	@PATH="$(USERS_PATH)" $(BIN)/sefr demo  # what it suggests to type is for the shell of the user
 
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
+# Each process has a processor to itself: more threads of BLAS would only wait for one another, and wait by spinning.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 test: $(TEST_READY) ## run the tests that need a small set of wheels and a C compiler
 	$(PYTEST) -m "not boards and not engines and not web and not slow"

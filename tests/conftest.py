@@ -87,6 +87,13 @@ def rng():
     return np.random.default_rng(20)
 
 
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory):
+    """Return one folder for all processes that pytest-xdist started."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
 @pytest.fixture(scope="module")
 def browser():
     """A Chromium without a window. One per module: no two may be open in one process."""

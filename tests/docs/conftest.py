@@ -33,14 +33,12 @@ class Site:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+def site(shared_folder: Path) -> Site:
     """Build the site; a warning is an error."""
     for package in PACKAGES:
         pytest.importorskip(package, reason=f"{package} is not installed: pip install '.[docs]'")
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if base.name.startswith("popen-") else base  # pytest-xdist: one folder per process
-    folder, note = shared / "site", shared / "site.json"
-    with FileLock(shared / "site.lock"):
+    folder, note = shared_folder / "site", shared_folder / "site.json"
+    with FileLock(shared_folder / "site.lock"):
         if not note.exists():
             note.write_text(json.dumps(_build(folder)))
         status, said, seconds = json.loads(note.read_text())

@@ -62,27 +62,29 @@ from test_faults import DAMAGE
 from sefr import SEFRClassifier
 rng = np.random.default_rng(0)
 y = rng.integers(0, 2, 60)
-X = sparse.{format}_array(rng.random((60, 3)) + y[:, None])
-clf = SEFRClassifier(passes={passes}).fit(X, y)
-DAMAGE[{damage!r}](X)
-for verb in (clf.predict, clf.predict_proba, clf.contributions, lambda X: clf.fit(X, y)):
-    try:
-        verb(X)
-    except ValueError as error:
-        assert "damaged" in str(error), error
-    else:
-        raise SystemExit("taken")
+for damage in DAMAGE:
+    X = sparse.{format}_array(rng.random((60, 3)) + y[:, None])
+    clf = SEFRClassifier().fit(X, y)
+    DAMAGE[damage](X)
+    for verb in (clf.predict, clf.predict_proba, clf.contributions, lambda X: clf.fit(X, y)):
+        print(damage, flush=True)  # the last is what the process ended of
+        try:
+            verb(X)
+        except ValueError as error:
+            assert "damaged" in str(error), error
+        else:
+            raise SystemExit("taken")
 """
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("format", ["csr", "csc"])
-def test_a_broken_sparse_matrix_is_refused_before_it_is_read(damage, format):
+def test_a_broken_sparse_matrix_is_refused_before_it_is_read(format):
     from pathlib import Path
 
-    code = SPARSE.format(folder=str(Path(__file__).parent), format=format, passes=1, damage=damage)
+    code = SPARSE.format(folder=str(Path(__file__).parent), format=format)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.returncode == 0, (done.stdout[-100:], done.stderr[-2000:])
+    assert done.stdout.count("\n") == 4 * len(DAMAGE)
 
 
 @pytest.mark.parametrize("weight", [1e-280, 1e-160, 1e160, 1e280])
