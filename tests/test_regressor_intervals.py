@@ -12,6 +12,7 @@ from sefr import SEFRRegressor, load, save
 from sefr._rows.cells import Cells, Cut
 from sefr._rows.cells.grow import grow_ferns, held_out_rows
 from sefr._rows.inputs import matrix_of, read_rows
+from sefr._rows.labels import Target
 from sefr.model_file import ModelFileError, dump, parse
 
 
@@ -69,7 +70,7 @@ def test_intervals_of_interactions_are_those_of_residuals_left_out():
 def test_rows_held_out_are_those_that_growing_holds_out():
     """Ferns are the same if they are told which rows: see grow.c."""
     X, y = tailed(1, 1500)
-    rows, _ = read_rows(X, y, None, Cut.of(16, "minmax", "error", None, 2), numbers=True)
+    rows, _ = read_rows(X, y, None, Cut.of(16, "minmax", "error", None, 2), Target.of_numbers)
     held = held_out_rows(rows.matrix.cells, None)
     assert 0.2 < held.mean() < 0.3
     grown = [grow_ferns(rows, rows.matrix.coder, 10, given, moments=2) for given in (None, held, ~held)]

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from sefr import SEFRRegressor, load, save
-from sefr._rows.labelled import NUMBERS
+from sefr._rows.labels import ONE_CLASS, Target
 from sefr._rows.matrix import LinearModel, Standardisation
 from sefr._summary.source import MemoryRows, SquaredSweep
 
@@ -16,10 +16,10 @@ from .test_regressor import drawn
 def test_a_pass_of_the_squared_loss_is_the_product_with_all_rows():
     """The second task goes through the same passes as classes do: here by three rows."""
     X = np.array([[1.0, 2.0], [3.0, -1.0], [0.5, 4.0]])
-    rows = MemoryRows.read(X, [1.0, 2.0, 4.0], np.array([1.0, 2.0, 0.5]), None, numbers=True)
+    rows = MemoryRows.read(X, [1.0, 2.0, 4.0], np.array([1.0, 2.0, 0.5]), read=Target.of_numbers)
     v = np.array([[0.5, -1.0], [2.0, 1.0]])
     standard = Standardisation(np.zeros(2), np.ones(2))
-    found = rows.gradient(SquaredSweep(NUMBERS, np.ones(1), standard, LinearModel(v, np.zeros(2))), 1)
+    found = rows.gradient(SquaredSweep(ONE_CLASS, np.ones(1), standard, LinearModel(v, np.zeros(2))), 1)
     weighted = np.array([1.0, 2.0, 0.5])[:, None] * (X @ v.T)
     np.testing.assert_allclose(found.coef, weighted.T @ X)
     np.testing.assert_allclose(found.intercept, weighted.sum(axis=0))

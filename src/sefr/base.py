@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from ._answers.agreement import refuse_other_settings
 from ._answers.answers import Answers
 from ._answers.fitted import Fitted
+from ._answers.task import Task
 from ._rows.arrow import arrow_table
 from ._rows.batches import restartable
-from ._rows.cells import Cut
+from ._rows.cells import NO_CUT, Cutter
 from ._summary.source import GivenBatches, MemoryRows, RowSource
 from ._summary.summary import Summary
 from ._system.turns import in_turn
@@ -28,9 +29,8 @@ from .settings import AnySettings
 class Learner(Answers):
     """The verbs that replace what a model knows, ``_fitted``, as a whole."""
 
-    settings_type: ClassVar[type[AnySettings]]
-    predicts_numbers: ClassVar[bool]  # or labels
-    metric: ClassVar[str]  # what ``score`` returns, as scikit-learn names it
+    task: ClassVar[Task]
+    instead: ClassVar[str]  # of a model of further passes, that can do whatever follows from sums
     passes: int
     partial_fit: Any  # a method; that of a classifier takes the classes that may come, too
 
@@ -38,8 +38,32 @@ class Learner(Answers):
     def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:
         """Return what rows teach."""
 
-    @classmethod
     @abstractmethod
+    def _merged(self, fitted: Fitted, summary: Summary, other: Fitted | None) -> Fitted:
+        """Return what this model and a Summary know together; ``other`` is the model it is of, if any."""
+
+    @abstractmethod
+    def _without(self, fitted: Fitted, summary: Summary) -> Fitted:
+        """Return what this model knows without the rows of a Summary."""
+
+    def _refuse_without_rows(self, verb: str) -> None:
+        """Raise an error for a model that is more than its Summary."""
+        if self.fitted_.refined is not None or self.passes > 1:
+            raise ValueError(
+                f"a model of passes={self.passes} cannot {verb}: its weights were found on rows that are no "
+                f"longer available. Fit again, or use {self.instead}"
+            )
+
+    @property
+    def predicts_numbers(self) -> bool:
+        """Whether answers are numbers, not labels."""
+        return self.task.predicts_numbers
+
+    def settings(self) -> AnySettings:
+        """Return the parameters as one value; the first one that has no meaning is an error."""
+        return self.task.settings.of(self)
+
+    @classmethod
     def solved(
         cls,
         summary: Summary,
@@ -51,27 +75,8 @@ class Learner(Answers):
 
         A Summary that a model cannot be made of is an error.
         """
-
-    @abstractmethod
-    def _merged(self, fitted: Fitted, summary: Summary, other: Fitted | None) -> Fitted:
-        """Return what this model and a Summary know together; ``other`` is the model it is of, if any."""
-
-    @abstractmethod
-    def _without(self, fitted: Fitted, summary: Summary) -> Fitted:
-        """Return what this model knows without the rows of a Summary."""
-
-    @classmethod
-    @abstractmethod
-    def _check_summary(cls, summary: Summary, settings: AnySettings) -> None:
-        """Raise an error for a Summary that no model of these settings can be made of."""
-
-    @abstractmethod
-    def _refuse_without_rows(self, verb: str) -> None:
-        """Raise an error for a model that is more than its Summary."""
-
-    def settings(self) -> AnySettings:
-        """Return the parameters as one value; the first one that has no meaning is an error."""
-        return self.settings_type.of(self)
+        place = "this Summary" if before is None else "what would be left"
+        return cls.task.fitted.solve(summary, settings, names, before, place)
 
     @in_turn
     def fit(self, X: Rows, y: ArrayLike, sample_weight: Weights = None) -> Self:
@@ -92,7 +97,7 @@ class Learner(Answers):
         self : estimator
             The trained model.
         """
-        settings = self.settings_type.of(self)
+        settings = self.settings()
         self._fitted = self._learned(self._rows(X, y, sample_weight, settings.cut), settings)
         return self
 
@@ -112,7 +117,7 @@ class Learner(Answers):
             The trained model. After one pass it equals ``fit`` on all rows; after more it differs by the
             sample of rows that chooses the steps.
         """
-        return self.fit_from(GivenBatches(restartable(batches), numbers=self.predicts_numbers))
+        return self.fit_from(GivenBatches(restartable(batches), self.task.read))
 
     @in_turn
     def fit_frame(
@@ -140,8 +145,8 @@ class Learner(Answers):
         """
         from .engines.sources import rows_of_frame
 
-        settings, numbers = self.settings_type.of(self), self.predicts_numbers
-        with rows_of_frame(frame, label, features, weight, settings, numbers=numbers) as source:
+        numbers = self.task.predicts_numbers
+        with rows_of_frame(frame, label, features, weight, self.settings(), numbers=numbers) as source:
             return self.fit_from(source)
 
     @in_turn
@@ -153,7 +158,7 @@ class Learner(Answers):
         source : RowSource
             Rows of a file, of an engine, of a cluster.
         """
-        self._fitted = self._learned(source, self.settings_type.of(self))
+        self._fitted = self._learned(source, self.settings())
         return self
 
     @in_turn
@@ -228,11 +233,8 @@ class Learner(Answers):
             raise TypeError(f"from_summary takes a Summary, not {type(summary).__name__}")
         self = cls(**params)
         settings = self.settings()
-        cls._check_summary(summary, settings)
-        if self.passes > 1:
-            raise ValueError(
-                f"passes={self.passes}: a Summary has no rows for further passes; use passes=1, or fit"
-            )
+        cls.task.fitted.check(summary, "this Summary")
+        settings.refuse_sums()
         refuse_other_settings(summary, settings)
         names = summary.feature_names
         names_in = None if names is None else np.array(names, dtype=object)
@@ -260,14 +262,14 @@ class Learner(Answers):
 
     def check_params(self) -> None:
         """Raise an error that names the first setting that has no meaning."""
-        self.settings_type.of(self)
+        self.settings()
 
     def _rows(
         self,
         X: Rows,
         y: ArrayLike,
         sample_weight: Weights,
-        cut: Cut | None,
+        cut: Cutter,
         before: Fitted | None = None,
     ) -> MemoryRows:
         """Return rows in memory; of the features, and cut, as what was learned ``before``."""
@@ -275,8 +277,8 @@ class Learner(Answers):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         X = X if type(X) is np.ndarray else arrow_table(X)
         if before is None:
-            return MemoryRows.read(X, y, sample_weight, cut, numbers=self.predicts_numbers)
-        rows = MemoryRows.read(X, y, sample_weight, before.summary.coder, numbers=self.predicts_numbers)
+            return MemoryRows.read(X, y, sample_weight, cut, self.task.read)
+        rows = MemoryRows.read(X, y, sample_weight, before.summary.coder or NO_CUT, self.task.read)
         self._check_features(X, rows.rows.matrix, before)
         return rows
 
@@ -286,7 +288,7 @@ class Learner(Answers):
         """Return what this model knows, the Summary of what is given, and what this knows if a model."""
         fitted = self.fitted_
         self._refuse_without_rows(verb)
-        if isinstance(other, Learner) and other.predicts_numbers is self.predicts_numbers:
+        if isinstance(other, Learner) and other.task is self.task:
             other = copy(other)  # as it is now: another thread may go on learning
             other._refuse_without_rows(f"be {'forgotten' if verb == 'forget' else 'merged'}")
             return fitted, other.fitted_.summary, other.fitted_
@@ -294,7 +296,8 @@ class Learner(Answers):
             return fitted, other, None
         if y is None:
             kind, own = type(other).__name__, type(self).__name__
-            what = "their numbers" if self.predicts_numbers else "their labels"
-            raise TypeError(f"{verb} takes another {own}, a Summary, or rows with {what}, not {kind}")
-        settings = self.settings_type.of(self)
+            raise TypeError(
+                f"{verb} takes another {own}, a Summary, or rows with their {self.task.nouns}, not {kind}"
+            )
+        settings = self.settings()
         return fitted, self._rows(other, y, sample_weight, settings.cut, fitted).summarise(settings), None

@@ -15,14 +15,14 @@ from ._answers.auto import learn_auto
 from ._answers.class_answers import ClassAnswers
 from ._answers.fitted import Fitted
 from ._answers.learn import learn, with_rows
-from ._rows.inputs import refuse_one_class
+from ._answers.task import CLASSIFY
 from ._rows.labels import encode, find_labels
 from ._summary.source import RowSource
 from ._summary.summary import Summary
 from ._system.turns import in_turn
-from ._system.types import Array, Bins, ClassWeight, Interactions, Rows, Scale, Weights
+from ._system.types import Bins, ClassWeight, Interactions, Rows, Scale, Weights
 from .base import Learner
-from .settings import AnySettings, Settings
+from .settings import AnySettings
 
 
 def _is_auto(clf: SEFRClassifier) -> bool:
@@ -153,9 +153,8 @@ class SEFRClassifier(ClassAnswers, Learner):
     <Summary: 150 rows, 4 features, 3 classes>
     """
 
-    settings_type = Settings
-    predicts_numbers = False
-    metric = "accuracy"
+    task = CLASSIFY
+    instead = "SEFRClassifier.from_summary(summary_) with passes=1"
 
     def __init__(
         self,
@@ -206,7 +205,7 @@ class SEFRClassifier(ClassAnswers, Learner):
             The model, unchanged if an error was raised.
         """
         before = self._fitted if self.__sklearn_is_fitted__() else None
-        settings = Settings.of(self)
+        settings = self.settings()
         rows = self._rows(X, y, sample_weight, settings.cut, before)
         summary = rows.summarise(settings)
         closed = before is not None and before.closed
@@ -259,34 +258,10 @@ class SEFRClassifier(ClassAnswers, Learner):
     def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:
         return learn_auto(source, settings) if settings.auto else learn(source, settings)
 
-    @classmethod
-    def solved(
-        cls,
-        summary: Summary,
-        settings: AnySettings,
-        before: Fitted | None = None,
-        names: Array | None = None,
-    ) -> Fitted:
-        """Return what follows from a Summary under some settings; ``before`` is what the model knew."""
-        refuse_one_class(summary.classes, "this Summary")
-        return Fitted.solve(summary, settings, names, before)
-
-    @classmethod
-    def _check_summary(cls, summary: Summary, settings: AnySettings) -> None:
-        if summary.n_targets:
-            raise ValueError("this Summary is of numbers: SEFRRegressor.from_summary takes it")
-        refuse_one_class(summary.classes, "this Summary")
-        if settings.auto:
-            raise ValueError("auto=True: a Summary has no rows to weigh parts on; leave out auto, or use fit")
-
     def _refuse_auto(self, verb: str) -> None:
         if _is_auto(self):
             raise ValueError(_cannot(verb))
 
     def _refuse_without_rows(self, verb: str) -> None:
         self._refuse_auto(verb)
-        if self.fitted_.refined is not None or self.passes > 1:
-            raise ValueError(
-                f"a model of passes={self.passes} cannot {verb}: its weights were refined on rows that are "
-                "no longer available. Fit again, or use SEFRClassifier.from_summary(summary_) with passes=1"
-            )
+        super()._refuse_without_rows(verb)

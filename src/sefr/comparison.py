@@ -6,9 +6,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
@@ -17,6 +18,8 @@ from scipy import sparse
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import accuracy_score, f1_score, log_loss
 from sklearn.model_selection import KFold, PredefinedSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
@@ -26,6 +29,7 @@ from ._rows.one_hot import one_hot
 from ._system.text import picture_text
 from ._system.threads import thread_count
 from ._system.types import Array, Fields, Indices, Params, Rows
+from .base import Learner
 from .classifier import SEFRClassifier
 from .model_file import dump
 from .regressor import SEFRRegressor
@@ -72,7 +76,7 @@ SHARES = {"logistic regression": 0.3, "linear regression": 0.3, "LightGBM": 0.7}
 
 @dataclass(frozen=True, kw_only=True)
 class AnyRow:
-    """What one setting costs, and its answers; what they reach depends on the task."""
+    """What one setting costs, and its answers; what these reach, and how it is measured, is of the task."""
 
     name: str
     params: Params
@@ -82,9 +86,28 @@ class AnyRow:
     n_folds: int = 0
     is_other: bool = False
 
+    estimator: ClassVar[type[SEFRClassifier | SEFRRegressor]]
+    settings: ClassVar[Mapping[str, Params | None]]  # what is compared if nothing else is asked for
+    base_rate: ClassVar[Callable[[], Any]]  # makes what learns nothing
+    truth_type: ClassVar[type | None]  # the type that y is compared in; None: as it is
     measures: ClassVar[tuple[str, ...]]  # names of what the answers reach; the first is what is compared by
     digits: ClassVar[tuple[str, ...]]  # how each of them is written
     nothing_helps: ClassVar[str]  # what it means that the base rate is as good as any setting
+
+    @classmethod
+    def of(cls, costs: Fields, found: _Tested, y: Array) -> Self:
+        """Return a row of what was tested."""
+        raise NotImplementedError
+
+    @staticmethod
+    def splits(y: Array, n_folds: int) -> list[tuple[Indices, Indices]]:
+        """Return the rows of training and test, fold by fold."""
+        raise NotImplementedError
+
+    @staticmethod
+    def others(class_weight: Any, is_sparse: bool) -> dict[str, Any]:
+        """Return the methods to compare with that are installed, as a user would first try them."""
+        raise NotImplementedError
 
     @property
     def reached(self) -> tuple[float | None, ...]:
@@ -136,6 +159,10 @@ class Row(AnyRow):
     accuracy: float
     log_loss: float | None
 
+    estimator = SEFRClassifier
+    settings = SETTINGS
+    base_rate = partial(DummyClassifier, strategy="prior")
+    truth_type = None
     measures = ("macro F1", "accuracy", "log loss")
     digits = (".4f", ".4f", ".4f")
     nothing_helps = (
@@ -147,6 +174,37 @@ class Row(AnyRow):
     def reached(self) -> tuple[float | None, ...]:
         """Macro F1, accuracy and log loss."""
         return self.macro_f1, self.accuracy, self.log_loss
+
+    @classmethod
+    def of(cls, costs: Fields, found: _Tested, y: Array) -> Self:
+        """Return a row of what was tested."""
+        truth, given, shares = y[found.tested], found.answers[found.tested], found.shares
+        return cls(
+            **costs,
+            macro_f1=float(f1_score(truth, given, average="macro", zero_division=0)),
+            accuracy=float(accuracy_score(truth, given)),
+            log_loss=None if shares is None else _log_loss(truth, shares[found.tested], np.unique(y)),
+        )
+
+    @staticmethod
+    def splits(y: Array, n_folds: int) -> list[tuple[Indices, Indices]]:
+        """Deal the rows of each class to folds, one after the other."""
+        classes, codes = encode(y)
+        if len(classes) < 2:
+            raise ValueError(f"y has one class only, {classes[0]!r}: two are needed")
+        return list(PredefinedSplit(dealt_folds(codes, n_folds)).split())
+
+    @staticmethod
+    def others(class_weight: Any, is_sparse: bool) -> dict[str, Any]:
+        """Return logistic regression, and LightGBM."""
+        from sklearn.linear_model import LogisticRegression
+
+        scaled = StandardScaler(with_mean=not is_sparse)
+        linear = LogisticRegression(max_iter=1000, class_weight=class_weight)
+        found = {"logistic regression": make_pipeline(_imputer(), scaled, linear)}
+        if (library := lightgbm()) is not None:
+            found["LightGBM"] = library.LGBMClassifier(n_jobs=1, verbose=-1, class_weight=class_weight)
+        return found
 
 
 @dataclass(frozen=True)
@@ -203,6 +261,10 @@ class NumberRow(AnyRow):
 
     errors: Errors
 
+    estimator = SEFRRegressor
+    settings = NUMBER_SETTINGS
+    base_rate = DummyRegressor
+    truth_type = np.float64
     measures = ("R2", "MAE", "RMSE")
     digits = (".4f", ".5g", ".5g")
     nothing_helps = "No setting does better than always answering the mean: these features do not predict it."
@@ -211,6 +273,32 @@ class NumberRow(AnyRow):
     def reached(self) -> tuple[float | None, ...]:
         """R2, mean absolute and root mean square error."""
         return self.errors.r2, self.errors.mae, self.errors.rmse
+
+    @classmethod
+    def of(cls, costs: Fields, found: _Tested, y: Array) -> Self:
+        """Return a row of what was tested."""
+        return cls(**costs, errors=Errors.of(y[found.tested], found.answers[found.tested]))
+
+    @staticmethod
+    def splits(y: Array, n_folds: int) -> list[tuple[Indices, Indices]]:
+        """Cut the rows, in a random but fixed order, into folds."""
+        if len(y) < n_folds:
+            raise ValueError(f"{len(y)} rows are too few for {n_folds} folds")
+        return list(KFold(n_folds, shuffle=True, random_state=0).split(y))
+
+    @staticmethod
+    def others(class_weight: Any, is_sparse: bool) -> dict[str, Any]:
+        """Return linear regression, and LightGBM."""
+        from sklearn.linear_model import LinearRegression
+
+        found = {"linear regression": make_pipeline(_imputer(), LinearRegression())}
+        if (library := lightgbm()) is not None:
+            found["LightGBM"] = library.LGBMRegressor(n_jobs=1, verbose=-1)
+        return found
+
+
+# By the names of tasks.
+TASKS: Mapping[str, type[AnyRow]] = {row.estimator.task.name: row for row in (Row, NumberRow)}
 
 
 @dataclass(frozen=True)
@@ -289,7 +377,7 @@ class Comparison(Sequence[Any]):
         SEFRClassifier(passes=10)
         """
         best = self.recommended
-        return (SEFRClassifier if isinstance(best, Row) else SEFRRegressor)(**best.params)
+        return best.estimator(**best.params)
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook, the recommended setting in bold."""
@@ -342,17 +430,6 @@ class Comparison(Sequence[Any]):
         ax.tick_params(axis="y", length=0)
         ax.spines[["top", "right", "left"]].set_visible(False)
         return ax
-
-
-class _ComparisonTask(NamedTuple):
-    """What differs between comparisons of labels and of numbers."""
-
-    estimator: type[SEFRClassifier | SEFRRegressor]
-    base_rate: Any
-    settings: Mapping[str, Params | None]
-    others: Callable[[Any, bool], dict[str, Any]]
-    row: Callable[[Fields, _Tested, Array], AnyRow]
-    splits: Callable[[Array, int], list[tuple[Indices, Indices]]]
 
 
 def compare(
@@ -411,7 +488,7 @@ def compare(
     if task not in TASKS:
         raise ValueError(f"task must be 'classify' or 'regress', not {task!r}")
     kind = TASKS[task]
-    labels = np.asarray(y) if task == "classify" else np.asarray(y, dtype=np.float64)
+    labels = np.asarray(y, dtype=kind.truth_type)
     whole = isinstance(cv, int | np.integer)
     splits = kind.splits(labels, int(cv)) if whole else list(cv.split(X, labels))
     known = kind.estimator().get_params()
@@ -457,52 +534,10 @@ def _has_empty_cells(X: Any) -> bool:
     )
 
 
-def _class_splits(labels: Array, n_folds: int) -> list[tuple[Indices, Indices]]:
-    """Deal the rows of each class to folds, one after the other."""
-    classes, codes = encode(labels)
-    if len(classes) < 2:
-        raise ValueError(f"y has one class only, {classes[0]!r}: two are needed")
-    return list(PredefinedSplit(dealt_folds(codes, n_folds)).split())
-
-
-def _number_splits(numbers: Array, n_folds: int) -> list[tuple[Indices, Indices]]:
-    """Cut the rows, in a random but fixed order, into folds."""
-    if len(numbers) < n_folds:
-        raise ValueError(f"{len(numbers)} rows are too few for {n_folds} folds")
-    return list(KFold(n_folds, shuffle=True, random_state=0).split(numbers))
-
-
-def _other_classifiers(class_weight: Any, is_sparse: bool) -> dict[str, Any]:
-    """Return the methods to compare with that are installed, as a user would first try them."""
+def _imputer() -> Any:
     from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
 
-    methods = {
-        "logistic regression": make_pipeline(
-            SimpleImputer(keep_empty_features=True),
-            StandardScaler(with_mean=not is_sparse),
-            LogisticRegression(max_iter=1000, class_weight=class_weight),
-        )
-    }
-    if (library := lightgbm()) is not None:
-        methods["LightGBM"] = library.LGBMClassifier(n_jobs=1, verbose=-1, class_weight=class_weight)
-    return methods
-
-
-def _other_regressors(class_weight: Any, is_sparse: bool) -> dict[str, Any]:
-    """Return the methods to compare with for numbers."""
-    from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LinearRegression
-    from sklearn.pipeline import make_pipeline
-
-    methods = {
-        "linear regression": make_pipeline(SimpleImputer(keep_empty_features=True), LinearRegression())
-    }
-    if (library := lightgbm()) is not None:
-        methods["LightGBM"] = library.LGBMRegressor(n_jobs=1, verbose=-1)
-    return methods
+    return SimpleImputer(keep_empty_features=True)
 
 
 def lightgbm() -> Any:
@@ -556,7 +591,7 @@ class _Tested(NamedTuple):
 
 
 def _row(
-    kind: _ComparisonTask,
+    kind: type[AnyRow],
     name: str,
     model: Any,
     params: Params,
@@ -581,7 +616,7 @@ def _row(
         "n_folds": found.n_folds,
         "is_other": most_seconds is not None,
     }
-    return kind.row(costs, found, y)
+    return kind.of(costs, found, y)
 
 
 def _tested(
@@ -602,7 +637,7 @@ def _tested(
         started = time.perf_counter()
         model.fit(X, y)
         fit_seconds = time.perf_counter() - started
-        model_bytes = len(dump(model)) if isinstance(model, SEFRClassifier | SEFRRegressor) else 0
+        model_bytes = len(dump(model)) if isinstance(model, Learner) else 0
     has_shares = hasattr(model, "predict_proba")
     classes = np.unique(y) if has_shares else y[:0]
     answers, shares = y.copy(), np.zeros((len(y), len(classes)))
@@ -627,35 +662,6 @@ def _tested(
         n_folds += 1
         tick(name)
     return _Tested(answers, shares if has_shares else None, tested, n_folds, fit_seconds, model_bytes)
-
-
-def _class_row(costs: Fields, found: _Tested, y: Array) -> Row:
-    truth, given = y[found.tested], found.answers[found.tested]
-    shares = found.shares
-    return Row(
-        **costs,
-        macro_f1=float(f1_score(truth, given, average="macro", zero_division=0)),
-        accuracy=float(accuracy_score(truth, given)),
-        log_loss=None if shares is None else _log_loss(truth, shares[found.tested], np.unique(y)),
-    )
-
-
-def _number_row(costs: Fields, found: _Tested, y: Array) -> NumberRow:
-    return NumberRow(**costs, errors=Errors.of(y[found.tested], found.answers[found.tested]))
-
-
-def _base_rate() -> DummyClassifier:
-    return DummyClassifier(strategy="prior")
-
-
-TASKS = {
-    "classify": _ComparisonTask(
-        SEFRClassifier, _base_rate, SETTINGS, _other_classifiers, _class_row, _class_splits
-    ),
-    "regress": _ComparisonTask(
-        SEFRRegressor, DummyRegressor, NUMBER_SETTINGS, _other_regressors, _number_row, _number_splits
-    ),
-}
 
 
 def rows_at(X: Rows, at: Indices) -> Rows:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from ._answers.additive import TableModel
 from ._answers.curves import Curve
 from ._rows.cells import Categories
 from ._rows.inputs import matrix_of
 from ._system.colours import AGAINST, FOR, NEUTRAL
 from ._system.text import picture_text
-from ._system.types import Array, Fields, Floats, Rows
+from ._system.types import Array, Fields, Floats, Label, Rows
 from .base import Learner
 from .classifier import SEFRClassifier
 
@@ -71,13 +70,9 @@ def names_of(clf: Learner, feature_names: Sequence[str] | None = None) -> list[s
     return [" × ".join(names[j] for j in own) for own in sets]
 
 
-def subjects(clf: Learner) -> list[object]:
-    """Return the labels that a positive score favours: the second of two, else all; of numbers outputs."""
-    if clf.predicts_numbers:
-        n_outputs = len(clf.fitted_.constant)
-        return ["prediction"] if n_outputs == 1 else [f"output {r}" for r in range(n_outputs)]
-    labels: list[object] = clf.summary_.classes.tolist()
-    return labels[1:] if len(labels) == 2 else labels
+def subjects(clf: Learner) -> list[Label]:
+    """Return what positive scores speak for: of two labels the second, else all; of numbers the outputs."""
+    return clf.fitted_.subjects
 
 
 def effects(clf: SEFRClassifier) -> Floats:
@@ -94,23 +89,12 @@ def effects(clf: SEFRClassifier) -> Floats:
     >>> effects(clf).round(2)[0]
     array([-0.16,  0.06, -0.46, -0.49])
     """
-    check_is_fitted(clf)
-    if clf.predicts_numbers:
-        raise TypeError("effects are those of a classifier: a regressor has coef_ or curves_")
-    fitted = copy(clf).fitted_  # as it is now: another thread may go on learning
-    return fitted.model.effects(fitted.summary)
+    return clf.fitted_.effects()
 
 
 def strengths(clf: SEFRClassifier) -> Floats:
     """Return the weight of each scaled feature (R, m); with bins, the entry of its strongest bin."""
-    clf = copy(clf)  # as it is now: another thread may go on learning
-    model = clf.fitted_.model
-    if not isinstance(model, TableModel):
-        return clf.feature_scores_
-    coder, table = model.binned.coder, model.binned.entries
-    seen, sets = clf.summary_.sums.sum(axis=0) > 0, coder.set_of[coder.column_of]
-    found = [table[:, seen & (sets == number)] for number in range(len(coder.feature_sets))]
-    return np.array([own[np.arange(len(own)), np.abs(own).argmax(axis=1)] for own in found]).T
+    return clf.fitted_.strengths()
 
 
 def strongest_features(
@@ -314,9 +298,8 @@ class CurvesDisplay:
         names = names_of(estimator, feature_names)[: len(curves)]  # sets of features come after them
         named = [replace(curve, name=name) for curve, name in zip(curves, names, strict=True)]
         order = np.argsort([-curve.importance for curve in named], kind="stable")[:count]
-        added_to = "prediction" if estimator.predicts_numbers else "score"
-        shown = [named[j] for j in order]
-        return cls(shown, subjects(estimator), len(named), added_to).plot(axes=axes)
+        fitted, shown = estimator.fitted_, [named[j] for j in order]
+        return cls(shown, fitted.subjects, len(named), fitted.score_name).plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> Self:
         """Draw; see :meth:`from_estimator`."""
@@ -427,15 +410,9 @@ class ContributionsDisplay:
         check_is_fitted(estimator)
         estimator = copy(estimator)  # as it is now: another thread may go on learning
         one = _safe_indexing(X, [row])
-        if estimator.predicts_numbers:
-            at = 0 if label is None else operator.index(label)  # type: ignore[arg-type]
-            parts = np.atleast_2d(estimator.contributions(one)[0])[at]
-            base = float(estimator.fitted_.constant[at])
-            subject: object = f"{subjects(estimator)[at]} less the mean, {base:g}"
-            score = float(parts.sum())
-        else:
-            at, subject, parts = explained(estimator, one, label)
-            score = float(np.ravel(estimator.decision_function(one))[at])
+        at, subject, parts = explained(estimator, one, label)
+        constant = float(estimator.fitted_.constant[at])
+        score = float(parts.sum()) if isfinite(constant) else constant  # of a class that was never seen
         names, values = names_of(estimator, feature_names), values_in_words(estimator, one)[0]
         named = [f"{name} = {value}" for name, value in zip(names, values, strict=False)]
         display = cls(parts, score, subject, [*named, *names[len(named) :]])
@@ -463,15 +440,11 @@ def _in_words(value: float, categories: Categories | None) -> str:
     return f"{value:g}" if categories is None else categories.describe(int(value))
 
 
-def explained(estimator: SEFRClassifier, one: Rows, label: object = None) -> tuple[int, object, Floats]:
-    """Return number, label and parts of the score of one record that speaks of a label, or of its answer."""
-    labels = subjects(estimator)
-    if label is None:
-        label = estimator.predict(one)[0]
-    if label not in estimator.classes_.tolist():
-        raise ValueError(f"label must be one of {estimator.classes_.tolist()}, not {label!r}")
-    at = 0 if len(labels) == 1 else labels.index(label)
-    return at, labels[at], np.atleast_2d(estimator.contributions(one)[0])[at]
+def explained(estimator: Learner, one: Rows, label: Label = None) -> tuple[int, Label, Floats]:
+    """Return number, subject and parts of the score of one record: of a label, or of its answer."""
+    fitted = estimator.fitted_
+    at = fitted.score_of_answer(estimator.predict(one)[0]) if label is None else fitted.score_of(label)
+    return at, fitted.sum_of_parts(at), np.atleast_2d(estimator.contributions(one)[0])[at]
 
 
 def score_title(label: object, score: float) -> str:

@@ -16,16 +16,16 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from ._answers.fitted import Fitted
 from ._answers.fitted_numbers import FittedNumbers
 from ._answers.probabilities import Calibration, TemperatureScaling
 from ._rows.cells.plain import coder_of, plain_coder
 from ._rows.coding import coding_of
-from ._rows.labelled import NUMBERS
-from ._rows.labels import text_array
+from ._rows.labels import ONE_CLASS, text_array
 from ._summary.bytes_format import packed_products, unpacked_products
 from ._summary.private import noise_of, with_noise
 from ._summary.summary import Summary
@@ -77,6 +77,8 @@ RESIDUAL_MEMBERS = ("sizes", "shares")
 REFINED_MEMBERS = ("weights", "bias", "midpoints", "low", "span", "loss_curve")
 LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))])
 LABEL_TYPES |= {"float16", "float32", "float64"}
+# Which of them a model is of, its Summary tells.
+ESTIMATORS: tuple[type[Learner], ...] = (SEFRClassifier, SEFRRegressor)
 MOST_OF_A_BATCH_NAME = 200  # characters of the name of a batch
 
 Model = TypeVar("Model", bound=Learner)
@@ -182,7 +184,7 @@ def dump(clf: Learner) -> bytes:
     if not clf.__sklearn_is_fitted__():
         raise ValueError("only a trained model can be saved: call fit first")
     fitted = clf.fitted_
-    summary = fitted.summary
+    summary, parts = fitted.summary, _parts_of(clf)
     members = {
         "made_by": line_text(f"sefr {version('sefr-learn')}"),
         "settings": line_text(_settings(clf).to_json()),
@@ -192,11 +194,7 @@ def dump(clf: Learner) -> bytes:
         ),
         "bins": line_text(None if summary.coder is None else plain_coder(summary.coder)),
         "summary": _summary_text(summary),
-        "refined": "null" if fitted.refined is None else _object_text(_refined_parts(fitted.refined)),
-        "auto": "null" if fitted.auto is None else _auto_text(fitted.auto),
-        "calibration": _residuals_text(fitted.residuals)
-        if isinstance(fitted, FittedNumbers)
-        else _calibration_text(fitted.probability_scaling),
+        **parts.texts(fitted),
         "columns": line_text(None if fitted.columns is None else dict(fitted.columns)),
         "batches": line_text(list(fitted.batches)),
     }
@@ -221,11 +219,9 @@ def parse(content: bytes) -> Any:
 
 def _model(found: Fields, n_bytes: int) -> Learner:
     summary = _summary(found, n_bytes)
-    estimator: type[Learner] = SEFRRegressor if summary.n_targets else SEFRClassifier
-    own, of_numbers = estimator.settings_type, estimator.predicts_numbers
-    given = object_of(found["settings"], "settings")
-    if of_numbers:  # which made one pass once
-        given = {"passes": 1, "verbose": 0, **given}
+    estimator = next(each for each in ESTIMATORS if each.task.predicts_numbers is bool(summary.n_targets))
+    own, parts = estimator.task.settings, _parts_of(estimator)
+    given = parts.first_settings | object_of(found["settings"], "settings")
     members = members_of(given, tuple(name for name, _, _ in kinds(own)), "settings")
     settings = own.from_json(members, summary.n_features)
     closed, names = found["classes"]["closed"], summary.feature_names
@@ -240,30 +236,77 @@ def _model(found: Fields, n_bytes: int) -> Learner:
         columns=None if columns is None else object_of(columns, "columns"),
         batches=_checked_batches(batches),
     )
-    if of_numbers:
-        _refuse_parts_of_classes(found)
-        shape = (summary.n_targets, summary.sums.shape[1])
-        refined = _refined_numbers(found["refined"], shape, settings.passes)
-        residuals = _residuals(found["calibration"], summary)
-        fitted = replace(fitted, refined=refined, residuals=residuals)  # type: ignore[call-arg]
-    else:
-        calibration = _scaling(found["calibration"], len(summary.classes))
-        fitted = replace(
-            fitted,
-            refined=_refined(found["refined"], (summary.n_scores, summary.sums.shape[1])),
-            auto=_auto(found["auto"], summary) if settings.auto else None,
-            calibration=Calibration(None, calibration, summary.counts),
-        )
+    fitted = parts.read(found, fitted)
     _ = fitted.planes.intercept, fitted.table  # the weights are found here, in quiet
     return estimator.from_fitted(fitted)
 
 
-def _refuse_parts_of_classes(found: Fields) -> None:
-    """Raise an error for a model of numbers that has what only models of labels have."""
-    if found["auto"] is not None:
-        raise ModelFileError("a model of numbers has no auto")
-    if found["classes"]["labels"] != NUMBERS.tolist() or found["classes"]["closed"]:
-        raise ModelFileError("a model of numbers has no classes")
+class _TaskParts:
+    """What only models of one task have in a file: the members "refined", "auto" and "calibration"."""
+
+    # of settings that files of this schema did not have at first
+    first_settings: ClassVar[Fields] = {}
+
+    @staticmethod
+    def texts(fitted: Any) -> dict[str, str]:
+        """Return the members as they are written."""
+        raise NotImplementedError
+
+    @staticmethod
+    def read(found: Fields, fitted: Any) -> Fitted:
+        """Return what a model knows, with what the members say."""
+        raise NotImplementedError
+
+
+class _ClassParts(_TaskParts):
+    @staticmethod
+    def texts(fitted: Fitted) -> dict[str, str]:
+        return {
+            "refined": "null" if fitted.refined is None else _object_text(_refined_parts(fitted.refined)),
+            "auto": "null" if fitted.auto is None else _auto_text(fitted.auto),
+            "calibration": _calibration_text(fitted.probability_scaling),
+        }
+
+    @staticmethod
+    def read(found: Fields, fitted: Fitted) -> Fitted:
+        summary = fitted.summary
+        calibration = _scaling(found["calibration"], len(summary.classes))
+        return replace(
+            fitted,
+            refined=_refined(found["refined"], (summary.n_scores, summary.sums.shape[1])),
+            auto=_auto(found["auto"], summary) if fitted.settings.auto else None,
+            calibration=Calibration(None, calibration, summary.counts),
+        )
+
+
+class _NumberParts(_TaskParts):
+    first_settings: ClassVar[Fields] = {"passes": 1, "verbose": 0}
+
+    @staticmethod
+    def texts(fitted: FittedNumbers) -> dict[str, str]:
+        refined, residuals = fitted.refined, fitted.residuals
+        own = {} if refined is None else {name: getattr(refined, name) for name in NUMBER_MEMBERS}
+        left = None if residuals is None else {name: getattr(residuals, name) for name in RESIDUAL_MEMBERS}
+        return {
+            "refined": "null" if refined is None else _object_text(own | _refined_parts(refined)),
+            "auto": "null",
+            "calibration": "null" if left is None else _object_text(left),
+        }
+
+    @staticmethod
+    def read(found: Fields, fitted: FittedNumbers) -> Fitted:
+        summary = fitted.summary
+        if found["auto"] is not None:
+            raise ModelFileError("a model of numbers has no auto")
+        if found["classes"]["labels"] != ONE_CLASS.tolist() or found["classes"]["closed"]:
+            raise ModelFileError("a model of numbers has no classes")
+        shape = (summary.n_targets, summary.sums.shape[1])
+        refined = _refined_numbers(found["refined"], shape, fitted.settings.passes)
+        return replace(fitted, refined=refined, residuals=_residuals(found["calibration"], summary))
+
+
+def _parts_of(model: Learner | type[Learner]) -> type[_TaskParts]:
+    return _NumberParts if model.task.predicts_numbers else _ClassParts
 
 
 def _as_now(content: object, schema: int) -> Fields:
@@ -377,10 +420,7 @@ def _summary_text(summary: Summary) -> str:
 
 def _refined_parts(refined: Refined) -> dict[str, Floats]:
     """Return what further passes found: weights and biases of scaled features, and how it went."""
-    of_numbers = {}
-    if isinstance(refined, RefinedNumbers):
-        of_numbers = {name: getattr(refined, name) for name in NUMBER_MEMBERS}
-    return of_numbers | {
+    return {
         "weights": refined.planes.weights,
         "bias": refined.planes.bias,
         "midpoints": refined.midpoints,
@@ -427,12 +467,6 @@ def _refined_planes(parts: Fields, shape: tuple[int, int]) -> tuple[Hyperplanes,
     weights, midpoints = (numbers_of(parts[name], name, shape) for name in ("weights", "midpoints"))
     planes = planes_of(Scaling(low, span), weights, bias)
     return planes, midpoints, tuple(numbers_of(curve, "loss_curve", (len(curve),)).tolist())
-
-
-def _residuals_text(residuals: Residuals | None) -> str:
-    if residuals is None:
-        return "null"
-    return _object_text({name: getattr(residuals, name) for name in RESIDUAL_MEMBERS})
 
 
 def _residuals(member: object, summary: Summary) -> Residuals | None:

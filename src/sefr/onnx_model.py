@@ -18,7 +18,6 @@ from ._rows.cells.ferns import Ferns
 from ._system.types import Array, Floats
 from ._weights.hyperplanes import Hyperplanes
 from .base import Learner
-from .regressor import SEFRRegressor
 
 OPSET = 17
 
@@ -46,7 +45,7 @@ def to_onnx(clf: Learner) -> bytes:
     graph = _Graph(helper, TensorProto.INT64)
     scores = _scores(graph, clf)
     props: dict[str, str] = {}
-    if isinstance(clf, SEFRRegressor):
+    if clf.task.predicts_numbers:
         outputs = [_prediction(graph, scores, clf, TensorProto.DOUBLE)]
     else:
         outputs, props = _label_and_scores(graph, scores, clf, TensorProto)
@@ -71,9 +70,9 @@ def to_onnx(clf: Learner) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def _prediction(graph: _Graph, scores: str, reg: SEFRRegressor, double: int) -> object:
+def _prediction(graph: _Graph, scores: str, reg: Learner, double: int) -> object:
     """Name the predictions, and return what they are."""
-    n_outputs = reg.fitted_.n_outputs
+    n_outputs = len(reg.fitted_.constant)
     if n_outputs == 1:
         graph.node("Squeeze", [scores, graph.constant("axis", np.array([1]))], "prediction")
         return graph.helper.make_tensor_value_info("prediction", double, ["n"])

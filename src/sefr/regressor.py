@@ -11,13 +11,13 @@ from sklearn.utils.metaestimators import available_if
 from ._answers.fitted import Fitted
 from ._answers.fitted_numbers import FittedNumbers
 from ._answers.number_answers import NumberAnswers
+from ._answers.task import REGRESS
 from ._summary.source import RowSource
 from ._summary.summary import Summary
 from ._system.turns import in_turn
-from ._system.types import Array, Bins, Interactions, Rows, Scale, Weights
-from ._weights.regression import targets_of
+from ._system.types import Bins, Interactions, Rows, Scale, Weights
 from .base import Learner
-from .settings import AnySettings, NumberSettings
+from .settings import AnySettings
 
 
 def _makes_one_pass(model: Any) -> bool:
@@ -118,9 +118,8 @@ class SEFRRegressor(NumberAnswers, Learner):
     442.0
     """
 
-    settings_type = NumberSettings
-    predicts_numbers = True
-    metric = "r2"
+    task = REGRESS
+    instead = "moments=2, or moments=1 with passes=1"
 
     def __init__(
         self,
@@ -161,16 +160,22 @@ class SEFRRegressor(NumberAnswers, Learner):
             The model, unchanged if an error was raised.
         """
         before = self._fitted if self.__sklearn_is_fitted__() else None
-        settings = NumberSettings.of(self)
+        settings = self.settings()
         rows = self._rows(X, y, sample_weight, settings.cut, before)
         summary = rows.summarise(settings)
         total = summary if before is None else before.summary + summary
-        solved = FittedNumbers.solve(total, settings, rows.names, before, place=rows.place)
+        solved = self._solve(total, settings, rows, before)
         self._fitted = solved.with_residuals(rows) if before is None else solved
         return self
 
+    def _solve(
+        self, summary: Summary, settings: AnySettings, source: RowSource, before: Fitted | None = None
+    ) -> FittedNumbers:
+        solved = self.task.fitted.solve(summary, settings, source.names, before, source.place)
+        return cast(FittedNumbers, solved)
+
     def _merged(self, fitted: Fitted, summary: Summary, other: Fitted | None) -> FittedNumbers:
-        joined = self.solved(fitted.summary + summary, self.settings(), fitted)
+        joined = cast(FittedNumbers, self.solved(fitted.summary + summary, self.settings(), fitted))
         if joined.residuals is None and isinstance(other, FittedNumbers):
             return replace(joined, residuals=other.residuals)
         return joined
@@ -179,7 +184,7 @@ class SEFRRegressor(NumberAnswers, Learner):
         left = fitted.summary - summary
         if left.n_rows == 1 and fitted.summary.n_rows.is_integer():  # which rounding may hide from y
             raise ValueError("SEFRRegressor needs at least two rows, but one would be left")
-        return self.solved(left, self.settings(), fitted)
+        return cast(FittedNumbers, self.solved(left, self.settings(), fitted))
 
     @in_turn
     def decay(self, factor: float) -> Self:
@@ -191,30 +196,7 @@ class SEFRRegressor(NumberAnswers, Learner):
         self._fitted = cast(FittedNumbers, self._decayed(factor))
         return self
 
-    @classmethod
-    def _check_summary(cls, summary: Summary, settings: AnySettings) -> None:
-        targets_of(summary)  # refuses one of classes
-
-    def _refuse_without_rows(self, verb: str) -> None:
-        if self.fitted_.refined is not None or self.passes > 1:
-            raise ValueError(
-                f"a model of passes={self.passes} cannot {verb}: its weights were found on rows that are no "
-                "longer available. Fit again, or use moments=2, or moments=1 with passes=1"
-            )
-
     def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:
         summary = source.summarise(settings)
-        solved = FittedNumbers.solve(summary, settings, source.names, place=source.place)
+        solved = self._solve(summary, settings, source)
         return solved.with_passes(source).with_residuals(source)
-
-    @classmethod
-    def solved(
-        cls,
-        summary: Summary,
-        settings: AnySettings,
-        before: Fitted | None = None,
-        names: Array | None = None,
-    ) -> FittedNumbers:
-        """Return what follows from a Summary under some settings; ``before`` is what the model knew."""
-        place = "this Summary" if before is None else "what would be left"
-        return FittedNumbers.solve(summary, settings, names, before, place)

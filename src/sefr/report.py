@@ -60,7 +60,7 @@ def report(
         Names to show instead of those learned.
     """
     clf = copy(clf)  # as it is now: another thread may go on learning
-    if isinstance(clf, SEFRRegressor):
+    if clf.task.predicts_numbers:
         if image is not None:
             raise ValueError("pictures show classes: a model that predicts numbers has none")
         return _report_of_numbers(clf, title, records, names_of(clf, feature_names))
@@ -114,10 +114,9 @@ def _report_of_numbers(reg: SEFRRegressor, title: str, records: Sequence[Fields]
     """Return the page of a model that predicts numbers."""
     fitted, outputs = reg.fitted_, subjects(reg)
     spreads = fitted.model.spreads(fitted.summary)
-    coef = errors = None
-    if reg.summary_.coder is None:
-        coef = fitted.planes.coef
-        errors = None if fitted.regression.solution is None else fitted.regression.standard_errors()
+    coef, errors = fitted.model.slopes, None
+    if coef is not None and fitted.regression.solution is not None:
+        errors = fitted.regression.standard_errors()
     signed = spreads if coef is None else spreads * np.where(coef < 0, -1.0, 1.0)
     widest = np.maximum(spreads.max(axis=1), 1e-300)
     shown = strongest(spreads.max(axis=0), MOST_SHOWN_FEATURES)
@@ -322,11 +321,11 @@ def explained(
     clf = copy(clf)  # as it is now: another thread may go on learning
     names = names_of(clf, feature_names)
     parts, answers = clf.contributions(X), clf.predict(X)
-    labels, texts = subjects(clf), values_in_words(clf, X)
+    fitted, texts = clf.fitted_, values_in_words(clf, X)
     records = []
-    for i, answer in enumerate(answers.tolist()):
-        at = 0 if len(labels) == 1 or clf.predicts_numbers else labels.index(answer)
-        answer = answer[at] if clf.predicts_numbers and isinstance(answer, list) else answer
+    first = answers if answers.ndim == 1 else answers[:, 0]  # of several outputs
+    for i, answer in enumerate(first.tolist()):
+        at = fitted.score_of_answer(answer)
         own = parts[i] if parts.ndim == 2 else parts[i, at]
         chosen, values = gathered(own, names, count)
         given = dict(zip(names, texts[i], strict=False))  # a set of features has no value
@@ -336,7 +335,7 @@ def explained(
                 "place": places[i],
                 "answer": answer,
                 "truth": None if truths is None else truths[i],
-                "speaks_for": labels[at],
+                "speaks_for": fitted.subjects[at],
                 "score": float(own.sum()),
                 "parts": [
                     {"name": name, "value": given.get(name, ""), "part": part, "share": part / widest}

@@ -17,7 +17,7 @@ import numpy as np
 
 from ._rows.cells.coder import check_bins
 from ._rows.cells.ferns import check_interactions
-from ._rows.cells.learn import Cut
+from ._rows.cells.learn import AnyCut, Cut
 from ._rows.cells.plain import parts_of, plain_interactions, plain_parts
 from ._system import declarations as declared
 from ._system.members import ModelFileError, numbers_of
@@ -312,6 +312,13 @@ class AnySettings(Value):
                 f"{' and '.join(chosen)}, or auto"
             )
 
+    def refuse_sums(self) -> None:
+        """Raise an error for settings that need rows, where there is a Summary."""
+        if self.passes > 1:
+            raise ValueError(
+                f"passes={self.passes}: a Summary has no rows for further passes; use passes=1, or fit"
+            )
+
     def params(self) -> Fields:
         """Return the settings as keyword arguments of the estimator."""
         return {name: getattr(self, name) for name in _declared(type(self)).kinds}
@@ -321,8 +328,8 @@ class AnySettings(Value):
         return type(self)(**{**self.params(), **changes})
 
     @property
-    def cut(self) -> Cut | None:
-        """How features are cut into bins; None if they are not. With auto, ferns are grown later."""
+    def cut(self) -> AnyCut:
+        """How features are cut into bins. With auto, ferns are grown later."""
         if self.auto:
             return Cut(AUTO_BINS, self.scale, self.missing, auto=True)
         return Cut.of(self.bins, self.scale, self.missing, self.interactions, self.moments)
@@ -373,6 +380,12 @@ class Settings(AnySettings):
     moments: int = field(default=declared.MOMENTS.default, metadata={"kind": _MOMENTS})
     auto: bool = field(default=declared.AUTO.default, metadata={"kind": _AUTO})
 
+    def refuse_sums(self) -> None:
+        """Raise an error for settings that need rows, where there is a Summary."""
+        if self.auto:
+            raise ValueError("auto=True: a Summary has no rows to weigh parts on; leave out auto, or use fit")
+        super().refuse_sums()
+
 
 @dataclass(frozen=True, eq=False)
 class NumberSettings(AnySettings):
@@ -389,8 +402,8 @@ class NumberSettings(AnySettings):
     auto: bool = field(default=False, metadata={"kind": _NUMBER_AUTO})
 
     @property
-    def cut(self) -> Cut | None:
-        """How features are cut into bins; None if they are not."""
+    def cut(self) -> AnyCut:
+        """How features are cut into bins."""
         if not self.auto:
             return super().cut
         return Cut(AUTO_BINS, self.scale, self.missing, AUTO_INTERACTIONS, 2, True, AUTO_CELLS)

@@ -126,13 +126,12 @@ def _has_failed(found: Fields, error_score: Any) -> bool:
 def _one_pass_can_do(estimator: Any, y: ArrayLike | None, params: Params | None) -> bool:
     if type(estimator) not in (SEFRClassifier, SEFRRegressor):
         return False
-    settings = estimator.settings_type(
-        **estimator.get_params(deep=False)
-    )  # not checked: folds say what is wrong
+    # not checked: folds say what is wrong
+    settings = estimator.task.settings(**estimator.get_params(deep=False))
     return (
         settings.passes == 1
         and not settings.auto
-        and (settings.cut is None or settings.cut.fixed)
+        and settings.cut.fixed
         and y is not None
         and not get_config()["enable_metadata_routing"]
         and set(params or {}) <= {"sample_weight"}
@@ -206,7 +205,12 @@ def _stratified(estimator: Any, cv: Any, X: Rows, y: ArrayLike | None) -> _Split
         n_splits = cv.n_splits
     else:
         return None
-    if estimator.predicts_numbers or type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind not in "iubUS":
+    if (
+        estimator.task.predicts_numbers
+        or type(y) is not np.ndarray
+        or y.ndim != 1
+        or y.dtype.kind not in "iubUS"
+    ):
         return None
     classes, codes = encode(y)
     counts = np.bincount(codes)
@@ -239,8 +243,8 @@ class _FoldSummaries:
         self.estimator = estimator
         self.X, self.y = X, np.asarray(y)
         self.splits = splits
-        weights, numbers = (params or {}).get("sample_weight"), estimator.predicts_numbers
-        self.rows, self.names = read_rows(X, y, weights, self.settings.cut, numbers=numbers)
+        weights = (params or {}).get("sample_weight")
+        self.rows, self.names = read_rows(X, y, weights, self.settings.cut, estimator.task.read)
         self.n_threads = thread_count(n_jobs if n_jobs is not None else estimator.n_jobs)
         n_columns = self.rows.matrix.shape[1]
         size = len(self.rows.classes) * n_columns
@@ -281,7 +285,7 @@ class _FoldSummaries:
         """Return the model of all rows outside a fold."""
         model = type(self.estimator).from_summary(self.rest_of(fold), **self.estimator.get_params(deep=False))
         train = self.splits.rest(self.splits.tests[fold])
-        matrix, classes, codes, weights, _ = self.rows
+        matrix, classes, codes, weights, _targets = self.rows
         rows = Labelled(
             Selected(matrix, train), classes, codes[train], None if weights is None else weights[train]
         )
@@ -294,14 +298,14 @@ class _FoldSummaries:
         known = self.estimator.solved(summary, self.settings)
         scores = known.scores(Selected(self.rows.matrix, test), self.estimator.missing, self.n_threads)
         answers, truth = known.answers(scores), self.y[test]
-        return float(METRICS[self.estimator.metric](truth, answers))
+        return float(METRICS[self.estimator.task.metric](truth, answers))
 
 
 def _results(folds: _FoldSummaries, asked: Params) -> Fields:
     """Return what scikit-learn's ``cross_validate`` returns."""
     tests = folds.splits.tests
     scoring, returns = asked["scoring"], [name for name in asked if name.startswith("return_")]
-    plain = scoring in (None, folds.estimator.metric) and not any(asked[name] for name in returns)
+    plain = scoring in (None, folds.estimator.task.metric) and not any(asked[name] for name in returns)
     results: dict[str, list[object]] = {"fit_time": [], "score_time": []}
     for fold, test in enumerate(tests):
         begun = time.perf_counter()

@@ -16,7 +16,7 @@ from math import isfinite
 
 import numpy as np
 
-from .._rows.cells import Categories, Coder, code_matrix
+from .._rows.cells import Categories, Coder
 from .._rows.inputs import complain_of_bad_cell
 from .._rows.matrix import Matrix
 from .._summary.summary import Summary
@@ -156,6 +156,18 @@ class AdditiveModel(ABC):
         """Return the standard deviation of the part of each feature, and set, in predictions (R, sets)."""
 
     @abstractmethod
+    def strengths(self, summary: Summary, *, is_paper: bool) -> Floats:
+        """Return the weight of each scaled feature, or the entry of the strongest cell of each set (R, sets).
+
+        The weights of the paper are shares; others are told in units of the largest.
+        """
+
+    @property
+    @abstractmethod
+    def slopes(self) -> Floats | None:
+        """What a unit of each feature adds to each score (R, m); None with bins."""
+
+    @abstractmethod
     def curves(self, summary: Summary) -> list[Curve]:
         """Return the effect of each feature over its bins, if it has any."""
 
@@ -253,6 +265,14 @@ class LineModel(AdditiveModel):
         variance = (products.own_squares[:m] - sums * sums / count) / count
         return np.abs(self.lines.coef) * np.sqrt(np.maximum(variance, 0.0))
 
+    def strengths(self, summary: Summary, *, is_paper: bool) -> Floats:
+        weights = self.lines.weights
+        return weights if is_paper else weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
+
+    @property
+    def slopes(self) -> Floats | None:
+        return self.lines.coef
+
     def curves(self, summary: Summary) -> list[Curve]:
         return []
 
@@ -288,7 +308,7 @@ class TableModel(AdditiveModel):
 
     def scores(self, matrix: Matrix, names: Array | None, missing: str, n_threads: int = 1) -> Floats:
         coder, entries = self.cells.coder, self.cells.entries
-        scores = code_matrix(matrix, coder).scores(entries, self.constant, n_threads=n_threads)
+        scores = coder.coded(matrix).scores(entries, self.constant, n_threads=n_threads)
         missing = self.missing(missing)
         if not isfinite(scores[:, self._seen].sum()):
             complain_of_bad_cell(matrix, names, missing=missing)
@@ -327,6 +347,16 @@ class TableModel(AdditiveModel):
         mean = np.add.reduceat(entries * share, begins, axis=1)
         power = np.add.reduceat((entries - mean[:, column_of]) ** 2 * share, begins, axis=1)
         return coder.by_set(np.sqrt(power))
+
+    def strengths(self, summary: Summary, *, is_paper: bool) -> Floats:
+        coder, table = self.cells.coder, self.binned.entries
+        seen, sets = summary.sums.sum(axis=0) > 0, coder.set_of[coder.column_of]
+        found = [table[:, seen & (sets == number)] for number in range(len(coder.feature_sets))]
+        return np.array([own[np.arange(len(own)), np.abs(own).argmax(axis=1)] for own in found]).T
+
+    @property
+    def slopes(self) -> Floats | None:
+        return None
 
     def curves(self, summary: Summary) -> list[Curve]:
         return curves_of(self.cells.coder, self.binned.entries, summary)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from typing import Any
@@ -12,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._rows.arrow import arrow_table
-from .._rows.cells import Categories, code_matrix
+from .._rows.cells import Categories
 from .._rows.cells.coder import copies_of_parts
 from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
 from .._rows.matrix import Matrix
@@ -88,12 +87,8 @@ class Answers(BaseEstimator):  # type: ignore[misc]
         """
         fitted = self._known
         if fitted.refined is None:
-            return [self._loss_of_one_pass(fitted)]
+            return [fitted.loss_of_one_pass]
         return list(fitted.refined.loss_curve)
-
-    @abstractmethod
-    def _loss_of_one_pass(self, fitted: Fitted) -> float:
-        """Return what ``loss_curve_`` has of a model that made one pass."""
 
     @property
     def _known(self) -> Fitted:
@@ -122,7 +117,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]
             True in an ``if`` when a change exceeds its threshold; ``findings`` are sentences.
         """
         fitted = self.fitted_
-        matrix = code_matrix(self._matrix(X, fitted), fitted.summary.coder)
+        matrix = fitted.summary.coding.coded(self._matrix(X, fitted))
         rows = labelled(matrix, np.zeros(matrix.shape[0], dtype=np.int8))
         found = Summary.of_rows(rows, fitted.summary.feature_names, missing=self.missing)
         return drift(fitted.summary, found, thresholds, labelled=False)
@@ -212,11 +207,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]
     def feature_importances_(self) -> Floats:
         """The share of each feature in moving the scores, (m,): at least 0, together 1; see ``curves_``."""
         fitted = self._known
-        return importances_of(fitted, self._sizes_of_effects(fitted))
-
-    @abstractmethod
-    def _sizes_of_effects(self, fitted: Fitted) -> Floats:
-        """Return how far each set of features moves each score (R, sets)."""
+        return importances_of(fitted, fitted.effect_sizes())
 
     @property
     def intercept_(self) -> Floats:

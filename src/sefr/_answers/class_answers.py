@@ -16,9 +16,7 @@ from .._system.turns import in_turn
 from .._system.types import Array, Floats, Rows
 from .._weights.auto import AutoChoice
 from .._weights.held_out import HeldOut
-from .._weights.refine.refine import base_loss
 from .answers import Answers
-from .fitted import Fitted
 from .probabilities import Calibration, fit_scaling
 
 
@@ -136,10 +134,8 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
     def feature_scores_(self) -> Floats:
         """The weights of scaled features, in [-1, 1]: the paper's, or refined ones by the largest."""
         fitted = self._known
-        weights = fitted.model.planes("feature_scores_").weights
-        if fitted.is_paper:
-            return weights
-        return weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
+        fitted.model.planes("feature_scores_")  # or there are no weights
+        return fitted.strengths()
 
     @property
     def auto_(self) -> AutoChoice:
@@ -148,9 +144,3 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
         if auto is None:
             raise AttributeError("this model was made with auto=False: it chose nothing")
         return auto.choice
-
-    def _sizes_of_effects(self, fitted: Fitted) -> Floats:
-        return np.abs(fitted.model.effects(fitted.summary))
-
-    def _loss_of_one_pass(self, fitted: Fitted) -> float:
-        return base_loss(fitted.summary.counts, fitted.class_weight)

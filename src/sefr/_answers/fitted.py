@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from .. import _native
+from .._rows.inputs import refuse_one_class
 from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
 from .._summary.source import RowSource
 from .._summary.summary import Summary
-from .._system.types import Array, Fields, Floats, Params
+from .._system.types import Array, Fields, Floats, Label, Params
 from .._system.value import Value
 from .._weights.auto import Auto
 from .._weights.class_weight import class_weights
 from .._weights.discriminant import Discriminant, discriminant_of
 from .._weights.held_out import held_out_by_discriminant, held_out_scores
 from .._weights.hyperplanes import Hyperplanes, Scaling, constant_of
-from .._weights.refine.refine import Refined
+from .._weights.refine.refine import Refined, base_loss
 from .._weights.solve import scaling_of, solve, weights_and_midpoints
 from ..settings import AnySettings
 from .additive import AdditiveModel, CellTable, LineModel, TableModel
@@ -56,6 +57,8 @@ class Fitted(Value):
     batches: tuple[str, ...] = ()
     auto: Auto | None = None
 
+    score_name: ClassVar[str] = "score"  # what the parts of features add up to
+
     @classmethod
     def solve(
         cls,
@@ -64,25 +67,33 @@ class Fitted(Value):
         names: Array | None = None,
         before: Fitted | None = None,
         place: str = "this Summary",
+        hint: str = "",
     ) -> Self:
         """Return what follows from a Summary under some settings.
 
-        ``before`` is what the model knew; ``place`` says where the rows are, for errors.
+        ``before`` is what the model knew. For errors, ``place`` says where the rows are, and ``hint`` what to
+        do if they are too few.
         """
+        cls.check(summary, place, hint)
         if settings.moments > summary.moments:
             raise ValueError(NO_PRODUCTS)
-        new = cls(
-            summary,
-            settings,
-            scaling_of(summary, settings.scale),
-            None if settings.class_weight is None else class_weights(settings.class_weight, summary),
+        weight = settings.class_weight
+        new = cls.made(
+            summary=summary,
+            settings=settings,
+            scaling=scaling_of(summary, settings.scale),
+            class_weight=None if weight is None else class_weights(weight, summary),
             names=names,
         )
-        new._check(place)
         return new if before is None else replace(new, **before._carried())
 
-    def _check(self, place: str) -> None:
-        """Raise an error for a Summary that no model can be made of; whoever reads labels has seen two."""
+    @classmethod
+    def check(cls, summary: Summary, place: str, hint: str = "") -> None:
+        """Raise an error for a Summary that no model can be made of."""
+        if summary.n_targets:
+            raise ValueError("this Summary is of numbers: SEFRRegressor.from_summary takes it")
+        if len(summary.classes) < 2:
+            refuse_one_class(summary.classes, place, hint)
 
     def _carried(self) -> Fields:
         """Return what a model keeps when its Summary becomes another."""
@@ -184,10 +195,47 @@ class Fitted(Value):
         """What turns scores into probabilities, fitted when first asked for; None if no row tells."""
         return self.calibration.scaling(self.summary.counts)
 
-    def with_calibration(self, calibration: Calibration) -> Fitted:
-        """Return the same with another calibration; what was solved, which it does not enter, is kept."""
-        new = object.__new__(Fitted)
-        new.__dict__.update(self.__dict__, calibration=calibration)
+    @property
+    def loss_of_one_pass(self) -> float:
+        """The loss that a model of one pass is known to improve on: that of the base rates."""
+        return base_loss(self.summary.counts, self.class_weight)
+
+    def effects(self) -> Floats:
+        """Return what each feature does to each score on average: see ``AdditiveModel``."""
+        return self.model.effects(self.summary)
+
+    def effect_sizes(self) -> Floats:
+        """Return how far each set of features moves each score (R, sets)."""
+        return np.abs(self.effects())
+
+    def strengths(self) -> Floats:
+        """Return the weight of each scaled feature, or the entry of its strongest bin."""
+        return self.model.strengths(self.summary, is_paper=self.is_paper)
+
+    @property
+    def subjects(self) -> list[Label]:
+        """The labels that positive scores favour: the second of two, else all."""
+        labels: list[Label] = self.summary.classes.tolist()
+        return labels[1:] if len(labels) == 2 else labels
+
+    def score_of(self, label: Label) -> int:
+        """Return the number of the score that speaks for a label, or against it."""
+        known = self.summary.classes.tolist()
+        if label not in known:
+            raise ValueError(f"label must be one of {known}, not {label!r}")
+        return 0 if len(known) == 2 else known.index(label)
+
+    def score_of_answer(self, answer: Label) -> int:
+        """Return the number of the score that explains an answer."""
+        return self.score_of(answer)
+
+    def sum_of_parts(self, score: int) -> Label:
+        """Return what the parts of a score add up to speak for."""
+        return self.subjects[score]
+
+    def with_calibration(self, calibration: Calibration) -> Self:
+        """Return the same with another calibration."""
+        new = self.keeping(calibration=calibration)
         new.__dict__.pop("probability_scaling", None)
         return new
 
@@ -201,7 +249,7 @@ class Fitted(Value):
             return self.with_calibration(before)
         else:
             new = self.refined.held_out
-        return self.with_calibration(Calibration(new) if before == NOTHING else before.with_sample(new))
+        return self.with_calibration(Calibration(new) if before is NOTHING else before.with_sample(new))
 
     def calibration_over(self, classes: Array) -> Calibration:
         """Return the calibration for classes that these are among."""

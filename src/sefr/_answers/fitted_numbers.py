@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from .._rows.cells import code_matrix
 from .._rows.matrix import Matrix
 from .._summary.source import RowSource
+from .._summary.summary import Summary
 from .._system.progress import Progress
 from .._system.threads import thread_count
-from .._system.types import Array, Fields, Floats
+from .._system.types import Array, Fields, Floats, Label
 from .._system.value import Value
 from .._weights.hyperplanes import Hyperplanes
 from .._weights.marginal import marginal_regression_of
@@ -49,8 +50,12 @@ class FittedNumbers(Fitted):
 
     residuals: Residuals | None = None
 
-    def _check(self, place: str) -> None:
-        refuse_constant_targets(self.summary, place)
+    score_name = "prediction"
+
+    @classmethod
+    def check(cls, summary: Summary, place: str, hint: str = "") -> None:
+        """Raise an error for a Summary of classes, or of one value of y."""
+        refuse_constant_targets(summary, place)
 
     def _carried(self) -> Fields:
         return super()._carried() | {"residuals": self.residuals}
@@ -95,15 +100,42 @@ class FittedNumbers(Fitted):
 
         What was solved is kept.
         """
-        cut = self.settings.cut
-        if cut is None or not cut.grows or self.summary.coding.ferns is None:
+        if not self.settings.cut.grows or self.summary.coding.ferns is None:
             return self
         rows = source.numbered() if self.regression.noise is not None else None
         if rows is None:
             return self
-        new = object.__new__(FittedNumbers)
-        new.__dict__.update(self.__dict__, residuals=held_out_residuals(rows, self.regression))
-        return new
+        return self.keeping(residuals=held_out_residuals(rows, self.regression))
+
+    @property
+    def loss_of_one_pass(self) -> float:
+        """None: the sums of one pass are solved."""
+        raise AttributeError("this model was made in one pass: only passes > 1 has a loss_curve_")
+
+    def effects(self) -> Floats:
+        """Raise an error: numbers have no class to differ from."""
+        raise TypeError("effects are those of a classifier: a regressor has coef_ or curves_")
+
+    def effect_sizes(self) -> Floats:
+        """Return how far the part of each set of features spreads over the rows (R, sets)."""
+        return self.model.spreads(self.summary)
+
+    @property
+    def subjects(self) -> list[Label]:
+        """The outputs, in words."""
+        return ["prediction"] if self.n_outputs == 1 else [f"output {r}" for r in range(self.n_outputs)]
+
+    def score_of(self, label: Label) -> int:
+        """Return the number of an output, which is its label."""
+        return operator.index(label)
+
+    def score_of_answer(self, answer: Label) -> int:
+        """Return the first output."""
+        return 0
+
+    def sum_of_parts(self, score: int) -> Label:
+        """Return what the parts of an output add up to."""
+        return f"{self.subjects[score]} less the mean, {float(self.constant[score]):g}"
 
     @cached_property
     def choice(self) -> NumberChoice:
@@ -129,8 +161,12 @@ class FittedNumbers(Fitted):
         return self.regression.mean
 
     def answers(self, scores: Floats) -> Array:
-        """Return the predictions: (n,) of one output, else (n, R)."""
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        """Return the predictions that scores (n, R) stand for."""
+        return self.per_output(scores)
+
+    def per_output(self, values: Floats) -> Floats:
+        """Return values (n, R) as (n,) if there is one output."""
+        return values[:, 0] if values.shape[1] == 1 else values
 
     def deviations(self, matrix: Matrix) -> Floats:
         """Return the standard deviation of a new y about each prediction (n, R)."""
@@ -145,4 +181,4 @@ class FittedNumbers(Fitted):
         return of_sums * self.residuals.quantile(share, count)
 
     def _deviations_of_sums(self, matrix: Matrix) -> Floats:
-        return np.sqrt(self.regression.variances(code_matrix(matrix, self.summary.coder)))
+        return np.sqrt(self.regression.variances(self.summary.coding.coded(matrix)))

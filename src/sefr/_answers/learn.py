@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 
-from .._rows.inputs import refuse_one_class
 from .._summary.source import RowSource
 from .._summary.summary import Summary
 from .._system.progress import Progress
@@ -23,10 +22,9 @@ MANY_LABELS, FEW_ROWS = 100, 10
 def learn(source: RowSource, settings: AnySettings) -> Fitted:
     """Return what rows teach: their Summary, what further passes over them find, and their probabilities."""
     summary = source.summarise(settings)
-    if len(summary.classes) < 2:
-        refuse_one_class(summary.classes, source.place, source.hint)
     warn_of_numbers(summary)
-    return with_rows(Fitted.solve(summary, settings, source.names), source)
+    solved = Fitted.solve(summary, settings, source.names, place=source.place, hint=source.hint)
+    return with_rows(solved, source)
 
 
 def warn_of_numbers(summary: Summary) -> None:

@@ -12,7 +12,6 @@ from .._system.threads import thread_count
 from .._system.types import Array, Floats, Rows
 from .._weights.regression import RegressionModel
 from .answers import Answers
-from .fitted import Fitted
 from .fitted_numbers import FittedNumbers, NumberChoice
 
 
@@ -77,13 +76,13 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
             raise ValueError(f"interval must be a share between 0 and 1, for example 0.9, not {interval!r}")
         matrix = self._matrix(X, fitted)
         n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
-        mean = fitted.answers(fitted.scores(matrix, self.missing, n_threads))
-        if interval is None and not return_std:
-            return mean
-        if interval is None:
-            return mean, fitted.answers(fitted.deviations(matrix))
-        half = fitted.answers(fitted.half_widths(matrix, float(interval)))
-        return mean, mean - half, mean + half
+        scores = fitted.scores(matrix, self.missing, n_threads)
+        if interval is not None:
+            half = fitted.half_widths(matrix, float(interval))
+            return tuple(map(fitted.answers, (scores, scores - half, scores + half)))
+        if return_std:
+            return fitted.answers(scores), fitted.per_output(fitted.deviations(matrix))
+        return fitted.answers(scores)
 
     @property
     def base_(self) -> Any:
@@ -131,13 +130,6 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
         if ridge is None:
             raise AttributeError("moments=1 has no penalty: ridge_ needs moments=2")
         return self._one_or_all(ridge)
-
-    def _sizes_of_effects(self, fitted: Fitted) -> Floats:
-        """Return how far the part of each set spreads over the rows: numbers have no class to differ from."""
-        return fitted.model.spreads(fitted.summary)
-
-    def _loss_of_one_pass(self, fitted: Fitted) -> float:
-        raise AttributeError("this model was made in one pass: only passes > 1 has a loss_curve_")
 
     def _sure(self, name: str) -> RegressionModel:
         regression = self._known.regression

@@ -11,7 +11,6 @@ from scipy import sparse
 
 from .._system.types import Array, Floats
 from .arrow import arrow_table
-from .cells import code_matrix
 from .labelled import CodedRows, Labelled, run_starts, sample_size
 from .matrix import Dense, Matrix, Sparse, Standardisation
 
@@ -71,9 +70,7 @@ class Gatherer:
         starts = None
         if not self.step:
             left = most - sum(len(kept.weights) for kept in self._kept)
-            # rows that are equal but for a number are several
-            codes = rows.codes if rows.targets is None else np.arange(len(rows.codes), dtype=np.int32)
-            starts = run_starts(rows.matrix, codes, live, max(0, left))
+            starts = run_starts(rows.matrix, rows.kinds, live, max(0, left))
         weights = weights[live]
         if starts is not None:
             weights, live = np.add.reduceat(weights, starts), live[starts]
@@ -95,12 +92,10 @@ class Gatherer:
         self, classes: Array, renamed: Callable[[Labelled], Labelled] = lambda rows: rows
     ) -> CodedRows:
         """Return what was kept, coded by ``classes``; weights only if it is all rows."""
-        return self.sample_with_targets(classes, renamed)[0]
+        return self.rows(classes, renamed).over(classes)
 
-    def sample_with_targets(
-        self, classes: Array, renamed: Callable[[Labelled], Labelled] = lambda rows: rows
-    ) -> tuple[CodedRows, Floats | None]:
-        """Return what was kept, and the numbers that are its targets, if it has any."""
+    def rows(self, classes: Array, renamed: Callable[[Labelled], Labelled] = lambda rows: rows) -> Labelled:
+        """Return the same with targets."""
         kept = [k for k in self._kept if len(k.weights)]
         tables = [renamed(k.batch).over(classes) for k in kept]
         codes = np.concatenate([table.codes for table in tables])
@@ -108,20 +103,19 @@ class Gatherer:
         often = _ticks(ends, weights, self.step) if self.step else np.ones(len(codes), dtype=np.int64)
         places = np.repeat(np.arange(len(codes)), np.where(codes >= 0, often, 0))
         weight = None if self.step else weights[places]
-        numbers = [k.batch.targets for k in kept if k.batch.targets is not None]
-        targets = np.concatenate(numbers)[places] if numbers else None
+        targets = np.concatenate([k.batch.targets for k in kept])[places]
         matrix = self._gathered([table.matrix for table in tables], places)
-        return CodedRows(matrix, codes[places], weight), targets
+        return Labelled(matrix, classes, codes[places], weight, targets)
 
     def _gathered(self, parts: list[Matrix], places: NDArray[np.int64]) -> Matrix:
         """Return rows of several matrices, one below the other; in cells if they are."""
-        coder, values = parts[0].coder, [part.uncut for part in parts]
+        coding, values = parts[0].coding, [part.uncut for part in parts]
         first = values[0]
         if isinstance(first, Sparse):
             rows = [part.by_rows for part in values if isinstance(part, Sparse)]
-            return code_matrix(Sparse(sparse.vstack(rows, format="csr")[places]), coder)
+            return coding.coded(Sparse(sparse.vstack(rows, format="csr")[places]))
         taken = _taken([block for part in values for _, block in part.blocks()], places)
-        return code_matrix(Gathered(taken, self.like or first), coder)
+        return coding.coded(Gathered(taken, self.like or first))
 
 
 def _taken(blocks: list[Floats], places: NDArray[np.int64]) -> Floats:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from .._system.types import Floats
+from .._system.types import Array, Floats
 
 if TYPE_CHECKING:
     from .cells.categories import Categories
     from .cells.coder import Coder
     from .cells.ferns import Ferns
+    from .matrix import Matrix
 
 
 class Coding(Protocol):
@@ -44,6 +45,9 @@ class Coding(Protocol):
     def known_coder(self, what: str) -> Coder:
         """Return where features are cut, which ``what`` is of; AttributeError if they are not."""
 
+    def coded(self, matrix: Matrix) -> Matrix:
+        """Return rows with these columns."""
+
     def known_ends(self) -> dict[str, Floats]:
         """Return ``low`` and ``high`` of the columns if they are known without rows; else nothing."""
 
@@ -52,6 +56,12 @@ class Coding(Protocol):
 
     def product_columns(self, *, missing: bool) -> int:
         """Return how many columns are multiplied; ``missing`` values have columns of their own, or a cell."""
+
+    def difference_in_words(self, other: Coding, names: Sequence[str] | None) -> str:
+        """Return what Summaries of these and of other columns are, and what to do about it."""
+
+
+BINS_AND_NONE = "a Summary with bins and one without: one counts rows, the other adds values"
 
 
 class Uncut:
@@ -77,6 +87,10 @@ class Uncut:
         """Raise an error."""
         raise AttributeError(f"this model has no {what}: it was made with bins=None")
 
+    def coded(self, matrix: Matrix) -> Matrix:
+        """Return the rows as they are."""
+        return matrix
+
     def known_ends(self) -> dict[str, Floats]:
         """Return nothing: the rows say where values end."""
         return {}
@@ -88,7 +102,21 @@ class Uncut:
         """Return the number of features, twice with ``missing`` values."""
         return self.n_features * (2 if missing else 1)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Uncut) and other.n_features == self.n_features
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def difference_in_words(self, other: Coding, names: Sequence[str] | None) -> str:
+        """Return how cells differ from these."""
+        return BINS_AND_NONE
+
 
 def coding_of(coder: Coder | None, n_columns: int) -> Coding:
     """Return what so many columns are: the cells of a coder, or without one features as they come."""
     return Uncut(n_columns) if coder is None else coder
+
+
+def describe_feature(feature: int, names: Sequence[str] | Array | None) -> str:
+    """Return "column 3" or "column 3 ('age')"."""
+    return f"column {feature}" if names is None else f"column {feature} ({names[feature]!r})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -15,19 +15,17 @@ from sklearn.utils.validation import validate_data
 
 from .._system.types import Array, Floats, Rows
 from .arrow import arrow_table as arrow_table
-from .cells import Categories, Coder, Cut, code_matrix, learn_coder
-from .cells.batches import learn_coder_of_batches
-from .cells.categories import categories_of, categories_of_stored, category_codes
-from .labelled import NUMBERS, Labelled
-from .labels import encode
+from .cells import NO_CUT, Categories, Cutter
+from .cells.categories import category_codes
+from .coding import describe_feature as describe_feature
+from .labelled import Labelled
+from .labels import ReadTarget, Target
 from .matrix import KERNEL_TYPES, Columnar, Dense, Matrix, Raw, Sparse, Stacked
-from .numbers import read_numbers
 from .pandas_frame import (
     is_categorical_array,
     is_pandas_frame,
     is_sparse_type,
     numbers_of_categories,
-    own_numbers,
     stored_columns,
     values_of_index,
 )
@@ -82,11 +80,6 @@ def refuse_one_class(classes: Array, where: str, hint: str = "") -> None:
         raise ValueError(f"SEFR needs at least two classes, but {where} has one class only{only}{hint}")
 
 
-def describe_feature(feature: int, names: Sequence[str] | Array | None) -> str:
-    """Return "column 3" or "column 3 ('age')"."""
-    return f"column {feature}" if names is None else f"column {feature} ({names[feature]!r})"
-
-
 def checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats | None:
     """Return the weights as float64, one per row; say what is wrong with them."""
     if sample_weight is None:
@@ -139,71 +132,47 @@ def feature_names_in(X: Rows) -> Array | None:
 
 
 def labelled(
-    matrix: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None, *, numbers: bool = False
+    matrix: Matrix,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    read: ReadTarget = Target.of_labels,
 ) -> Labelled:
-    """Return rows with their labels, or ``numbers``, and weights; say what is wrong with these."""
-    targets = None
-    if numbers:
-        targets = read_numbers(y)
-        classes, codes = NUMBERS, np.zeros(len(targets), dtype=np.int32)
-    else:
-        classes, codes = encode(y)
+    """Return rows with y, as ``read`` takes it, and weights; say what is wrong with these."""
+    classes, codes, numbers = read(y)
     if len(codes) != matrix.shape[0]:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {[matrix.shape[0], len(codes)]}"
         )
-    return Labelled.of(matrix, classes, codes, checked_weights(sample_weight, len(codes)), targets)
+    return Labelled.of(matrix, classes, codes, checked_weights(sample_weight, len(codes)), numbers)
 
 
 def read_rows(
     X: Rows,
     y: ArrayLike,
     sample_weight: ArrayLike | None = None,
-    cut: Cut | Coder | None = None,
-    *,
-    numbers: bool = False,
+    cut: Cutter = NO_CUT,
+    read: ReadTarget = Target.of_labels,
 ) -> tuple[Labelled, tuple[str, ...] | None]:
     """Return what was passed as rows with their labels, and the features' names if they have any.
 
-    With ``cut``, features are cut into cells, as these settings or this coder say. With ``numbers``, y are
-    numbers to be predicted.
+    Features are cut into cells as ``cut`` says; ``read`` says what y is taken for.
     """
-    X = X if type(X) is np.ndarray else arrow_table(X)
-    if cut is None:
-        return labelled(matrix_of(X), y, sample_weight, numbers=numbers), feature_names_of(X)
-    if isinstance(cut, Coder):
-        rows = labelled(matrix_of(X, cut.categories), y, sample_weight, numbers=numbers)
-        return rows._replace(matrix=code_matrix(rows.matrix, cut)), feature_names_of(X)
-    if is_pandas_frame(X) and cut.given is None:
-        categories = categories_of_stored(X, columns := stored_columns(X))
-        matrix = _pandas(X, categories, columns, own=True)
-    else:
-        categories = categories_of(X) if cut.given is None else cut.given
-        matrix = matrix_of(X, categories)
-    rows = labelled(matrix, y, sample_weight, numbers=numbers)
-    coder = learn_coder(rows, cut, categories)
-    return rows._replace(matrix=code_matrix(rows.matrix, coder)), feature_names_of(X)
+    stored = None
+    if type(X) is not np.ndarray:  # asking what X might be takes time
+        X = arrow_table(X)
+        stored = stored_columns(X) if is_pandas_frame(X) else None
+    categories = cut.categories_in(X, stored)
+    rows = labelled(matrix_of(X, categories, stored), y, sample_weight, read)
+    return cut.applied(rows, categories), feature_names_of(X)
 
 
-def coder_of_batches(
-    batches: Iterable[tuple[Any, Any, Any]], cut: Cut | None, *, numbers: bool = False
-) -> Coder | None:
-    """Return where the features of batches (X, y, sample_weight) are cut; None if they are not to be."""
-    if cut is None:
-        return None
-
-    def read() -> Iterator[tuple[Labelled, dict[int, Categories]]]:
-        for X, y, sample_weight in batches:
-            categories = categories_of(X)
-            yield labelled(matrix_of(X, categories), y, sample_weight, numbers=numbers), categories
-
-    return learn_coder_of_batches(read(), cut)
-
-
-def matrix_of(X: Rows, categories: Mapping[int, Categories] | None = None) -> Matrix:
+def matrix_of(
+    X: Rows, categories: Mapping[int, Categories] | None = None, stored: list[Any] | None = None
+) -> Matrix:
     """Return ``X`` as a matrix that the kernels can read, without copying it.
 
-    ``categories`` are those of some columns, whose values become numbers of categories.
+    ``categories`` are those of some columns, whose values become numbers of categories;
+    ``stored`` the arrays of a pandas frame, if they are at hand.
 
     Raises what scikit-learn raises for what is not a table of numbers; NaN and infinity are left to the sums.
     """
@@ -214,7 +183,7 @@ def matrix_of(X: Rows, categories: Mapping[int, Categories] | None = None) -> Ma
     if sparse.issparse(X):
         return _sparse(X)
     if is_pandas_frame(X):
-        return _pandas(X, categories or {}, stored_columns(X))
+        return _pandas(X, categories or {}, stored_columns(X) if stored is None else stored)
     refuse_lazy(X)
     if (
         hasattr(X, "__arrow_c_stream__")
@@ -317,11 +286,8 @@ def _frame(X: Any, categories: Mapping[int, Categories]) -> Matrix:
     return Columnar(columns, frame.shape[0])
 
 
-def _pandas(X: Any, categories: Mapping[int, Categories], columns: list[Any], *, own: bool = False) -> Matrix:
-    """Return a pandas frame whose arrays are at hand: of numbers and categories by these alone.
-
-    ``own`` says that the categories are those of these very columns, or the frequent ones among them.
-    """
+def _pandas(X: Any, categories: Mapping[int, Categories], columns: list[Any]) -> Matrix:
+    """Return a pandas frame: of numbers and categories by its arrays alone."""
     kinds = [column.dtype for column in columns]
     if any(map(is_sparse_type, kinds)):
         X = _without_sparse_columns(X, kinds)
@@ -332,7 +298,7 @@ def _pandas(X: Any, categories: Mapping[int, Categories], columns: list[Any], *,
     if categories:
         for j in categories:
             if j < len(columns):
-                columns[j] = _numbers(X, j, columns[j], categories[j], own=own)
+                columns[j] = _numbers(X, j, columns[j], categories[j])
         return Columnar(columns, len(X))
     if not X.columns.is_unique:
         return _frame(X, categories)  # an error
@@ -341,11 +307,8 @@ def _pandas(X: Any, categories: Mapping[int, Categories], columns: list[Any], *,
     return _frame(X, categories) if np.dtype(np.float32) in kinds else Columnar(columns, len(X))
 
 
-def _numbers(X: Any, j: int, column: Any, categories: Categories, *, own: bool) -> Array:
+def _numbers(X: Any, j: int, column: Any, categories: Categories) -> Array:
     if is_categorical_array(column):
-        whole = own and len(categories) == len(column.dtype.categories)
-        if whole and (numbers := own_numbers(column)) is not None:
-            return numbers
         return numbers_of_categories(column, categories)
     return category_codes(nw.from_native(X.iloc[:, j], series_only=True), categories)
 

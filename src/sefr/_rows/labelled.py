@@ -19,9 +19,6 @@ SAMPLE_SCORES = 1 << 13
 SAMPLE_VALUES = 1 << 23
 # Values that are compared at a time.
 COMPARED_VALUES = 1 << 20
-# The one class of rows whose targets are numbers.
-NUMBERS = np.zeros(1, dtype=np.int8)
-NUMBERS.flags.writeable = False
 
 
 class CodedRows(NamedTuple):
@@ -32,17 +29,33 @@ class CodedRows(NamedTuple):
     weights: Floats | None
 
 
-class Labelled(NamedTuple):
-    """Rows as they come: coded by the classes of their own labels.
-
-    Rows of numbers have ``targets`` (n, k), and all one code: see ``NUMBERS``.
-    """
-
+class _Parts(NamedTuple):
     matrix: Matrix
     classes: Array
     codes: Codes
     weights: Floats | None
-    targets: Floats | None = None
+    targets: Floats
+
+
+class Labelled(_Parts):
+    """Rows as they come: coded by the classes of their own labels, with targets (n, k); see ``Target``.
+
+    Of labels alone k is 0.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        matrix: Matrix,
+        classes: Array,
+        codes: Codes,
+        weights: Floats | None,
+        targets: Floats | None = None,
+    ) -> Labelled:
+        if targets is None:
+            targets = np.empty((len(codes), 0))
+        return tuple.__new__(cls, (matrix, classes, codes, weights, targets))
 
     @classmethod
     def of(
@@ -68,8 +81,13 @@ class Labelled(NamedTuple):
 
     def take(self, rows: Indices) -> Labelled:
         """Return a copy of some rows."""
-        weights, targets = (None if part is None else part[rows] for part in (self.weights, self.targets))
-        return Labelled(self.matrix.take(rows), self.classes, self.codes[rows], weights, targets)
+        weights = None if self.weights is None else self.weights[rows]
+        return Labelled(self.matrix.take(rows), self.classes, self.codes[rows], weights, self.targets[rows])
+
+    @property
+    def kinds(self) -> Codes:
+        """A number per row; rows of other ones are different, whatever their features say."""
+        return np.arange(len(self.codes), dtype=np.int32) if self.targets.shape[1] else self.codes
 
 
 def sample_size(n_classes: int, n_features: int) -> int:

@@ -1,10 +1,11 @@
-"""Labels of any kind to codes 0..K-1 and back, in one pass and without sorting the rows."""
+"""Target: y as the kernels take it; labels become codes in one pass, without sorting the rows."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +13,38 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import type_of_target
 
 from .. import _native
-from .._system.types import Array, Codes
+from .._system.types import Array, Codes, Floats
+from .numbers import read_numbers
 
 # Every whole number below it is a float64.
 EXACT = 2.0**53
+# The classes of rows that have numbers alone: one, of all of them.
+ONE_CLASS = np.zeros(1, dtype=np.int8)
+ONE_CLASS.flags.writeable = False
+
+
+class Target(NamedTuple):
+    """The classes, the code of each row (n,), and numbers to predict (n, k); of labels k is 0."""
+
+    classes: Array
+    codes: Codes
+    numbers: Floats
+
+    @classmethod
+    def of_labels(cls, y: ArrayLike) -> Target:
+        """Read y as labels."""
+        classes, codes = encode(y)
+        return cls(classes, codes, np.empty((len(codes), 0)))
+
+    @classmethod
+    def of_numbers(cls, y: ArrayLike) -> Target:
+        """Read y as numbers, one or several per row."""
+        numbers = read_numbers(y)
+        return cls(ONE_CLASS, np.zeros(len(numbers), dtype=np.int32), numbers)
+
+
+# How a task reads y.
+ReadTarget: TypeAlias = Callable[[ArrayLike], Target]
 
 
 def encode(y: ArrayLike) -> tuple[Array, Codes]:

@@ -50,20 +50,14 @@ def is_sparse_type(kind: Any) -> bool:
     return isinstance(kind, sys.modules["pandas"].SparseDtype)
 
 
-def own_numbers(column: Any) -> NDArray[np.generic] | None:
-    """Return the numbers of the values among the categories of their own column; None if one is missing."""
-    codes = column.codes
-    return np.asarray(codes) if not len(codes) or np.minimum.reduce(codes) >= 0 else None
-
-
 def numbers_of_categories(column: Any, categories: tuple[Any, ...]) -> NDArray[np.generic]:
     """Return the number of each value among the categories, their count for an unknown one, NaN for none.
 
     The column's own numbers, in place, where its categories are these and no value is missing.
     """
     own, codes = values_of_index(column.dtype.categories), column.codes
-    if tuple(own) == categories and (numbers := own_numbers(column)) is not None:
-        return numbers
+    if tuple(own) == categories and (not len(codes) or np.minimum.reduce(codes) >= 0):
+        return np.asarray(codes)
     place: dict[Any, float] = {value: float(code) for code, value in enumerate(categories)}
     known = [place.get(value, float(len(categories))) for value in own]
     return np.asarray(np.array([*known, np.nan])[codes])

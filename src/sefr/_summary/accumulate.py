@@ -45,19 +45,21 @@ def accumulate(
     return raw, _with_care(matrix, groups, raw, n_threads)
 
 
-def multiply(rows: Labelled, *, missing: str, moments: int = 2, n_threads: int) -> Products:
+def multiply(rows: Labelled, *, missing: str, moments: int, n_threads: int) -> Products | None:
     """Return the products of rows whose sums are known to be finite; codes below 0 leave rows out.
 
-    ``moments=1`` leaves out those of two features; rows then have targets.
+    ``moments=1`` leaves out those of two features; without targets none are left.
     """
+    if moments == 1 and not rows.targets.shape[1]:
+        return None
     matrix, weights = rows.matrix, rows.weights
     if (rows.codes < 0).any():
         weights = np.where(rows.codes < 0, 0.0, 1.0 if weights is None else weights)
 
     def add_up(*, missing: bool) -> Products | None:
-        if moments == 1 and rows.targets is not None:
+        if moments == 1:
             return marginals(matrix, weights, rows.targets, missing=missing, n_threads=n_threads)
-        return products(matrix, weights, targets=rows.targets, missing=missing, n_threads=n_threads)
+        return products(matrix, weights, rows.targets, missing=missing, n_threads=n_threads)
 
     found = add_up(missing=False)
     if found is None and missing == "ignore":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,8 @@ def aligned(a: Summary, b: Summary, verb: str) -> tuple[Summary, Summary]:
     if mine is not None and theirs is not None and mine != theirs:
         j = next(j for j in range(a.n_features) if mine[j] != theirs[j])
         raise ValueError(f"cannot {verb} Summaries of other features: {mine[j]!r} meets {theirs[j]!r}")
-    if a.coder != b.coder:
-        _refuse_other_edges(a, b, verb)
+    if a.coding != b.coding:
+        raise ValueError(f"cannot {verb} {a.coding.difference_in_words(b.coding, a.feature_names)}")
     if a.moments != b.moments and verb != "compare":
         raise ValueError(
             f"cannot {verb} Summaries of moments={a.moments} and moments={b.moments}: learn both with the "
@@ -113,26 +113,3 @@ def _checked_cells(a: Summary, coder: Coder, left: DoubleDouble, slack: Floats) 
             f"cannot take away more rows of class {a.classes[k]} in a bin of {where} than were learned"
         )
     return left.zero_where(left.head <= slack)
-
-
-def _refuse_other_edges(a: Summary, b: Summary, verb: str) -> NoReturn:
-    if a.coder is None or b.coder is None:
-        raise ValueError(
-            f"cannot {verb} a Summary with bins and one without: one counts rows, the other adds values"
-        )
-    j = a.coder.difference(b.coder)
-    if j is None and a.coder.ferns != b.coder.ferns:
-        raise ValueError(
-            f"cannot {verb} Summaries of other interactions: learn both with the same ones: "
-            "bins=other.edges_, interactions=other.interactions_"
-        )
-    if j is None:
-        raise ValueError(
-            f"cannot {verb} Summaries of which only one has bins for missing values: learn both with the "
-            "same setting of missing"
-        )
-    raise ValueError(
-        f"cannot {verb} Summaries of other bins: {describe_feature(j, a.feature_names)} is cut at other "
-        "edges; learn both with the same ones: bins=other.edges_"
-        f"{', interactions=other.interactions_' if a.coder.ferns or b.coder.ferns else ''}"
-    )

@@ -6,8 +6,9 @@ alike: their size grows with the number of features, not with its square.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import cast
+from typing import TypeAlias
 
 import numpy as np
 
@@ -147,20 +148,8 @@ def marginals(
     m, k = matrix.shape[1], targets.shape[1]
     moved = np.where(weight[:, None] == 0, 0.0, targets - origin[m:])
     beside = np.column_stack([weight, moved * weight[:, None]])
-    if matrix.coder is not None:
-        origin[:m] = 0.0
-        found = _of_cells(matrix, beside, n_threads)
-        x, gone, squares = found.T, None, found[:, 0]
-    elif isinstance(matrix, Sparse):
-        columns, origin[:m] = sparse_origin(matrix)
-        both = with_absence(columns) if missing else columns
-        products = np.asarray(both.T @ beside)
-        x, gone = products[:m].T, products[m:].T if missing else None
-        squared = columns.copy()
-        squared.data = np.where(np.isnan(columns.data), 0.0, columns.data) ** 2
-        squares = np.asarray(squared.T @ weight)
-    else:
-        x, gone, squares = _of_blocks(matrix, origin[:m], weight, beside, missing)
+    multiply = _OF_KINDS.get(type(matrix), _of_blocks)
+    x, gone, squares = multiply(matrix, origin[:m], beside, missing, n_threads)
     of_targets = beside.T @ np.column_stack([np.ones(len(targets)), moved])
     of_targets[0, 0] = weight.sum()
     parts = [of_targets[:, :1], x, *([] if gone is None else [gone]), of_targets[:, 1:]]
@@ -170,22 +159,40 @@ def marginals(
     return Marginals(origin, DoubleDouble(packed), missing, k)
 
 
-def _of_cells(matrix: Matrix, beside: Floats, n_threads: int) -> Floats:
-    """Return 1 and targets added up per cell (cells, 1 + targets)."""
-    if not isinstance(matrix, SparseCells):
-        return by_cell(cast(Cells, matrix), beside, n_threads)
+# The products of 1 and targets with features, and with what is missing, and the squares of features.
+_Columns: TypeAlias = tuple[Floats, Floats | None, Floats]
+
+
+def _of_cells(matrix: Cells, origin: Floats, beside: Floats, missing: bool, n_threads: int) -> _Columns:
+    """Multiply cells, which are their own squares and lie about 0."""
+    origin[:] = 0.0
+    found = by_cell(matrix, beside, n_threads)
+    return found.T, None, found[:, 0]
+
+
+def _of_sparse_cells(
+    matrix: SparseCells, origin: Floats, beside: Floats, missing: bool, n_threads: int
+) -> _Columns:
+    origin[:] = 0.0
     found = np.asarray(matrix.stored.T @ beside)
     # a feature that is not stored in a row lies in the cell of 0
     found[matrix.zero_cells] += beside.sum(axis=0) - np.add.reduceat(found, matrix.coder.offsets[:-1])
-    return found
+    return found.T, None, found[:, 0]
 
 
-def _of_blocks(
-    matrix: Matrix, origin: Floats, weight: Floats, beside: Floats, missing: bool
-) -> tuple[Floats, Floats | None, Floats]:
-    """Return the products of 1 and targets with features and with what is missing, and the squares."""
+def _of_sparse(matrix: Sparse, origin: Floats, beside: Floats, missing: bool, n_threads: int) -> _Columns:
+    columns, origin[:] = sparse_origin(matrix)
+    products = np.asarray((with_absence(columns) if missing else columns).T @ beside)
+    m = len(origin)
+    squared = columns.copy()
+    squared.data = np.where(np.isnan(columns.data), 0.0, columns.data) ** 2
+    return products[:m].T, products[m:].T if missing else None, np.asarray(squared.T @ beside[:, 0])
+
+
+def _of_blocks(matrix: Matrix, origin: Floats, beside: Floats, missing: bool, n_threads: int) -> _Columns:
     shape = (beside.shape[1], matrix.shape[1])
     x, gone, squares = np.zeros(shape), np.zeros(shape) if missing else None, np.zeros(shape[1])
+    weight = np.ascontiguousarray(beside[:, 0])
     for rows, block in matrix.blocks():
         values, own = block - origin, weight[rows]
         if (own == 0).any():
@@ -198,3 +205,11 @@ def _of_blocks(
         values *= values
         squares += own @ values
     return x, gone, squares
+
+
+# How each kind of matrix is multiplied, about an origin that it may set; all others by blocks of rows.
+_OF_KINDS: Mapping[type[Matrix], Callable[..., _Columns]] = {
+    Cells: _of_cells,
+    SparseCells: _of_sparse_cells,
+    Sparse: _of_sparse,
+}

@@ -7,7 +7,7 @@ needs no copy of the result per thread: see ``benchmarks/host/products.csv``.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from operator import add
@@ -34,42 +34,31 @@ FIRST_ROWS = 256
 def products(
     matrix: Matrix,
     weights: Floats | None = None,
-    origin: Floats | None = None,
-    *,
     targets: Floats | None = None,
+    *,
     missing: bool = False,
     n_threads: int = 1,
 ) -> Products | None:
-    """Return the products of all rows about an origin, or one near them; None if a value is not finite.
+    """Return the products of all rows about an origin near them; None if a value is not finite.
 
     ``weights`` (n,) are 1 for None; a row of weight 0 is not looked at. ``targets`` (n, k) are numbers that
     are multiplied too. With ``missing``, NaN is a value that is missing; cells have a cell for it, and need
-    no word. ``origin`` is that of features and targets. The same bits for any number of threads. More columns
-    than memory is for are refused before any is taken.
+    no word. The same bits for any number of threads. More columns than memory is for are refused before any
+    is taken.
     """
     coding = matrix.coding
     check_columns(coding.product_columns(missing=missing), coding.remedy)
     weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-    targets = None if targets is None else np.ascontiguousarray(targets, dtype=np.float64)
-    if isinstance(matrix, SparseCells):
-        found = _of_sparse_cells(matrix, weights, targets, n_threads)
-    elif isinstance(matrix, Cells):
-        found = _of_cells(matrix, weights, targets, n_threads)
-    elif isinstance(matrix, Sparse):
-        found = _of_sparse(matrix, weights, targets, missing, n_threads)
-    elif isinstance(matrix, Stacked):
-        found = _of_stacked(matrix, weights, targets, missing, n_threads)
-    else:
-        found = _of_dense(matrix, weights, targets, missing, n_threads)
-    return found if found is None or origin is None else found.about(origin)
+    targets = np.empty((matrix.shape[0], 0)) if targets is None else np.ascontiguousarray(targets, np.float64)
+    multiply = _OF_KINDS.get(type(matrix), _of_dense)
+    return multiply(matrix, weights, targets, missing, n_threads)
 
 
 def _of_dense(
-    matrix: Matrix, weights: Floats | None, targets: Floats | None, missing: bool, n_threads: int
+    matrix: Matrix, weights: Floats | None, targets: Floats, missing: bool, n_threads: int
 ) -> Products | None:
-    k = 0 if targets is None else targets.shape[1]
     origin = rounded_origin(matrix, weights, targets)
-    found = _empty(origin, missing, k)
+    found = _empty(origin, missing, targets.shape[1])
     n = matrix.shape[0]
     if found.n_columns > WIDE:
         return _by_blas(matrix, weights, targets, found, n_threads)
@@ -86,8 +75,7 @@ def _of_dense(
         own = None if weights is None else weights[rows]
         out[0] = rows.stop - rows.start if own is None else own.sum()
         sums, squares = out[1 : found.n_columns + 1], out[found.n_columns + 1 :]
-        beside = None if targets is None else targets[rows]
-        if not _native.products(part, beside, own, origin, missing, sums, squares, n_threads):
+        if not _native.products(part, targets[rows], own, origin, missing, sums, squares, n_threads):
             return None
         packed = packed + DoubleDouble(out)
     return replace(found, packed=packed)
@@ -98,13 +86,12 @@ def _empty(origin: Floats, missing: bool, n_targets: int) -> Products:
     return Products(origin, DoubleDouble(np.zeros(packed_size(columns + 1))), missing, n_targets)
 
 
-def rounded_origin(matrix: Matrix, weights: Floats | None, targets: Floats | None) -> Floats:
+def rounded_origin(matrix: Matrix, weights: Floats | None, targets: Floats) -> Floats:
     """Return about where the first rows lie."""
     n, m = matrix.shape
     live = np.arange(min(n, FIRST_ROWS)) if weights is None else np.flatnonzero(weights)[:FIRST_ROWS]
     values = matrix.block(live) if m else np.empty((len(live), 0))
-    if targets is not None:
-        values = np.hstack([values, targets[live]])
+    values = np.hstack([values, targets[live]])
     here = np.isfinite(values)
     count = np.maximum(here.sum(axis=0), 1)
     mean = np.where(here, values, 0.0).sum(axis=0) / count
@@ -124,7 +111,7 @@ def _round_origin(mean: Floats, spread: Floats) -> Floats:
 
 
 def _by_blas(
-    matrix: Matrix, weights: Floats | None, targets: Floats | None, found: Products, n_threads: int
+    matrix: Matrix, weights: Floats | None, targets: Floats, found: Products, n_threads: int
 ) -> Products | None:
     """Multiply blocks of rows by some of their columns: in the same order for any number of threads."""
     q, m, k = found.n_columns, found.n_features, found.n_targets
@@ -145,8 +132,7 @@ def _by_blas(
             if found.missing:
                 block[:, m : 2 * m] = np.isnan(block[:, :m])
                 block[:, :m][block[:, m : 2 * m] > 0] = 0
-            if targets is not None:
-                block[:, q - k :] = targets[rows] - found.origin[m:]
+            block[:, q - k :] = targets[rows] - found.origin[m:]
             block[own == 0] = 0
             weighted = block if weights is None else block * own[:, None]
             out[0] += own.sum()
@@ -161,7 +147,7 @@ def _by_blas(
 
 
 def _of_stacked(
-    matrix: Stacked, weights: Floats | None, targets: Floats | None, missing: bool, n_threads: int
+    matrix: Stacked, weights: Floats | None, targets: Floats, missing: bool, n_threads: int
 ) -> Products | None:
     parts, start = [], 0
     for piece in matrix.pieces:
@@ -170,7 +156,7 @@ def _of_stacked(
         if not piece.shape[0]:
             continue
         own = None if weights is None else weights[rows]
-        part = _of_dense(piece, own, None if targets is None else targets[rows], missing, n_threads)
+        part = _of_dense(piece, own, targets[rows], missing, n_threads)
         if part is None:
             return None
         parts.append(part)
@@ -178,7 +164,7 @@ def _of_stacked(
 
 
 def _of_sparse(
-    matrix: Sparse, weights: Floats | None, targets: Floats | None, missing: bool, n_threads: int
+    matrix: Sparse, weights: Floats | None, targets: Floats, missing: bool, n_threads: int
 ) -> Products | None:
     """Multiply what is stored; columns that lie far from 0 have hardly any zeros, and are moved first."""
     x, origin = sparse_origin(matrix)
@@ -213,7 +199,7 @@ def with_absence(x: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _multiply_stored(
-    x: sparse.csr_matrix, weights: Floats | None, targets: Floats | None, found: Products, n_threads: int
+    x: sparse.csr_matrix, weights: Floats | None, targets: Floats, found: Products, n_threads: int
 ) -> Products | None:
     """Return the products of what is stored, and those with targets, whose origin is about their mean."""
     x = x if x.has_sorted_indices else x.sorted_indices()
@@ -224,8 +210,6 @@ def _multiply_stored(
         return None
     count = float(x.shape[0]) if weights is None else float(weights.sum())
     found = replace(found, packed=DoubleDouble(np.concatenate([[count], sums, squares])))
-    if targets is None:
-        return found
     live = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
     return _beside_targets(found, targets, weights, lambda t: np.asarray(x[live].T @ t[live]))
 
@@ -237,6 +221,8 @@ def _beside_targets(
     times: Callable[[Floats], Floats],
 ) -> Products:
     """Return products with those of targets; ``times`` multiplies the columns of X by numbers and adds up."""
+    if not targets.shape[1]:
+        return found
     none = Dense(np.empty((len(targets), 0)))
     origin = rounded_origin(none, weights, targets)
     moved = targets - origin
@@ -257,7 +243,7 @@ def _beside_targets(
 
 
 def _of_cells(
-    matrix: Cells, weights: Floats | None, targets: Floats | None, n_threads: int
+    matrix: Cells, weights: Floats | None, targets: Floats, missing: bool, n_threads: int
 ) -> Products | None:
     q = matrix.coder.n_cells
     packed = np.zeros(1 + q + packed_size(q))
@@ -272,8 +258,6 @@ def _of_cells(
     packed[0] = matrix.shape[0] if weights is None else weights.sum()
     packed[1 : q + 1] = packed[q + 1 :][diagonal_places(q)]  # cells are 0 and 1: their own squares
     found = Products(np.zeros(q), DoubleDouble(packed))
-    if targets is None:
-        return found
     return _beside_targets(found, targets, weights, lambda t: by_cell(matrix, t, n_threads))
 
 
@@ -299,7 +283,7 @@ def by_cell(matrix: Cells, numbers: Floats, n_threads: int) -> Floats:
 
 
 def _of_sparse_cells(
-    matrix: SparseCells, weights: Floats | None, targets: Floats | None, n_threads: int
+    matrix: SparseCells, weights: Floats | None, targets: Floats, missing: bool, n_threads: int
 ) -> Products | None:
     """Multiply the cells of what is stored; a feature that is not stored in a row lies in the cell of 0.
 
@@ -315,3 +299,12 @@ def _of_sparse_cells(
         whole[1 + matrix.zero_cells] += whole[0] - by_feature
         whole = np.ascontiguousarray(whole.T)
     return replace(stored, packed=DoubleDouble(pack(whole)))
+
+
+# How each kind of matrix is multiplied; all others by blocks of rows.
+_OF_KINDS: Mapping[type[Matrix], Callable[..., Products | None]] = {
+    Cells: _of_cells,
+    SparseCells: _of_sparse_cells,
+    Sparse: _of_sparse,
+    Stacked: _of_stacked,
+}

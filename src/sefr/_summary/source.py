@@ -7,7 +7,7 @@ Rows lie in memory, come in batches that are read again for every pass, or stay 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._rows.batches import Gatherer, unpack_batch
-from .._rows.cells import Coder, Cut
-from .._rows.cells.batches import learn_coder_of_batches
+from .._rows.cells import NO_CUT, AnyCut, Categories, Coder, Cutter
+from .._rows.cells.categories import categories_of
 from .._rows.cells.learn import EDGE_ROWS, rows_for_ferns
-from .._rows.inputs import coder_of_batches, feature_names_in, read_rows
-from .._rows.labelled import NUMBERS, CodedRows, Labelled, sample_of
+from .._rows.inputs import feature_names_in, labelled, matrix_of, read_rows
+from .._rows.labelled import CodedRows, Labelled, sample_of
+from .._rows.labels import ONE_CLASS, ReadTarget, Target
 from .._rows.matrix import Gradient, LinearModel, Standardisation, WeightedRows
 from .._system.threads import thread_count
 from .._system.types import Array, Floats, Names, Rows
@@ -155,12 +156,11 @@ class MemoryRows(RowSource):
         X: Rows,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
-        cut: Cut | Coder | None,
-        *,
-        numbers: bool = False,
+        cut: Cutter = NO_CUT,
+        read: ReadTarget = Target.of_labels,
     ) -> MemoryRows:
-        """Return what was passed, checked and cut into bins; with ``numbers``, y are numbers to predict."""
-        rows, feature_names = read_rows(X, y, sample_weight, cut, numbers=numbers)
+        """Return what was passed, checked and cut into bins; ``read`` says what y is taken for."""
+        rows, feature_names = read_rows(X, y, sample_weight, cut, read)
         if feature_names is not None:
             return cls(rows, feature_names, np.array(feature_names, dtype=object))
         return cls(rows, None, None if type(X) is np.ndarray else feature_names_in(X))
@@ -231,10 +231,9 @@ class BatchRows(RowSource):
 
     def summarise(self, settings: AnySettings) -> Summary:
         """Read the batches once, with bins once more before, and return their Summary."""
-        if settings.cut is not None:
-            self.coder = self.learn_coder(settings.cut)
-            if settings.cut.grows:  # numbers ask for those that were held out
-                self.gatherer = Gatherer(EDGE_ROWS)
+        self.coder = self.learn_coder(settings.cut)
+        if settings.cut.grows:  # numbers ask for those that were held out
+            self.gatherer = Gatherer(EDGE_ROWS)
         return self.add_up(settings)
 
     def add_up(self, settings: AnySettings, *, sample: bool = True) -> Summary:
@@ -249,9 +248,9 @@ class BatchRows(RowSource):
             raise self.no_rows()
         return total
 
-    def learn_coder(self, cut: Cut) -> Coder | None:
+    def learn_coder(self, cut: AnyCut) -> Coder | None:
         """Return where features are cut."""
-        return learn_coder_of_batches(((batch.rows, {}) for batch in self.read(None)), cut)
+        return cut.learn_from_batches((batch.rows, {}) for batch in self.read(None))
 
     def summary_of(self, batch: RowBatch, settings: AnySettings) -> Summary:
         """Return the Summary of a batch."""
@@ -281,8 +280,7 @@ class BatchRows(RowSource):
 
     def numbered(self) -> Labelled:
         """Return some of the rows that were kept: as many as ferns are grown on."""
-        (matrix, codes, weights), targets = self.gatherer.sample_with_targets(NUMBERS)
-        return rows_for_ferns(Labelled(matrix, NUMBERS, codes, weights, targets))
+        return rows_for_ferns(self.gatherer.rows(ONE_CLASS))
 
     def sample(self, classes: Array) -> CodedRows:
         """Return the rows that were kept."""
@@ -299,19 +297,27 @@ class GivenBatches(BatchRows):
 
     place = "all batches together"
 
-    def __init__(self, start: Callable[[], Iterator[Any]], *, numbers: bool = False) -> None:
+    def __init__(
+        self, start: Callable[[], Iterator[Any]], read_target: ReadTarget = Target.of_labels
+    ) -> None:
         super().__init__()
-        self.start, self.numbers = start, numbers
+        self.start, self.read_target = start, read_target
 
     def read(self, coder: Coder | None, classes: Array | None = None) -> Iterator[RowBatch]:
         """Yield the batches, checked."""
         for X, y, sample_weight in self._unpacked():
             self.names = feature_names_in(X) if self.names is None else self.names
-            yield RowBatch(*read_rows(X, y, sample_weight, coder, numbers=self.numbers))
+            yield RowBatch(*read_rows(X, y, sample_weight, coder or NO_CUT, self.read_target))
 
-    def learn_coder(self, cut: Cut) -> Coder | None:
+    def learn_coder(self, cut: AnyCut) -> Coder | None:
         """Return where features are cut, columns with categories into these."""
-        return coder_of_batches(self._unpacked(), cut, numbers=self.numbers)
+
+        def read() -> Iterator[tuple[Labelled, Mapping[int, Categories]]]:
+            for X, y, sample_weight in self._unpacked():
+                categories = categories_of(X)
+                yield labelled(matrix_of(X, categories), y, sample_weight, self.read_target), categories
+
+        return cut.learn_from_batches(read())
 
     def _unpacked(self) -> Iterator[tuple[Any, Any, Any]]:
         return (unpack_batch(batch, number) for number, batch in enumerate(self.start()))

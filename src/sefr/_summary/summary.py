@@ -17,8 +17,8 @@ from .._rows.batches import unpack_batch
 from .._rows.cells import Categories, Coder, Cut
 from .._rows.coding import Coding, Uncut, coding_of
 from .._rows.inputs import describe_feature, read_rows
-from .._rows.labelled import NUMBERS, Labelled
-from .._rows.labels import are_alike, find_labels
+from .._rows.labelled import Labelled
+from .._rows.labels import ONE_CLASS, are_alike, find_labels
 from .._system.threads import thread_count
 from .._system.types import Array, Bins, Fields, Floats, Indices, Interactions, Rows
 from .accumulate import accumulate, multiply
@@ -71,8 +71,9 @@ class Summary:
     products : Products, or None
         With ``moments=2``, the sums of products of any two features; of numbers to predict, with
         ``moments=1``, those of each feature by itself (``Marginals``).
-    moments : int
-        2 if there are products of any two features, else 1.
+    moments, n_targets : int
+        2 if there are products of any two features, else 1; how many numbers are to be predicted, 0 for
+        classes.
     tails, count_tails, present_tails : ndarray, or None
         What ``sums``, ``counts`` and ``present`` lost to rounding.
 
@@ -89,7 +90,7 @@ class Summary:
 
     __slots__ = (
         *("classes", "coding", "count_tails", "counts", "feature_names", "high", "low", "n_features"),
-        *("n_scores", "present", "present_tails", "products", "sums", "tails"),
+        *("moments", "n_scores", "n_targets", "present", "present_tails", "products", "sums", "tails"),
     )
 
     classes: Array
@@ -106,6 +107,8 @@ class Summary:
     products: Products | None
     n_features: int
     n_scores: int
+    moments: int
+    n_targets: int
 
     def __init__(self) -> None:
         raise TypeError("a Summary is made by Summary.of(X, y) or Summary.from_parts(...)")
@@ -164,9 +167,7 @@ class Summary:
         raw, sums = accumulate(rows, 1, feature_names, missing=missing, n_threads=n_threads)
         present = None if raw.present is None else DoubleDouble(raw.present)
         totals, ends = Totals(DoubleDouble(raw.counts), sums, present), (raw.low[0], raw.high[0])
-        products = None
-        if moments == 2 or rows.targets is not None:
-            products = multiply(rows, missing=missing, moments=moments, n_threads=n_threads)
+        products = multiply(rows, missing=missing, moments=moments, n_threads=n_threads)
         summary = cls.from_doubles(rows.classes, totals, ends, feature_names, rows.matrix.coding, products)
         return summary if rows.weights is None else summary.without_empty_classes()
 
@@ -186,8 +187,6 @@ class Summary:
         n_classes = len(rows.classes)
 
         def products(fold: int) -> Products | None:
-            if moments == 1 and rows.targets is None:
-                return None
             some = np.flatnonzero((rows.codes >= fold * n_classes) & (rows.codes < (fold + 1) * n_classes))
             return multiply(rows.take(some), missing=missing, moments=moments, n_threads=n_threads)
 
@@ -371,14 +370,21 @@ class Summary:
         put(self, "low", low)
         put(self, "high", high)
         put(self, "feature_names", None if feature_names is None else tuple(feature_names))
-        put(self, "coding", coding)
-        put(self, "products", products)
-        put(self, "n_features", coding.n_features)
-        put(self, "n_scores", score_count(len(classes)))
+        self._complete(coding, products)
         for array in (classes, *counts, *sums, *(present or ()), low, high):
             if array is not None:
                 array.flags.writeable = False
         return self
+
+    def _complete(self, coding: Coding, products: Products | None) -> None:
+        """Add what columns are, their products, and what follows from all parts."""
+        put = object.__setattr__
+        put(self, "coding", coding)
+        put(self, "products", products)
+        put(self, "n_features", coding.n_features)
+        put(self, "n_scores", score_count(len(self.classes)))
+        put(self, "moments", 1 if products is None else products.moments)
+        put(self, "n_targets", 0 if products is None else products.n_targets)
 
     @property
     def double_counts(self) -> DoubleDouble:
@@ -430,16 +436,6 @@ class Summary:
     def n_rows(self) -> float:
         """Number of rows, by weight."""
         return float(self.counts.sum())
-
-    @property
-    def moments(self) -> int:
-        """2 if the products of features are known, else 1."""
-        return 1 if self.products is None else self.products.moments
-
-    @property
-    def n_targets(self) -> int:
-        """How many numbers are to be predicted; 0 for classes."""
-        return 0 if self.products is None else self.products.n_targets
 
     def first_moments(self) -> Summary:
         """Return this Summary without the products of features."""
@@ -516,7 +512,7 @@ class Summary:
         totals = Totals(counts.added(), some(sums), present)
         names = [(self.feature_names or ())[j] for j in own]
         return self.from_doubles(
-            NUMBERS, totals, (self.low[own], self.high[own]), names, Uncut(len(own)), products
+            ONE_CLASS, totals, (self.low[own], self.high[own]), names, Uncut(len(own)), products
         )
 
     def reweighted(self, weights: Floats) -> Summary:
@@ -636,7 +632,7 @@ class Summary:
 
     def __getstate__(self) -> Fields:
         """Return plain parts, for pickle and for skops."""
-        derived = {"coding", "n_features", "n_scores", "products"}
+        derived = {"coding", "moments", "n_features", "n_scores", "n_targets", "products"}
         state = {name: getattr(self, name) for name in self.__slots__ if name not in derived}
         products = None if self.products is None else self.products.to_plain()
         return state | {"coder": self.coder, "products": products}
@@ -648,11 +644,10 @@ class Summary:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "coding", coding_of(coder, len(self.low)))
-        kind = Marginals if products is not None and products.get("moments", 2) == 1 else Products
-        object.__setattr__(self, "products", None if products is None else kind.from_plain(products))
-        object.__setattr__(self, "n_features", self.coding.n_features)
-        object.__setattr__(self, "n_scores", score_count(len(self.classes)))
+        if products is not None:
+            kind = Marginals if products.get("moments", 2) == 1 else Products
+            products = kind.from_plain(products)
+        self._complete(coding_of(coder, len(self.low)), products)
 
     def without_empty_classes(self) -> Summary:
         """Return this Summary without the classes that have no rows."""

@@ -22,6 +22,12 @@ NARROW = 1e-290
 WIDE = 1e290
 
 
+def refuse_no_rows(count: float) -> None:
+    """Raise an error if what is to be solved was learned from nothing."""
+    if not count > 0:
+        raise ValueError("there are no rows to learn from")
+
+
 def constant_of(planes: Hyperplanes) -> Floats:
     """Return what no feature says of classes (R,): 0, and -inf for one that was never seen."""
     return np.where(np.isfinite(planes.bias), 0.0, planes.bias)

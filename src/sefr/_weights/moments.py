@@ -34,6 +34,7 @@ from .._rows.coding import coding_of
 from .._rows.matrix import blas_threads
 from .._summary.products import Products, diagonal_places
 from .._system.types import Floats
+from .hyperplanes import refuse_no_rows
 from .refine.thermometer import CellSteps
 
 # The ridges, per row, among which the likeliest is taken: four per decade, as in reference.py.
@@ -358,8 +359,7 @@ def _centred(products: Products, coder: Coder | None, ranges: Floats | None) -> 
     """Return the products of features about their means, in the basis that they are solved in."""
     near = products.near(movable=coding_of(coder, products.n_features).movable)
     m, n, q = near.n_features, near.count, near.n_columns
-    if not n > 0:
-        raise ValueError("there are no rows to learn from")
+    refuse_no_rows(n)
     sums, squares = near.sums[:m], near.packed.head[q + 1 :]
     basis: Basis
     if coder is None:

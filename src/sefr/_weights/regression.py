@@ -17,7 +17,7 @@ from .._rows.matrix import Matrix
 from .._summary.products import Products
 from .._summary.summary import Summary
 from .._system.types import Floats
-from .hyperplanes import Hyperplanes, Scaling, planes_of
+from .hyperplanes import Hyperplanes, Scaling, planes_of, refuse_no_rows
 from .moments import Solution, feature_scale, solve_numbers
 
 
@@ -114,6 +114,7 @@ def targets_of(summary: Summary) -> Products:
 
 def refuse_constant_targets(summary: Summary, place: str) -> None:
     """Raise an error if y has one distinct value: too few rows, or none that differ."""
+    refuse_no_rows(summary.n_rows)
     products = targets_of(summary)
     at = constant_targets(products)
     if not at.any():

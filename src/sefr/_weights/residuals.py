@@ -60,7 +60,7 @@ def held_out_residuals(rows: Labelled, regression: RegressionModel) -> Residuals
     that of a typical row.
     """
     noise, leverage = regression.noise, regression.typical_leverage
-    if noise is None or leverage is None or not isinstance(rows.matrix, Cells) or rows.targets is None:
+    if noise is None or leverage is None or not isinstance(rows.matrix, Cells):
         return None
     held = np.flatnonzero(held_out_rows(rows.matrix.cells[:, : rows.matrix.n_features], rows.weights))
     if not len(held):

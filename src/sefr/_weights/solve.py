@@ -17,7 +17,7 @@ from .._summary.accumulate import delicate
 from .._summary.double_double import DoubleDouble
 from .._summary.summary import Summary
 from .._system.types import Floats, Scale
-from .hyperplanes import WIDE, Hyperplanes, Scaling, UnitScaling, planes_of
+from .hyperplanes import WIDE, Hyperplanes, Scaling, UnitScaling, planes_of, refuse_no_rows
 
 # Products of two counts leave float64 beyond these.
 SMALL = 1e-100
@@ -27,8 +27,7 @@ DOMINANT = 2.0**8
 
 def scaling_of(summary: Summary, scale: Scale) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
-    if not summary.counts.any():
-        raise ValueError("there are no rows to learn from")
+    refuse_no_rows(summary.n_rows)
     m = summary.n_features
     if summary.coder is not None:
         if scale is not None and not isinstance(scale, str):

@@ -362,7 +362,7 @@ def _read(screen: Screen, rows: FileRows, params: Fields) -> None:
     from ..settings import Settings
 
     settings = Settings(**params)
-    if settings.cut is not None:
+    if settings.cut.readings:
         with screen.progress(rows.dataset, "finding bins") as rows.tick:
             rows.learn_edges(settings)
     if settings.auto:

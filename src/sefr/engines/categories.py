@@ -12,7 +12,7 @@ import narwhals as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .._rows.cells import Cut
+from .._rows.cells import AnyCut
 from .._rows.cells.categories import MOST_CATEGORIES, categories_of, is_categorical, most_frequent
 from .._system.types import Params
 from .batches import batch_rows
@@ -22,15 +22,13 @@ from .selection import select_columns
 from .streams import ArrowStream
 
 
-def columns_with_categories(columns: Columns, table: Any, schema: Params | None, cut: Cut | None) -> Columns:
+def columns_with_categories(columns: Columns, table: Any, schema: Params | None, cut: AnyCut) -> Columns:
     """Return the columns with the categories of those that are text; without bins, the same columns.
 
     Categories are those that bins are given with, else those that a frame in this process declares, else
     those that occur, which the engine counts: of more than fit, the most frequent. ``table`` is a narwhals
     frame, or Arrow data that is no frame, whose types ``schema`` has.
     """
-    if cut is None:
-        return columns
     if cut.given is not None:
         return replace(columns, categories=cut.given)
     if isinstance(table, ArrowStream):

@@ -10,8 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from .._rows.cells import Categories
-from .._rows.labelled import NUMBERS
-from .._rows.labels import encode
+from .._rows.labels import ONE_CLASS, encode
 from .._rows.numbers import read_numbers
 from .._system.types import Array, Codes, Floats, Params
 from .error import EngineError, counted
@@ -123,7 +122,7 @@ def coded_labels(values: Callable[[str], Any], columns: Columns) -> tuple[Array,
         except ValueError as error:
             raise ValueError(f"label column {name!r}: {error}") from None
     targets = np.hstack(found)
-    return NUMBERS, np.zeros(len(targets), dtype=np.int32), targets
+    return ONE_CLASS, np.zeros(len(targets), dtype=np.int32), targets
 
 
 def is_number(dtype: Any) -> bool:

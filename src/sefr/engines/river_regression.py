@@ -11,7 +11,7 @@ from river import base
 from river.utils.dataframe import into_frame, into_series, to_native_series
 
 from .._rows.coding import Uncut
-from .._rows.labelled import NUMBERS
+from .._rows.labels import ONE_CLASS
 from .._summary.double_double import DoubleDouble, Totals
 from .._summary.products import Products, pack
 from .._summary.summary import Summary
@@ -139,7 +139,7 @@ class SEFRStreamRegressor(base.MiniBatchRegressor):  # type: ignore[misc]
         totals = Totals(DoubleDouble(count), DoubleDouble(sums), DoubleDouble(present))
         names = [str(name) for name in self._places]
         ends = (self._ends[0], self._ends[1])
-        return Summary.from_doubles(NUMBERS, totals, ends, names, Uncut(m), products)
+        return Summary.from_doubles(ONE_CLASS, totals, ends, names, Uncut(m), products)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> float:
         """Return the number of a row; 0 before any row was learned."""

@@ -15,8 +15,7 @@ from typing import IO, Any, Self
 import narwhals as nw
 import numpy as np
 
-from .._rows.cells import Coder, Cut
-from .._rows.cells.batches import learn_coder_of_batches
+from .._rows.cells import AnyCut, Coder
 from .._rows.labelled import Labelled
 from .._summary.source import BatchRows, RowBatch, RowSource
 from .._summary.summary import Summary
@@ -65,7 +64,7 @@ def rows_of_frame(
     """
     table = open_frame(frame)
     if not isinstance(table, nw.DataFrame | nw.LazyFrame):
-        if table.once and (settings.passes > 1 or settings.cut is not None):
+        if table.once and (settings.passes + settings.cut.readings > 1):
             raise EngineError(
                 f"{table.engine}: a stream can be read once, and every pass reads the rows again, with bins "
                 "once more before"
@@ -116,10 +115,10 @@ class EngineBatches(BatchRows):
         with engine_errors(self.columns.engine, "read the rows"), closing(self.batches()) as stream:
             yield from Reading(self.columns, coder).rows(stream)
 
-    def learn_coder(self, cut: Cut) -> Coder | None:
+    def learn_coder(self, cut: AnyCut) -> Coder | None:
         """Return where features are cut."""
         named = self.columns.categories
-        return learn_coder_of_batches(((batch.rows, named) for batch in self.read(None)), cut)
+        return cut.learn_from_batches((batch.rows, named) for batch in self.read(None))
 
     def summary_of(self, batch: RowBatch, settings: AnySettings) -> Summary:
         """Return the Summary of a batch; what is wrong with it names the batch."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows.cells import Categories, Coder
-from .._rows.cells.batches import learn_coder_of_batches
 from .._rows.labelled import CodedRows, Labelled
 from .._rows.matrix import Matrix, Sparse
 from .._summary.products import packed_size
@@ -68,8 +67,7 @@ class FileRows(BatchRows):
     def learn_edges(self, settings: AnySettings) -> None:
         """Read the files once and learn where features are cut; all further readings cut them so."""
         self.dataset.coder, self.cut = None, True
-        if (cut := settings.cut) is not None:
-            self.dataset.coder = learn_coder_of_batches(self._uncut(cut.missing), cut)
+        self.dataset.coder = settings.cut.learn_from_batches(self._uncut(settings.missing))
 
     def _uncut(self, missing: str) -> Iterator[tuple[Labelled, dict[int, Categories]]]:
         for batch, matrix, classes, codes in _labelled(self.dataset, self.recipe, None):

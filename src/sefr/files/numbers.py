@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows.cells import Categories, Coder, Cut, code_matrix
-from .._rows.cells.batches import learn_coder_of_batches
-from .._rows.labelled import NUMBERS, Labelled
+from .._rows.cells import AnyCut, Categories, Coder, code_matrix
+from .._rows.labelled import Labelled
+from .._rows.labels import ONE_CLASS
 from .._summary.source import BatchRows, RowBatch
 from .._system.types import Array
 from ..regressor import SEFRRegressor
@@ -52,15 +52,15 @@ class NumberRows(BatchRows):
                 batch, matrix, self.recipe, self.missing, hint=" (--missing ignore takes its mean)"
             )
             codes, cells = np.zeros(len(targets), dtype=np.int32), code_matrix(matrix, coder)
-            yield RowBatch(Labelled(cells, NUMBERS, codes, None, targets[:, None]), names)
+            yield RowBatch(Labelled(cells, ONE_CLASS, codes, None, targets[:, None]), names)
             self.tick(len(batch))
 
-    def learn_coder(self, cut: Cut) -> Coder | None:
+    def learn_coder(self, cut: AnyCut) -> Coder | None:
         """Return where features are cut, columns with categories into these."""
         if self.known is not None:
             return self.known
         categories: dict[int, Categories] = dict(self.recipe.coded_features)
-        return learn_coder_of_batches(((batch.rows, categories) for batch in self.read(None)), cut)
+        return cut.learn_from_batches((batch.rows, categories) for batch in self.read(None))
 
     def no_rows(self) -> Exception:
         """Return the error for files without rows."""

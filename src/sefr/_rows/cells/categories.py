@@ -48,16 +48,19 @@ def is_categorical(dtype: Any) -> bool:
     return dtype in (nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
 
 
-def categories_of(X: Rows, most: int | None = MOST_CATEGORIES) -> dict[int, Categories]:
+def categories_of(
+    X: Rows, most: int | None = MOST_CATEGORIES, stored: list[Any] | None = None
+) -> dict[int, Categories]:
     """Return the categories of each column of a frame that has some or is text, by its number.
 
     Those that a pandas or Polars type declares, else those that occur, sorted. Of more than ``most``, if not
-    None, the most frequent are kept; the others share the cell of unknown values.
+    None, the most frequent are kept; the others share the cell of unknown values. ``stored`` are the arrays
+    of a pandas frame, if they are at hand.
     """
     if type(X) is np.ndarray:  # asking what X might be takes 30 us
         return {}
     if is_pandas_frame(X):
-        return categories_of_stored(X, stored_columns(X), most)
+        return _of_pandas(X, stored_columns(X) if stored is None else stored, most)
     if not nw.dependencies.is_into_dataframe(X):
         return {}
     frame = nw.from_native(X, eager_only=True)
@@ -68,10 +71,7 @@ def categories_of(X: Rows, most: int | None = MOST_CATEGORIES) -> dict[int, Cate
     }
 
 
-def categories_of_stored(
-    X: Any, columns: list[Any], most: int | None = MOST_CATEGORIES
-) -> dict[int, Categories]:
-    """Return the same of a pandas frame whose arrays are at hand."""
+def _of_pandas(X: Any, columns: list[Any], most: int | None) -> dict[int, Categories]:
     found = {}
     for j, column in enumerate(columns):
         if is_categorical_array(column):
@@ -121,6 +121,18 @@ def most_frequent(values: Sequence[Any], often: Mapping[Any, int], most: int | N
         return Categories(values)
     kept = set(sorted(values, key=lambda value: -often.get(value, 0))[:most])  # a stable sort
     return Categories(value for value in values if value in kept)
+
+
+def joined_categories(before: Categories | None, more: Categories) -> Categories:
+    """Return the categories of a column in several batches."""
+    if before is None or before == more:
+        return more
+    values = sorted({*before, *more}, key=str)
+    if len(values) > MOST_CATEGORIES:
+        raise ValueError(
+            f"batches have {len(values)} categories in one column; at most {MOST_CATEGORIES} fit"
+        )
+    return Categories(values)
 
 
 def category_codes(series: Any, categories: Categories) -> NDArray[np.float64]:

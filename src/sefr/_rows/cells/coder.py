@@ -11,10 +11,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._system.types import Floats
+from ..._system.types import Floats, Rows
 from ..._system.value import Value
+from ..coding import BINS_AND_NONE, Coding, coding_of, describe_feature
+from ..labelled import Labelled
+from ..matrix import Matrix, Sparse
 from .categories import MOST_CATEGORIES, Categories
 from .ferns import Ferns
+from .matrix import Cells
+from .sparse import SparseCells
 
 Places = NDArray[np.int64]
 
@@ -87,6 +92,22 @@ class Coder(Value):
     def known_coder(self, what: str) -> Coder:
         """Return the coder itself: see ``Coding``."""
         return self
+
+    def coded(self, matrix: Matrix) -> Matrix:
+        """Return rows seen through the coder; as they are if they are so already."""
+        if matrix.coder is not None:
+            return matrix
+        if isinstance(matrix, Sparse) and self.ferns is None:  # ferns ask for the cells of 0 too
+            return SparseCells(matrix, self)
+        return Cells(matrix, self)
+
+    def categories_in(self, X: Rows, stored: list[Any] | None = None) -> Mapping[int, Categories]:
+        """Return the categories that the coder has: see ``AnyCut``."""
+        return self.categories
+
+    def applied(self, rows: Labelled, categories: Mapping[int, Categories]) -> Labelled:
+        """Return rows with their matrix coded."""
+        return rows._replace(matrix=self.coded(rows.matrix))
 
     @property
     def width(self) -> int:
@@ -184,6 +205,28 @@ class Coder(Value):
                 return j
         return None
 
+    def difference_in_words(self, other: Coding, names: Sequence[str] | None) -> str:
+        """Return how other columns differ from these cells."""
+        theirs = other.coder
+        if theirs is None:
+            return BINS_AND_NONE
+        j = self.difference(theirs)
+        if j is None and self.ferns != theirs.ferns:
+            return (
+                "Summaries of other interactions: learn both with the same ones: bins=other.edges_, "
+                "interactions=other.interactions_"
+            )
+        if j is None:
+            return (
+                "Summaries of which only one has bins for missing values: learn both with the same setting "
+                "of missing"
+            )
+        both = ", interactions=other.interactions_" if self.ferns or theirs.ferns else ""
+        return (
+            f"Summaries of other bins: {describe_feature(j, names)} is cut at other edges; learn both with "
+            f"the same ones: bins=other.edges_{both}"
+        )
+
     def code(self, values: Floats) -> NDArray[np.uint8]:
         """Return the cells of values (n, m) in float64, by column; NaN has 0 without a cell for it."""
         cells = np.empty(values.shape, dtype=np.uint8)
@@ -208,6 +251,11 @@ class Coder(Value):
         """Raise an error if the coder has ferns, which ``what`` does not know."""
         if self.ferns is not None:
             raise ValueError(f"{what} does not know interactions yet: train with interactions=None")
+
+
+def code_matrix(matrix: Matrix, coder: Coder | None) -> Matrix:
+    """Return rows seen through a coder, if there is one."""
+    return coding_of(coder, matrix.shape[1]).coded(matrix)
 
 
 def check_bins(bins: Any) -> None:

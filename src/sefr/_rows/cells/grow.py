@@ -75,7 +75,7 @@ def grow_ferns(
     """
     cells = cells_of(rows.matrix, coder).cells
     targets, depth = None, MOMENTS_DEPTH if moments == 2 else DEPTH
-    if rows.targets is not None:
+    if rows.targets.shape[1]:
         targets, depth = left_over(cells, coder, rows.targets, rows.weights), NUMBER_DEPTH
         how = how._replace(step=number_step(count))
     comparisons = np.empty((count, depth, 2), dtype=np.int32)

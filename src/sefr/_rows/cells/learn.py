@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import _native
-from ..._system.types import Floats, Indices
+from ..._system.types import Floats, Indices, Rows
+from ..batches import Gatherer
 from ..labelled import Labelled
 from ..matrix import Matrix
 from ..ranges import known_ranges
-from .categories import Categories
+from .categories import Categories, categories_of, joined_categories
 from .coder import MOST_CELLS, Coder, check_bins, given_coder
 from .ferns import check_interactions, given_ferns
 from .grow import FERN_ROWS, MOMENTS_ROWS, Growing, grow_ferns
@@ -28,6 +29,78 @@ EDGE_VALUES = 1 << 24
 # Values that are sorted at a time.
 SORTED_CELLS = 1 << 22
 GOLDEN = (5**0.5 - 1) / 2
+
+
+Batches: TypeAlias = Iterable[tuple[Labelled, Mapping[int, Categories]]]
+
+
+class Cutter(Protocol):
+    """What says how rows are counted: settings of bins, or a coder that was learned before."""
+
+    def categories_in(self, X: Rows, stored: list[Any] | None = None) -> Mapping[int, Categories]:
+        """Return the categories of the columns of X that have some, by their numbers.
+
+        ``stored`` are the arrays of a pandas frame, if they are at hand.
+        """
+
+    def applied(self, rows: Labelled, categories: Mapping[int, Categories]) -> Labelled:
+        """Return rows as they are counted; features with categories come as numbers of these."""
+
+
+class AnyCut(Cutter, Protocol):
+    """How settings cut features: ``Cut``, or ``NoCut`` without bins."""
+
+    @property
+    def readings(self) -> int:
+        """How often rows are read before they are added up, to learn where features are cut."""
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the rows have no say in the cells."""
+
+    @property
+    def grows(self) -> bool:
+        """Whether ferns are grown on the rows, rather than given or none."""
+
+    @property
+    def given(self) -> dict[int, Categories] | None:
+        """The categories of features where edges are given, by their numbers; None where they are learned."""
+
+    @property
+    def sample_rows(self) -> int:
+        """How many rows cells are learned from, at most."""
+
+    def learn(self, rows: Labelled, categories: Mapping[int, Categories]) -> Coder | None:
+        """Return what rows are counted into: cells of features, and of ferns if there are interactions."""
+
+    def learn_from_batches(self, batches: Batches) -> Coder | None:
+        """Return the same of batches of rows and the categories in each; None without rows."""
+
+
+class NoCut:
+    """The settings of a model without bins: features stay as they come."""
+
+    readings = sample_rows = 0
+    fixed = True
+    grows = False
+    given: ClassVar[dict[int, Categories] | None] = {}
+
+    def categories_in(self, X: Rows, stored: list[Any] | None = None) -> Mapping[int, Categories]:
+        """Return none: text is an error."""
+        return {}
+
+    def applied(self, rows: Labelled, categories: Mapping[int, Categories]) -> Labelled:
+        """Return the rows."""
+        return rows
+
+    def learn(self, rows: Labelled, categories: Mapping[int, Categories]) -> None:
+        """Return no coder."""
+
+    def learn_from_batches(self, batches: Batches) -> None:
+        """Return no coder, and read no batch."""
+
+
+NO_CUT = NoCut()
 
 
 class Cut(NamedTuple):
@@ -53,13 +126,18 @@ class Cut(NamedTuple):
         missing: str,
         interactions: Any = None,
         moments: int | None = 1,
-    ) -> Cut | None:
-        """Return the settings, or None if features are not cut."""
-        return None if bins is None else cls(bins, scale, missing, interactions, moments)
+    ) -> AnyCut:
+        """Return how settings cut features."""
+        return NO_CUT if bins is None else cls(bins, scale, missing, interactions, moments)
+
+    @property
+    def readings(self) -> int:
+        """Once."""
+        return 1
 
     @property
     def given(self) -> dict[int, Categories] | None:
-        """The categories of features where edges are given, by their numbers; None where they are learned."""
+        """See ``AnyCut``, as of what follows."""
         if isinstance(self.bins, int | np.integer):
             return None
         return {j: part for j, part in enumerate(self.bins) if isinstance(part, Categories)}
@@ -85,20 +163,47 @@ class Cut(NamedTuple):
         """How many rows cells are learned from, at most."""
         return max(EDGE_ROWS, self.fern_rows) if self.grows else EDGE_ROWS
 
+    def categories_in(self, X: Rows, stored: list[Any] | None = None) -> Mapping[int, Categories]:
+        """Return the categories that were given with the edges, or those of X."""
+        given = self.given
+        return categories_of(X, stored=stored) if given is None else given
 
-def learn_coder(rows: Labelled, cut: Cut, categories: Mapping[int, Categories]) -> Coder:
-    """Return what the rows are counted into: cells of features, and of ferns if there are interactions."""
-    coder = _learn_edges(rows, cut, categories)
-    if cut.interactions is None:
-        return coder
-    check_interactions(cut.interactions, cut.bins)
-    if not cut.grows:
-        return replace(coder, ferns=given_ferns(cut.interactions, np.diff(coder.offsets)))
-    sample = rows_for_ferns(rows, cut.fern_rows)
-    weight = len(sample.codes) if sample.weights is None else float(sample.weights.sum())
-    how = Growing.of(min(weight, cut.fern_rows))
-    grown = grow_ferns(sample, coder, int(cut.interactions), how=how, moments=cut.moments)
-    return replace(coder, ferns=grown)
+    def applied(self, rows: Labelled, categories: Mapping[int, Categories]) -> Labelled:
+        """Return the rows in the cells that they ask for."""
+        return self.learn(rows, categories).applied(rows, categories)
+
+    def learn(self, rows: Labelled, categories: Mapping[int, Categories]) -> Coder:
+        """Return what rows are counted into: cells of features, and of ferns if there are interactions."""
+        coder = _learn_edges(rows, self, categories)
+        if self.interactions is None:
+            return coder
+        check_interactions(self.interactions, self.bins)
+        if not self.grows:
+            return replace(coder, ferns=given_ferns(self.interactions, np.diff(coder.offsets)))
+        sample = rows_for_ferns(rows, self.fern_rows)
+        weight = len(sample.codes) if sample.weights is None else float(sample.weights.sum())
+        how = Growing.of(min(weight, self.fern_rows))
+        return replace(
+            coder, ferns=grow_ferns(sample, coder, int(self.interactions), how=how, moments=self.moments)
+        )
+
+    def learn_from_batches(self, batches: Batches) -> Coder | None:
+        """Return the same of batches.
+
+        All rows are read, unless edges are given or follow from known ranges. Up to ``sample_rows`` rows they
+        are those of all rows together.
+        """
+        gatherer, known = Gatherer(self.sample_rows), dict[int, Categories]()
+        labels = []
+        for rows, categories in batches:
+            known = {j: joined_categories(known.get(j), own) for j, own in categories.items()}
+            if self.fixed:
+                return self.learn(rows, known)
+            gatherer.add(rows)
+            labels.append(rows.classes)
+        if not labels:
+            return None
+        return self.learn(gatherer.rows(np.unique(np.concatenate(labels))), known)
 
 
 def rows_for_ferns(rows: Labelled, most: int = MOMENTS_ROWS) -> Labelled:

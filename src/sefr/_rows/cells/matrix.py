@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from functools import cached_property
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +21,14 @@ from ..matrix import (
     LinearModel,
     Matrix,
     Raw,
-    Sparse,
     Stacked,
     Standardisation,
     WeightedRows,
 )
 from ..matrix.base import Index
-from .coder import Coder
-from .sparse import SparseCells
 
-
-def code_matrix(matrix: Matrix, coder: Coder | None) -> Matrix:
-    """Return rows seen through a coder; as they are if there is none, or if they are so already."""
-    if coder is None or matrix.coder is not None:
-        return matrix
-    if isinstance(matrix, Sparse) and coder.ferns is None:  # ferns ask for the cells of 0 too
-        return SparseCells(matrix, coder)
-    return Cells(matrix, coder)
+if TYPE_CHECKING:
+    from .coder import Coder
 
 
 def cells_of(matrix: Matrix, coder: Coder) -> Cells:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from ..matrix import (
     WeightedRows,
 )
 from ..matrix.base import Index
-from .coder import Coder
+
+if TYPE_CHECKING:
+    from .coder import Coder
 
 
 class SparseCells(Matrix):

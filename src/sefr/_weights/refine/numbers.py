@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from ..._rows.labelled import NUMBERS
+from ..._rows.labels import ONE_CLASS
 from ..._rows.matrix import LinearModel, Standardisation, blas_threads
 from ..._summary.products import Products
 from ..._summary.source import RowSource, SquaredSweep
@@ -100,7 +100,7 @@ def _problem(summary: Summary, near: Products, source: RowSource, n_threads: int
 
     def sweep(standard: Standardisation, coef: Floats, mean: Floats) -> Floats:
         model = LinearModel(np.ascontiguousarray(coef), -coef @ mean)
-        found = source.gradient(SquaredSweep(NUMBERS, ones, standard, model), n_threads)
+        found = source.gradient(SquaredSweep(ONE_CLASS, ones, standard, model), n_threads)
         return np.asarray(found.coef - found.intercept[:, None] * mean)
 
     if coder is not None:
@@ -118,7 +118,7 @@ def _problem(summary: Summary, near: Products, source: RowSource, n_threads: int
         )
     ranges = np.maximum(summary.high - summary.low, 0.0)
     scale = feature_scale(n, sums[:m], squares[:m], (near.origin - targets_of(summary).origin)[:m], ranges)
-    used = source.sample(NUMBERS).matrix.as_used(Standardisation(near.origin[:m] + distance, scale))
+    used = source.sample(ONE_CLASS).matrix.as_used(Standardisation(near.origin[:m] + distance, scale))
     mean = ((near.origin[:m] - used.centre) + distance) * used.scale  # of what passes see
     trace = float(((squares[:m] - sums[:m] * distance) * used.scale**2).sum())
     return (

@@ -138,14 +138,13 @@ class FirstPass:
 
 
 def _sampled(gatherer: Gatherer, classes: Array, weight: float, most: int) -> bytes:
-    sample, targets = gatherer.sample_with_targets(classes)
+    sample = gatherer.rows(classes)
     whole = sample.weights is not None
     arrays = _matrix_arrays(sample.matrix, gatherer.like or sample.matrix)
     weights = sample.weights
     if weights is None:
         weights = np.full(len(sample.codes), weight / max(1, len(sample.codes)))
-    arrays |= {"codes": sample.codes, "weights": weights, "whole": np.array(whole)}
-    arrays |= {} if targets is None else {"targets": targets}
+    arrays |= {"codes": sample.codes, "weights": weights, "whole": np.array(whole), "targets": sample.targets}
     arrays["labels"] = np.array(json.dumps(classes.tolist()))
     return pack_arrays(_thinned(arrays, most))
 
@@ -264,9 +263,7 @@ def _thinned(arrays: dict[str, Array], most: int) -> dict[str, Array]:
     at = spread_rows(count, arrays["weights"], most)
     total = float(arrays["weights"].sum())
     chosen = {"codes": arrays["codes"][at], "weights": np.full(most, total / most), "whole": np.array(False)}
-    arrays = arrays | chosen
-    if "targets" in arrays:
-        arrays["targets"] = arrays["targets"][at]
+    arrays = arrays | chosen | {"targets": arrays["targets"][at]}
     if "dense" in arrays:
         arrays["dense"] = arrays["dense"][at]
     else:

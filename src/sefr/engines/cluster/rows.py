@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._rows.batches import Gathered
-from ..._rows.cells import code_matrix, learn_coder
+from ..._rows.cells import code_matrix
 from ..._rows.cells.learn import rows_for_ferns
 from ..._rows.labelled import CodedRows, Labelled, sample_size, spread_rows
 from ..._rows.matrix import Columnar, Dense, Gradient, Matrix, Sparse
@@ -67,12 +67,12 @@ class ClusterRows(RowSource):
     def summarise(self, settings: AnySettings) -> Summary:
         """Let each partition add up its rows; with bins, some rows come here before, for their edges."""
         engine, cut = self.columns.engine, settings.cut
-        if cut is not None:
+        if cut.readings:
             with engine_errors(engine, "draw rows for the edges of bins"):
                 most = 1 if cut.fixed else cut.sample_rows
                 found = merge_replies(self.partitions.draw(self.columns, most), engine)
             drawn = _drawn(found, self.columns)
-            self.reading = Reading(self.columns, learn_coder(drawn, cut, self.columns.categories))
+            self.reading = Reading(self.columns, cut.learn(drawn, self.columns.categories))
             self._drawn = drawn if cut.grows and self.columns.numbers else None
         # Numbers that are learned in one pass ask for no sample: no row is kept.
         once = self.columns.numbers and settings.passes == 1
@@ -123,7 +123,7 @@ def _drawn(replies: list[Reply], columns: Columns) -> Labelled:
     classes, codes = np.unique(np.concatenate(labels), return_inverse=True)
     weights = np.concatenate([part["weights"] for part in parts])
     alike = bool((weights == weights[0]).all())
-    targets = np.concatenate([part["targets"] for part in parts]) if columns.numbers else None
+    targets = np.concatenate([part["targets"] for part in parts])
     return Labelled(_joined(parts), classes, codes.astype(np.int32), None if alike else weights, targets)
 
 
