@@ -1,8 +1,8 @@
-"""The contract of rooms for import-linter: layers, and the methods that import from above when they are called.
+"""The contract of rooms for import-linter: layers, and methods that import from above when they are called.
 
-A method of a lower room may need an engine, which lies above. It then imports the engine where it uses it, and
-is named as a late import: ``importer -> imported``. Each is checked to stand inside a function, so that to import
-the lower room is never to import the upper one.
+A method of a lower room may need an engine, which lies above. It then imports the engine where it uses it,
+and is named as a late import: ``importer -> imported``. Each is checked to stand inside a function: to
+import the lower room is never to import the upper one.
 """
 
 import ast

@@ -70,7 +70,8 @@ class Learner:
         if self.sums is None:
             self._shape(other.sums.shape[-1])
         if self._learned.shape != other.sums.shape:
-            raise ValueError(f"one learned sums of {self._learned.shape} {self._axes}, the other of {other.sums.shape}")
+            shapes = self._learned.shape, other.sums.shape
+            raise ValueError("one has {} {axes}, the other {}".format(*shapes, axes=self._axes))
         if self.id != other.id:
             raise ValueError(f"one is of model {self.id:08x}, the other of {other.id:08x}")
         for name in self._added:
