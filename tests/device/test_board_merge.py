@@ -47,7 +47,11 @@ def test_states_of_numbers_become_the_state_of_all_records(tmp_path, rng):
     ("second", "words", "message"),
     [
         (Regression().learn([[1, 2], [3, 4]], [5, 6]).state(), (), "different kinds"),
-        (Moments(2).learn([[1, 2]], [0]).state(), (), "classes and features"),
+        (
+            Moments(2).learn([[1, 2]], [0]).state(),
+            (),
+            "one has 3 classes and 4 features, the other 2 classes",
+        ),
         (b"SEFM", (), "b.state: these bytes are no state"),
         (None, ("--sketch", "here"), "goes without --sketch"),
         (None, ("--classes", "a,b"), "3 classes, but 2 labels"),

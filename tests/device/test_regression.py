@@ -284,7 +284,7 @@ def test_bad_states_and_values_are_refused(rng):
         (lambda: Regression().learn([[1]], [40000]), "row 0: 40000"),
         (lambda: Regression().learn([[1], [2]], [1]), "2 records and 1 numbers"),
         (lambda: Regression().predict([[1]]), r"call solve\(\) first"),
-        (lambda: model.merge(Regression().learn([[1]], [1])), "inputs"),
+        (lambda: model.merge(Regression().learn([[1]], [1])), "one has 2 features, the other 1 features"),
         (lambda: Regression().state(), "learn records first"),
     ):
         with pytest.raises(ValueError, match=message):

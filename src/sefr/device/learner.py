@@ -21,7 +21,7 @@ class Learner:
 
     _kind: ClassVar[str]  # in messages, as the next
     _noun: ClassVar[str] = "records"
-    _axes: ClassVar[str] = "classes and features"  # of the sums
+    _axes: ClassVar[tuple[str, ...]] = ("classes", "features")  # of the sums
     _magic: ClassVar[bytes]
     _version: ClassVar[int] = 1
     _head: ClassVar[struct.Struct]
@@ -70,13 +70,15 @@ class Learner:
         if self.sums is None:
             self._shape(other.sums.shape[-1])
         if self._learned.shape != other.sums.shape:
-            shapes = self._learned.shape, other.sums.shape
-            raise ValueError("one has {} {axes}, the other {}".format(*shapes, axes=self._axes))
+            raise ValueError(f"one has {self._sizes(self._learned)}, the other {self._sizes(other.sums)}")
         if self.id != other.id:
             raise ValueError(f"one is of model {self.id:08x}, the other of {other.id:08x}")
         for name in self._added:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
+
+    def _sizes(self, sums: Integers) -> str:
+        return " and ".join(f"{n} {axis}" for n, axis in zip(sums.shape, self._axes, strict=True))
 
     def _scale(self, part: int, whole: int) -> None:
         """Multiply every sum by part / whole, rounded down."""

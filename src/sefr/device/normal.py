@@ -71,7 +71,7 @@ class Normal(Learner):
     """
 
     _kind, _magic, _head = "a one-class model", b"SEFN", HEAD
-    _noun, _axes = "normal records", "features"
+    _noun, _axes = "normal records", ("features",)
     _most_features = 32767  # SEFR_MAX_FEATURES
     _added = ("count", "sums", "squares")
 

@@ -56,7 +56,7 @@ class Regression(Learner):
     array([ 802, -196])
     """
 
-    _axes = "features"
+    _axes = ("features",)
     _kind, _magic, _head = "a regression", MAGIC, HEAD
     _added = ("count", "total", "sums", "squares", "products")
 
