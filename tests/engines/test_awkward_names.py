@@ -182,12 +182,12 @@ def test_files_have_them(label, weight, tmp_path):
 
 
 def test_the_macros_of_duckdb_take_them():
-    from sefr.cli.queries import macros
+    from sefr.cli.sql import macros_of
 
     names = features_of("duckdb", "y", "y")
     rows = drawn(names, "y", "weight")
     connection = duckdb.connect()
-    connection.execute(macros("duckdb"))
+    connection.execute(macros_of("duckdb"))
     connection.register("given", rows.drop_columns("weight"))
     connection.execute("CREATE TABLE t AS FROM given")
     clf = SEFRClassifier(missing="ignore").fit(rows.select(names), rows["y"].to_numpy().astype(str))

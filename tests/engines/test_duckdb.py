@@ -241,7 +241,7 @@ AWKWARD_FILES = {
 @pytest.mark.parametrize("name", AWKWARD_FILES)
 def test_the_name_of_a_file_is_no_pattern(name, tmp_path, monkeypatch):
     """Beside each file lies one that its name would match as a pattern."""
-    from sefr.cli.queries import Asked
+    from sefr.cli.sql import TableOptions
 
     monkeypatch.chdir(tmp_path)
     rows = {"x": [1.0, 2.0, 3.0], "y": [0, 1, 1]}
@@ -254,7 +254,7 @@ def test_the_name_of_a_file_is_no_pattern(name, tmp_path, monkeypatch):
         found = summary_of_files(given, "y")
         assert found.n_rows == 3
         assert found.sums.tolist() == expected.sums.tolist()
-    _, table, _ = Asked(f"{name}.csv", None, None).looked_up()
+    _, table, _ = TableOptions(f"{name}.csv").looked_up()
     assert duckdb.sql(f"SELECT sum(x) FROM {table}").fetchall() == [(6.0,)]
     found = summary_of_files("*.csv", "y")
     assert found.n_rows == 6

@@ -141,7 +141,7 @@ def train(
     if from_query is not None:
         if data or choice.label or asked_of_rows or not reading.is_plain or not sums_only:
             raise typer.BadParameter("--from-query takes no DATA and no option about rows: it has the sums")
-        from .queried import train_from_query
+        from .from_query import train_from_query
 
         train_from_query(screen, from_query, output, settings.from_sums())
         return
