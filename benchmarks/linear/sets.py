@@ -17,8 +17,8 @@ HELD_OUT = 20_000
 class Shape(NamedTuple):
     """How many rows to train on, features, and stored values per row; ``cost`` is the C of the ridge penalty.
 
-    The C is the one of 0.0003, 0.001, 0.003, ... 30 at which scikit-learn's logistic regression has the lowest
-    loss on the rows held out: every method but sefr is told it, sefr is not.
+    The C is the one of 0.0003, 0.001, 0.003, ... 30 at which scikit-learn's logistic regression has the
+    lowest loss on the rows held out: every method but sefr is told it, sefr is not.
     """
 
     rows: int
