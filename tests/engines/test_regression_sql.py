@@ -198,6 +198,22 @@ def test_the_command_prints_both_queries_and_trains_from_the_sums(table, tmp_pat
     np.testing.assert_allclose(model.predict(first[NAMES]), fit.predict(first[NAMES]), rtol=1e-8)
 
 
+def test_settings_of_numbers_reach_the_model_of_a_query(table, tmp_path):
+    rows = table.dropna()
+    query = Query("t", None, [*NAMES, "load"], moments=2, target="load")
+    on_duckdb(query.sql(), rows).to_csv(tmp_path / "sums.csv", index=False)
+    start = ["train", "--from-query", tmp_path / "sums.csv", "-o", tmp_path / "m.sefr"]
+    done = sefr(*start, "--moments", "1")
+    assert done.returncode == 0, done.stderr
+    fit = SEFRRegressor(moments=1).fit(rows[NAMES], rows["load"])
+    found = load(tmp_path / "m.sefr")
+    assert found.moments == 1
+    np.testing.assert_allclose(found.predict(rows[NAMES]), fit.predict(rows[NAMES]), rtol=1e-8)
+    done = sefr(*start, "--class-weight", "balanced")
+    assert done.returncode == 2
+    assert "--class-weight goes with classes, not with numbers" in " ".join(done.stderr.split())
+
+
 def test_the_command_says_which_options_do_not_go_together():
     start = ["sql", "--table", "t", "--label", "y", "--features", "x"]
     for more, words in [

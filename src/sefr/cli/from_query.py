@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,11 @@ def train_from_query(
 ) -> None:
     """Write the model, or the models, that the result of a query stands for."""
     table = _read(source)
-    params = settings.params()
+    missing = settings.from_sums().params()["missing"]
     if "model" not in table.column_names:
         with _naming(source, screen):
-            summary = Summary.of_query(table, missing=params["missing"])
-            model = _model(summary, params)
+            summary = Summary.of_query(table, missing=missing)
+            model = _model(summary, settings)
         _write(screen, model, options.output_path(output or "model.sefr"))
         return
     pattern = output or f"model-{PLACE}.sefr"
@@ -50,26 +51,26 @@ def train_from_query(
             f"the result has a model per group: --output needs {PLACE} where its name goes"
         )
     with _naming(source, screen):
-        found = summaries_of_result(table, missing=params["missing"])
+        found = summaries_of_result(table, missing=missing)
     paths = {group: pattern.replace(PLACE, _file_name(group)) for group in found}
     if len(set(paths.values())) < len(paths):
         raise SourceError(f"{source}: two groups would be written to the same file")
     made = {}
     for group, summary in found.items():
         try:
-            made[group] = _model(summary, params)
+            made[group] = _model(summary, settings)
         except ValueError as error:
             raise SourceError(f"{source}: model {group!r}: {error}") from None
     for group, clf in made.items():
         _write(screen, clf, options.output_path(paths[group]))
 
 
-def _model(summary: Summary, params: dict[str, Any]) -> Learner:
+def _model(summary: Summary, settings: options.TrainingOptions) -> Learner:
     """Return the model of a Summary: a regressor if the result names what is to be predicted."""
     if summary.products is not None and summary.products.n_targets:
-        named = {name: params[name] for name in ("missing", "scale")}
-        return SEFRRegressor.from_summary(summary, **named)
-    return SEFRClassifier.from_summary(summary, **params)
+        chosen = replace(settings, exact=True) if settings.is_default else settings
+        return SEFRRegressor.from_summary(summary, **chosen.number_params())
+    return SEFRClassifier.from_summary(summary, **settings.from_sums().params())
 
 
 def _write(screen: Screen, clf: Learner, path: str) -> None:

@@ -143,7 +143,7 @@ def train(
             raise typer.BadParameter("--from-query takes no DATA and no option about rows: it has the sums")
         from .from_query import train_from_query
 
-        train_from_query(screen, from_query, output, settings.from_sums())
+        train_from_query(screen, from_query, output, settings)
         return
     if not data:
         raise typer.BadParameter("which DATA? (or --from-query FILE)")
