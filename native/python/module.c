@@ -24,7 +24,8 @@ static int add_constants(PyObject *module) {
     static const struct {
         const char *name;
         double value;
-    } constants[] = {{"DELICATE", DELICATE}, {"FAR", FAR}, {"NARROW", NARROW}, {"WIDE", WIDE}, {"STALLED", SEFR_STALLED}};
+    } constants[] = {
+        {"DELICATE", DELICATE}, {"FAR", FAR}, {"NARROW", NARROW}, {"WIDE", WIDE}, {"STALLED", SEFR_STALLED}};
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
         PyObject *value = PyFloat_FromDouble(constants[i].value);
         const int failed = !value || PyModule_AddObjectRef(module, constants[i].name, value) != 0;

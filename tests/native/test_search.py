@@ -1,9 +1,12 @@
 """The search between passes, against the same in numpy and against general optimisers."""
 
+import shutil
+import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from native.paths import ROOT
 from native.search_reference import Problem, Search, best_mixture
 from scipy.optimize import minimize
 from scipy.special import log_softmax
@@ -290,3 +293,31 @@ def test_what_is_wrong_is_refused(rng):
     _native.search_tell_scores(search, np.zeros((20, 6)))
     with pytest.raises(ValueError, match="coef has shape"):
         _native.search_tell_pass(search, coef[:2], intercept[:3], 1.0)
+
+
+SOURCES = [
+    "tests/native/exercise_search.c",
+    *(f"native/refine/{name}.c" for name in ("search", "sample", "mixture", "steps")),
+]
+WAYS = {
+    "sanitizers": ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+    "one target": ["-O2", "-DSEFR_ONE_TARGET"],
+    "as in the package": ["-O3", "-fno-math-errno"],
+}
+
+
+@pytest.mark.slow
+def test_every_build_steps_alike_to_the_bit_and_stays_in_its_buffers(tmp_path):
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc")
+    said = set()
+    for way, flags in WAYS.items():
+        program = str(tmp_path / way.replace(" ", "_"))
+        sources = [str(ROOT / name) for name in SOURCES]
+        command = ["gcc", "-std=gnu11", "-ffp-contract=off", *flags, f"-I{ROOT / 'native'}", *sources]
+        subprocess.run([*command, "-o", program, "-lm"], check=True)
+        done = subprocess.run([program, "7", "300"], capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr[-3000:]
+        said.add(done.stdout)
+    assert len(said) == 1
+    assert len(set(said.pop().splitlines())) > 290
