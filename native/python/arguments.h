@@ -32,7 +32,7 @@ struct argument {
 #define WRITES(name, type, shape) {name, WRITTEN, type, shape, false}
 #define WRITES_OR_NONE(name, type, shape) {name, WRITTEN, type, shape, true}
 
-enum { MOST_ARGUMENTS = 14 };
+enum { MOST_ARGUMENTS = 15 };
 
 struct call {
     const struct argument *arguments;
@@ -106,8 +106,14 @@ PyObject *sefr_py_count_cells(FASTCALL);
 PyObject *sefr_py_cell_scores(FASTCALL);
 PyObject *sefr_py_shelve_cells(FASTCALL);
 PyObject *sefr_py_gradient_cells(FASTCALL);
-PyObject *sefr_py_minimise_mixture(FASTCALL);
-PyObject *sefr_py_find_direction(FASTCALL);
+PyObject *sefr_py_begin_search(FASTCALL);
+PyObject *sefr_py_search_try(FASTCALL);
+PyObject *sefr_py_search_ask(FASTCALL);
+PyObject *sefr_py_search_tell_scores(FASTCALL);
+PyObject *sefr_py_search_tell_pass(FASTCALL);
+PyObject *sefr_py_search_rows(FASTCALL);
+PyObject *sefr_py_search_best(FASTCALL);
+PyObject *sefr_py_search_under(FASTCALL);
 PyObject *sefr_py_step_tables(FASTCALL);
 PyObject *sefr_py_step_slopes(FASTCALL);
 PyObject *sefr_py_shared_steps(FASTCALL);

@@ -1,10 +1,10 @@
-/* Two small searches between passes: how far to step, and where to. Plain C: nothing here knows of Python. */
+/* How far to step: the best mixture of a few points. Plain C: nothing here knows of Python. */
 #ifndef SEFR_MIXTURE_H
 #define SEFR_MIXTURE_H
 
 #include "common/table.h"
 
-enum { MOST_POINTS = 4, MOST_PAIRS = 64 };
+enum { MOST_POINTS = 4 };
 
 /* The scores of n_rows rows at q <= MOST_POINTS points, q x n_rows x n_scores; codes below n_classes; weights that add
    up to 1. */
@@ -22,18 +22,5 @@ struct mixture {
    the derivative at the start over all rows, the rows here are trusted for the curvature alone: their own derivative is
    replaced. BAD_CODE: a code is no class. */
 enum outcome sefr_minimise_mixture(const struct mixture *mixture, double *shares);
-
-/* Steps and the changes of the gradient along them (rows of n), and which `count` <= MOST_PAIRS of the rows are used,
-   the oldest first. `curved` is the product of a step and its change for each row: 0 where it is not known yet, which
-   is written then. */
-struct pairs {
-    const double *steps, *changes;
-    double *curved;
-    ptrdiff_t n, count;
-    ptrdiff_t order[MOST_PAIRS];
-};
-
-/* direction (n) = -H gradient, H the inverse Hessian that L-BFGS knows from the pairs, by its two loops. */
-void sefr_find_direction(const struct pairs *pairs, const double *gradient, double *direction);
 
 #endif

@@ -17,6 +17,8 @@ Buffer = Any
 DELICATE: float
 FAR: float
 NARROW: float
+# A search ends after two passes in a row that lower the loss by less than this part of it.
+STALLED: float
 
 def summarise(
     X: Buffer | Sequence[Buffer],
@@ -256,32 +258,66 @@ def gradient_cells(
     ``shelf``: what ``shelve_cells`` returned. ``coef`` and ``coef_gradient``: float64 (R, C), per cell.
     """
 
-def minimise_mixture(
-    scores: Buffer,
+def begin_search(
+    n_scores: int,
+    begins: Buffer | None,
+    mean: Buffer | None,
+    scale: Buffer | None,
+    unit: float,
+    ridge: float,
+    prior_mean: Buffer | None,
+    prior_precision: Buffer | None,
     codes: Buffer,
     weights: Buffer,
-    hessian: Buffer,
-    start: Buffer,
-    slope: Buffer | None,
-    shares: Buffer,
-) -> None:
-    """Write the a that minimises the loss of sum_i a_i scores_i + a·hessian·a / 2, by Newton's method.
+    mixes: bool,
+    point: Buffer,
+    loss: float,
+    gradient: Buffer,
+    memory: object | None,
+) -> object:
+    """Begin a search by L-BFGS at a point of which loss and gradient are known.
 
-    ``scores``: float64 (q, n, R), of n rows at q points, at most 4; R = 1 for two classes, else K. ``codes``:
-    int32 (n,), the class of each. ``weights``: float64 (n,), which add up to 1. ``hessian``: float64 (q, q),
-    that of the penalty. ``start``: float64 (q,). With ``slope``, float64 (q,), the exact derivative at
-    ``start`` over all rows, these rows are trusted for the curvature alone. ``shares``: float64 (q,).
+    ``point``, ``gradient``, ``prior_mean``, ``prior_precision``: float64 (n,), weights (R, m) and intercepts
+    (R,), flat. A model has the weights times ``unit``; or, with ``begins``, ``mean`` and ``scale`` (m,), is
+    what ``step_tables`` writes. ``codes``: int32 (S,), ``weights``: float64 (S,), which add up to 1, of
+    a sample of the rows; ``mixes``: the scores of a mixture of models are the mixture of their scores.
+    ``memory``: another search, whose steps are remembered. With a loss of infinity the gradient is not that
+    of the point.
     """
 
-def find_direction(
-    gradient: Buffer, steps: Buffer, changes: Buffer, curved: Buffer, order: Buffer, direction: Buffer
-) -> None:
-    """Write the direction of L-BFGS, by its two loops over steps and the changes of the gradient.
+def search_try(search: object, points: Buffer, start: Buffer | None) -> None:
+    """Let the first of up to 3 points, float64 (q, n), be tried next: before anything was asked.
 
-    ``gradient``, ``direction``: float64 (n,). ``steps``, ``changes``: float64 (p, n). ``curved``: float64
-    (p,), the product of each step and its change, or 0 if it is not known yet, which is written then.
-    ``order``: int64, those of the p that are used, the oldest first, at most 64.
+    With ``start``, float64 (q,), their best mixture is tried, searched from these shares on.
     """
+
+def search_ask(search: object, coef: Buffer, intercept: Buffer) -> int | None:
+    """Write the models that are asked about, float64 (3 R, m) and (3 R,), and return what is asked.
+
+    None: nothing, since the search has ended. 0: a pass with the first model. Above: the scores of the sample
+    by so many models.
+    """
+
+def search_tell_scores(search: object, scores: Buffer) -> None:
+    """Answer with the scores of the sample by the q models asked about, float64 (S, q R)."""
+
+def search_tell_pass(search: object, coef: Buffer, intercept: Buffer, loss: float) -> float:
+    """Answer with the loss of all rows and its derivatives by the model; return the lowest loss so far.
+
+    ``coef``: float64 (R, m). ``intercept``: float64 (R,). The loss returned has the penalty in it.
+    """
+
+def search_rows(search: object, rows: Buffer, curve: Buffer) -> int:
+    """Make all passes over the rows of the sample, float64 (S, m), which are all there are; return how many.
+
+    ``curve``: float64, of as many places as passes at most: the lowest loss after each.
+    """
+
+def search_best(search: object, point: Buffer, gradient: Buffer | None) -> float:
+    """Write the best point and its gradient, float64 (n,), and return its loss."""
+
+def search_under(search: object, ridge: float) -> object:
+    """Return the search at its best point under another ridge: no row need be read to know it there."""
 
 def step_tables(
     begins: Buffer,

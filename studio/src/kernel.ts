@@ -22,8 +22,17 @@ interface Exports {
   code_cells(n: number, data: number, bytes: number, cut: number, cells: number): number;
   cell_scores(n: number, data: number, bytes: number, cut: number, table: number, intercept: number, k: number, out: number): number;
   coded_scores(n: number, cells: number, cut: number, table: number, intercept: number, k: number, out: number): number;
-  minimise_mixture(mixture: number, shares: number): number;
-  find_direction(n: number, count: number, steps: number, changes: number, gradient: number, direction: number): void;
+  search_size(of: number): number;
+  begin_search(search: number, of: number, point: number, loss: number, gradient: number, memory: number): void;
+  try_points(search: number, points: number, count: number, start: number): void;
+  search_ask(search: number): number;
+  models_asked(search: number, of: number, coef: number, intercept: number): number;
+  tell_scores(search: number, of: number, scores: number): number;
+  tell_pass(search: number, of: number, loss: number, coef: number, intercept: number): number;
+  search_rows(search: number, of: number, rows: number, passes: number, curve: number): number;
+  search_best(search: number, point: number): number;
+  move_search(search: number, to: number, before: number, ridge: number): void;
+  sample_scores(rows: number, n: number, m: number, coef: number, intercept: number, k: number, scores: number): number;
   step_tables(steps: number, weights: number, before: number, k: number, tables: number, intercepts: number): void;
   step_slopes(steps: number, byTable: number, byIntercept: number, k: number, byWeight: number): void;
   gradient(n: number, m: number, data: number, bytes: number, centre: number, scale: number, pass: number): number;
@@ -37,6 +46,11 @@ interface Exports {
 
 const FINITE = 0;
 const NOT_FINITE = 1;
+
+/** What a search asks: see native/refine/search.h. */
+const NOTHING = 0;
+const SCORES = 2;
+const MOST_ASKED = 3;
 
 /** Which group each row belongs to, below 0 to none; group g is class g % classes of fold g / classes. */
 export interface Grouping {
@@ -80,16 +94,27 @@ export interface Growth {
   step: number;
 }
 
-/** What is minimised between passes: see native/refine/mixture.h. */
-export interface Mixture {
-  /** Of each point. */
-  scores: readonly Floats[];
+/** What a search minimises: see struct objective of native/refine/search.h. */
+export interface Searched {
+  width: number;
+  scores: number;
+  unit: number;
+  steps: StepsOfCells | null;
+  ridge: number;
+  /** Of the sample, whose weights add up to 1. */
   codes: Int32Array;
   weights: Floats;
-  hessian: Floats;
-  start: Floats;
-  slope: Floats | null;
+  mixes: boolean;
 }
+
+/** Who answers what a search asks: the scores of the sample (S x R) by models without intercepts, and passes. */
+export interface Answers {
+  scores(coef: Floats, r: number): Floats;
+  pass(model: LinearModel): Gradient;
+}
+
+/** A search between passes, as the module keeps it. */
+export type SearchState = Uint8Array;
 
 /** See native/refine/steps.h. */
 export interface StepsOfCells {
@@ -260,32 +285,90 @@ export class Kernel {
     });
   }
 
-  /** Return how much of each point is in the best mixture of them. */
-  minimiseMixture({ scores, codes, weights, hessian, start, slope }: Mixture): Floats {
-    const [q, n] = [scores.length, codes.length];
-    const r = scores[0].length / n;
+  /** Begin a search at a point of which loss and gradient are known; a loss of infinity: the gradient is of another. */
+  beginSearch(of: Searched, point: Floats, loss: number, gradient: Floats, memory: SearchState | null): SearchState {
     return this.call((call) => {
-      const own = call.room(q * n * r * 8);
-      scores.forEach((part, p) => call.write(own + p * n * r * 8, part));
-      const places = [own, call.words(codes), call.floats(weights), q, n, r, r === 1 ? 2 : r];
-      const parts = [call.floats(hessian), call.floats(start), slope ? call.floats(slope) : 0];
-      const shares = call.room(q * 8);
-      check(this.exports.minimise_mixture(call.words(Uint32Array.from([...places, ...parts])), shares));
-      return call.readFloats(shares, q);
+      const own = call.searched(of);
+      const size = this.exports.search_size(own);
+      const [known, search] = [memory ? call.bytes(memory) : 0, call.room(size)];
+      this.exports.begin_search(search, own, call.floats(point), loss, call.floats(gradient), known);
+      return call.readBytes(search, size);
     });
   }
 
-  /** Return the direction of L-BFGS from steps and the changes of the gradient along them, the oldest first. */
-  findDirection(gradient: Floats, pairs: readonly (readonly [Floats, Floats])[]): Floats {
-    const n = gradient.length;
+  /** Let the first of some points, or with `start` their best mixture, be tried first. */
+  tryPoints(state: SearchState, points: readonly Floats[], start: Floats | null): SearchState {
     return this.call((call) => {
-      const [steps, changes, to] = [call.room(pairs.length * n * 8), call.room(pairs.length * n * 8), call.room(n * 8)];
-      pairs.forEach(([step, change], p) => {
-        call.write(steps + p * n * 8, step);
-        call.write(changes + p * n * 8, change);
-      });
-      this.exports.find_direction(n, pairs.length, steps, changes, call.floats(gradient), to);
-      return call.readFloats(to, n);
+      const search = call.bytes(state);
+      const all = call.room(points.length * points[0].byteLength);
+      points.forEach((point, p) => call.write(all + p * point.byteLength, point));
+      this.exports.try_points(search, all, points.length, start ? call.floats(start) : 0);
+      return call.readBytes(search, state.length);
+    });
+  }
+
+  /** Make up to so many passes; return the lowest loss after each. */
+  search(of: Searched, state: SearchState, passes: number, answers: Answers): { state: SearchState; losses: number[] } {
+    const { width, scores: r, codes } = of;
+    return this.call((call) => {
+      const [own, search] = [call.searched(of), call.bytes(state)];
+      const most = MOST_ASKED * r;
+      const [coef, intercept, told] = [call.room(most * width * 8), call.room(most * 8), call.room(codes.length * most * 8)];
+      const losses: number[] = [];
+      while (losses.length < passes) {
+        const asked = this.exports.search_ask(search);
+        if (asked === NOTHING) break;
+        const k = r * this.exports.models_asked(search, own, coef, intercept);
+        const model = { coef: call.readFloats(coef, k * width), intercept: call.readFloats(intercept, k) };
+        if (asked === SCORES) {
+          const scores = answers.scores(model.coef, k);
+          call.write(told, scores.map((score, i) => score + model.intercept[i % k]));
+          check(this.call(() => this.exports.tell_scores(search, own, told)));
+        } else {
+          const found = answers.pass(model);
+          call.write(coef, found.coef);
+          call.write(intercept, found.intercept);
+          losses.push(this.exports.tell_pass(search, own, found.loss, coef, intercept));
+        }
+      }
+      return { state: call.readBytes(search, state.length), losses };
+    });
+  }
+
+  /** Do the same where the sample has all rows (S x width). */
+  searchRows(of: Searched, state: SearchState, passes: number, rows: Floats): { state: SearchState; losses: number[] } {
+    return this.call((call) => {
+      const [own, search, all, curve] = [call.searched(of), call.bytes(state), call.floats(rows), call.room(passes * 8)];
+      const made = this.exports.search_rows(search, own, all, passes, curve);
+      check(Math.max(-made, FINITE));
+      return { state: call.readBytes(search, state.length), losses: Array.from(call.readFloats(curve, made)) };
+    });
+  }
+
+  /** Return the best point (n) of a search, and its loss. */
+  bestOf(state: SearchState, n: number): { point: Floats; loss: number } {
+    return this.call((call) => {
+      const [search, point] = [call.bytes(state), call.room(n * 8)];
+      const loss = this.exports.search_best(search, point);
+      return { point: call.readFloats(point, n), loss };
+    });
+  }
+
+  /** Return a search at its best point under another ridge, which was `ridge`. */
+  moveSearch(to: Searched, state: SearchState, ridge: number): SearchState {
+    return this.call((call) => {
+      const [own, before, search] = [call.searched(to), call.bytes(state), call.room(state.length)];
+      this.exports.move_search(search, own, before, ridge);
+      return call.readBytes(search, state.length);
+    });
+  }
+
+  /** Return the scores (n x k) of rows (n x m) in float64, without intercepts. */
+  sampleScores(rows: Floats, n: number, coef: Floats, k: number): Floats {
+    return this.call((call) => {
+      const [all, own, none, to] = [call.floats(rows), call.floats(coef), call.floats(new Float64Array(k)), call.room(n * k * 8)];
+      if (!this.exports.sample_scores(all, n, coef.length / k, own, none, k, to)) throw new RangeError("no memory");
+      return call.readFloats(to, n * k);
     });
   }
 
@@ -581,6 +664,13 @@ class Call {
   /** What is in cells already, of columns whose first cells are at `offsets`. */
   coded(offsets: Int32Array): number {
     return this.words(Uint32Array.from([0, this.longs(offsets.map((first, c) => first - c)), offsets.length - 1, 0, 0, 0, 0, 0, 0]));
+  }
+
+  searched({ width, scores, unit, steps, ridge, codes, weights, mixes }: Searched): number {
+    const numbers = this.floats(Float64Array.of(unit, ridge));
+    const places = [numbers, this.words(codes), this.floats(weights), steps ? this.bytes(steps.begins) : 0];
+    const cells = [this.weights(steps?.mean), this.weights(steps?.scale)];
+    return this.words(Uint32Array.from([width, scores, codes.length, mixes ? 1 : 0, ...places, ...cells]));
   }
 
   steps({ begins, mean, scale }: StepsOfCells): number {

@@ -2,8 +2,8 @@
 
 import type { Batch } from "./batches";
 import { type HeldOut, unseenByLeverage, unseenByLoss } from "./held_out";
-import type { Floats, Gradient, Kernel, LinearModel } from "./kernel";
-import { type Evaluated, type Memory, minimise, Objective, type Sample, Search, type Space } from "./lbfgs";
+import type { Floats, Gradient, Kernel, LinearModel, SearchState } from "./kernel";
+import { Objective, type Sample, Search, type Space } from "./lbfgs";
 import { dot, highest, leverages, ones, perScore, total } from "./linear";
 import { type Kept, relax, ROWS_PER_WEIGHT } from "./relax";
 import { type Planes, planesOf, type Scaling } from "./solve";
@@ -33,7 +33,7 @@ export interface Refined {
 /** Where passes start instead of at SEFR's weights, what L-BFGS remembers there, and by how much the variance of weights exceeds what is usual. */
 export interface Start {
   planes: Pick<Planes, "weights" | "bias"> | null;
-  memory: Memory | null;
+  memory: SearchState | null;
   variance: number;
 }
 
@@ -42,7 +42,7 @@ export const USUAL: Start = { planes: null, memory: null, variance: 1 };
 /** What passes found, and what L-BFGS remembered at the end. */
 export interface Ended {
   refined: Refined;
-  memory: Memory;
+  memory: SearchState;
 }
 
 /** Rows in cells, with their classes, below 0 for one that is left out, and how often each counts, null for once. */
@@ -87,10 +87,13 @@ export function refine<L>(
   origin.set(bias, objective.weights);
   const atOrigin = atBaseRates(space, baseRates, origin, scores);
   const curve = [atOrigin.loss];
-  const trial = start.planes ? space.point(start.planes) : firstTrial(sefr, objective, origin, counts.length);
+  const trial = start.planes ? space.point(start.planes) : null;
   // the base rates are no step of what is remembered
-  const search = start.planes && start.memory ? new Search({ point: trial, loss: Infinity, gradient: atOrigin.gradient }, start.memory) : new Search(atOrigin);
-  minimise(objective, search, trial, curve, passes);
+  const known = trial && start.memory ? { point: trial, loss: Infinity } : atOrigin;
+  const search = Search.begin(objective, known.point, known.loss, atOrigin.gradient, trial && start.memory);
+  if (trial) search.tryPoints([trial], null);
+  else tryFirst(search, sefr, objective, origin, counts.length);
+  search.minimise(curve, passes);
   let kept: Kept = { objective, search };
   if (!summary.coder && total(counts) >= ROWS_PER_WEIGHT * space.width) {
     kept = relax(kept, (tried) => leaveOneOut(tried.objective, tried.search.best.point, classes, rows.sampled, 1), curve, passes);
@@ -100,7 +103,7 @@ export function refine<L>(
   const times = summary.coder && !summary.coder.ferns ? BINS_LEVERAGE : 1;
   const exact = !summary.coder && knowsLeverage(kept.objective, rows.sampled);
   const heldOut = keep ? (exact ? heldOutExactly : leaveOneOut)(kept.objective, best, classes, rows.sampled, times) : null;
-  return { refined: { planes: planesOf(found, scaling, summary.coder, true), lossCurve: curve, heldOut }, memory: search.memory };
+  return { refined: { planes: planesOf(found, scaling, summary.coder, true), lossCurve: curve, heldOut }, memory: search.state };
 }
 
 /** Return what a row of each class weighs in the loss: more in a rare class. */
@@ -123,7 +126,7 @@ function searchFrom<L>(
       coded.map(({ cells, codes, weights }) => kernel.gradientCells(cells, coder.offsets, { codes, classWeights, weights }, model)).reduce(plus);
     return { ...stepSpace(kernel, classes, coder, rows.sampled), pass };
   }
-  const { space, sample, standard } = standardise(classes, scaling, rows.sampled, rows.narrow);
+  const { space, sample, standard } = standardise(kernel, classes, scaling, rows.sampled, rows.narrow);
   const pass = (model: LinearModel): Gradient => {
     let sum: Gradient | null = null;
     for (const { columns, codes, weights } of rows.batches()) {
@@ -153,8 +156,8 @@ function withCarriedIntercepts(point: Floats, n: number): Floats {
   return point.map((value, i) => (i < n ? value : alone[i - n] ? 0 : value - common));
 }
 
-/** Return the best mixture of SEFR, the class means over the variances, and the base rates. */
-function firstTrial(sefr: Planes, objective: Objective, origin: Floats, classes: number): Floats {
+/** Let the best mixture of SEFR, the class means over the variances, and the base rates be tried first. */
+function tryFirst(search: Search, sefr: Planes, objective: Objective, origin: Floats, classes: number): void {
   const { space, weights: n } = objective;
   const { width, classMeans } = space;
   const halves = Float64Array.from({ length: classes }, (_, k) => {
@@ -166,14 +169,12 @@ function firstTrial(sefr: Planes, objective: Objective, origin: Floats, classes:
   byMeans.set(perScore(halves, classes), n);
   const size = (point: Floats): number => highest(point.map(Math.abs));
   const points = [space.point(sefr), byMeans, ...(size(origin) > 1e-9 ? [origin] : [])].filter((point) => size(point) > 0);
-  if (!points.length) return origin;
-  const start = Float64Array.from(points, (point) => Number(point === origin));
-  const hessian = Float64Array.from(points.flatMap((p) => points.map((q) => objective.ridge * dot(p.subarray(0, n), q.subarray(0, n)))));
-  return objective.bestMixture(points, start, hessian, null);
+  if (points.length) search.tryPoints(points, Float64Array.from(points, (point) => Number(point === origin)));
+  else search.tryPoints([origin], null);
 }
 
 /** Return loss and gradient where every row is given the base rates: both follow from the Summary. */
-function atBaseRates(space: Space, baseRates: Floats, origin: Floats, scores: number): Evaluated {
+function atBaseRates(space: Space, baseRates: Floats, origin: Floats, scores: number): { point: Floats; loss: number; gradient: Floats } {
   const gradient = new Float64Array(origin.length);
   const skipped = (baseRates.length - scores) * space.width;
   for (let i = 0; i < scores * space.width; i++) {

@@ -1,7 +1,7 @@
 /** Features standardised for further passes, in passing: as src/sefr/_weights/refine/standardise.py. */
 
-import type { Floats, Gradient, LinearModel, Standardisation } from "./kernel";
-import { lossOf, type Sample, type Space } from "./lbfgs";
+import type { Floats, Kernel, LinearModel, Standardisation, StepsOfCells } from "./kernel";
+import type { Sample, Space } from "./lbfgs";
 import { dot, highest, total } from "./linear";
 import type { Planes, Scaling } from "./solve";
 
@@ -62,8 +62,8 @@ class StandardSpace implements Space {
     return { coef: weights.map((weight) => weight * this.unit), intercept };
   }
 
-  pull(found: Gradient): Floats {
-    return found.coef.map((value) => value * this.unit);
+  get pointModel(): { unit: number; steps: StepsOfCells | null } {
+    return { unit: this.unit, steps: null };
   }
 
   point({ weights, bias }: Pick<Planes, "weights" | "bias">): Floats {
@@ -94,13 +94,14 @@ class StandardSpace implements Space {
 }
 
 class StandardSample implements Sample {
-  readonly gradient: ((model: LinearModel) => Gradient) | null;
+  readonly mixes = false;
+  readonly allRows: Floats | null;
 
   constructor(
-    private readonly rows: Floats, readonly codes: Int32Array, readonly weights: Floats, private readonly unit: number,
-    private readonly narrow: boolean, complete: boolean,
+    private readonly kernel: Kernel, private readonly rows: Floats, readonly codes: Int32Array, readonly weights: Floats,
+    private readonly unit: number, private readonly narrow: boolean, complete: boolean,
   ) {
-    this.gradient = complete ? (model) => this.gradientOf(model) : null;
+    this.allRows = complete ? rows : null;
   }
 
   private get width(): number {
@@ -108,19 +109,7 @@ class StandardSample implements Sample {
   }
 
   scores(coef: Floats, r: number): Floats {
-    const { rows, width: m } = this;
-    const own = this.narrow ? coef.map(Math.fround) : coef;
-    const n = this.codes.length;
-    const scores = new Float64Array(n * r);
-    for (let i = 0; i < n; i++) {
-      for (let k = 0; k < r; k++) {
-        const [row, weights] = [i * m, k * m];
-        let sum = 0;
-        for (let j = 0; j < m; j++) sum += rows[row + j] * own[weights + j];
-        scores[i * r + k] = sum;
-      }
-    }
-    return scores;
+    return this.kernel.sampleScores(this.rows, this.codes.length, this.narrow ? coef.map(Math.fround) : coef, r);
   }
 
   vectors(rows: readonly number[]): Floats[] {
@@ -135,25 +124,6 @@ class StandardSample implements Sample {
       return dot(row, row) * this.unit ** 2;
     });
   }
-
-  private gradientOf({ coef, intercept }: LinearModel): Gradient {
-    const { rows, width: m } = this;
-    const r = intercept.length;
-    const z = this.scores(coef, r).map((score, i) => score + intercept[i % r]);
-    const loss = lossOf(z, r, this.codes, this.weights);
-    const found = { loss, coef: new Float64Array(r * m), intercept: new Float64Array(r) };
-    const sums = found.coef;
-    for (let i = 0; i < this.codes.length; i++) {
-      for (let k = 0; k < r; k++) {
-        const truth = r === 1 ? this.codes[i] === 1 : this.codes[i] === k;
-        const residual = (z[i * r + k] - Number(truth)) * this.weights[i];
-        found.intercept[k] += residual;
-        const [row, to] = [i * m, k * m];
-        for (let j = 0; j < m; j++) sums[to + j] += residual * rows[row + j];
-      }
-    }
-    return found;
-  }
 }
 
 export interface Standardised {
@@ -163,7 +133,7 @@ export interface Standardised {
 }
 
 /** Return the space of the scaled features, the sampled rows in it, and how the kernel moves and scales values. */
-export function standardise(classes: ClassMeans, { low, span }: Scaling, sampled: SampledRows, narrow: readonly boolean[]): Standardised {
+export function standardise(kernel: Kernel, classes: ClassMeans, { low, span }: Scaling, sampled: SampledRows, narrow: readonly boolean[]): Standardised {
   const [m, n] = [low.length, sampled.codes.length];
   const mean = meanOf(classes);
   const weights = lossWeights(classes, sampled);
@@ -191,7 +161,7 @@ export function standardise(classes: ClassMeans, { low, span }: Scaling, sampled
   });
   return {
     space: new StandardSpace(unit, distance, moved, spread),
-    sample: new StandardSample(rows, sampled.codes, weights, unit, !few, few && complete),
+    sample: new StandardSample(kernel, rows, sampled.codes, weights, unit, !few, few && complete),
     standard,
   };
 }

@@ -1,7 +1,7 @@
 /** Further passes over cells, step by step from one bin to the next: as src/sefr/_weights/refine/thermometer.py. */
 
 import { type Coder, featuresIn, sumsOfColumns } from "./cells";
-import type { Floats, Gradient, Kernel, LinearModel } from "./kernel";
+import type { Floats, Kernel, LinearModel, StepsOfCells } from "./kernel";
 import type { Sample, Space } from "./lbfgs";
 import { dot, total } from "./linear";
 import type { Planes } from "./solve";
@@ -72,8 +72,8 @@ class StepSpace implements Space {
     return this.kernel.stepTables({ begins: this.steps.begins, mean: this.mean, scale: this.scale }, weights, intercepts);
   }
 
-  pull(found: Gradient): Floats {
-    return this.kernel.stepSlopes({ begins: this.steps.begins, mean: this.mean, scale: this.scale }, found.coef, found.intercept);
+  get pointModel(): { unit: number; steps: StepsOfCells | null } {
+    return { unit: 1, steps: { begins: this.steps.begins, mean: this.mean, scale: this.scale } };
   }
 
   point({ weights: table, bias }: Pick<Planes, "weights" | "bias">): Floats {
@@ -118,7 +118,8 @@ export function centredTable(table: Floats, shares: Floats, coder: Coder, interc
 }
 
 class CellSample implements Sample {
-  readonly gradient = null;
+  readonly allRows = null;
+  readonly mixes = true;
   private readonly cells: Uint8Array;
 
   constructor(

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from sefr import SEFRClassifier
+from sefr import SEFRClassifier, _native
 from sefr._rows.batches import Gatherer
 from sefr._rows.cells import code_matrix
 from sefr._rows.inputs import matrix_of, read_rows
@@ -82,13 +82,21 @@ def test_the_gradient_by_steps_is_that_of_differences(k, rng):
     mean, scale = rng.random(coder.n_cells), rng.random(coder.n_cells) * steps.free
     space = thermometer.StepSpace(coder, steps, mean, mean, scale, 1.0, mean[None])
     weights, bias = rng.normal(size=(n_scores, coder.n_cells)), rng.normal(size=n_scores)
-    group = WeightedRows(y, None, np.ones(k))
+    group = WeightedRows(y, np.ones(len(y)), np.ones(k))
 
     def loss(weights):
         return cells.gradient(group, space.standard, space.model(weights, bias))
 
     found: Gradient = loss(weights)
-    pulled, small = space.pull(found), 1e-3
+    point, small = np.concatenate([weights.ravel(), bias]), 1e-3
+    model, none = space.point_model, np.zeros(weights.size + len(bias))
+    search = _native.begin_search(
+        n_scores, *model, 0.0, None, None, y, group.weights, True, none, np.inf, none, None
+    )
+    _native.search_try(search, point[None], None)
+    _native.search_tell_pass(search, found.coef, found.intercept, found.loss)
+    pulled = np.empty(len(point))
+    _native.search_best(search, np.empty(len(point)), pulled)
     for at in range(0, weights.size, 3):
         moved = [weights.copy(), weights.copy()]
         for side, sign in zip(moved, (1, -1), strict=True):

@@ -1,13 +1,10 @@
 """The ridge penalty of further passes: weaker where passes are left over and leave-one-out says so."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from sefr import SEFRClassifier
-from sefr._rows.labelled import CodedRows
-from sefr._weights.refine import refine, relax
+from sefr._weights.refine import relax
 
 
 def correlated(rng, n=3000):
@@ -76,27 +73,3 @@ def test_batches_weaken_the_penalty_too(rng):
     whole = fitted(X, y, 200)
     parts = SEFRClassifier(passes=200).fit_batches([(X[:1000], y[:1000]), (X[1000:], y[1000:])])
     np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=0.05)
-
-
-def test_a_search_under_another_penalty_knows_loss_and_gradient_without_a_pass(rng, monkeypatch):
-    seen = {}
-
-    def note(objective, search, sampled: CodedRows, curve, limits):
-        seen.update(objective=objective, search=search)
-        return objective, search.best.point
-
-    monkeypatch.setattr(refine, "relax", note)
-    X, y = correlated(rng, 500)
-    SEFRClassifier(passes=6).fit(X, y)
-    objective, search = seen["objective"], seen["search"]
-    weaker = replace(objective, penalty=replace(objective.penalty, ridge=objective.penalty.ridge / 7))
-    moved, there = search.under(objective.penalty, weaker.penalty), weaker(search.best.point)
-    assert moved.best.loss == pytest.approx(there.loss, rel=1e-13)
-    np.testing.assert_allclose(moved.best.gradient, there.gradient, atol=1e-15)
-    # so do the steps that it remembers: the gradient changes along them as under the new penalty
-    old, new = search.memory, moved.memory
-    for place in new.order:
-        step = old.steps[place].copy()
-        step[objective.penalty.n_weights :] = 0
-        change = old.changes[place] + (weaker.penalty.ridge - objective.penalty.ridge) * step
-        np.testing.assert_allclose(new.changes[place], change, atol=1e-15)

@@ -148,10 +148,7 @@ class _AutoTraining:
         weights = found.best_weights
         if weights[-1] < TOO_SMALL:
             return parts, found, starts
-        first = fits[-1].refined
-        if first is not None and first.memory is not None:  # which the fit of all rows may go on with
-            first = replace(first, memory=first.memory.fork())
-        again = self._fit(parts[-1], left, Start(first, WEAKER))
+        again = self._fit(parts[-1], left, Start(fits[-1].refined, WEAKER))
         other = self._held_out(parts, [*fits[:-1], again], held)
         if other.loss(other.best_weights) < found.loss(weights):
             return parts, other, [*starts[:-1], Start(again.refined, WEAKER)]

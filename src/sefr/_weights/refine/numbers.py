@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
+from ... import _native
 from ..._rows.labels import ONE_CLASS
 from ..._rows.matrix import LinearModel, Standardisation, blas_threads
 from ..._summary.products import Products
@@ -26,7 +27,7 @@ from ..._summary.summary import Summary
 from ..._system.types import Floats
 from ..moments import RIDGES, basis_of_cells, feature_scale, feature_spans, likeliest_of
 from ..regression import RegressionModel, regression_of_line, targets_of
-from .lbfgs import STALLED, Limits
+from .lbfgs import Limits
 from .refine import Refined
 from .thermometer import AS_THEY_ARE
 
@@ -157,7 +158,7 @@ def _solve(problem: _Problem, limits: Limits) -> tuple[list[_Chosen], Floats, li
         curve.append(float(np.mean(left)) if left else 0.0)
         if limits.watch is not None:
             limits.watch(made, curve[-1])
-        stalled = stalled + 1 if curve[-2] - curve[-1] < STALLED * curve[-1] else 0
+        stalled = stalled + 1 if curve[-2] - curve[-1] < _native.STALLED * curve[-1] else 0
         if stalled == 2 or not further.any():
             break
         beside.append(further)

@@ -21,7 +21,7 @@ from ..._system.types import Array, Floats
 from ..held_out import HeldOut
 from ..hyperplanes import Hyperplanes, Scaling, per_class, per_score, planes_of
 from ..solve import means
-from .lbfgs import Evaluated, Limits, Memory, Objective, Penalty, Sample, Search, SweptRows, minimise, mixture
+from .lbfgs import Evaluated, Limits, Objective, Penalty, Sample, Search, SweptRows
 from .leave_one_out import held_out
 from .relax import ROWS_PER_WEIGHT, relax
 from .standardise import ClassMeans, Space, standardise
@@ -42,14 +42,14 @@ USUAL_SCORE = float(2 * np.arctanh(np.sqrt(1 - 4 * CURVATURE)))
 class Refined:
     """What the further passes found: hyperplanes, where each feature speaks for no class, and how it went.
 
-    ``memory`` is what L-BFGS remembered, if it was asked for: passes over other rows may go on with it.
+    ``memory`` is the search, if it was asked for: passes over other rows may go on with what it remembers.
     """
 
     planes: Hyperplanes
     midpoints: Floats
     loss_curve: tuple[float, ...]
     held_out: HeldOut | None = None
-    memory: Memory | None = None
+    memory: Search | None = None
 
     @property
     def n_passes(self) -> int:
@@ -183,18 +183,19 @@ def _refine_seen(
     objective = Objective(swept, sample, space, penalty)
     at_origin = _at_base_rates(space, base_rates, origin)
     curve = [at_origin.loss]
-    if penalty.prior_mean is None:
-        search = Search(at_origin, Memory(len(origin), forked=True) if limits.memory else None)
-        if start.refined is None:
-            trial = _first_trial(sefr, space, objective, origin)
-        else:
-            trial = space.point(start.refined.planes)
-            if start.refined.memory is not None:  # the base rates are no step of it
-                search = Search(Evaluated(trial, np.inf, at_origin.gradient), start.refined.memory)
-        minimise(objective, search, trial, curve, limits)
+    if penalty.prior_mean is not None:
+        search = Search.begin(objective, Evaluated(penalty.prior_mean, np.inf, at_origin.gradient))
+        search.try_points(penalty.prior_mean[None])
+    elif start.refined is None:
+        search = Search.begin(objective, at_origin)
+        _try_first(search, sefr, objective, origin)
     else:
-        search = Search(Evaluated(penalty.prior_mean, np.inf, at_origin.gradient))
-        minimise(objective, search, penalty.prior_mean, curve, limits)
+        trial, memory = space.point(start.refined.planes), start.refined.memory
+        # the base rates are no step of what is remembered
+        known = at_origin if memory is None else Evaluated(trial, np.inf, at_origin.gradient)
+        search = Search.begin(objective, known, memory)
+        search.try_points(trial[None])
+    search.minimise(objective, curve, limits)
     best = search.best.point
     if isinstance(space, Space) and prior is None and n_rows >= ROWS_PER_WEIGHT * len(space.mean):
         objective, best = relax(objective, search, sampled, curve, limits)
@@ -204,24 +205,22 @@ def _refine_seen(
     weights, biases, midpoints = space.hyperplanes(weights, intercepts)
     kept = held_out(objective, best, sampled) if limits.held_out else None
     planes = planes_of(sefr.scaling, weights, biases)
-    return Refined(planes, midpoints, tuple(curve), kept, search.memory if limits.memory else None)
+    return Refined(planes, midpoints, tuple(curve), kept, search if limits.memory else None)
 
 
-def _first_trial(sefr: Hyperplanes, space: Space | StepSpace, objective: Objective, origin: Floats) -> Floats:
-    """Return the best mixture of SEFR, the class means over the variances, and the base rates."""
+def _try_first(search: Search, sefr: Hyperplanes, objective: Objective, origin: Floats) -> None:
+    """Let the best mixture of SEFR, the class means over the variances, and the base rates be tried first."""
+    space = objective.space
     by_means = per_score(space.class_means)
     halves = per_score(-(space.class_means * space.class_means).sum(axis=1) / 2)
     points = [space.point(sefr), np.concatenate([by_means.ravel() / space.unit, halves])]
     if np.abs(origin).max() > 1e-9:
         points.append(origin)
     points = [point for point in points if np.abs(point).max() > 0]
-    if not points:
-        return origin
-    start = np.array([float(point is origin) for point in points])
-    weights = [point[: objective.penalty.n_weights] for point in points]
-    hessian = objective.penalty.ridge * np.array([[p @ q for p in weights] for q in weights])
-    stacked = np.array(points)
-    return mixture(objective.best_mixture(objective.scores(stacked), start, hessian), stacked)
+    if points:
+        search.try_points(np.array(points), np.array([float(point is origin) for point in points]))
+    else:
+        search.try_points(origin[None])
 
 
 def _at_base_rates(space: Space | StepSpace, base_rates: Floats, origin: Floats) -> Evaluated:

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from ..._rows.labelled import CodedRows
 from ..._system.types import Floats
-from .lbfgs import Limits, Objective, Search, minimise, sample_loss
+from ..loss import row_losses
+from .lbfgs import Limits, Objective, Search
 from .leave_one_out import leave_one_out
 
 # With fewer rows per weight the classes may be separable, and the leave-one-out loss then prefers no penalty.
@@ -35,8 +36,8 @@ def relax(
         weaker = replace(
             objective, penalty=replace(objective.penalty, ridge=objective.penalty.ridge / WEAKER)
         )
-        further = search.under(objective.penalty, weaker.penalty)
-        minimise(weaker, further, further.trial(weaker), curve, limits)
+        further = search.under(weaker.penalty.ridge)
+        further.minimise(weaker, curve, limits)
         found = _loss(weaker, further, sampled)
         if len(curve) == made or not found < loss:
             curve[made:] = [search.best.loss] * (len(curve) - made)
@@ -46,4 +47,5 @@ def relax(
 
 
 def _loss(objective: Objective, search: Search, sampled: CodedRows) -> float:
-    return sample_loss(leave_one_out(objective, search.best.point, sampled).scores, objective.sample)[0]
+    unseen = leave_one_out(objective, search.best.point, sampled)
+    return float(objective.sample.weights @ row_losses(unseen.scores, unseen.codes)[0])

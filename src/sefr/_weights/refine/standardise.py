@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..._rows.labelled import CodedRows
-from ..._rows.matrix import Gradient, LinearModel, Sparse, Standardisation
+from ..._rows.matrix import LinearModel, Sparse, Standardisation
 from ..._system.types import Floats
 from ..hyperplanes import Hyperplanes, Scaling, carried_intercepts
-from .lbfgs import Sample
+from .lbfgs import PointModel, Sample
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -48,9 +48,10 @@ class Space:
         """Return the weights and intercepts of standardised features at a point."""
         return LinearModel(np.ascontiguousarray(weights * self.unit), intercepts)
 
-    def pull(self, found: Gradient) -> Floats:
-        """Return the derivatives by the weights of a point from those by the model's."""
-        return found.coef * self.unit
+    @property
+    def point_model(self) -> PointModel:
+        """How a model follows from a point."""
+        return PointModel(None, None, None, self.unit)
 
     @property
     def weight_variance(self) -> float:
@@ -153,10 +154,14 @@ def standardise(
     distance = np.divide(distance, spread, out=np.zeros_like(distance), where=spread > 0)
     unit = 1 / np.sqrt(max(1, int((spread > 0).sum())))
     space = Space(moved, spread, standard, unit, distance)
+    rows: Any
+    shift: Floats | None = None
     if isinstance(matrix, Sparse):
         rows, shift = _sparse_standardised(matrix, standard)
+        if few:
+            rows, shift = rows.toarray() - shift, None
     else:
-        rows, shift = np.empty(matrix.shape, dtype=np.float64 if few else np.float32), None
+        rows = np.empty(matrix.shape, dtype=np.float64 if few else np.float32)
         standardised(blocks or matrix.blocks(), standard, rows)
     return space, Sample(rows, shift, sampled.codes, weights, unit, complete=few and complete)
 

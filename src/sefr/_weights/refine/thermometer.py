@@ -19,9 +19,10 @@ from scipy.sparse import csr_matrix
 from ... import _native
 from ..._rows.cells import Cells, Coder
 from ..._rows.labelled import CodedRows
-from ..._rows.matrix import Gradient, LinearModel, Matrix, Standardisation
+from ..._rows.matrix import LinearModel, Matrix, Standardisation
 from ..._system.types import Floats
 from ..hyperplanes import Hyperplanes
+from .lbfgs import PointModel
 from .standardise import ClassMeans
 
 # Steps are in units of their spread to this power: 0 takes them as they are, 1 would standardise them.
@@ -104,12 +105,10 @@ class StepSpace:
         _native.step_tables(self.steps.begins, self.mean, self.scale, *by_point, *found)
         return found
 
-    def pull(self, found: Gradient) -> Floats:
-        """Return the derivatives by the weights of a point (R, C) from those by the table."""
-        pulled = np.empty(found.coef.shape)
-        by_model = (found.coef, found.intercept)
-        _native.step_slopes(self.steps.begins, self.mean, self.scale, *by_model, pulled)
-        return pulled
+    @property
+    def point_model(self) -> PointModel:
+        """How a model follows from a point."""
+        return PointModel(self.steps.begins, self.mean, self.scale, 1.0)
 
     def point(self, planes: Hyperplanes) -> Floats:
         """Return the point of a table."""
@@ -182,16 +181,12 @@ class CellSample:
     space: StepSpace
     codes: NDArray[np.int32]
     weights: Floats
-    complete: bool = False
+    all_rows = None  # passes are made over the rows themselves
     mixes = True  # the scores of a mixture of tables are the mixture of their scores
 
     def scores(self, coef: Floats) -> Floats:
         """Return the scores (S, R) of tables (R, C), without intercepts."""
         return self.matrix.scores(np.ascontiguousarray(coef), np.zeros(len(coef)))
-
-    def gradient(self, model: LinearModel) -> Gradient:
-        """Never asked for: the passes are made over the rows themselves."""
-        raise NotImplementedError
 
     def products(self, rows: NDArray[np.intp]) -> Floats:
         """Return the inner products of some of the rows in the space; of the first, where cells are many."""
