@@ -41,4 +41,18 @@ static inline double fast_log1p(double e) {
     return 2.0 * s * p;
 }
 
+/* log(x) for finite x >= 1: that of the mantissa, and so many times log(2). NaN stays NaN. */
+static inline double fast_log(double x) {
+    const double power = 4503599627370496.0; /* 2**52, whose low bits take an integer */
+    uint64_t bits, whole;
+    memcpy(&bits, &x, sizeof bits);
+    memcpy(&whole, &power, sizeof whole);
+    whole |= bits >> 52;
+    bits = (bits & 0xfffffffffffffULL) | 0x3ff0000000000000ULL;
+    double mantissa, exponent;
+    memcpy(&mantissa, &bits, sizeof mantissa);
+    memcpy(&exponent, &whole, sizeof exponent);
+    return (exponent - power - 1023.0) * 0.6931471805599453 + (fast_log1p(mantissa - 1.0) + (x - x));
+}
+
 #endif
