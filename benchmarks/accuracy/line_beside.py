@@ -25,9 +25,8 @@ from sklearn.metrics import f1_score, log_loss
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from sefr import SEFRClassifier
+from sefr import SEFRClassifier, _native
 from sefr._rows.cells import Cells, Coder
-from sefr._rows.matrix import Gradient
 from sefr._weights.hyperplanes import per_class
 from sefr._weights.refine import refine
 from sefr._weights.refine.thermometer import StepSpace
@@ -78,7 +77,9 @@ class Problem:
         of_line = 1 / (refine.PRIOR_VARIANCE * len(self.y))
         value = -self.by_row @ logs[np.arange(len(self.y)), self.y]
         value += (of_cells * (steps**2).sum() + of_line * (weights**2).sum()) / 2
-        by_steps = self.space.pull(Gradient(0.0, coef, bias)) + of_cells * steps
+        by_steps, space = np.empty(coef.shape), self.space
+        _native.step_slopes(space.steps.begins, space.mean, space.scale, coef, bias, by_steps)
+        by_steps += of_cells * steps
         by_line = left.T @ self.line + of_line * weights
         return float(value), np.concatenate([by_steps.ravel(), by_line.ravel(), bias])
 

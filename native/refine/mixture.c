@@ -98,7 +98,7 @@ CLONES static void add_softmax(const struct search *s, ptrdiff_t first, ptrdiff_
     const ptrdiff_t q = s->m->n_points, k = s->m->n_scores, size = k * BLOCK;
     const double *turned = s->turned + first * q * k, *restrict weight = s->m->weights + first;
     const int32_t *restrict code = s->codes + first;
-    double *restrict z = s->z, mean[MOST_POINTS][BLOCK], both[BLOCK], largest[BLOCK], total[BLOCK] = {0.0};
+    double *restrict z = s->z, mean[MOST_POINTS][BLOCK], both[BLOCK], largest[BLOCK], logs[BLOCK], total[BLOCK] = {0.0};
     memset(z, 0, (size_t)size * sizeof *z);
     for (ptrdiff_t i = 0; i < q; i++) {
         const double *restrict own = turned + i * size, share = a[i] * s->unit[i];
@@ -113,7 +113,8 @@ CLONES static void add_softmax(const struct search *s, ptrdiff_t first, ptrdiff_
         for (ptrdiff_t r = 0; r < BLOCK; r++) z[c + r] = fast_exp(z[c + r] - largest[r]);
         for (ptrdiff_t r = 0; r < BLOCK; r++) total[r] += z[c + r];
     }
-    for (ptrdiff_t r = 0; r < count; r++) out->loss += weight[r] * (log(total[r]) - both[r]);
+    for (ptrdiff_t r = 0; r < BLOCK; r++) logs[r] = fast_log(total[r]);
+    for (ptrdiff_t r = 0; r < count; r++) out->loss += weight[r] * (logs[r] - both[r]);
     for (ptrdiff_t i = 0; i < q; i++) {
         const double *own = turned + i * size;
         add_means(own, z, k, mean[i]);

@@ -1,6 +1,5 @@
 #include "refine/sample.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,8 +125,9 @@ CLONES static double softmax_block(double *restrict z, ptrdiff_t k, const int32_
         for (ptrdiff_t i = 0; i < BLOCK; i++) z[c + i] = fast_exp(z[c + i] - largest[i]);
         for (ptrdiff_t i = 0; i < BLOCK; i++) total[i] += z[c + i];
     }
+    for (ptrdiff_t i = 0; i < BLOCK; i++) largest[i] = fast_log(total[i]);
     for (ptrdiff_t i = 0; i < n; i++) {
-        loss += weight[i] * (log(total[i]) - own[i]);
+        loss += weight[i] * (largest[i] - own[i]);
         total[i] = weight[i] / total[i];
     }
     for (ptrdiff_t c = 0; c < k * BLOCK; c += BLOCK) {

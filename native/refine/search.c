@@ -49,15 +49,23 @@ size_t sefr_search_size(const struct objective *of) {
     return sizeof(struct search) + (vectors * n + N_SCORED * cells) * sizeof(double);
 }
 
-/* Four sums in an order of their own, so that every machine adds up alike. */
+/* LANES sums in an order of their own, so that every machine adds up alike. */
+enum { LANES = 16 };
+
+INLINE double total_of(const double *part) {
+    double sum[4];
+    for (int u = 0; u < 4; u++) sum[u] = (part[u] + part[u + 4]) + (part[u + 8] + part[u + 12]);
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
 CLONES static double dot(const double *restrict a, const double *restrict b, ptrdiff_t n) {
-    double parts[4] = {0.0};
+    double parts[LANES] = {0.0};
     ptrdiff_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        for (ptrdiff_t u = 0; u < 4; u++) parts[u] += a[i + u] * b[i + u];
+    for (; i + LANES <= n; i += LANES) {
+        for (ptrdiff_t u = 0; u < LANES; u++) parts[u] += a[i + u] * b[i + u];
     }
-    for (; i < n; i++) parts[0] += a[i] * b[i];
-    return (parts[0] + parts[1]) + (parts[2] + parts[3]);
+    for (; i < n; i++) parts[i % LANES] += a[i] * b[i];
+    return total_of(parts);
 }
 
 static double weighted_dot(const double *restrict a, const double *restrict weight, const double *restrict b,
@@ -74,17 +82,17 @@ CLONES static void add(double *restrict to, double share, const double *restrict
 /* to += share a; returns dot(b, to), in the same look at it. */
 CLONES static double add_then_dot(double *restrict to, double share, const double *restrict a, const double *restrict b,
                                   ptrdiff_t n) {
-    double parts[4] = {0.0};
+    double parts[LANES] = {0.0};
     ptrdiff_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        for (ptrdiff_t u = 0; u < 4; u++) to[i + u] += share * a[i + u];
-        for (ptrdiff_t u = 0; u < 4; u++) parts[u] += b[i + u] * to[i + u];
+    for (; i + LANES <= n; i += LANES) {
+        for (ptrdiff_t u = 0; u < LANES; u++) to[i + u] += share * a[i + u];
+        for (ptrdiff_t u = 0; u < LANES; u++) parts[u] += b[i + u] * to[i + u];
     }
     for (; i < n; i++) {
         to[i] += share * a[i];
-        parts[0] += b[i] * to[i];
+        parts[i % LANES] += b[i] * to[i];
     }
-    return (parts[0] + parts[1]) + (parts[2] + parts[3]);
+    return total_of(parts);
 }
 
 void sefr_begin_search(struct search *s, const struct objective *of, const double *point, double loss,
