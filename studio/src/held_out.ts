@@ -1,7 +1,7 @@
 /** Scores of a few training rows as if the model had not seen them: as src/sefr/_weights/held_out.py. */
 
 import type { Floats, Kernel } from "./kernel";
-import { highest, ones, perClass, total } from "./linear";
+import { dot, highest, ones, perClass, total } from "./linear";
 import { means, type Planes, type Scaling, scoresOf, solve } from "./solve";
 import type { SampledRows } from "./standardise";
 import { each } from "./double_double";
@@ -186,15 +186,7 @@ function favourInCells<L>(summary: Summary<L>): Floats {
 
 /** Return the scores of rows as if the loss had been minimised without them, if it is curved alike along some directions. */
 export function unseenByLoss(seen: HeldOut, r: number, push: Floats, directions: number, penalty: number): HeldOut {
-  const { codes, weights } = seen;
-  const [k, likely] = [r === 1 ? 2 : r, chances(seen.scores, r)];
-  let curvature = 0;
-  codes.forEach((_, i) => {
-    let doubt = 0;
-    for (let c = 0; c < k; c++) doubt += likely[i * k + c] * (1 - likely[i * k + c]);
-    curvature += (weights[i] * doubt) / k;
-  });
-  curvature /= total(weights);
+  const curvature = dot(seen.weights, doubts(seen.scores, r)) / total(seen.weights);
   return unseenByLeverage(seen, r, push.map((own) => own / (curvature / directions + penalty)));
 }
 
@@ -208,6 +200,27 @@ export function unseenByLeverage(seen: HeldOut, r: number, leverage: Floats): He
     return score + (leverage[i] * (p - Number(codes[i] === c))) / Math.max(1 - leverage[i] * p * (1 - p), 0.5);
   });
   return { ...seen, scores: moved };
+}
+
+/** Return the same where it is known how far the score of every row moves per unit of its residual. */
+export function unseenByReach(seen: HeldOut, r: number, reach: Floats): HeldOut {
+  const { scores, codes } = seen;
+  const [k, likely] = [r === 1 ? 2 : r, chances(scores, r)];
+  const moved = scores.map((score, at) => {
+    const [i, c] = [Math.floor(at / r), r === 1 ? 1 : at % r];
+    return score + reach[i] * (likely[i * k + c] - Number(codes[i] === c));
+  });
+  return { ...seen, scores: moved };
+}
+
+/** Return the mean of p (1 - p) over the classes for each row. */
+export function doubts(scores: Floats, r: number): Floats {
+  const [k, likely] = [r === 1 ? 2 : r, chances(scores, r)];
+  return Float64Array.from({ length: likely.length / k }, (_, i) => {
+    let doubt = 0;
+    for (let c = 0; c < k; c++) doubt += likely[i * k + c] * (1 - likely[i * k + c]);
+    return doubt / k;
+  });
 }
 
 /** Return the probabilities (n x k) of the logistic loss. */

@@ -105,8 +105,8 @@ class Likelihood {
       target[codes[i]] = sure[codes[i]];
       return target;
     });
-    const rarest = Math.max(1, Math.min(...rows.filter((n) => n > 0)));
-    this.precision = Float64Array.of(TEMPERATURE_PRECISION / rarest, ...new Array<number>(k).fill(1 / OFFSET_VARIANCE));
+    const outside = Math.max(1, total(rows) - highest(rows)); // the largest class
+    this.precision = Float64Array.of(TEMPERATURE_PRECISION / outside, ...new Array<number>(k).fill(1 / OFFSET_VARIANCE));
     this.shares = found(weights).map((sum) => sum / total(weights));
   }
 

@@ -11,6 +11,8 @@ import { means } from "./solve";
 import { type ClassMeans, type SampledRows, standardise } from "./standardise";
 import type { Summary } from "./summary";
 import { stepSpace } from "./thermometer";
+import type { Coder } from "./cells";
+import { leftOutOfCells, spreadOver } from "./leave_one_out";
 
 /** The score of a typical row is expected to have this variance before any row is seen: the ridge penalty. */
 const PRIOR_VARIANCE = 10;
@@ -18,8 +20,6 @@ const PRIOR_VARIANCE = 10;
 const RARITY = 0.5;
 /** Rows whose products tell how many directions the rows share. */
 const GRAM_ROWS = 128;
-/** Cells of bins without ferns: a row moves the weights so many times as far as directions of equal curvature would have it. */
-const BINS_LEVERAGE = 3;
 /** Multiplications that the leverage of every row may take. */
 const LEVERAGE_PRODUCTS = 1 << 20;
 
@@ -96,13 +96,11 @@ export function refine<L>(
   search.minimise(curve, passes);
   let kept: Kept = { objective, search };
   if (!summary.coder && total(counts) >= ROWS_PER_WEIGHT * space.width) {
-    kept = relax(kept, (tried) => leaveOneOut(tried.objective, tried.search.best.point, classes, rows.sampled, 1), curve, passes);
+    kept = relax(kept, (tried) => leaveOneOut(tried.objective, tried.search.best.point, classes, rows.sampled), curve, passes);
   }
   const best = summary.coder ? kept.search.best.point : withCarriedIntercepts(kept.search.best.point, objective.weights);
   const found = space.hyperplanes(best.slice(0, objective.weights), best.slice(objective.weights));
-  const times = summary.coder && !summary.coder.ferns ? BINS_LEVERAGE : 1;
-  const exact = !summary.coder && knowsLeverage(kept.objective, rows.sampled);
-  const heldOut = keep ? (exact ? heldOutExactly : leaveOneOut)(kept.objective, best, classes, rows.sampled, times) : null;
+  const heldOut = keep ? heldOutFrom(kept.objective, best, classes, rows.sampled, summary.coder) : null;
   return { refined: { planes: planesOf(found, scaling, summary.coder, true), lossCurve: curve, heldOut }, memory: search.state };
 }
 
@@ -184,6 +182,12 @@ function atBaseRates(space: Space, baseRates: Floats, origin: Floats, scores: nu
   return { point: origin, loss: -dot(baseRates, baseRates.map(Math.log)), gradient };
 }
 
+/** Return the sample's scores as if each row had been left out, for probabilities. */
+function heldOutFrom(objective: Objective, point: Floats, classes: ClassMeans, sampled: SampledRows, coder: Coder | null): HeldOut {
+  if (coder) return leftOutOfCells(objective, point, classes, sampled, coder);
+  return (knowsLeverage(objective, sampled) ? heldOutExactly : leaveOneOut)(objective, point, classes, sampled);
+}
+
 /** Say whether the leverage of every row is found: of two classes, if the sample holds all rows, and these are few. */
 function knowsLeverage(objective: Objective, sampled: SampledRows): boolean {
   return sampled.weights !== null && objective.scores === 1 && sampled.codes.length * (objective.weights + 1) ** 2 <= LEVERAGE_PRODUCTS;
@@ -203,12 +207,11 @@ function heldOutExactly(objective: Objective, point: Floats, classes: ClassMeans
 }
 
 /** Return the sample's scores as if each row had been left out. */
-function leaveOneOut(objective: Objective, point: Floats, classes: ClassMeans, sampled: SampledRows, times: number): HeldOut {
+function leaveOneOut(objective: Objective, point: Floats, classes: ClassMeans, sampled: SampledRows): HeldOut {
   const { sample } = objective;
   const scores = objective.scoresAt(point);
   const n = sample.codes.length;
-  const taken = Math.min(n, GRAM_ROWS);
-  const rows = Array.from({ length: taken }, (_, i) => (i + 1 === taken && i ? n - 1 : Math.floor(i * ((n - 1) / Math.max(1, taken - 1)))));
+  const rows = spreadOver(n, GRAM_ROWS);
   const some = sample.vectors(rows);
   const weights = sampled.weights ?? ones(n);
   const share = Float64Array.from(some, (_, i) => weights[rows[i]]);
@@ -220,6 +223,6 @@ function leaveOneOut(objective: Objective, point: Floats, classes: ClassMeans, s
   const shared = Math.max(0, pairs - squares) / Math.max(1e-300, dot(share, lengths) ** 2 - squares);
   const directions = 1 / Math.max(shared, 1 / Math.max(1, some[0].length));
   const squared = sample.squaredLengths();
-  const leverage = Float64Array.from(sample.codes, (code, i) => times * (classes.weights[code] * squared[i]));
+  const leverage = Float64Array.from(sample.codes, (code, i) => classes.weights[code] * squared[i]);
   return unseenByLoss({ scores, codes: sample.codes, weights, evidence: null }, objective.scores, leverage, directions, objective.ridge);
 }

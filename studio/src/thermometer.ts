@@ -9,9 +9,6 @@ import { type ClassMeans, lossWeights, meanOf, type SampledRows } from "./standa
 
 /** Steps are in units of their spread to this power. */
 const STEP_POWER = 0.5;
-/** Values of the rows whose products tell how many directions the rows share. */
-const GRAM_CELLS = 1 << 22;
-
 /** Weights of cells of ferns are in units of this part of those of bins. */
 const FERN_UNIT = 0.5;
 /** With ferns, scores are expected to have this part of the variance, and rows are scaled to this length instead of 1. */
@@ -136,7 +133,7 @@ class CellSample implements Sample {
   vectors(rows: readonly number[]): Floats[] {
     const { coder, steps, mean, scale } = this.space;
     const columns = coder.offsets.length - 1;
-    return rows.slice(0, Math.max(2, Math.floor(GRAM_CELLS / mean.length))).map((row) => {
+    return rows.map((row) => {
       const cells = new Float64Array(mean.length);
       for (let c = 0; c < columns; c++) cells[coder.offsets[c] + this.cells[row * columns + c]] = 1;
       return steps.reached(cells).map((value, c) => (value - mean[c]) * scale[c]);

@@ -1,5 +1,8 @@
 """Probabilities: better than the base rates, honest about doubt, their mean near the share of each class."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -8,6 +11,8 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from sefr import SEFRClassifier, cross_validate
+from sefr._answers.probabilities import fit_scaling
+from sefr._weights.held_out import HeldOut
 from sefr._weights.refine import leave_one_out
 
 LOADERS = [load_digits, load_breast_cancer, load_wine, load_iris]
@@ -198,3 +203,74 @@ def test_a_row_is_scored_as_if_passes_had_been_made_without_it(rng, monkeypatch)
     exact = away()
     monkeypatch.setattr(leave_one_out, "LEVERAGE_PRODUCTS", 0)
     assert exact < 0.5 * away()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_row_in_bins_is_scored_as_if_passes_had_been_made_without_it(n_classes):
+    """The score of a row's own class falls by as much, on average, as when a model is trained without it."""
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % n_classes
+    X = rng.normal(size=(90, 6)) + (y[:, None] == np.arange(6) % n_classes)
+    params = {"bins": SEFRClassifier(bins=8).fit(X, y).edges_, "passes": 60}
+    clf = SEFRClassifier(**params).fit(X, y)
+    again = [
+        SEFRClassifier(**params).fit(np.delete(X, i, 0), np.delete(y, i)).decision_function(X[[i]])
+        for i in range(90)
+    ]
+
+    def own(scores):
+        scores = scores.reshape(90, -1)
+        return np.where(y == 1, scores[:, 0], -scores[:, 0]) if n_classes == 2 else scores[np.arange(90), y]
+
+    learned = own(clf.decision_function(X))
+    found = learned - own(clf.fitted_.calibration.sample.unseen.scores)
+    falls = learned - own(np.array(again))
+    assert 0.6 < found.mean() / falls.mean() < 1.1
+    assert np.corrcoef(found, falls)[0, 1] > 0.9
+
+
+def test_a_copy_of_a_model_holds_scores_and_not_what_passes_know_of_rows(rng):
+    y = rng.integers(0, 3, 600)
+    X = rng.normal(size=(600, 6)) + y[:, None]
+    clf = SEFRClassifier(bins=16, passes=5).fit(X, y)
+    stored = pickle.dumps(clf)
+    assert len(stored) < 100_000
+    np.testing.assert_array_equal(copy.deepcopy(clf).predict_proba(X), clf.predict_proba(X))
+
+
+def test_what_weighted_rows_determine_is_what_their_copies_do(rng):
+    y = rng.integers(0, 2, 120)
+    X = rng.normal(size=(120, 5)) + 0.5 * y[:, None]
+    often = rng.integers(1, 3, 120)
+    edges = SEFRClassifier(bins=8).fit(X, y).edges_
+    weighted = SEFRClassifier(bins=edges, passes=10).fit(X, y, sample_weight=often)
+    copies = rng.permutation(np.repeat(np.arange(120), often))
+    copied = SEFRClassifier(bins=edges, passes=10).fit(X[copies], y[copies])
+    np.testing.assert_allclose(weighted.predict_proba(X), copied.predict_proba(X), atol=1e-6)
+
+
+def test_all_classes_tell_the_temperature():
+    """A hundred classes of three rows each are as many rows as two classes of 150."""
+    found = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        scores = rng.normal(size=(300, 100)) + 9 * np.tile(np.eye(100), (3, 1))
+        likely = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        y = (likely.cumsum(axis=1) < rng.random((300, 1))).sum(axis=1).astype(np.int32)
+        found.append(fit_scaling(HeldOut(scores, y, np.ones(300))).inverse)
+    assert np.mean(found) == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("n_classes", [2, 6])
+def test_passes_over_batches_of_bins_are_as_sure_as_they_may_be(rng, n_classes):
+    """Earlier rows hold on to the weights: neither too sure of the rows of a batch, nor too modest."""
+    y = np.arange(2400) % n_classes
+    X = rng.normal(size=(2400, 8)) + 1.2 * rng.normal(size=(n_classes, 8))[y]
+    params = {"bins": SEFRClassifier(bins=16).fit(X, y).edges_, "passes": 20}
+    clf = SEFRClassifier(**params)
+    for first in range(0, 800, 200):
+        clf.partial_fit(X[first : first + 200], y[first : first + 200])
+    whole = SEFRClassifier(**params).fit(X[:800], y[:800])
+    left = slice(800, None)
+    found, best = (log_loss(y[left], model.predict_proba(X[left])) for model in (clf, whole))
+    assert found < 1.1 * best

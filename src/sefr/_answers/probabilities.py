@@ -21,8 +21,8 @@ from .._weights.loss import softmax
 
 # The variance of an offset before any row is seen.
 OFFSET_VARIANCE = 25.0
-# That of 1 / T, in units of the mean gap between the best two scores, is the rows of the rarest class over
-# this: few rows cannot show that scores are to be trusted.
+# That of 1 / T, in units of the mean gap between the best two scores, is the rows outside the largest class
+# over this, of two classes those of the rarer: few rows cannot show that scores are to be trusted.
 TEMPERATURE_PRECISION = 4.0
 # Scores must speak so many times as clearly as the criterion asks before the base rates are given up.
 SURE_OF_SCORES = 3.0
@@ -187,13 +187,13 @@ class _Likelihood:
         # The doubt is about the likeliest of the others: of classes far away the scores may well be sure.
         found = np.bincount(codes, evidence, minlength=n_classes)
         sure = 1 - 2 / n_classes / (found + 2)
-        rows, target, others = np.arange(n_rows), np.zeros_like(gaps), gaps.copy()
-        others[rows, codes] = -np.inf
-        target[rows, others.argmax(axis=1)] = (1 - sure)[codes]
+        rows, target, rivals = np.arange(n_rows), np.zeros_like(gaps), gaps.copy()
+        rivals[rows, codes] = -np.inf
+        target[rows, rivals.argmax(axis=1)] = (1 - sure)[codes]
         target[rows, codes] = sure[codes]
         centre = np.zeros(n_classes + 1)
-        rarest = max(1.0, float(found[found > 0].min()))
-        precision = np.append(TEMPERATURE_PRECISION / rarest, np.full(n_classes, 1 / OFFSET_VARIANCE))
+        outside = max(1.0, float(found.sum() - found.max()))
+        precision = np.append(TEMPERATURE_PRECISION / outside, np.full(n_classes, 1 / OFFSET_VARIANCE))
         if prior is not None:
             known = prior.precision * np.append(1 / size**2, np.ones(n_classes))
             centre = np.append(prior.inverse * size, prior.offsets) * known / (precision + known)

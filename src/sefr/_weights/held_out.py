@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from .._rows.labelled import CodedRows, Labelled, spread_rows
 from .._rows.matrix import Matrix, every_run
 from .._summary.double_double import Totals
 from .._summary.summary import Summary
-from .._system.types import Floats, Indices
+from .._system.types import Fields, Floats, Indices
 from .._system.value import Value
 from .hyperplanes import Hyperplanes, Scaling, constant_of, leave_out_missing, per_class
 from .loss import chances, residuals
@@ -46,25 +46,42 @@ LEAST_MEAN = 1e-7
 FERN_SAY = 2.0
 
 
+class SeenBy(Protocol):
+    """What has learned rows and says, once probabilities are asked for, how they would score if not."""
+
+    def unseen(self, seen: HeldOut) -> HeldOut: ...
+
+
+class SeenBySefr(NamedTuple):
+    """The Summary that has learned the rows, and how it was scaled."""
+
+    summary: Summary
+    scaling: Scaling
+
+    def unseen(self, seen: HeldOut) -> HeldOut:
+        """Return the scores as if the rows had been left out."""
+        return unseen_by_sefr(seen, self.summary, self.scaling)
+
+
 @dataclass(frozen=True)
 class HeldOut(Value):
     """Scores (S, R) of some rows with their codes and weights; where ``evidence`` is given, a row counts so.
 
     ``weights`` say how many rows of the data a row stands for, ``evidence`` how many were looked at; None
-    stands for the weights themselves. ``seen_by`` are the Summary that has learned the rows and how it was
-    scaled, None where the scores are leave-one-out scores already.
+    stands for the weights themselves. ``seen_by`` is what has learned the rows, None where the scores are
+    leave-one-out scores already.
     """
 
     scores: Floats
     codes: NDArray[np.int32]
     weights: Floats
     evidence: Floats | None = None
-    seen_by: tuple[Summary, Scaling] | None = None
+    seen_by: SeenBy | None = None
 
     @cached_property
     def unseen(self) -> HeldOut:
         """The same with leave-one-out scores."""
-        return self if self.seen_by is None else unseen_by_sefr(self, *self.seen_by)
+        return self if self.seen_by is None else self.seen_by.unseen(self)
 
     def joined(self, before: HeldOut | None) -> HeldOut:
         """Return both; of more than ``MOST_HELD_OUT``, the latest of each class."""
@@ -84,6 +101,11 @@ class HeldOut(Value):
         counts = np.bincount(both.codes)
         left = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the latest of a class
         return both.some(np.sort(order[left <= max(1, MOST_HELD_OUT // int(np.count_nonzero(counts)))]))
+
+    def __getstate__(self) -> Fields:
+        """Return what copies and files hold: not what passes know of rows, which is more than the scores."""
+        small = self.seen_by is None or isinstance(self.seen_by, SeenBySefr)
+        return Value.__getstate__(self if small else self.unseen)
 
     def some(self, rows: NDArray[np.intp]) -> HeldOut:
         """Return some of the rows."""
@@ -135,7 +157,7 @@ def held_out_scores(rows: Labelled, model: SolvedModel) -> HeldOut:
     if summary.present is not None and np.isnan(gone := scores.sum(axis=1)).any():
         constant = constant_of(model.planes)
         leave_out_missing(model.planes, model.midpoints, matrix.take(some), scores, np.isnan(gone), constant)
-    return HeldOut(scores, coded.codes[some], weights, evidence, (summary, model.scaling))
+    return HeldOut(scores, coded.codes[some], weights, evidence, SeenBySefr(summary, model.scaling))
 
 
 class Unseen(Protocol):

@@ -58,8 +58,6 @@ class Space:
         """The variance that a weight is expected to have, in units of ``PRIOR_VARIANCE``."""
         return 1.0
 
-    leverage = 1.0  # of a row, beside what follows from its length
-
     def carried(self, weights: Floats, intercepts: Floats) -> Floats:
         """Return intercepts that the weights of a point can carry."""
         return carried_intercepts(weights, intercepts)

@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from ... import _native
 from ..._rows.cells import Cells, Coder
@@ -31,14 +30,10 @@ STEP_POWER = 0.5
 FERN_UNIT = 0.5
 # Where there are ferns, scores are expected to have this part of the variance: the labels chose the ferns.
 FERN_VARIANCE = 0.5
-# With ferns, rows are scaled to this length instead of 1: L-BFGS then converges in fewer passes, and the
-# leave-one-out leverage of a row grows by its square, since the row had a say in the ferns too.
+# With ferns, rows are scaled to this length instead of 1: L-BFGS then converges in fewer passes.
 FERN_LENGTH = 2.0
-# Values of the rows whose products tell how many directions the rows share.
+# Values of the rows whose products tell how many weights the rows determine.
 GRAM_CELLS = 1 << 22
-# Cells of bins without ferns: a row moves the weights so many times as far as directions of equal curvature
-# would have it. Cells of few rows are curved far less, and their rows are those that must not be trusted.
-BINS_LEVERAGE = 3.0
 AS_THEY_ARE = Standardisation(np.zeros(1), np.ones(1))
 
 
@@ -129,11 +124,6 @@ class StepSpace:
         """The variance that a weight is expected to have, in units of ``PRIOR_VARIANCE``."""
         return 1.0 if self.coder.ferns is None else FERN_VARIANCE / FERN_LENGTH**2
 
-    @property
-    def leverage(self) -> float:
-        """The leverage of a row, beside what follows from its length."""
-        return BINS_LEVERAGE if self.coder.ferns is None else 1.0
-
     def carried(self, weights: Floats, intercepts: Floats) -> Floats:
         """Return the intercepts: a row lies in some cell of every column, so that tables carry any."""
         return intercepts
@@ -188,10 +178,14 @@ class CellSample:
         """Return the scores (S, R) of tables (R, C), without intercepts."""
         return self.matrix.scores(np.ascontiguousarray(coef), np.zeros(len(coef)))
 
+    @property
+    def most_products(self) -> int:
+        """How many rows may be multiplied by each other: fewer if cells are many."""
+        return max(2, GRAM_CELLS // self.matrix.shape[1])
+
     def products(self, rows: NDArray[np.intp]) -> Floats:
-        """Return the inner products of some of the rows in the space; of the first, where cells are many."""
+        """Return the inner products of some of the rows in the space."""
         space, coder = self.space, self.space.coder
-        rows = rows[: max(2, GRAM_CELLS // self.matrix.shape[1])]
         if not isinstance(self.matrix, Cells):
             vectors = (space.steps.reached(self.matrix.block(rows)) - space.mean) * space.scale
             return np.asarray(vectors @ vectors.T)
@@ -199,14 +193,7 @@ class CellSample:
         # Steps that two rows have both gone: up to the lower of two bins, or the one cell that both are in.
         # Steps are centred: subtract each row's mean.
         off = space.steps.table((square * space.mean)[None])[0][cells].sum(axis=1)
-        shared = _shared(space, cells[:, : coder.n_features], square)
-        if coder.ferns is not None:
-            ferns = cells[:, coder.n_features :]
-            ends = np.arange(len(rows) + 1) * ferns.shape[1]
-            ones = csr_matrix(
-                (space.scale[ferns].ravel(), ferns.ravel(), ends), shape=(len(rows), coder.n_cells)
-            )
-            shared += (ones @ ones.T).toarray()
+        shared = _shared(space, cells, square)
         return np.asarray(shared - off - off[:, None] + float(square @ space.mean**2))
 
     @cached_property
@@ -219,15 +206,15 @@ class CellSample:
 
 
 def _shared(space: StepSpace, cells: NDArray[np.int64], square: Floats) -> Floats:
-    """Return the squared steps of features that rows in some cells (n, m) have in common, added up (n, n)."""
+    """Return the squared steps that rows in some cells (n, columns) have in common, added up (n, n)."""
     coder, out = space.coder, np.empty((len(cells), len(cells)))
-    unordered = coder.unordered[: coder.n_features]
+    unordered = coder.unordered
     ordered, chosen = cells[:, ~unordered], np.ascontiguousarray(cells[:, unordered].T)
     gone = np.ascontiguousarray(space.steps.table(square[None])[0][ordered].T)
     if not coder.missing:
         _native.shared_steps(gone, chosen.astype(np.float64), square[chosen], out)
         return out
-    last = coder.offsets[1 : coder.n_features + 1][~unordered] - 1  # no step beyond the others
+    last = coder.offsets[1:][~unordered] - 1  # no step beyond the others
     none = (ordered == last) * space.scale[last]
     gone[none.T > 0] = 0
     _native.shared_steps(gone, chosen.astype(np.float64), square[chosen], out)
