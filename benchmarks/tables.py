@@ -97,7 +97,11 @@ def tables_small() -> str:
     found = by_method("accuracy/tables.csv")
     common = [name for name in next(iter(found.values())) if all(name in own for own in found.values())]
     rows = [_row(method, {name: own[name] for name in common}) for method, own in found.items()]
-    return f"Only {', '.join(common)}:\n\n" + markdown(HEAD, rows)
+    given_up = [
+        f"{line['method']} on {line['table']} was given up after {line['given_s']} CPU seconds of a fold"
+        for line in lines("accuracy/tables_too_slow.csv")
+    ]
+    return f"Only {', '.join(common)}:\n\n{markdown(HEAD, rows)}\n\n{'; '.join(given_up)}."
 
 
 def tables_each() -> str:
