@@ -3,12 +3,12 @@
     python -m benchmarks.accuracy.probabilities [--only SETTING ...]
 
 Writes ``probabilities.csv`` beside this file, a row per setting and table, of the twelve tables and of the
-others (``others.py``), the first fold of each. ``log_loss`` is that of the fold's held-out rows as
-``predict_proba`` has it. ``with_temperature`` is what it would be if log p were multiplied by one number, the
-best for a quarter of the training rows that a second model has not seen. ``in_hindsight`` is that of the best
-number for the held-out rows themselves, which nobody can know. ``sure`` is the mean probability of the
-likeliest class, ``right`` how often it is right, ``share_error`` how far the mean probability of a class is
-from its share of the held-out rows, at most.
+others (``others.py``): means over their folds, since the rows that one fold holds out of a small table say
+little. ``log_loss`` is that of the held-out rows as ``predict_proba`` has it. ``with_temperature`` is what it
+would be if log p were multiplied by one number, the best for a quarter of the training rows that a second
+model has not seen. ``in_hindsight`` is that of the best number for the held-out rows themselves, which nobody
+can know. ``sure`` is the mean probability of the likeliest class, ``right`` how often it is right,
+``share_error`` how far the mean probability of a class is from its share of the held-out rows, at most.
 """
 
 from __future__ import annotations
@@ -70,8 +70,14 @@ def best_power(likely: Floats, y: NDArray[np.int64]) -> float:
 
 
 def measure(params: dict[str, Any], table: TableOfRows) -> dict[str, str]:
-    """Return the figures of one setting on one table."""
-    train, test = folds(table.y)[0]
+    """Return the figures of one setting on one table, means over its folds."""
+    found = [_fold(params, table, *fold) for fold in folds(table.y)]
+    return {name: f"{np.mean([each[name] for each in found]):.4f}" for name in found[0]}
+
+
+def _fold(
+    params: dict[str, Any], table: TableOfRows, train: NDArray[np.intp], test: NDArray[np.intp]
+) -> dict[str, float]:
     X = table.frame if params.get("bins") or params.get("auto") else table.columns
     make = partial(SEFRClassifier, n_jobs=1, **params)
     most, quarter = train_test_split(train, test_size=0.25, stratify=table.y[train], random_state=0)
@@ -81,12 +87,12 @@ def measure(params: dict[str, Any], table: TableOfRows) -> dict[str, str]:
     power, hindsight = best_power(before, table.y[quarter]), best_power(likely, y)
     share = np.bincount(y, minlength=likely.shape[1]) / len(y)
     return {
-        "log_loss": f"{loss_of(likely, y):.4f}",
-        "with_temperature": f"{loss_of(powered(likely, power), y):.4f}",
-        "in_hindsight": f"{loss_of(powered(likely, hindsight), y):.4f}",
-        "sure": f"{likely.max(axis=1).mean():.4f}",
-        "right": f"{(likely.argmax(axis=1) == y).mean():.4f}",
-        "share_error": f"{np.abs(likely.mean(axis=0) - share).max():.4f}",
+        "log_loss": loss_of(likely, y),
+        "with_temperature": loss_of(powered(likely, power), y),
+        "in_hindsight": loss_of(powered(likely, hindsight), y),
+        "sure": float(likely.max(axis=1).mean()),
+        "right": float((likely.argmax(axis=1) == y).mean()),
+        "share_error": float(np.abs(likely.mean(axis=0) - share).max()),
     }
 
 
