@@ -55,7 +55,7 @@ def held_out(objective: Objective, point: Floats, sampled: CodedRows) -> HeldOut
     curvature[np.diag_indices(len(curvature))] += max(objective.penalty.ridge, least, 1e-300)
     leverage = ((rows @ np.linalg.inv(curvature)) * rows).sum(axis=1)
     seen = HeldOut(scores, sample.codes, np.asarray(sampled.weights))
-    return unseen_by_leverage(seen, objective.rows.class_weights[sample.codes] * leverage)
+    return unseen_by_leverage(seen, _pushes(objective, sampled) * leverage)
 
 
 def leave_one_out(objective: Objective, point: Floats, sampled: CodedRows) -> HeldOut:
@@ -75,9 +75,15 @@ def leave_one_out(objective: Objective, point: Floats, sampled: CodedRows) -> He
     alike = max(0.0, float(share @ (gram * gram) @ share - share @ lengths**2))
     shared = alike / max(1e-300, float((share @ lengths) ** 2 - share @ lengths**2))
     directions = 1 / max(shared, 1 / max(1, len(objective.space.mean)))
-    leverage = objective.rows.class_weights[sample.codes] * sample.squared_lengths
+    leverage = _pushes(objective, sampled) * sample.squared_lengths
     seen = HeldOut(scores, sample.codes, weights)
     return unseen_by_loss(seen, leverage, directions, objective.penalty.ridge)
+
+
+def _pushes(objective: Objective, sampled: CodedRows) -> Floats:
+    """Return the weight in the loss (S,) of what is left out: one row, or as much of it as there is."""
+    own = objective.rows.class_weights[objective.sample.codes]
+    return own if sampled.weights is None else own * np.minimum(sampled.weights, 1.0)
 
 
 @dataclass(frozen=True)
@@ -141,7 +147,7 @@ def seen_by_passes(objective: Objective, sample: CellSample, point: Floats, samp
     rows = np.linspace(0, len(scores) - 1, most).astype(int)
     weights = np.ones(len(scores)) if sampled.weights is None else sampled.weights
     root = np.sqrt(sample.weights[rows] / max(float(sample.weights[rows].sum()), 1e-300))
-    pushes = objective.rows.class_weights[sample.codes]
+    pushes = _pushes(objective, sampled)
     if scores.shape[1] > 1:
         pushes = pushes * (1 - 1 / scores.shape[1])
     penalty, ridge = objective.penalty, objective.penalty.ridge
