@@ -1,5 +1,7 @@
 """compare: the same numbers as scikit-learn's cross-validation, one recommendation, one table."""
 
+import time
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -7,7 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, log_loss
 from sklearn.model_selection import KFold, PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
@@ -232,3 +234,17 @@ def test_a_raw_frame_is_compared_as_it_is(rng):
     for X, params in ((frame, {"missing": "error"}), (frame[["age"]].to_numpy(), {})):
         with pytest.raises(ValueError, match="contains NaN"):
             compare(X, y, cv=3, settings=settings, **params)
+
+
+def test_a_machine_that_is_busy_with_other_work_has_no_say_in_which_folds_are_tested(rng, monkeypatch):
+    fit = LinearRegression.fit
+
+    def fit_late(*args, **kwargs):
+        time.sleep(0.3)  # as if the processor had been given to somebody else
+        return fit(*args, **kwargs)
+
+    monkeypatch.setattr(LinearRegression, "fit", fit_late)
+    X = rng.normal(size=(60, 3))
+    y = X @ [1.0, 2, 3] + rng.normal(size=60)
+    table = compare(X, y, task="regress", cv=4, settings={"auto": {"auto": True}}, others=True)
+    assert {row.name: row.n_folds for row in table}["linear regression"] == 4
