@@ -1,4 +1,4 @@
-"""``python -m benchmarks.linear.standardised``: whether sparse features want a penalty on standardised weights.
+"""``python -m benchmarks.linear.standardised``: sparse features as they are, and standardised.
 
 sefr's further passes standardise features, so that a weight on a rare word may be large. The sparse tables of
 this benchmark are drawn with weights that are as large for rare words as for frequent ones, which a penalty
