@@ -432,9 +432,8 @@ class AutoDisplay:
     """What ``auto=True`` chose: how much each part counts, and how well each does beside their sum.
 
     The first panel has the weights of lines, curves and interactions, the second their log loss, and that of
-    their sum, on rows that they were not fitted to. If numbers are predicted nothing is weighted: the one panel
-    has the share of the spread that lines explain, curves, and all together. Build it with
-    :meth:`from_estimator`.
+    their sum, on rows that they were not fitted to. Of a model of numbers, nothing is weighted: one panel has
+    R2 of lines, of curves and of all together. Build it with :meth:`from_estimator`.
 
     Parameters
     ----------
