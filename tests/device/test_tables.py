@@ -294,7 +294,7 @@ def test_hostile_names_of_features_and_categories(target, tmp_path, rng):
     assert header.read_text().isascii()
 
 
-@pytest.mark.needs("avr")
+@pytest.mark.needs("avr", "arm")
 def test_a_table_that_does_not_fit_is_refused_when_compiled(tmp_path, rng):
     X = rng.normal(size=(600, 300))
     clf = SEFRClassifier(bins=64).fit(X, np.arange(600) % 3)

@@ -152,7 +152,7 @@ def test_exported_headers_compile_without_a_warning(case, weights, tmp_path):
 @pytest.mark.parametrize(
     "language", [("-x", "c", "-std=c99"), ("-x", "c++", "-std=c++11")], ids=["C99", "C++11"]
 )
-@pytest.mark.needs("avr")
+@pytest.mark.needs("avr", "arm")
 def test_library_compiles_without_a_warning(language, tmp_path):
     compilers = [
         ["gcc"],

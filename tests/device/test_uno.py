@@ -225,6 +225,7 @@ def test_too_large_a_model_does_not_compile(tmp_path, kind, features, classes, f
             BOARDS["uno"].build(sources, tmp_path, includes=[library()])
 
 
+@pytest.mark.needs("arm")
 def test_the_ram_of_any_board_can_be_named(tmp_path):
     source = tmp_path / "program.c"
     source.write_text('#include "sefr.h"\nSEFR_MODEL(m, 100, 2)\nint main(void) { return sefr_reset(&m); }\n')
