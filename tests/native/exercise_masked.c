@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
         const struct table columns = {n, m, NULL, 0, 0, type, own};
         const struct grouping by = {codes, NULL, k, k};
         summarise(m > 1 && draw(2) ? &table : &columns, &by);
-        const ptrdiff_t width = 1 + draw(90), rows = n * m / width < n ? n * m / width : n;
+        const ptrdiff_t width = 1 + draw(draw(4) ? 90 : 270), rows = n * m / width < n ? n * m / width : n;
         summarise(&(struct table){rows, width, x, width * size, size, type, NULL}, &by);
         free(x), free(bytes), free(codes);
     }

@@ -21,7 +21,7 @@ SOURCES = sorted(str(file) for file in (ROOT / "native").rglob("*.c") if file.pa
 BOUNDS = {
     ("rows", "f4", 8000, 40, 2): 2.1,
     ("rows", "f8", 8000, 40, 2): 2.5,
-    ("rows", "u1", 8000, 40, 2): 0.76,
+    ("rows", "u1", 8000, 40, 2): 0.73,
     ("rows", "f4", 2000, 200, 10): 2.2,
     ("rows", "u1", 2000, 200, 10): 0.7,
     ("rows", "f4", 80, 5000, 2): 1.6,
