@@ -16,6 +16,7 @@ enum {
     /* With few groups, rows that follow each other would wait for the same sum: each group then has copies of it. */
     COPIES = 4, /* a power of 2 */
     FEW_GROUPS = 16,
+    FEW_ROWS = 1024, /* a multiple of COPIES */
 };
 
 /* Columns of one type that are read together; if fewer than a whole tile, the last is repeated. */
@@ -23,6 +24,7 @@ struct tile {
     int n;
     ptrdiff_t j[WIDEST];
     struct column columns[WIDEST];
+    bool adjacent; /* the values of every column, and aligned */
 };
 
 /* Some rows: where each adds, and the memory to add in. Groups and folds are numbered as they appear in the block, so
@@ -33,7 +35,7 @@ struct block {
     bool one_fold;              /* every row is in, and all in one fold */
     int32_t *group;             /* of each row, or -1 */
     double *weight;             /* of each row */
-    int32_t *place, *fold;      /* of each row; rows left out have the last one */
+    int32_t *place, *fold;      /* of each row, places times PLACE; rows left out have the last one */
     int32_t *slots, *folds;     /* the groups and folds that appear */
     int32_t *slot_of, *fold_of; /* of each group and fold, or -1 */
     void *sums, *low, *high, *rows, *loose;
@@ -85,6 +87,7 @@ static bool add_turned(enum dtype type, const void *const *at, const int32_t *pl
 #ifdef SEFR_AVX2
     if (n % 4 == 0 && has_avx2() && type == F32) return add_turned_F32(at, place, n, sums, low, high), true;
     if (n % 4 == 0 && has_avx2() && type == F64) return add_turned_F64(at, place, n, sums, low, high), true;
+    if (n % 32 == 0 && has_avx2() && type == U8) return add_turned_U8(at, place, n, sums, low, high), true;
 #endif
     (void)type, (void)at, (void)place, (void)n, (void)sums, (void)low, (void)high;
     return false;
@@ -96,18 +99,35 @@ static bool add_turned(enum dtype type, const void *const *at, const int32_t *pl
 typedef void add_tile_function(const struct tile *, ptrdiff_t, const struct block *, const struct part *, ptrdiff_t);
 static add_tile_function *const add_tile[N_DTYPES] = OF_EACH_DTYPE(add_tile);
 
-/* Rows without weights, all in one fold of few groups, which keep their numbers: the sums are those of place_rows.
-   False: a row is left out. */
-CLONES static bool place_few_groups(struct block *block, const struct grouping *by, double *counts) {
-    int32_t lowest = 0, rows[FEW_GROUPS * COPIES] = {0};
-    for (ptrdiff_t i = 0; i < block->n; i++) lowest = block->group[i] < lowest ? block->group[i] : lowest;
-    if (lowest < 0) return false;
-    for (ptrdiff_t i = 0; i < block->n; i++) {
-        block->place[i] = block->group[i] * COPIES + ((int32_t)i & (COPIES - 1));
+/* Say where n rows of the block add, from `first` on, and count them: FEW_ROWS at most, which stay in the L1 cache.
+   Returns the lowest of their groups. */
+CLONES static int32_t place_few_rows(const struct block *block, ptrdiff_t first, ptrdiff_t n,
+                                     int32_t (*rows)[FEW_GROUPS]) {
+    const int32_t *restrict group = block->group + first;
+    int32_t *restrict place = block->place + first, lowest = 0;
+    ptrdiff_t i = 0;
+    for (i = 0; i < n; i++) lowest = group[i] < lowest ? group[i] : lowest;
+    if (lowest < 0) return lowest;
+    for (i = 0; i < n; i++) place[i] = (group[i] * COPIES + ((int32_t)i & (COPIES - 1))) * PLACE;
+    for (i = 0; i + COPIES <= n; i += COPIES) {
+        for (int c = 0; c < COPIES; c++) rows[c][group[i + c]]++;
     }
-    for (ptrdiff_t i = 0; i < block->n; i++) rows[block->place[i]]++;
-    for (int32_t place = 0; place < by->n_groups * COPIES; place++) counts[place / COPIES] += rows[place];
-    for (int32_t g = 0; g < by->n_groups; g++) block->slots[g] = g;
+    for (; i < n; i++) rows[0][group[i]]++;
+    return 0;
+}
+
+/* Rows without weights, all in one fold of few groups, which keep their numbers: the sums are those of place_rows.
+   False: a row is left out, or a code is too large. */
+static bool place_few_groups(struct block *block, const struct grouping *by, ptrdiff_t start, double *counts) {
+    int32_t rows[COPIES][FEW_GROUPS] = {{0}};
+    for (ptrdiff_t i = 0; i < block->n; i += FEW_ROWS) {
+        const ptrdiff_t n = smaller(FEW_ROWS, block->n - i);
+        if (!read_groups(by, start + i, n, block->group + i) || place_few_rows(block, i, n, rows) < 0) return false;
+    }
+    for (int32_t g = 0; g < by->n_groups; g++) {
+        block->slots[g] = g;
+        for (int c = 0; c < COPIES; c++) counts[g] += rows[c][g];
+    }
     block->folds[0] = 0;
     block->n_slots = by->n_groups, block->n_folds = 1, block->copies = COPIES, block->one_fold = true;
     return true;
@@ -138,7 +158,7 @@ static void place_rows(struct block *block, const struct grouping *by, double *c
     for (ptrdiff_t i = 0; i < block->n; i++) {
         const int32_t group = block->group[i];
         const int32_t place = group < 0 ? last : block->slot_of[group] * copies + ((int32_t)i & (copies - 1));
-        block->place[i] = place;
+        block->place[i] = place * PLACE;
         block->counts[place] += block->weight[i];
     }
     for (int32_t place = 0; place < last; place++) counts[block->slots[place / copies]] += block->counts[place];
@@ -152,10 +172,7 @@ static void place_rows(struct block *block, const struct grouping *by, double *c
 
 /* Read where each row of the block adds. False: a code is too large. */
 static bool read_places(struct block *block, const struct grouping *by, ptrdiff_t start, bool few, double *counts) {
-    if (few) {
-        if (!read_groups(by, start, block->n, block->group)) return false;
-        if (place_few_groups(block, by, counts)) return true;
-    }
+    if (few && place_few_groups(block, by, start, counts)) return true;
     if (!read_weighted_groups(by, start, block->n, block->group, block->weight)) return false;
     place_rows(block, by, counts);
     return true;
@@ -220,6 +237,15 @@ static void flush(const double *totals, const struct block *block, const struct 
     }
 }
 
+static bool are_adjacent(const struct tile *tile) {
+    const ptrdiff_t size = (ptrdiff_t)dtype_size(tile->columns[0].type);
+    bool all = true;
+    for (int u = 0; u < tile->n; u++) {
+        all &= tile->columns[u].stride == size && (uintptr_t)tile->columns[u].data % (size_t)size == 0;
+    }
+    return all;
+}
+
 /* Add the columns of one type, a tile at a time. */
 static void add_columns(const struct pass *pass, enum dtype type, ptrdiff_t start, const struct block *block,
                         const struct part *part) {
@@ -233,6 +259,7 @@ static void add_columns(const struct pass *pass, enum dtype type, ptrdiff_t star
         }
         if (tile.n == width || (j == m && tile.n)) {
             for (int u = tile.n; u < width; u++) tile.columns[u] = tile.columns[tile.n - 1];
+            tile.adjacent = are_adjacent(&tile);
             add_tile[type](&tile, start, block, part, m);
             flush(block->totals, block, &tile, width, m, part->sums);
             if (part->present) flush(block->present, block, &tile, width, m, part->present);

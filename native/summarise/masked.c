@@ -12,9 +12,11 @@
 enum {
     FLOAT_GROUPS = 2,
     BYTE_GROUPS = 16,
-    AT_ONCE = 9,      /* groups of bytes whose sums stay in registers */
-    SHORT_RUN = 2048, /* rows of bytes that are added up in 16 bits */
-    RUN = 1 << 14,    /* rows that are added up before their sums go to the part; with their groups in the L1 cache */
+    EASY_GROUPS = 6,   /* of bytes: masks of more cost more than turning the columns of a table, */
+    MANY_COLUMNS = 32, /* if there are so many */
+    AT_ONCE = 9,       /* groups of bytes whose sums stay in registers */
+    SHORT_RUN = 2048,  /* rows of bytes that are added up in 16 bits */
+    RUN = 1 << 14,     /* rows that are added up before their sums go to the part; with their groups in the L1 cache */
     PART_ROWS = 1 << 20, /* a column is cut only if it is longer */
 };
 
@@ -179,12 +181,13 @@ static bool masks_bytes(void) {
 
 bool sefr_can_mask(const struct table *x, const struct grouping *by, const struct totals *out) {
     const bool plain = by->n_groups == by->n_classes && !by->weights && !out->present && x->n > 0;
+    const ptrdiff_t most = x->m < MANY_COLUMNS ? BYTE_GROUPS : EASY_GROUPS;
     bool any_floats = false;
     for (ptrdiff_t j = 0; plain && j < x->m; j++) {
         const struct column column = get_column(x, j);
         const ptrdiff_t size = (ptrdiff_t)dtype_size(column.type);
         const bool floats = (column.type == F32 || column.type == F64) && by->n_groups == FLOAT_GROUPS;
-        const bool bytes = column.type == U8 && by->n_groups <= BYTE_GROUPS;
+        const bool bytes = column.type == U8 && by->n_groups <= most;
         if ((!floats && !bytes) || column.stride != size || (uintptr_t)column.data % (size_t)size) return false;
         any_floats |= floats;
     }

@@ -22,6 +22,18 @@ static bool add_pairs(const struct pass *pass, ptrdiff_t n, const ptrdiff_t *fir
     return false;
 }
 
+/* The groups of n rows of each of four streams; false: a code is too large. */
+CLONES static bool read_four_groups(const struct grouping *by, const ptrdiff_t *first, ptrdiff_t n,
+                                    int32_t (*group)[ROW_BLOCK]) {
+    bool ok = true;
+    for (int s = 0; s < 4; s++) {
+        const int32_t *next = by->codes + first[s] + n; /* too short a stream for the processor to read ahead */
+        for (ptrdiff_t i = 0; i < n; i += 64 / (ptrdiff_t)sizeof *next) __builtin_prefetch(next + i);
+        ok &= read_groups(by, first[s], n, group[s]);
+    }
+    return ok;
+}
+
 #define KERNEL "summarise/rows_kernel.inc"
 #include "common/each_dtype.inc"
 

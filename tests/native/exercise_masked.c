@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
     if (argc != 3) return 2;
     state = (uint32_t)atol(argv[1]);
     for (long round = 0; round < atol(argv[2]); round++) {
-        const ptrdiff_t n = 1 + draw(round % 8 ? 200 : 40000), m = 1 + draw(10);
+        const ptrdiff_t n = 1 + draw(round % 8 ? 200 : 40000), m = 1 + draw(draw(8) ? 10 : 40);
         const int32_t k = draw(2) ? 2 : 1 + (int32_t)draw(18);
         const enum dtype types[] = {F32, F64, U8}, type = types[draw(3)];
         const ptrdiff_t size = (ptrdiff_t)dtype_size(type);
@@ -69,14 +69,14 @@ int main(int argc, char **argv) {
             if (left_out && !draw(50)) codes[i] = -1;
         }
         const struct table table = {n, m, x, size, n * size, type, NULL};
-        struct column own[10];
+        struct column own[40];
         for (ptrdiff_t j = 0; j < m; j++) own[j] = (struct column){x + j * n * size, size, type};
         for (ptrdiff_t i = 0; i < n; i++) bytes[i] = (char)draw(below);
         if (draw(2)) own[draw((uint32_t)m)] = (struct column){bytes, 1, U8}; /* beside columns of another type */
         const struct table columns = {n, m, NULL, 0, 0, type, own};
         const struct grouping by = {codes, NULL, k, k};
         summarise(m > 1 && draw(2) ? &table : &columns, &by);
-        const ptrdiff_t width = 1 + draw(90), rows = n * m / width < n ? n * m / width : n;
+        const ptrdiff_t width = 1 + draw(draw(4) ? 90 : 270), rows = n * m / width < n ? n * m / width : n;
         summarise(&(struct table){rows, width, x, width * size, size, type, NULL}, &by);
         free(x), free(bytes), free(codes);
     }
