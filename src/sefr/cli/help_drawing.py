@@ -7,6 +7,7 @@ the time of ``sefr --help``, which is written in neither.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -22,7 +23,8 @@ def load_help_drawing() -> None:
     stands_in = {module: found for module, found in stands_in.items() if module not in sys.modules}
     sys.modules.update(stands_in)
     try:
-        import_module("typer.rich_utils")
+        with suppress(ImportError):  # without rich, typer draws the help by itself
+            import_module("typer.rich_utils")
     finally:
         for module in stands_in:
             del sys.modules[module]
