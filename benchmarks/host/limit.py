@@ -33,6 +33,11 @@ def readers(X: Any, n_threads: int) -> dict[str, Any]:
     return {f"read {n}": functools.partial(read, X.ctypes.data, X.nbytes, n, n_threads) for n in STREAMS}
 
 
+def read_once(X: Any) -> None:
+    """Read an array that lies in one piece, by one loop of one thread."""
+    _library()(X.ctypes.data, X.nbytes, 1, 1)
+
+
 def fastest(times: dict[str, list[float]]) -> dict[str, list[float]]:
     """Add "limit": the times of the loop that was fastest."""
     best = min((f"read {n}" for n in STREAMS), key=lambda name: min(times[name]))

@@ -40,7 +40,7 @@ struct grower {
     int32_t n_features;
     double *sums;              /* of MOST_TOGETHER features: cells of the fern so far x cells of it x pitch */
     double *totals;            /* cells of the fern x pitch */
-    double *worth;             /* MOST_CELLS: what each bound is worth, of those that are drawn */
+    double *worth;             /* MOST_CELLS: what each bound that is drawn is worth */
     int32_t drawn[MOST_CELLS]; /* the bounds that are drawn, falling */
     int32_t n_drawn;
     uint64_t state;
@@ -193,27 +193,29 @@ CLONES static double held_loss(const struct grower *g) {
 typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
 typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
 
+/* Bounds that are looked at together. */
+enum { BOUNDS = 8 };
+
 /* Features whose sums are found together: where rows that follow each other are in one cell, its sum waits for the one
    before, while those of the others go on. With several classes a row is long enough by itself. */
 enum { MOST_TOGETHER = 4 };
 
 struct columns {
     const uint8_t *own[MOST_TOGETHER]; /* NULL: one cell for all rows */
-    ptrdiff_t n_own[MOST_TOGETHER];
-    double *sums[MOST_TOGETHER];
+    double *sums[MOST_TOGETHER];       /* of the first cell of the fern */
+    ptrdiff_t n_cells;                 /* from a cell of the fern to the next: those of all these features */
 };
 
-#define DEFINE_ADD(T)                                                                                       \
-    INLINE void add_##T(const struct grower *g, const struct columns *to, int count, ptrdiff_t n_vectors) { \
-        const ptrdiff_t width = n_vectors * (ptrdiff_t)(sizeof(T) / sizeof(double));                        \
-        for (ptrdiff_t i = g->first; i < g->end; i++) {                                                     \
-            const T *left = (const T *)(g->left + i * width);                                               \
-            for (int f = 0; f < count; f++) {                                                               \
-                const ptrdiff_t cell = g->place[i] * to->n_own[f] + (to->own[f] ? to->own[f][i] : 0);       \
-                T *sum = (T *)(to->sums[f] + cell * width);                                                 \
-                for (ptrdiff_t v = 0; v < n_vectors; v++) sum[v] += left[v];                                \
-            }                                                                                               \
-        }                                                                                                   \
+#define DEFINE_ADD(T)                                                                            \
+    INLINE void add_##T(const struct grower *g, const struct columns *to, ptrdiff_t n_vectors) { \
+        const uint8_t *place = g->place, *own = to->own[0];                                      \
+        const ptrdiff_t end = g->end, n_cells = to->n_cells;                                     \
+        const T *left = (const T *)g->left + g->first * n_vectors;                               \
+        T *sums = (T *)to->sums[0];                                                              \
+        for (ptrdiff_t i = g->first; i < end; i++, left += n_vectors) {                          \
+            T *sum = sums + (place[i] * n_cells + (own ? own[i] : 0)) * n_vectors;               \
+            for (ptrdiff_t v = 0; v < n_vectors; v++) sum[v] += left[v];                         \
+        }                                                                                        \
     }
 DEFINE_ADD(two)
 DEFINE_ADD(eight)
@@ -223,16 +225,27 @@ DEFINE_ADD(eight)
    number of vectors that the compiler knows. */
 CLONES static void add_up(const struct grower *g, const struct columns *to) {
     switch (g->pitch) {
-    case 2: add_two(g, to, 1, 1); break;
-    case 8: add_eight(g, to, 1, 1); break;
-    case 16: add_eight(g, to, 1, 2); break;
-    case 32: add_eight(g, to, 1, 4); break;
-    default: add_eight(g, to, 1, g->pitch / 8); break;
+    case 2: add_two(g, to, 1); break;
+    case 8: add_eight(g, to, 1); break;
+    case 16: add_eight(g, to, 2); break;
+    case 32: add_eight(g, to, 4); break;
+    default: add_eight(g, to, g->pitch / 8); break;
     }
 }
 
+/* The same of MOST_TOGETHER features. What is written could be anything, for all that the compiler knows, and only what
+   has no address stays in registers. */
 CLONES static void add_up_together(const struct grower *g, const struct columns *to) {
-    add_two(g, to, MOST_TOGETHER, 1);
+    const uint8_t *place = g->place, *own[MOST_TOGETHER];
+    const ptrdiff_t end = g->end, n_cells = to->n_cells;
+    const two *left = (const two *)g->left;
+    double *sums[MOST_TOGETHER];
+    for (int f = 0; f < MOST_TOGETHER; f++) own[f] = to->own[f], sums[f] = to->sums[f];
+    for (ptrdiff_t i = g->first; i < end; i++) {
+        const two more = left[i];
+        const ptrdiff_t at = place[i] * n_cells;
+        for (int f = 0; f < MOST_TOGETHER; f++) *(two *)(sums[f] + 2 * (at + own[f][i])) += more;
+    }
 }
 
 /* By how much a step lowers the loss of the rows of a sum and, in another step, of the others of a total. */
@@ -251,16 +264,36 @@ INLINE double gain(const double *restrict sums, const double *restrict total, pt
 INLINE void weigh_by(struct grower *g, double *restrict sums, const double *total, int32_t n, bool equal,
                      ptrdiff_t n_scores, ptrdiff_t width) {
     for (ptrdiff_t at = (n - 1) * width - 1; !equal && at >= width; at--) sums[at] += sums[at + width];
-    for (int32_t d = 0; d < g->n_drawn; d++) {
-        g->worth[g->drawn[d]] += gain(sums + g->drawn[d] * width, total, n_scores);
+    for (int32_t d = 0; d < g->n_drawn; d++) g->worth[d] += gain(sums + g->drawn[d] * width, total, n_scores);
+}
+
+/* The same of a score and how much of it is left: several bounds at once. */
+INLINE void weigh_two(struct grower *g, double *sums, const double *total, int32_t n, bool equal) {
+    two *own = (two *)sums, run = own[n - 1];
+    for (int32_t b = n - 2; !equal && b >= 1; b--) own[b] = run += own[b];
+    for (int32_t first = 0; first < g->n_drawn; first += BOUNDS) {
+        double sum[BOUNDS], count[BOUNDS];
+        for (int32_t d = 0; d < BOUNDS; d++) {
+            const double *at = sums + 2 * g->drawn[first + d];
+            sum[d] = at[0], count[d] = at[1];
+        }
+        for (int32_t d = 0; d < BOUNDS; d++) {
+            const double rest = total[0] - sum[d];
+            g->worth[first + d] += sum[d] * sum[d] / (count[d] + SHY) + rest * rest / (total[1] - count[d] + SHY);
+        }
     }
 }
 
-CLONES static void weigh(struct grower *g, double *sums, const double *total, int32_t n, bool equal) {
-    if (g->n_scores == 1)
-        weigh_by(g, sums, total, n, equal, 1, 2);
-    else
-        weigh_by(g, sums, total, n, equal, g->n_scores, g->pitch);
+/* What the bounds that are drawn are worth in all cells of the fern so far; `step` is from the sums of one of them to
+   those of the next. */
+CLONES static void weigh(struct grower *g, double *sums, ptrdiff_t step, int32_t places, int32_t n, bool equal) {
+    for (int32_t p = 0; p < places; p++) {
+        const double *total = g->totals + p * g->pitch;
+        if (g->n_scores == 1)
+            weigh_two(g, sums + p * step, total, n, equal);
+        else
+            weigh_by(g, sums + p * step, total, n, equal, g->n_scores, g->pitch);
+    }
 }
 
 static void draw_bounds(struct grower *g, int32_t n, bool equal) {
@@ -274,21 +307,22 @@ static void draw_bounds(struct grower *g, int32_t n, bool equal) {
     for (int32_t b = n - 1; b >= lowest; b--) {
         if (drawn[b]) g->drawn[g->n_drawn++] = b;
     }
+    for (int32_t d = g->n_drawn; d % BOUNDS; d++) g->drawn[d] = lowest; /* never looked at */
+    memset(g->worth, 0, MOST_CELLS * sizeof(double));
 }
 
 /* The sums of the features from `first` on that are tried: of as many as are found together. Returns how many. */
 static int32_t sum_up(struct grower *g, int32_t first, int32_t tried, int32_t places, struct columns *of) {
     const bool together = g->pitch == 2 && tried - first >= MOST_TOGETHER;
     const int32_t count = together ? MOST_TOGETHER : 1;
-    double *sums = g->sums;
+    of->n_cells = 0;
     for (int32_t f = 0; f < count; f++) {
         const int32_t feature = g->features[first + f];
         of->own[f] = g->cells + feature * g->n;
-        of->n_own[f] = g->coder->features[feature].n;
-        of->sums[f] = sums;
-        sums += places * of->n_own[f] * g->pitch;
+        of->sums[f] = g->sums + of->n_cells * g->pitch;
+        of->n_cells += g->coder->features[feature].n;
     }
-    memset(g->sums, 0, (size_t)(sums - g->sums) * sizeof(double));
+    memset(g->sums, 0, (size_t)(places * of->n_cells * g->pitch) * sizeof(double));
     if (together) {
         add_up_together(g, of);
     } else {
@@ -298,26 +332,33 @@ static int32_t sum_up(struct grower *g, int32_t first, int32_t tried, int32_t pl
 }
 
 /* totals = sums over the rows in each cell of the fern so far, from those of a feature: exact in any order. */
-static void total_of(struct grower *g, const struct columns *of, int32_t places) {
-    const ptrdiff_t pitch = g->pitch, n = of->n_own[0];
-    memset(g->totals, 0, (size_t)(places * pitch) * sizeof(double));
+static void total_of(struct grower *g, int32_t n, const struct columns *of, int32_t places) {
+    const ptrdiff_t pitch = g->pitch;
     for (int32_t p = 0; p < places; p++) {
-        for (ptrdiff_t c = 0; c < n; c++) {
-            for (ptrdiff_t k = 0; k < pitch; k++) g->totals[p * pitch + k] += of->sums[0][(p * n + c) * pitch + k];
+        const double *sums = of->sums[0] + p * of->n_cells * pitch;
+        double *total = g->totals + p * pitch;
+        if (pitch == 2) { /* so that the compiler knows */
+            two run = {0.0, 0.0};
+            for (int32_t c = 0; c < n; c++) run += ((const two *)sums)[c];
+            *(two *)total = run;
+            continue;
+        }
+        memset(total, 0, (size_t)pitch * sizeof(double));
+        for (int32_t c = 0; c < n; c++) {
+            for (ptrdiff_t k = 0; k < pitch; k++) total[k] += sums[c * pitch + k];
         }
     }
 }
 
 /* The best bound of a feature, if it is better; of equal ones the lowest. */
-static void look_at(struct grower *g, int32_t feature, double *sums, int32_t places, struct choice *best) {
+static void look_at(struct grower *g, int32_t feature, double *sums, ptrdiff_t step, int32_t places,
+                    struct choice *best) {
     const int32_t n = g->coder->features[feature].n;
     const bool equal = g->growth->equal[feature];
-    memset(g->worth, 0, MOST_CELLS * sizeof(double));
     draw_bounds(g, n, equal);
-    for (int32_t p = 0; p < places; p++) weigh(g, sums + p * n * g->pitch, g->totals + p * g->pitch, n, equal);
+    weigh(g, sums, step, places, n, equal);
     for (int32_t d = g->n_drawn - 1; d >= 0; d--) {
-        const int32_t b = g->drawn[d];
-        if (g->worth[b] > best->worth) *best = (struct choice){g->worth[b], feature, b};
+        if (g->worth[d] > best->worth) *best = (struct choice){g->worth[d], feature, g->drawn[d]};
     }
 }
 
@@ -340,8 +381,9 @@ static void grow_one(struct grower *g, int32_t *comparisons) {
         for (int32_t f = 0; f < tried;) {
             struct columns of;
             const int32_t count = sum_up(g, f, tried, 1 << d, &of);
-            if (f == 0) total_of(g, &of, 1 << d);
-            for (int32_t i = 0; i < count; i++) look_at(g, g->features[f + i], of.sums[i], 1 << d, &best);
+            if (f == 0) total_of(g, g->coder->features[g->features[0]].n, &of, 1 << d);
+            const ptrdiff_t step = of.n_cells * g->pitch;
+            for (int32_t i = 0; i < count; i++) look_at(g, g->features[f + i], of.sums[i], step, 1 << d, &best);
             f += count;
         }
         comparisons[2 * d] = best.feature;
@@ -355,7 +397,7 @@ CLONES static void listen(struct grower *g) {
     const int32_t places = 1 << g->growth->depth;
     const ptrdiff_t n_scores = g->n_scores, width = g->pitch;
     const double n_classes = g->target ? 1.0 : n_scores > 1 ? (double)n_scores : 2.0; /* that share the curvature */
-    const struct columns all = {.own = {NULL}, .n_own = {1}, .sums = {g->totals}};
+    const struct columns all = {.own = {NULL}, .sums = {g->totals}, .n_cells = 1};
     memset(g->totals, 0, (size_t)(places * width) * sizeof(double));
     add_up(g, &all);
     for (int32_t p = 0; p < places; p++) {
@@ -390,6 +432,21 @@ static void begin(struct grower *g) {
     }
 }
 
+/* The cells of a block of rows, by columns, and what they add to a number per row. Returns whether all are there. */
+CLONES static bool take_cells(struct grower *g, ptrdiff_t first, ptrdiff_t rows, uint64_t *restrict hash) {
+    const ptrdiff_t m = g->coder->m;
+    const volatile uint8_t *cells = g->growth->cells + first * m; /* read once: others may write */
+    int32_t beyond = 0;
+    for (ptrdiff_t j = 0; j < m; j++) {
+        const int32_t n = g->coder->features[j].n;
+        uint8_t *restrict own = g->cells + j * g->growth->n + first;
+        for (ptrdiff_t i = 0; i < rows; i++) own[i] = cells[i * m + j];
+        for (ptrdiff_t i = 0; i < rows; i++) beyond |= own[i] >= n;
+        for (ptrdiff_t i = 0; i < rows; i++) hash[i] = mix(hash[i] + own[i] + 1);
+    }
+    return !beyond;
+}
+
 /* Rows that count, those that are held out last; where a row goes is given, or depends on its cells alone. */
 static enum outcome take_rows(struct grower *g) {
     const struct growth *growth = g->growth;
@@ -403,13 +460,11 @@ static enum outcome take_rows(struct grower *g) {
     enum outcome outcome = code && weight && hash && to && column && subset ? FINITE : NO_MEMORY;
     if (outcome == FINITE && !read_weighted_groups(growth->by, 0, n, code, weight)) outcome = BAD_CODE;
     for (ptrdiff_t i = 0; outcome == FINITE && i < n; i++) total += code[i] < 0 ? 0.0 : weight[i];
-    for (ptrdiff_t j = 0; outcome == FINITE && j < m; j++) {
-        uint8_t *own = g->cells + j * n;
-        for (ptrdiff_t i = 0; i < n; i++) {
-            own[i] = ((const volatile uint8_t *)growth->cells)[i * m + j];
-            if (own[i] >= g->coder->features[j].n) outcome = BAD_CELL;
-            hash[i] = mix(hash[i] + own[i] + 1);
-        }
+    for (ptrdiff_t first = 0; outcome == FINITE && first < n; first += BLOCK) {
+        const ptrdiff_t rows = n - first < BLOCK ? n - first : BLOCK;
+        if (!take_cells(g, first, rows, hash + first)) outcome = BAD_CELL;
+    }
+    for (ptrdiff_t j = 0; j < m; j++) {
         if (g->coder->features[j].n > 1) g->features[g->n_features++] = (int32_t)j;
     }
     const int32_t subsets = growth->subsets;

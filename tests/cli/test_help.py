@@ -79,6 +79,20 @@ def test_a_value_is_spread_over_its_options_but_for_those_of_the_command():
     assert given["printing"].quiet
 
 
+def test_help_is_drawn_without_markdown_and_lexers():
+    code = (
+        "import sys\nfrom sefr.cli import main\nsys.argv = ['sefr', 'train', '--help']\n"
+        "try:\n    main()\nfinally:\n"
+        "    print([name for name in ('markdown_it', 'pygments', 'rich.traceback') if name in sys.modules])\n"
+        "    from typer import rich_utils\n"
+        "    found = type(rich_utils.Markdown('*a*')), rich_utils.Traceback.from_exception\n"
+        "    print(*[each.__module__ for each in found])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "Usage: " in done.stdout
+    assert done.stdout.splitlines()[-2:] == ["[]", "rich.markdown rich.traceback"], done.stderr
+
+
 def test_completions_and_missing_files_need_no_library(tmp_path):
     """The modules of the commands import what is heavy where they use it."""
     code = (

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv as arrow_csv
-from pyarrow import parquet
+from pyarrow import feather, parquet
 
 import sefr
 from sefr import SEFRClassifier
@@ -63,6 +63,25 @@ def test_columns_are_scored_as_they_lie_in_the_file(tmp_path):
     assert evaluate_model(rows, recipe, clf).report()["rows"] == 100
     plain = without_feature_names(clf)
     assert (plain.predict(matrix) == plain.predict(np.column_stack([a, a]))).all()
+
+
+def test_all_columns_of_an_arrow_file_stay_where_they_are_mapped(tmp_path):
+    columns = {f"x{j}": np.arange(100_000.0) for j in range(8)} | {"y": np.arange(100_000) % 2}
+    feather.write_feather(pa.table(columns), str(tmp_path / "t.feather"), compression="uncompressed")
+    rows = open_dataset([str(tmp_path / "t.feather")])
+    before = pa.total_allocated_bytes()
+    batch = next(rows.batches(rows.recipe("y").wanted(with_label="y")))
+    assert len(batch) > 10_000
+    assert pa.total_allocated_bytes() - before < 1 << 16
+
+
+def test_an_npy_file_that_is_another_one_when_it_is_read_is_an_error(tmp_path):
+    path = tmp_path / "t.npy"
+    np.save(path, np.zeros((10, 4)))
+    rows = open_dataset([str(path)])
+    np.save(path, np.zeros((10, 5)))
+    with pytest.raises(SourceError, match=r"row 1: the file ends here or is damaged .*changed while"):
+        list(rows.batches(rows.columns))
 
 
 def test_wide_libsvm_rows_stay_sparse_and_give_the_same_model(tmp_path):

@@ -38,6 +38,11 @@ def test_import_warns_once_and_works(site: Path) -> None:
     assert "pip uninstall sefr, then pip install --force-reinstall --no-deps . in the folder" in done.stderr
 
 
+def test_without_it_no_records_are_read() -> None:
+    loaded = "import sys; before = set(sys.modules); import sefr; print('email' in set(sys.modules) - before)"
+    assert _python("-S", "-c", loaded, path=str(SOURCE.parent)).stdout == "False\n"
+
+
 def test_version_says_it(site: Path) -> None:
     done = _python("-W", "ignore", "-m", "sefr.cli", "--version", path=str(site))
     assert done.returncode == 0

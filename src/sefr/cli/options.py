@@ -22,6 +22,7 @@ import typer
 import typer.core
 
 from .._system import declarations as declared
+from .help_drawing import load_help_drawing
 
 if TYPE_CHECKING:
     from .._system.types import Fields
@@ -148,6 +149,11 @@ class _PlainHelp:
             elif param.metavar is None and (kind := TYPE.match(_shown_type(param, ctx))):
                 param.metavar = NAMES[kind[1]]
         return params
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Draw the help."""
+        load_help_drawing()
+        super().format_help(ctx, formatter)  # type: ignore[misc]
 
 
 def _shown_type(param: Any, ctx: Any) -> str:

@@ -10,14 +10,26 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from .arrow_messages import messages
-from .reader import DAMAGE, Reader, SourceError, as_wanted, batch_rows, checked_names, first_line, kind_of
+from .reader import (
+    DAMAGE,
+    Reader,
+    SourceError,
+    as_wanted,
+    batch_rows,
+    checked_names,
+    first_line,
+    is_plain,
+    kind_of,
+)
 from .source import Source
 
 MOST_CLAIMED, MOST_RATIO = 1 << 28, 200  # bytes of a batch after decompression; the second per byte before
+# Pages are given back when so many bytes may be mapped; so many are, beside those that are read, per column.
+MOST_MAPPED, MAPPED_AROUND = 1 << 25, 1 << 16
 
 
 class ArrowReader(Reader):
-    """An Arrow file or stream. The file is mapped; pages that were read are given back after each slice.
+    """An Arrow file or stream. The file is mapped; pages that were read are given back after some slices.
 
     Arrow trusts offsets and dictionary codes as they lie in the file, and reads wherever they point. So every
     slice of the columns wanted is validated in full before a byte of it is used.
@@ -29,7 +41,7 @@ class ArrowReader(Reader):
         try:
             content = self._mapped()
             self._refuse_bombs(content)
-            schema = self._open(content).schema
+            schema = self._schema = self._open(content).schema
             names = list(schema.names)
         except SourceError:
             raise
@@ -48,12 +60,17 @@ class ArrowReader(Reader):
         record = self._read = 0
         try:
             content = self._mapped()
-            for piece, done in self._slices(content, list(wanted), batch_rows(len(wanted))):
-                yield as_wanted(piece, wanted)
+            names, step = list(wanted), batch_rows(len(wanted))
+            plain = bool(wanted) and is_plain(self._schema, names)
+            mapped, slices = len(names) * (8 * step + MAPPED_AROUND), 0
+            for piece, done in self._slices(content, names, step):
+                yield piece if plain and piece.schema.names == names else as_wanted(piece, wanted)
                 record += piece.num_rows
                 self._read = int(len(content) * done)
-                if hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
+                slices += 1
+                if slices * mapped >= MOST_MAPPED and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
                     content.madvise(mmap.MADV_DONTNEED)
+                    slices = 0
         except DAMAGE as error:
             raise SourceError(f"{self.place(record)}: damaged: {first_line(error)}") from None
 
@@ -83,7 +100,9 @@ class ArrowReader(Reader):
     ) -> Iterator[tuple[pa.RecordBatch, float]]:
         """Yield ``step`` rows at a time, in two slices if a record batch ends between."""
         at = {name: number for number, name in enumerate(self.columns)}
-        reader = self._open(content, sorted(at[name] for name in names or list(at)[:1]))
+        some = sorted(at[name] for name in names or list(at)[:1])
+        # of some columns Arrow makes a copy; all of them stay where they are mapped
+        reader = self._open(content, some if len(some) < len(at) else None)
         whole = getattr(reader, "num_record_batches", None)
         batches = (reader.get_batch(i) for i in range(whole)) if whole is not None else iter(reader)
         room = step

@@ -24,7 +24,7 @@ from .._rows.matrix import Columnar, Matrix, Sparse
 from .._summary.summary import Summary
 from .._system.types import Array, Codes
 from .dates import DatedReader
-from .label_column import as_label, coded
+from .label_column import as_label, coded, is_label
 from .reader import LABEL, NUMBER, OTHER, TEXT, Reader, SourceError, batch_rows
 from .recipe import ColumnRecipe
 
@@ -363,10 +363,11 @@ def summarise(
     """Summarise a batch, each fold by itself; a value that cannot be used is an error."""
     batch, matrix, classes, codes = rows
     names = recipe.feature_names
+    labelled = Labelled(matrix, classes, codes, None)
     try:
-        return Summary.of_folds(
-            Labelled(matrix, classes, codes, None), n_folds, names, missing=missing, moments=moments
-        )
+        if n_folds == 1:
+            return [Summary.of_rows(labelled, names, missing=missing, moments=moments)]
+        return Summary.of_folds(labelled, n_folds, names, missing=missing, moments=moments)
     except ValueError as error:
         refuse_bad_cell(batch, matrix, recipe, missing, hint=" (--missing ignore leaves it out)")
         raise SourceError(f"{batch.place(0)}: {error}") from None
@@ -418,7 +419,9 @@ def _uniform(piece: pa.RecordBatch, wanted: Mapping[str, str], reader: Reader) -
     """Return a piece with every column wanted, of a type that all files can share."""
     special = {name: kind for name, kind in wanted.items() if kind in (TEXT, LABEL)}
     if piece.schema.names == list(wanted) and all(
-        pa.types.is_string(piece.schema.field(name).type) for name in special
+        is_label(found) if kind == LABEL else pa.types.is_string(found)
+        for name, kind in special.items()
+        for found in [piece.schema.field(name).type]
     ):
         return piece
     arrays = []

@@ -48,13 +48,18 @@ def integer_of(label: object) -> int | None:
     return label if isinstance(label, int) and not isinstance(label, bool) else None
 
 
+def is_label(kind: pa.DataType) -> bool:
+    """Say whether a column of an Arrow type is what ``as_label`` returns of it."""
+    return bool(pa.types.is_int64(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind))
+
+
 def as_label(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return a column of a typed format as int64, booleans or text, exactly.
 
     One that holds something else, a fraction for instance, becomes float64.
     """
     kind = column.type
-    if pa.types.is_int64(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind):
+    if is_label(kind):
         return column
     if pa.types.is_dictionary(kind):
         return as_label(column.cast(kind.value_type))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
+import os
 import shutil
 import tempfile
 import zipfile
@@ -44,6 +45,9 @@ LAST_CHARACTER = 0x10FFFF
 # Deflate makes at most 1,032 bytes from one (zlib's documentation, "Maximum Compression Factor").
 DEFLATE_RATIO = 1032
 FAULTS = (*DAMAGE, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, StopIteration)
+CHANGED = "the file was changed while it was read"
+# Rows that are turned into columns at a time: their lines stay in the first cache.
+TURNED_ROWS = 256
 Place = int | str | None
 
 
@@ -140,8 +144,14 @@ class NumpyReader(Reader):
 
     def _blocks(self, array: _Array, step: int, files: ExitStack) -> Iterator[Array]:
         """Return the rows of an array, ``step`` at a time."""
-        if self._zip is None:
+        if self._zip is None and array.by_columns:
             return array.mapped_blocks(self.source.path, step)
+        if self._zip is None:
+            plain = files.enter_context(open(self.source.path, "rb"))  # noqa: SIM115
+            if not array.is_like(_Array.at("", plain, os.fstat(plain.fileno()).st_size)):
+                raise ValueError(CHANGED)
+            plain.seek(0)
+            return array.blocks(plain, step)
         file = files.enter_context(self._zip.open(array.member))
         if array.by_columns:  # its rows lie all over the file
             copy = files.enter_context(tempfile.NamedTemporaryFile(prefix="sefr-"))  # noqa: SIM115
@@ -228,19 +238,27 @@ class _Array:
         for start in range(0, self.shape[0], step):
             whole = np.load(path, mmap_mode="r", max_header_size=LONGEST_HEADER)
             if whole.shape != self.shape or whole.dtype != self.dtype:
-                raise ValueError("the file was changed while it was read")
+                raise ValueError(CHANGED)
             yield np.array(whole[start : start + step])
             del whole
 
+    def is_like(self, other: _Array) -> bool:
+        """Say whether another header says the same."""
+        return vars(self) == vars(other)
+
     def blocks(self, file: IO[bytes], step: int) -> Iterator[Array]:
-        """Yield blocks of rows of a member of an npz."""
+        """Yield blocks of rows of a file, or of a member of an npz, from its first byte on."""
         file.read(self.offset)
+        turned = len(self.shape) == 2 and self.dtype.kind in "iufb"
+        data = bytearray()
         for start in range(0, self.shape[0], step):
             rows = min(step, self.shape[0] - start)
-            data = file.read(rows * self.row_bytes)
-            if len(data) != rows * self.row_bytes:
+            if not turned or len(data) != rows * self.row_bytes:  # what was turned is a copy
+                data = bytearray(rows * self.row_bytes)
+            if file.readinto(data) != len(data):  # type: ignore[attr-defined]
                 raise EOFError("too few bytes")
-            yield np.frombuffer(data, dtype=self.dtype).reshape(rows, *self.shape[1:])
+            block = np.frombuffer(data, dtype=self.dtype).reshape(rows, *self.shape[1:])
+            yield _by_columns(block) if turned else block
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
@@ -274,6 +292,14 @@ def _kind(dtype: np.dtype[Any], at: Place) -> str:
     if isinstance(at, str):
         dtype = dtype[at]
     return NUMBER if dtype.kind in "iufb" else TEXT if dtype.kind in "US" else OTHER
+
+
+def _by_columns(block: Array) -> Array:
+    """Return a copy of a table with the values of each column side by side."""
+    turned = np.empty_like(block, order="F")
+    for start in range(0, len(block), TURNED_ROWS):
+        turned[start : start + TURNED_ROWS] = block[start : start + TURNED_ROWS]
+    return turned
 
 
 def _shown(shapes: dict[str, tuple[int, ...]]) -> str:
