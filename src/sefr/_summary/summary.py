@@ -25,7 +25,7 @@ from .accumulate import accumulate, multiply
 from .alignment import aligned, checked_sums, count_slack
 from .bytes_format import packed, unpacked
 from .double_double import DoubleDouble, Totals, full, spread
-from .drift import USUAL, Drift, Thresholds, drift
+from .drift import USUAL, DriftReport, Thresholds, drift
 from .marginals import Marginals, marginals_of
 from .parts import check_limits, checked_parts
 from .products import Products, check_products
@@ -329,7 +329,7 @@ class Summary:
         """
         return packed(self)
 
-    def compare(self, other: Summary, thresholds: Thresholds = USUAL) -> Drift:
+    def compare(self, other: Summary, thresholds: Thresholds = USUAL) -> DriftReport:
         """Return what has changed from these rows to those of ``other``, and whether it is drift."""
         return drift(*aligned(self, other, "compare"), thresholds)
 
