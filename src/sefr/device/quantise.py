@@ -26,6 +26,7 @@ from .._weights.solve import means, scaling_of
 from ..classifier import SEFRClassifier
 from ..regressor import SEFRRegressor
 from . import _twin
+from .leads import mean_leads
 from .mapping import Mapping, float_bytes, float_mapping, integer_mapping, not_held
 from .numbers import QuantisedLine, quantise_numbers
 from .raw_values import INPUTS, checked_values, raw_values
@@ -138,15 +139,7 @@ class Quantised:
     def clear(self) -> tuple[int, ...]:
         """By how much the mean record of each class leads; 1 where it does not."""
         means = np.floor(self.sums / np.maximum(self.counts, 1)[:, None]).astype(np.int64)
-        result = []
-        for label, row in enumerate((means @ self.weights.T.astype(np.int64)).tolist()):
-            totals = [value + bias for value, bias in zip(row, self.bias, strict=True)]
-            if len(totals) == 1:
-                lead = totals[0] if label else -totals[0]
-            else:
-                lead = totals[label] - max(totals[:label] + totals[label + 1 :])
-            result.append(max(lead, 1))
-        return tuple(result)
+        return mean_leads(means @ self.weights.T.astype(np.int64) + np.array(self.bias, np.int64))
 
 
 def quantise(
