@@ -483,8 +483,10 @@ class Summary:
         ('hour', 'rain')
         """
         names = self.feature_names or ()
-        if self.products is None or self.n_targets or self.coder is not None:
-            raise ValueError("targets are chosen among features of a Summary of moments=2, without bins")
+        fault = "targets are chosen among features of a Summary of moments=2, without bins"
+        self.coding.refuse_cells(fault)
+        if self.products is None or self.n_targets:
+            raise ValueError(fault)
         for name in targets:
             if name not in names:
                 raise ValueError(f"there is no feature {name!r} to predict; there are {', '.join(names)}")

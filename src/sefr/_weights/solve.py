@@ -29,7 +29,7 @@ def scaling_of(summary: Summary, scale: Scale) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
     refuse_no_rows(summary.n_rows)
     m = summary.n_features
-    if summary.coder is not None:
+    if not summary.coding.movable:
         if scale is not None and not isinstance(scale, str):
             known_ranges(scale, m)  # refuses what is none
         return UnitScaling(summary.low, summary.high)

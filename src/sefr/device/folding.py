@@ -77,8 +77,7 @@ class Folded:
 def fold(clf: SEFRClassifier) -> Folded:
     """Turn a trained model into int16 weights over raw values, or say why it cannot be."""
     check_is_fitted(clf)
-    if clf.summary_.coder is not None:
-        raise ValueError("a model with bins is a table, and has no weights to fold scaling into")
+    clf.summary_.coding.refuse_cells("a model with bins is a table, and has no weights to fold scaling into")
     coef, intercept = clf.coef_, clf.intercept_
     weights, bias = _whole(coef, intercept)
     means = np.rint(clf.summary_.sums / np.maximum(clf.summary_.counts, 1)[:, None]).astype(np.int64)

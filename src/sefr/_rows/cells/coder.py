@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._system.types import Floats, Rows
-from ..._system.value import Value
+from ..._system.value import ArrayValue
 from ..coding import BINS_AND_NONE, Coding, coding_of, describe_feature
 from ..labelled import Labelled
 from ..matrix import Matrix, Sparse
@@ -30,7 +30,7 @@ BETWEEN = np.arange(MOST_CELLS) + 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Coder(Value):
+class Coder(ArrayValue):
     """The edges of every feature, one after the other: those of feature j from ``starts[j]`` on.
 
     A value lies in the cell whose number is the count of edges at or below it. A feature with categories has
@@ -92,6 +92,10 @@ class Coder(Value):
     def known_coder(self, what: str) -> Coder:
         """Return the coder itself: see ``Coding``."""
         return self
+
+    def refuse_cells(self, fault: str) -> None:
+        """Raise an error: see ``Coding``."""
+        raise ValueError(fault)
 
     def coded(self, matrix: Matrix) -> Matrix:
         """Return rows seen through the coder; as they are if they are so already."""
@@ -181,19 +185,6 @@ class Coder(Value):
             self.categories[j] if j in self.categories else self.edges[start:end]
             for j, (start, end) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True))
         ]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Coder):
-            return NotImplemented
-        return (
-            self.missing == other.missing
-            and np.array_equal(self.starts, other.starts)
-            and np.array_equal(self.edges, other.edges)
-            and dict(self.categories) == dict(other.categories)
-            and self.ferns == other.ferns
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def difference(self, other: Coder) -> int | None:
         """Return the first feature that the other cuts elsewhere; None if there is none."""
