@@ -195,6 +195,15 @@ class Fitted(Value):
         """What turns scores into probabilities, fitted when first asked for; None if no row tells."""
         return self.calibration.scaling(self.summary.counts)
 
+    def known_probabilities(self) -> TemperatureScaling:
+        """Return what turns scores into probabilities; an error if no row tells."""
+        if self.probability_scaling is None:
+            raise ValueError(
+                "probabilities need rows to be fitted to, and this model comes from a Summary, which holds "
+                "none: call calibrate(X, y) first"
+            )
+        return self.probability_scaling
+
     @property
     def loss_of_one_pass(self) -> float:
         """The loss that a model of one pass is known to improve on: that of the base rates."""
@@ -213,14 +222,19 @@ class Fitted(Value):
         return self.model.strengths(self.summary, is_paper=self.is_paper)
 
     @property
+    def labels(self) -> list[Label]:
+        """The labels that are answered, sorted; none of numbers."""
+        return list(self.summary.classes.tolist())
+
+    @property
     def subjects(self) -> list[Label]:
         """The labels that positive scores favour: the second of two, else all."""
-        labels: list[Label] = self.summary.classes.tolist()
+        labels = self.labels
         return labels[1:] if len(labels) == 2 else labels
 
     def score_of(self, label: Label) -> int:
         """Return the number of the score that speaks for a label, or against it."""
-        known = self.summary.classes.tolist()
+        known = self.labels
         if label not in known:
             raise ValueError(f"label must be one of {known}, not {label!r}")
         return 0 if len(known) == 2 else known.index(label)

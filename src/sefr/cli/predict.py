@@ -270,7 +270,7 @@ def _parts(n_rows: int, clf: Any, wanted: AnswerColumns) -> Iterator[NDArray[np.
     """Yield the numbers of so many rows that a column per class stays small."""
     import numpy as np
 
-    columns = 0 if clf.predicts_numbers else (wanted.scores + wanted.probabilities) * len(clf.classes_)
+    columns = (wanted.scores + wanted.probabilities) * len(clf.fitted_.labels)
     step = max(1, SCORES_AT_ONCE // max(1, columns))
     for at in range(0, n_rows, step):
         yield np.arange(at, min(n_rows, at + step))
