@@ -77,7 +77,7 @@ RESIDUAL_MEMBERS = ("sizes", "shares")
 REFINED_MEMBERS = ("weights", "bias", "midpoints", "low", "span", "loss_curve")
 LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))])
 LABEL_TYPES |= {"float16", "float32", "float64"}
-# Which of them a model is of, its Summary tells.
+# The estimators that are saved; the Summary tells which one a file holds.
 ESTIMATORS: tuple[type[Learner], ...] = (SEFRClassifier, SEFRRegressor)
 MOST_OF_A_BATCH_NAME = 200  # characters of the name of a batch
 
@@ -237,14 +237,14 @@ def _model(found: Fields, n_bytes: int) -> Learner:
         batches=_checked_batches(batches),
     )
     fitted = parts.read(found, fitted)
-    _ = fitted.planes.intercept, fitted.table  # the weights are found here, in quiet
+    _ = fitted.planes.intercept, fitted.table  # solved here, where warnings of forged numbers are off
     return estimator.from_fitted(fitted)
 
 
 class _TaskParts:
     """What only models of one task have in a file: the members "refined", "auto" and "calibration"."""
 
-    # of settings that files of this schema did not have at first
+    # settings that the first files of this schema lack, as they were then
     first_settings: ClassVar[Fields] = {}
 
     @staticmethod

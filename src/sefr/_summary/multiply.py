@@ -24,10 +24,10 @@ from .double_double import DoubleDouble
 from .products import Products, check_columns, diagonal_places, pack, packed_size, unpack
 
 # How values are cut into cells: see ``Coder.operands``.
-Cut: TypeAlias = tuple[Any, Any, bool, Any, Any]
-# With more columns than this, blocks of so many rows are multiplied by BLAS, by so many columns at a time.
+Operands: TypeAlias = tuple[Any, Any, bool, Any, Any]
+# Beyond WIDE columns, BLAS multiplies blocks of WIDE_ROWS rows, WIDE_COLUMNS columns at a time.
 WIDE, WIDE_ROWS, WIDE_COLUMNS = 1000, 512, 512
-# Rows that tell where the origin should be.
+# The origin is near the means of the first rows, so many.
 FIRST_ROWS = 256
 
 
@@ -261,7 +261,7 @@ def _of_cells(
     return _beside_targets(found, targets, weights, lambda t: by_cell(matrix, t, n_threads))
 
 
-def _cell_values(matrix: Cells) -> Iterator[tuple[slice, Any, Cut]]:
+def _cell_values(matrix: Cells) -> Iterator[tuple[slice, Any, Operands]]:
     """Yield values as the kernels read them, with their rows and how they are cut: cells, if coded."""
     if "cells" in matrix.__dict__:
         yield slice(0, matrix.shape[0]), matrix.cells, (None, matrix.coder.coded_starts, False, None, None)

@@ -16,9 +16,9 @@ from .._system.types import Floats
 from .moments import feature_scale, feature_spans
 from .regression import RegressionModel, regression_of_line, targets_of
 
-# The mean of y in a bin is drawn to that of all rows by so many rows of it.
+# The mean of y in a bin is shrunk to that of all rows as if so many more rows of the bin had that mean.
 PRIOR_ROWS = 5.0
-# No feature tells y but for less than this part of its variance.
+# No feature is taken to explain more of the variance of y than all but this part.
 LEAST_LEFT = 1e-9
 
 

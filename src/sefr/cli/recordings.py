@@ -23,7 +23,7 @@ from ..signals.sampling import Sampling
 from . import options
 from .screen import Screen
 
-# Columns that are no axis but say when a sample was taken; how many of their units are a second, if known.
+# Columns that say when a sample was taken, with their units per second, if known; all others are axes.
 TIMES: dict[str, tuple[float, ...]] = {
     **dict.fromkeys(("t", "time", "timestamp"), (1.0, 1e3, 1e6)),
     **dict.fromkeys(("s", "seconds"), (1.0,)),

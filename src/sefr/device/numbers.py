@@ -33,7 +33,8 @@ MOST_SCORE = (1 << 30) - 1  # rounding adds at most half a step per feature, and
 MOST_WEIGHT = (1 << 31) - 1
 FRACTION = 16  # bits of a product that are cut off
 FINEST, COARSEST = 14, -14  # of the shift
-ROOM, LEAST_ROOM = 8, 2  # standard deviations of y about its mean: in the unit chosen here, in any
+# Standard deviations of y that answers must reach: in a unit chosen here, and in one that is given.
+ROOM, LEAST_ROOM = 8, 2
 SMALLEST_POWER, LARGEST_POWER = -30, 30  # of ten, for a unit
 KINDS = ("uint8", "int16", "float")
 
