@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import _native
-from .._rows.inputs import refuse_one_class
+from .._rows.inputs import labelled, refuse_one_class
 from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
 from .._summary.source import RowSource
@@ -169,6 +169,11 @@ class Fitted(Value):
         if self.discriminant is not None:
             return self.discriminant.midpoints
         return weights_and_midpoints(self.weighted, self.scaling, self.epsilon)[1]
+
+    def summarise(self, matrix: Matrix, missing: str) -> Summary:
+        """Return the Summary of rows without labels, in the bins of the model if it has some."""
+        rows = labelled(self.summary.coding.coded(matrix), np.zeros(matrix.shape[0], dtype=np.int8))
+        return Summary.of_rows(rows, self.summary.feature_names, missing=missing)
 
     def scores(self, matrix: Matrix, missing: str, n_threads: int = 1) -> Floats:
         """Return the scores (n, R); a value that cannot be scored is an error that names its place."""

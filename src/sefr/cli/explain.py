@@ -217,12 +217,12 @@ def save_picture(clf: SEFRClassifier, output: str, *, image: tuple[int, int] | N
 
 
 def _show(screen: Screen, clf: SEFRClassifier, asked: Explanation, records: list[Fields]) -> None:
-    from ..displays import effects, strongest_features, subjects
+    from ..displays import effects, strongest_features
     from .picture import gallery
     from .screen import bar, grid, shown
 
     if asked.image:
-        screen.pixels(gallery(effects(clf), subjects(clf), asked.image, screen.out))
+        screen.pixels(gallery(effects(clf), clf.fitted_.subjects, asked.image, screen.out))
     for line in [] if records else strongest_features(clf, asked.count):
         title = shown(line["label"])
         table = grid("feature", "effect", "score", "against │ for", title=title, right=["effect", "score"])

@@ -56,11 +56,9 @@ class PairSums:
         tail = np.zeros((q, q))
         head[0, 0] = table.counts.sum()
         moved = sums - DoubleDouble(np.ascontiguousarray(table.present)) * origin
-        total = DoubleDouble(np.zeros(m))
-        for k in range(len(table.counts)):
-            total = total + moved.each(partial(_row, k))
-        head[0, values] = total.head
-        tail[0, values] = 0.0 if total.tail is None else total.tail
+        total = DoubleDouble(np.zeros((1, m))) + moved.added()
+        head[0, values] = total.head[0]
+        tail[0, values] = 0.0 if total.tail is None else total.tail[0]
         head[values, values] = np.triu(self.both)
         if missing:
             head[0, gone] = (table.counts[:, None] - table.present).sum(axis=0)
@@ -128,7 +126,3 @@ def _sums(
             yield total(nw.when(x.is_null()).then(y), "second")
             one = nw.lit(1).cast(nw.Float64)
             yield total(nw.when(x.is_null() & y.is_null()).then(one), "neither")
-
-
-def _row(k: int, part: Floats) -> Floats:
-    return np.ascontiguousarray(part[k])
