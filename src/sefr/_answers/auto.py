@@ -36,6 +36,7 @@ from .._weights.refine.refine import (
     refine,
     row_weights,
 )
+from .._weights.refine.thermometer import shared_by_variance
 from .._weights.solve import solve
 from ..settings import AnySettings
 from .fitted import Fitted
@@ -429,10 +430,5 @@ def _log_row_weights(counts: Floats, class_weight: Floats | None) -> Floats:
 
 def _shared_out(constant: Floats, entries: Floats, coder: Coder, rows: Floats) -> Floats:
     """Return what each cell adds so that a row gets a constant (R,): by how much columns move the score."""
-    begins, column_of = coder.offsets[:-1], coder.column_of
-    share = rows / np.maximum(np.add.reduceat(rows, begins), 1e-300)[column_of]
-    mean = np.add.reduceat(entries * share, begins, axis=1)
-    power = np.add.reduceat((entries - mean[:, column_of]) ** 2 * share, begins, axis=1)
-    total = power.sum(axis=1, keepdims=True)
-    part = np.divide(power, total, out=np.full(power.shape, 1 / len(begins)), where=total > 0)
-    return np.asarray((part * constant[:, None])[:, column_of])
+    _, variance = coder.means_and_variances(entries, coder.shares(rows))
+    return shared_by_variance(variance, constant)[:, coder.column_of]

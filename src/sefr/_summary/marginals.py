@@ -17,7 +17,7 @@ from .._rows.matrix import Matrix, Sparse
 from .._system.types import Floats
 from .double_double import DoubleDouble, two_sum
 from .multiply import by_cell, rounded_origin, sparse_origin, with_absence
-from .products import Products, scaled_rows
+from .products import Products, diagonal_places, scaled_rows
 
 
 class Marginals(Products):
@@ -127,13 +127,8 @@ def marginals_of(products: Products) -> Marginals:
     rows = np.r_[0:1, q - k : q][:, None]
     columns = np.arange(q)
     low, high = np.minimum(rows, columns), np.maximum(rows, columns)
-    at = np.concatenate([(low * q - low * (low + 1) // 2 + high).ravel(), _diagonal(q)[1 : 1 + m]])
+    at = np.concatenate([(low * q - low * (low + 1) // 2 + high).ravel(), diagonal_places(q)[1 : 1 + m]])
     return Marginals(products.origin, products.packed.each(lambda part: part[at]), products.missing, k)
-
-
-def _diagonal(q: int) -> Floats:
-    at = np.arange(q)
-    return np.asarray(at * q - at * (at - 1) // 2)
 
 
 def marginals(

@@ -23,7 +23,7 @@ from .._weights.regression import targets_of
 from .._weights.solve import scaling_of
 from ..regressor import SEFRRegressor
 from .mapping import WIDEST, Mapping, fixed_point, float_mapping
-from .raw_values import checked_values, raw_values
+from .raw_values import checked_values, raw_values, whole_range
 from .tables import ONE, QuantisedTable, checked_cells, moved_entries, smallest_type, table_parts
 
 Integers = NDArray[np.int64]
@@ -231,11 +231,7 @@ def _range_of_type(kind: str, low: Floats, high: Floats) -> tuple[Array, Array]:
         if max(np.abs(low).max(), np.abs(high).max()) > limit:
             raise ValueError("floats on a board cannot hold the values learned; train with another unit")
         return low.astype(np.float32), high.astype(np.float32)
-    limits = np.iinfo(np.dtype(kind))
-    low, high = np.floor(low), np.ceil(high)
-    if low.min() < limits.min or high.max() > limits.max or (high - low).max() > WIDEST:
-        raise ValueError(f"input={kind!r} does not hold the range {low.min():g} to {high.max():g}")
-    return low.astype(np.int32), high.astype(np.int32)
+    return whole_range(low, high, kind, WIDEST)
 
 
 def _table(

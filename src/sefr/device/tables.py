@@ -219,9 +219,7 @@ def moved_entries(table: Floats, counts: Floats, coder: Coder) -> tuple[Floats, 
     first, column_of = coder.offsets[:-1], coder.column_of
     highest, lowest = (end.reduceat(table, first, axis=1) for end in (np.maximum, np.minimum))
     middle = (highest + lowest) / 2
-    rows = counts.sum(axis=0)
-    share = rows / np.maximum(np.add.reduceat(rows, first), 1e-300)[column_of]
-    return table - middle[:, column_of], middle, share
+    return table - middle[:, column_of], middle, coder.shares(counts.sum(axis=0))
 
 
 def _bounded_bias(whole: Integers, exact: Floats, seen: NDArray[np.bool_], coder: Coder) -> list[int]:

@@ -18,6 +18,7 @@ import narwhals as nw
 import numpy as np
 
 from .._summary.double_double import DoubleDouble
+from .._summary.multiply import round_origin
 from .._summary.products import Products, check_columns, pack
 from .._system.types import Floats
 from .error import EngineError
@@ -84,9 +85,8 @@ def origin_near(table: Aggregates) -> Floats:
     total = table.present.sum(axis=0)
     mean = np.divide(table.sums.sum(axis=0), total, out=np.zeros(len(low)), where=total > 0)
     span = np.where(total > 0, high - low, 0.0)
-    unit = np.exp2(np.floor(np.log2(np.maximum(span, np.abs(mean) * 2.0**-50 + 1e-300))))
-    near = np.where(np.abs(mean) > span, np.rint(mean / unit) * unit, 0.0)
-    return np.where((total > 0) & (span == 0), low, near)  # a constant is 0 about itself, exactly
+    # a constant is 0 about itself, exactly
+    return np.where((total > 0) & (span == 0), low, round_origin(mean, span))
 
 
 def products_of_lazy(query: AggregateQuery, table: Aggregates, sums: DoubleDouble, n_rows: float) -> Products:

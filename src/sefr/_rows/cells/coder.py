@@ -143,6 +143,17 @@ class Coder(ArrayValue):
         """The column that each cell belongs to (cells,)."""
         return np.repeat(np.arange(self.n_columns), np.diff(self.offsets))
 
+    def shares(self, rows: Floats) -> Floats:
+        """Return the part of the rows of its column that lies in each cell, from those in each (cells,)."""
+        by_column = np.add.reduceat(rows, self.offsets[:-1])
+        return np.asarray(rows / np.maximum(by_column, 1e-300)[self.column_of])
+
+    def means_and_variances(self, table: Floats, shares: Floats) -> tuple[Floats, Floats]:
+        """Return means and variances over the rows (R, columns) of a table (R, cells); see ``shares``."""
+        begins = self.offsets[:-1]
+        mean = np.add.reduceat(table * shares, begins, axis=1)
+        return mean, np.add.reduceat((table - mean[:, self.column_of]) ** 2 * shares, begins, axis=1)
+
     @cached_property
     def unordered(self) -> NDArray[np.bool_]:
         """Whether the cells of a column have no order (columns,): those of categories and of ferns."""

@@ -155,12 +155,15 @@ def centred_table(table: Floats, shares: Floats, coder: Coder, intercepts: Float
     ``shares`` (C,) are the parts of the rows in each cell. The intercept is shared out by how much features
     move the score.
     """
-    begins = coder.offsets[:-1]
-    mean = np.add.reduceat(table * shares, begins, axis=1)
-    power = np.add.reduceat((table - mean[:, coder.column_of]) ** 2 * shares, begins, axis=1)
-    total = power.sum(axis=1, keepdims=True)
-    share = np.divide(power, total, out=np.full(power.shape, 1 / len(begins)), where=total > 0)
-    return np.asarray(table + (share * intercepts[:, None] - mean)[:, coder.column_of])
+    mean, variance = coder.means_and_variances(table, shares)
+    return np.asarray(table + (shared_by_variance(variance, intercepts) - mean)[:, coder.column_of])
+
+
+def shared_by_variance(variance: Floats, intercepts: Floats) -> Floats:
+    """Return the part of each intercept (R,) that each column takes, by its variance (R, columns)."""
+    total = variance.sum(axis=1, keepdims=True)
+    alike = np.full(variance.shape, 1 / variance.shape[1])
+    return np.asarray(np.divide(variance, total, out=alike, where=total > 0) * intercepts[:, None])
 
 
 @dataclass(frozen=True)
