@@ -236,8 +236,7 @@ class _Values(_Sums):
     def sums(self) -> tuple[Floats, float]:
         middle, half = _middle(self.low, self.high)
         counts = self.summary.double_counts.each(lambda part: part[:, None])
-        moved = self.summary.double_sums - counts * middle
-        whole = moved.head if moved.tail is None else moved.head + moved.tail
+        whole = (self.summary.double_sums - counts * middle).rounded
         rounded = 2 * _rounding(self.low, self.high, self.most_rows) * STEPS + 1
         rounding = sqrt(len(self.summary.classes) * float(rounded @ rounded))
         return np.rint(whole / (2 * half) * STEPS), rounding

@@ -412,6 +412,11 @@ class Summary:
         return self.low, self.high
 
     @property
+    def ranges(self) -> Floats:
+        """The highest less the lowest value of each feature, 0 for one never seen."""
+        return np.maximum(self.high - self.low, 0.0)
+
+    @property
     def cells(self) -> DoubleDouble:
         """How many values stand behind each sum: (K, m), or (K, 1) if none was missing."""
         return self.double_present or self.double_counts.each(lambda part: part[:, None])

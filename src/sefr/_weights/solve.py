@@ -88,8 +88,8 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
         sums = sums.added() - sums if careful else DoubleDouble(total - sums.head)
         cells = cells.added() - cells if careful else DoubleDouble(total_cells - cells.head)
     if careful:
-        difference = sums - cells.each(lambda part: np.broadcast_to(part, sums.head.shape)) * scaling.low
-        numerator = difference.head if difference.tail is None else difference.head + difference.tail
+        counted = cells.each(lambda part: np.broadcast_to(part, sums.head.shape))
+        numerator = (sums - counted * scaling.low).rounded
     else:
         numerator = sums.head - cells.head * scaling.low
     divisor = cells.head * scaling.span

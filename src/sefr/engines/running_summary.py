@@ -286,8 +286,7 @@ class RunningSummary:
         origin = np.array(
             [self.features[names[j]][ORIGIN] if cells[:, j].any() else 0.0 for j in range(len(names))]
         )
-        moved = summary.double_sums - DoubleDouble(cells) * origin
-        distances = moved.head if moved.tail is None else moved.head + moved.tail
+        distances = (summary.double_sums - DoubleDouble(cells) * origin).rounded
         for i, k in enumerate(places):
             at = FIRST + 2 * k
             self.counts[k] += float(summary.counts[i]) * self.unit
