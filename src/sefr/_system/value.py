@@ -37,12 +37,16 @@ class ArrayValue(Value):
     """A value that equals another one if all of their fields do: arrays by what they hold."""
 
     def __eq__(self, other: object) -> bool:
+        if other is self:
+            return True
         if type(other) is not type(self):
             return NotImplemented
-        pairs = [(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)]  # type: ignore[arg-type]
-        return all(
-            np.array_equal(mine, theirs) if isinstance(mine, np.ndarray) else mine == theirs
-            for mine, theirs in pairs
-        )
+        for name in self.__dataclass_fields__:  # type: ignore[attr-defined]
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine is not theirs and not (
+                np.array_equal(mine, theirs) if isinstance(mine, np.ndarray) else mine == theirs
+            ):
+                return False
+        return True
 
     __hash__ = None  # type: ignore[assignment]
