@@ -21,15 +21,15 @@ from .._weights.loss import softmax
 
 # The variance of an offset before any row is seen.
 OFFSET_VARIANCE = 25.0
-# The prior variance of 1 / T, in units of the mean gap between the best two scores, is the number of rows
-# outside the largest class over this: few rows cannot show that scores are to be trusted.
+# That of 1 / T, in units of the mean gap between the best two scores, is the rows outside the largest class
+# over this, of two classes those of the rarer: few rows cannot show that scores are to be trusted.
 TEMPERATURE_PRECISION = 4.0
-# Scores must be so many times as clear as the criterion asks, or probabilities are the base rates.
+# Scores must speak so many times as clearly as the criterion asks before the base rates are given up.
 SURE_OF_SCORES = 3.0
 NEWTON_STEPS = 50
-# More rows count as this many: beside their curvature the priors would be lost to rounding.
+# More rows than this are as sure: beside their curvature the priors would be lost to rounding.
 MOST_EVIDENCE = 2.0**30
-# A score further behind the best than this many mean gaps is taken to be so far behind.
+# Scores further behind the best than this many mean gaps are all the same.
 FARTHEST_GAPS = 1e3
 
 
@@ -89,7 +89,7 @@ class Calibration:
         if sample is None or not np.isin(np.flatnonzero(counts > 0), sample.codes).all():
             if self.prior is None or self.prior.inverse > 0:
                 return self.prior
-            # the base rates follow the counts; if these have not changed, the difference is exactly 0
+            # the base rates follow the counts, by a difference of exactly 0 if these are as they were
             shares = _log_shares(counts)
             if self.counts is not None:
                 shares = self.prior.offsets + (shares - _log_shares(self.counts))
@@ -183,8 +183,8 @@ class _Likelihood:
         size = -float(np.average(second[behind], weights=weights[behind])) if weights[behind].any() else 1.0
         gaps = np.maximum(gaps / size, -FARTHEST_GAPS)
         # Platt's targets: n rows of one of two classes cannot show that it is surer than (n + 1) / (n + 2).
-        # With K classes the doubt is 2 / K of that, or no class would ever be sure if there are many. It goes
-        # to the likeliest other class: scores may well be sure that it is none of those far away.
+        # Of more classes all together are doubted as much as two are, or many classes would never be sure.
+        # The doubt is about the likeliest of the others: of classes far away the scores may well be sure.
         found = np.bincount(codes, evidence, minlength=n_classes)
         sure = 1 - 2 / n_classes / (found + 2)
         rows, target, rivals = np.arange(n_rows), np.zeros_like(gaps), gaps.copy()

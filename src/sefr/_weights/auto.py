@@ -21,10 +21,10 @@ from .._system.value import Value
 from .hyperplanes import Hyperplanes, Scaling, planes_of
 from .loss import row_losses
 
-# How strongly the weights are drawn to those of the last part alone: so much over the number of rows.
+# The weights are held at the last part alone by so much, over the number of rows.
 HOLD = 2.0
-# The logit of a class that a part has never seen; no score of a held-out row is taken to be further from 0,
-# or the square of one that a value of 1e200 gives would leave float64.
+# That of a class that a part has never seen. No score of a held-out row says more, for or against: a value of
+# 1e200 would, and its square is no float64.
 LEAST_LOGIT = -1e3
 NEWTON_STEPS = 30
 
