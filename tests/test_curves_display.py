@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from sefr import CurvesDisplay, SEFRClassifier, SEFRRegressor, compare, load
 from sefr.cli import app
-from sefr.displays import effects, strengths, strongest_features
+from sefr.displays import effects, strongest_features
 from sefr.report import report
 
 
@@ -41,7 +41,7 @@ def test_effects_are_what_the_classes_differ_by():
     expected = parts[y == "out"].mean(axis=0) - parts[y == "in"].mean(axis=0)
     np.testing.assert_allclose(effects(clf)[0], expected, atol=1e-12)
     assert strongest_features(clf, 1)[0]["features"][0]["feature"] == "bent"
-    assert strengths(clf).shape == (1, 2)
+    assert clf.fitted_.strengths().shape == (1, 2)
 
 
 def test_the_page_has_a_curve_per_feature_and_no_foreign_markup():

@@ -473,3 +473,8 @@ def test_settings_of_a_regressor_go_through_json_and_text(numbers):
         if kind.to_text is not None:
             for value in (default, getattr(settings, key)):
                 assert same(kind.from_text(kind.to_text(value)), value), key
+
+
+def test_settings_say_how_often_rows_are_read():
+    asked = ({}, {"passes": 5}, {"bins": 8}, {"bins": 8, "passes": 5}, {"auto": True})
+    assert [Settings(**own).readings for own in asked] == [1, 5, 2, 6, 2]

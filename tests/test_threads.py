@@ -19,7 +19,7 @@ from sklearn.datasets import load_iris
 from sefr import SEFRClassifier
 from sefr._system import turns
 from sefr.device import Twin, quantise
-from sefr.displays import effects, strengths, strongest_features
+from sefr.displays import effects, strongest_features
 from sefr.engines.scoring_model import ScoringModel
 from sefr.model_file import dump
 from sefr.report import explained
@@ -60,7 +60,7 @@ ANSWERS = {
     "drift": lambda clf: clf.drift(X),
     "score": lambda clf: clf.score(X, Y % 2),
     "effects": effects,
-    "strengths": strengths,
+    "strengths": lambda clf: clf.fitted_.strengths(),
     "strongest features": lambda clf: strongest_features(clf, 3),
     "explained": lambda clf: explained(clf, X[:3], places=["here"] * 3),
     "plan": lambda clf: ScoringModel.of(clf, probabilities=True),

@@ -30,9 +30,9 @@ class Learner(Answers):
     """The verbs that replace what a model knows, ``_fitted``, as a whole."""
 
     task: ClassVar[Task]
-    instead: ClassVar[str]  # of a model of further passes, that can do whatever follows from sums
+    instead: ClassVar[str]  # what can merge and forget, for users whose model made further passes
     passes: int
-    partial_fit: Any  # a method; that of a classifier takes the classes that may come, too
+    partial_fit: Any  # a method of both, but with different parameters
 
     @abstractmethod
     def _learned(self, source: RowSource, settings: AnySettings) -> Fitted:

@@ -506,11 +506,12 @@ def compare(
                 rows.append(_row(kind, name, kind.base_rate(), {}, plain, labels, splits, tick))
             elif set(chosen) <= set(known):
                 both = params | dict(chosen)
-                cuts = both.get("bins") is not None or both.get("auto")
+                model = kind.estimator(**both)
+                cuts = model.task.settings(**both).cut.readings
                 if both.get("moments") == 2 and not cuts and _width(plain) > MOST_WITH_MOMENTS:
                     continue
                 own = X if cuts else plain
-                rows.append(_row(kind, name, kind.estimator(**both), both, own, labels, splits, tick))
+                rows.append(_row(kind, name, model, both, own, labels, splits, tick))
             dearest = max(dearest, time.process_time() - started)
     if not rows:
         raise ValueError("there are no settings to compare that this version knows")

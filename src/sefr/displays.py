@@ -70,11 +70,6 @@ def names_of(clf: Learner, feature_names: Sequence[str] | None = None) -> list[s
     return [" × ".join(names[j] for j in own) for own in sets]
 
 
-def subjects(clf: Learner) -> list[Label]:
-    """Return what positive scores speak for: of two labels the second, else all; of numbers the outputs."""
-    return clf.fitted_.subjects
-
-
 def effects(clf: SEFRClassifier) -> Floats:
     """Return what each feature does on average, (1, m) for two classes, else (K, m); then what sets do.
 
@@ -92,19 +87,14 @@ def effects(clf: SEFRClassifier) -> Floats:
     return clf.fitted_.effects()
 
 
-def strengths(clf: SEFRClassifier) -> Floats:
-    """Return the weight of each scaled feature (R, m); with bins, the entry of its strongest bin."""
-    return clf.fitted_.strengths()
-
-
 def strongest_features(
     clf: SEFRClassifier, count: int, feature_names: Sequence[str] | None = None
 ) -> list[Fields]:
     """Return, per class, its features of the greatest effect: name, effect, score, share of the greatest."""
     clf = copy(clf)  # as it is now: another thread may go on learning
-    names, found = names_of(clf, feature_names), effects(clf)
+    names, fitted = names_of(clf, feature_names), clf.fitted_
     lines = []
-    for label, own, scores in zip(subjects(clf), found, strengths(clf), strict=True):
+    for label, own, scores in zip(fitted.subjects, fitted.effects(), fitted.strengths(), strict=True):
         greatest = max(1e-300, float(np.abs(own).max()))
         features = [
             {
@@ -189,8 +179,9 @@ class ScoresDisplay:
         estimator = copy(estimator)  # as it is now: another thread may go on learning
         if kind not in ("effects", "scores"):
             raise ValueError(f"kind must be 'effects' or 'scores', not {kind!r}")
-        shown = effects(estimator) if kind == "effects" else strengths(estimator)
-        display = cls(shown, subjects(estimator), names_of(estimator, feature_names))
+        fitted = estimator.fitted_
+        shown = fitted.effects() if kind == "effects" else fitted.strengths()
+        display = cls(shown, fitted.subjects, names_of(estimator, feature_names))
         return display.plot(count=count, image=image, axes=axes)
 
     def plot(self, *, count: int = 10, image: tuple[int, int] | None = None, axes: Any = None) -> Self:

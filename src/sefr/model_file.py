@@ -77,7 +77,7 @@ RESIDUAL_MEMBERS = ("sizes", "shares")
 REFINED_MEMBERS = ("weights", "bias", "midpoints", "low", "span", "loss_curve")
 LABEL_TYPES = frozenset(["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))])
 LABEL_TYPES |= {"float16", "float32", "float64"}
-# Which of them a model is of, its Summary tells.
+# The estimators that are saved; the Summary tells which one a file holds.
 ESTIMATORS: tuple[type[Learner], ...] = (SEFRClassifier, SEFRRegressor)
 MOST_OF_A_BATCH_NAME = 200  # characters of the name of a batch
 
@@ -237,14 +237,14 @@ def _model(found: Fields, n_bytes: int) -> Learner:
         batches=_checked_batches(batches),
     )
     fitted = parts.read(found, fitted)
-    _ = fitted.planes.intercept, fitted.table  # the weights are found here, in quiet
+    _ = fitted.planes.intercept, fitted.table  # solved here, where warnings of forged numbers are off
     return estimator.from_fitted(fitted)
 
 
 class _TaskParts:
     """What only models of one task have in a file: the members "refined", "auto" and "calibration"."""
 
-    # of settings that files of this schema did not have at first
+    # settings that the first files of this schema lack, as they were then
     first_settings: ClassVar[Fields] = {}
 
     @staticmethod
@@ -457,16 +457,21 @@ def _refined_numbers(member: object, shape: tuple[int, int], passes: int) -> Ref
 
 def _refined_planes(parts: Fields, shape: tuple[int, int]) -> tuple[Hyperplanes, Floats, tuple[float, ...]]:
     """Return hyperplanes, midpoints and the loss after each pass."""
-    low, span = (numbers_of(parts[name], name, shape[1:]) for name in ("low", "span"))
-    if (span < 0).any():
-        raise ModelFileError("refined: span must not be negative")
+    scaling = _scaling_of(parts, shape[1:], "refined")
     curve = parts["loss_curve"]
     if not isinstance(curve, list) or len(curve) < 2:
         raise ModelFileError("refined: loss_curve must be a list of two or more")
     bias = numbers_of(parts["bias"], "bias", shape[:1], unseen=-np.inf)
     weights, midpoints = (numbers_of(parts[name], name, shape) for name in ("weights", "midpoints"))
-    planes = planes_of(Scaling(low, span), weights, bias)
+    planes = planes_of(scaling, weights, bias)
     return planes, midpoints, tuple(numbers_of(curve, "loss_curve", (len(curve),)).tolist())
+
+
+def _scaling_of(parts: Fields, shape: tuple[int], what: str) -> Scaling:
+    low, span = (numbers_of(parts[name], name, shape) for name in ("low", "span"))
+    if (span < 0).any():
+        raise ModelFileError(f"{what}: span must not be negative")
+    return Scaling(low, span)
 
 
 def _residuals(member: object, summary: Summary) -> Residuals | None:
@@ -528,11 +533,9 @@ def _auto(member: object, summary: Summary) -> Auto:
     lines = members_of(parts["lines"], LINE_MEMBERS, "auto: lines")
     shape = (summary.n_scores, coder.n_features)
     weights, midpoints = (numbers_of(lines[name], name, shape) for name in ("weights", "midpoints"))
-    low, span = (numbers_of(lines[name], name, shape[1:]) for name in ("low", "span"))
-    if (span < 0).any():
-        raise ModelFileError("auto: span must not be negative")
+    scaling = _scaling_of(lines, shape[1:], "auto")
     values = numbers_of(lines["values"], "values", (int(coder.offsets[coder.n_features]),))
-    return Auto(choice, lines_of(Scaling(low, span), weights, midpoints), midpoints, values)
+    return Auto(choice, lines_of(scaling, weights, midpoints), midpoints, values)
 
 
 def _numbers_by_part(member: object, name: str) -> dict[str, float]:

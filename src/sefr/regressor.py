@@ -182,7 +182,8 @@ class SEFRRegressor(NumberAnswers, Learner):
 
     def _without(self, fitted: Fitted, summary: Summary) -> FittedNumbers:
         left = fitted.summary - summary
-        if left.n_rows == 1 and fitted.summary.n_rows.is_integer():  # which rounding may hide from y
+        # One row has no spread of y, though rounding may leave some.
+        if left.n_rows == 1 and fitted.summary.n_rows.is_integer():
             raise ValueError("SEFRRegressor needs at least two rows, but one would be left")
         return cast(FittedNumbers, self.solved(left, self.settings(), fitted))
 

@@ -23,10 +23,8 @@ from .displays import (
     effects,
     gathered,
     names_of,
-    strengths,
     strongest,
     strongest_features,
-    subjects,
     values_in_words,
 )
 from .regressor import SEFRRegressor
@@ -68,7 +66,7 @@ def report(
     if image is not None:
         check_image(image, len(clf.feature_sets_))
     names = names_of(clf, feature_names)
-    found, scores = effects(clf), strengths(clf)
+    found, scores = effects(clf), clf.fitted_.strengths()
     shown = strongest(np.abs(found).max(axis=0), MOST_SHOWN_FEATURES)
     widest = np.maximum(np.abs(found).max(axis=1), 1e-300)
     drawn = _drawn_curves(clf, shown)
@@ -104,7 +102,7 @@ def _about(model: SEFRClassifier | SEFRRegressor, names: list[str]) -> Fields:
     sets = len(names) > model.n_features_in_
     return {
         "summary": model.summary_,
-        "subjects": subjects(model),
+        "subjects": model.fitted_.subjects,
         "label": (model.fitted_.columns or {}).get("label"),
         "sets": sets,
         "nouns": "features and interactions" if sets else "features",
@@ -113,7 +111,7 @@ def _about(model: SEFRClassifier | SEFRRegressor, names: list[str]) -> Fields:
 
 def _report_of_numbers(reg: SEFRRegressor, title: str, records: Sequence[Fields], names: list[str]) -> str:
     """Return the page of a model that predicts numbers."""
-    fitted, outputs = reg.fitted_, subjects(reg)
+    fitted, outputs = reg.fitted_, reg.fitted_.subjects
     spreads = fitted.model.spreads(fitted.summary)
     coef, errors = fitted.model.slopes, None
     if coef is not None and fitted.regression.solution is not None:

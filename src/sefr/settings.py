@@ -25,8 +25,8 @@ from ._system.threads import check_n_jobs
 from ._system.types import Bins, ClassWeight, Fields, Interactions, Scale
 from ._system.value import Value
 
-# The most bins of a feature of a model with auto=True; for numbers, the cells of all features, about, and the
-# interactions: what is solved has so many columns.
+# auto=True: the most bins of a feature. A regressor solves for a column per cell, so that it also limits the
+# cells of all features together (about so many) and the interactions.
 AUTO_BINS = 32
 AUTO_CELLS, AUTO_INTERACTIONS = 2048, 40
 # What auto=True chooses.
@@ -290,8 +290,8 @@ class AnySettings(Value):
     def check(self) -> None:
         """Raise an error that names the first setting that has no meaning."""
         own, declared = self.__dict__, _declared(type(self))
-        for name, default in declared.defaults:  # which need no check
-            if own[name] is not default:
+        for name, default in declared.defaults:
+            if own[name] is not default:  # a default needs no check
                 declared.kinds[name].check(own[name])
         if self.interactions is not None:
             check_interactions(self.interactions, self.bins)
@@ -333,6 +333,11 @@ class AnySettings(Value):
         if self.auto:
             return Cut(AUTO_BINS, self.scale, self.missing, auto=True)
         return Cut.of(self.bins, self.scale, self.missing, self.interactions, self.moments)
+
+    @property
+    def readings(self) -> int:
+        """How often rows are read: to learn where features are cut, for their sums, and in further passes."""
+        return self.cut.readings + self.passes
 
     def shown(self) -> dict[str, str]:
         """Return what the model depends on, for people to read; "given" stands for lists.

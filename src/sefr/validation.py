@@ -36,8 +36,7 @@ from .base import Learner
 from .classifier import SEFRClassifier
 from .regressor import SEFRRegressor
 
-# Sums of all folds that are kept at once; more folds than fit (leave-one-out) take one pass for each such
-# batch.
+# Bytes of the sums of all folds that are kept at once; more folds (leave-one-out) take a pass per such batch.
 FOLD_BYTES = 64 << 20
 # What is scored without scikit-learn's scorers, which look at every label once more.
 METRICS: Mapping[str, Callable[[Array, Array], Any]] = {
@@ -126,7 +125,7 @@ def _has_failed(found: Fields, error_score: Any) -> bool:
 def _one_pass_can_do(estimator: Any, y: ArrayLike | None, params: Params | None) -> bool:
     if type(estimator) not in (SEFRClassifier, SEFRRegressor):
         return False
-    # not checked: folds say what is wrong
+    # not checked here: scikit-learn says fold by fold what is wrong
     settings = estimator.task.settings(**estimator.get_params(deep=False))
     return (
         settings.passes == 1

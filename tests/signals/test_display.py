@@ -83,10 +83,11 @@ def test_the_picture_names_label_axes_and_shapes(rng):
     matplotlib.pyplot.close(display.figure_)
 
 
-def test_bins_are_refused(rng):
+@pytest.mark.parametrize("settings", [{"bins": 8}, {"auto": True}], ids=str)
+def test_bins_are_refused(rng, settings):
     X = rng.integers(0, 1000, (12, 30))
     features = SignalFeatures(dilations=1).fit(X)
-    clf = SEFRClassifier(bins=8).fit(features.transform(X), np.arange(12) % 2)
+    clf = SEFRClassifier(**settings).fit(features.transform(X), np.arange(12) % 2)
     with pytest.raises(ValueError, match="needs a model without bins"):
         SignalDisplay.from_estimator(features, clf, X)
 

@@ -340,13 +340,9 @@ class TableModel(AdditiveModel):
         return coder.by_set(np.add.reduceat(moved, coder.offsets[:-1], axis=1))
 
     def spreads(self, summary: Summary) -> Floats:
-        coder, entries = self.cells.coder, self.binned.entries
-        begins, column_of = coder.offsets[:-1], coder.column_of
-        rows = summary.sums.sum(axis=0)
-        share = rows / np.maximum(np.add.reduceat(rows, begins), 1e-300)[column_of]
-        mean = np.add.reduceat(entries * share, begins, axis=1)
-        power = np.add.reduceat((entries - mean[:, column_of]) ** 2 * share, begins, axis=1)
-        return coder.by_set(np.sqrt(power))
+        coder = self.cells.coder
+        _, variance = coder.means_and_variances(self.binned.entries, coder.shares(summary.sums.sum(axis=0)))
+        return coder.by_set(np.sqrt(variance))
 
     def strengths(self, summary: Summary, *, is_paper: bool) -> Floats:
         coder, table = self.cells.coder, self.binned.entries

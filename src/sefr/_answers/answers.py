@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._rows.arrow import arrow_table
 from .._rows.cells import Categories
 from .._rows.cells.coder import copies_of_parts
-from .._rows.inputs import complain_of_bad_cell, labelled, matrix_of
+from .._rows.inputs import complain_of_bad_cell, matrix_of
 from .._rows.matrix import Matrix
-from .._summary.drift import USUAL, Drift, Thresholds, drift
+from .._summary.drift import USUAL, DriftReport, Thresholds, drift
 from .._summary.summary import Summary
 from .._system.threads import thread_count
 from .._system.types import Array, Bins, Floats, Rows, Scale
@@ -97,7 +97,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         return self._fitted
 
-    def drift(self, X: Rows, thresholds: Thresholds = USUAL) -> Drift:
+    def drift(self, X: Rows, thresholds: Thresholds = USUAL) -> DriftReport:
         """Compare rows without labels with those that were learned; ``drift(X).warn()`` warns of a change.
 
         The features alone are compared: means, missing values and ranges, or with bins how the rows lie in
@@ -113,13 +113,11 @@ class Answers(BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        drift : Drift
+        drift : DriftReport
             True in an ``if`` when a change exceeds its threshold; ``findings`` are sentences.
         """
         fitted = self.fitted_
-        matrix = fitted.summary.coding.coded(self._matrix(X, fitted))
-        rows = labelled(matrix, np.zeros(matrix.shape[0], dtype=np.int8))
-        found = Summary.of_rows(rows, fitted.summary.feature_names, missing=self.missing)
+        found = fitted.summarise(self._matrix(X, fitted), self.missing)
         return drift(fitted.summary, found, thresholds, labelled=False)
 
     def expression(

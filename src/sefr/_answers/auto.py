@@ -36,31 +36,33 @@ from .._weights.refine.refine import (
     refine,
     row_weights,
 )
+from .._weights.refine.thermometer import shared_by_variance
 from .._weights.solve import solve
 from ..settings import AnySettings
 from .fitted import Fitted
 from .probabilities import Calibration, TemperatureScaling
 
-# With fewer rows every one is held out once, in one of so many parts; else one of these parts is. Many rows
-# are in more parts, of so many rows each: the first is held out for a fit of the next three.
+# Rows are dealt to PARTS parts, or to more of about PART_ROWS rows each. Below SMALL_ROWS rows every part is
+# held out in turn; else only the first is, for a fit of the next PARTS - 1.
 SMALL_ROWS, PARTS, PART_ROWS = 300, 4, 1 << 13
-# Ferns, at most.
+# The most ferns.
 MOST_FERNS = 150
-# There are more of them than by themselves: smaller parts of the rows, and smaller steps.
+# Ferns are more here than in a model of ferns alone, so each is grown on fewer rows, with a smaller step.
 SUBSET_ROWS, STEP = 1024, 0.15
-# Passes of each part, and those that a fit of all rows makes from where a fit of most of them ended.
+# Passes of each part: from the start, and of a fit of all rows that starts where a fit of most rows ended.
 PASSES = {"line": 24, "bins": 12, "ferns": 10}
 FURTHER_PASSES = {"line": 60, "bins": 8, "ferns": 11}
-# Those of ferns, of two classes and of more, if that was a fit of a few of many rows: it ended further from
-# where all of them lead.
+# FURTHER_PASSES of ferns, of two classes and of more, if the first fit saw few of many rows: its end is then
+# further from that of all rows.
 FERN_PASSES_OF_MANY = (16, 24)
-# A line learned without a value that is so many ranges away is learned anew, not further.
+# If the range of a feature is so many times what the first fit saw, the line is learned anew, not further.
 FAR = 1e12
-# Rows held out that the parts are weighed on, at most.
+# The most held-out rows that the weights of the parts are found on.
 MOST_HELD = 1 << 12
-# From this weight of the ferns on, a penalty is tried that allows so many times the variance.
+# If ferns get a weight from TOO_SMALL up, their scores are too small: a penalty that allows WEAKER times the
+# variance is tried.
 TOO_SMALL, WEAKER = 1.3, 4.0
-# A sparse matrix of more values has no ferns: their cells are written out.
+# A sparse matrix of more values has no ferns, whose cells would be held as a dense matrix.
 MOST_SPREAD = 1 << 28
 
 
@@ -72,10 +74,10 @@ def learn_auto(source: RowSource, settings: AnySettings) -> Fitted:
     seen = given.classes[np.unique(given.codes[live])]
     if len(seen) < 2:
         refuse_one_class(seen, source.place)
-    if len(seen) < len(given.classes):  # of the others no row counts
+    if len(seen) < len(given.classes):  # the other classes have no row that counts
         matrix, codes, weights = given.over(seen)
         rows = MemoryRows(Labelled(matrix, seen, codes, weights), rows.feature_names, rows.names)
-    with blas_threads(1):  # whose number must not change a bit of the answers
+    with blas_threads(1):  # the number of threads must not change a bit of the answers
         return _AutoTraining(rows, settings).learn()
 
 
@@ -231,7 +233,7 @@ class _AutoTraining:
         source = MemoryRows(rows, part.feature_names)
         try:
             summary = source.summarise(own)
-        except ValueError:  # of a bad value, perhaps
+        except ValueError:  # perhaps for a bad value
             self._refuse_bad_values()
             raise
         if first and isinstance(own.class_weight, Mapping):  # some rows may lack a class
@@ -240,8 +242,8 @@ class _AutoTraining:
             own = own.changed({"class_weight": named})
         fitted = Fitted.solve(summary, own)
         if start.refined is not None and len(start.refined.planes.weights) != fitted.summary.n_scores:
-            start = Start(None, start.variance)  # of fewer classes
-        if start.refined is not None and part.name == "line":  # in its units, if the rows have such
+            start = Start(None, start.variance)  # that fit saw fewer classes
+        if start.refined is not None and part.name == "line":  # in the units of that fit, if they will do
             units = start.refined.planes.scaling
             if (fitted.scaling.span / FAR > units.span)[units.span > 0].any():
                 start = Start(None, start.variance)
@@ -428,10 +430,5 @@ def _log_row_weights(counts: Floats, class_weight: Floats | None) -> Floats:
 
 def _shared_out(constant: Floats, entries: Floats, coder: Coder, rows: Floats) -> Floats:
     """Return what each cell adds so that a row gets a constant (R,): by how much columns move the score."""
-    begins, column_of = coder.offsets[:-1], coder.column_of
-    share = rows / np.maximum(np.add.reduceat(rows, begins), 1e-300)[column_of]
-    mean = np.add.reduceat(entries * share, begins, axis=1)
-    power = np.add.reduceat((entries - mean[:, column_of]) ** 2 * share, begins, axis=1)
-    total = power.sum(axis=1, keepdims=True)
-    part = np.divide(power, total, out=np.full(power.shape, 1 / len(begins)), where=total > 0)
-    return np.asarray((part * constant[:, None])[:, column_of])
+    _, variance = coder.means_and_variances(entries, coder.shares(rows))
+    return shared_by_variance(variance, constant)[:, coder.column_of]

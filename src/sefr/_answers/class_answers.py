@@ -84,13 +84,8 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
             The rows.
         """
         fitted = self.fitted_
-        scores, scaling = self._scores(X, fitted), fitted.probability_scaling
-        if scaling is None:
-            raise ValueError(
-                "probabilities need rows to be fitted to, and this model comes from a Summary, which holds "
-                "none: call calibrate(X, y) first"
-            )
-        return scaling.probabilities(scores)
+        scores = self._scores(X, fitted)
+        return fitted.known_probabilities().probabilities(scores)
 
     def predict_log_proba(self, X: Rows) -> Floats:
         """Return the logarithm of ``predict_proba``.

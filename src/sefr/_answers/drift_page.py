@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .._summary.drift import Drift
+from .._summary.drift import DriftReport
 from .page import MOST_SHOWN_FEATURES, render
 
 
-def drift_page(found: Drift, *, before: str, after: str) -> str:
+def drift_page(found: DriftReport, *, before: str, after: str) -> str:
     """Return a self-contained HTML page; ``before`` and ``after`` say what was compared."""
     features = sorted(found.features, key=lambda item: (not item.drifted, -item.size))
     return render(

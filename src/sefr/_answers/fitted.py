@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import _native
-from .._rows.inputs import refuse_one_class
+from .._rows.inputs import labelled, refuse_one_class
 from .._rows.labels import find_labels
 from .._rows.matrix import Matrix
 from .._summary.source import RowSource
@@ -170,6 +170,11 @@ class Fitted(Value):
             return self.discriminant.midpoints
         return weights_and_midpoints(self.weighted, self.scaling, self.epsilon)[1]
 
+    def summarise(self, matrix: Matrix, missing: str) -> Summary:
+        """Return the Summary of rows without labels, in the bins of the model if it has some."""
+        rows = labelled(self.summary.coding.coded(matrix), np.zeros(matrix.shape[0], dtype=np.int8))
+        return Summary.of_rows(rows, self.summary.feature_names, missing=missing)
+
     def scores(self, matrix: Matrix, missing: str, n_threads: int = 1) -> Floats:
         """Return the scores (n, R); a value that cannot be scored is an error that names its place."""
         return self.model.scores(matrix, self.names, missing, n_threads)
@@ -195,6 +200,15 @@ class Fitted(Value):
         """What turns scores into probabilities, fitted when first asked for; None if no row tells."""
         return self.calibration.scaling(self.summary.counts)
 
+    def known_probabilities(self) -> TemperatureScaling:
+        """Return what turns scores into probabilities; an error if no row tells."""
+        if self.probability_scaling is None:
+            raise ValueError(
+                "probabilities need rows to be fitted to, and this model comes from a Summary, which holds "
+                "none: call calibrate(X, y) first"
+            )
+        return self.probability_scaling
+
     @property
     def loss_of_one_pass(self) -> float:
         """The loss that a model of one pass is known to improve on: that of the base rates."""
@@ -213,14 +227,19 @@ class Fitted(Value):
         return self.model.strengths(self.summary, is_paper=self.is_paper)
 
     @property
+    def labels(self) -> list[Label]:
+        """The labels that are answered, sorted; none of numbers."""
+        return list(self.summary.classes.tolist())
+
+    @property
     def subjects(self) -> list[Label]:
         """The labels that positive scores favour: the second of two, else all."""
-        labels: list[Label] = self.summary.classes.tolist()
+        labels = self.labels
         return labels[1:] if len(labels) == 2 else labels
 
     def score_of(self, label: Label) -> int:
         """Return the number of the score that speaks for a label, or against it."""
-        known = self.summary.classes.tolist()
+        known = self.labels
         if label not in known:
             raise ValueError(f"label must be one of {known}, not {label!r}")
         return 0 if len(known) == 2 else known.index(label)

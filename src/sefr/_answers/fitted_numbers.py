@@ -126,6 +126,11 @@ class FittedNumbers(Fitted):
         return self.model.spreads(self.summary)
 
     @property
+    def labels(self) -> list[Label]:
+        """None: answers are numbers."""
+        return []
+
+    @property
     def subjects(self) -> list[Label]:
         """The outputs, in words."""
         return ["prediction"] if self.n_outputs == 1 else [f"output {r}" for r in range(self.n_outputs)]

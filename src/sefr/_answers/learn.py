@@ -15,7 +15,7 @@ from .._weights.solve import solve
 from ..settings import AnySettings
 from .fitted import Fitted
 
-# Numbers that are labels: so many of them, each with so few rows, are more likely to be measured.
+# From MANY_LABELS different numbers on, with fewer than FEW_ROWS rows each, labels look like measurements.
 MANY_LABELS, FEW_ROWS = 100, 10
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Coding(Protocol):
     """What sums and weights need to know of columns, whatever these are: an ``Uncut`` or a ``Coder``."""
 
-    # Whether values may lie far from zero, so that products need another origin; cells are 0 and 1.
+    # Whether columns hold values of any size: these are scaled, and far from zero their products need another
+    # origin. Cells are 0 and 1.
     movable: ClassVar[bool]
     # What to do if there are too many columns for the products of any two.
     remedy: ClassVar[str]
@@ -44,6 +45,9 @@ class Coding(Protocol):
 
     def known_coder(self, what: str) -> Coder:
         """Return where features are cut, which ``what`` is of; AttributeError if they are not."""
+
+    def refuse_cells(self, fault: str) -> None:
+        """Raise an error, which is ``fault``, if columns are cells."""
 
     def coded(self, matrix: Matrix) -> Matrix:
         """Return rows with these columns."""
@@ -86,6 +90,9 @@ class Uncut:
     def known_coder(self, what: str) -> Coder:
         """Raise an error."""
         raise AttributeError(f"this model has no {what}: it was made with bins=None")
+
+    def refuse_cells(self, fault: str) -> None:
+        """Accept features as they come."""
 
     def coded(self, matrix: Matrix) -> Matrix:
         """Return the rows as they are."""

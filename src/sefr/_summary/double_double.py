@@ -42,6 +42,16 @@ class DoubleDouble(NamedTuple):
         head, error = two_product(self.head, np.asarray(factor, dtype=np.float64))
         return normal(head, error if self.tail is None else error + self.tail * factor)
 
+    @property
+    def rounded(self) -> Floats:
+        """Head and tail as one float each."""
+        return self.head if self.tail is None else self.head + self.tail
+
+    @property
+    def both(self) -> tuple[Floats, Floats]:
+        """Head and tail, which is written out if it is zero throughout."""
+        return self.head, np.zeros_like(self.head) if self.tail is None else self.tail
+
     def each(self, change: Callable[[Floats], Floats]) -> DoubleDouble:
         """Return head and tail, each changed: rows chosen, put elsewhere or set to zero."""
         return DoubleDouble(change(self.head), None if self.tail is None else change(self.tail))

@@ -114,7 +114,7 @@ class FeatureDrift(Value):
 
 
 @dataclass(frozen=True)
-class Drift(Value):
+class DriftReport(Value):
     """What ``Summary.compare`` found.
 
     Attributes
@@ -190,7 +190,8 @@ class Drift(Value):
         }
 
     def __repr__(self) -> str:
-        return f"<Drift: {len(self.findings)} findings from {self.rows_before:g} to {self.rows_after:g} rows>"
+        rows = f"{self.rows_before:g} to {self.rows_after:g} rows"
+        return f"<DriftReport: {len(self.findings)} findings from {rows}>"
 
 
 def _plain(label: Any) -> Any:
@@ -198,7 +199,9 @@ def _plain(label: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
-def drift(before: Summary, after: Summary, thresholds: Thresholds = USUAL, *, labelled: bool = True) -> Drift:
+def drift(
+    before: Summary, after: Summary, thresholds: Thresholds = USUAL, *, labelled: bool = True
+) -> DriftReport:
     """Compare two Summaries of the same features and classes; without labels, the features alone."""
     for which, summary in (("first", before), ("second", after)):
         if not summary.n_rows > 0:
@@ -208,7 +211,7 @@ def drift(before: Summary, after: Summary, thresholds: Thresholds = USUAL, *, la
         features = tuple(_binned_features(before, before.coder, after, thresholds))
     else:
         features = tuple(_features(before, after, thresholds, labelled=labelled))
-    return Drift(before.n_rows, after.n_rows, classes, features, thresholds)
+    return DriftReport(before.n_rows, after.n_rows, classes, features, thresholds)
 
 
 def _classes(before: Summary, after: Summary, limits: Thresholds) -> Iterator[ClassDrift]:

@@ -17,7 +17,7 @@ from .._rows.matrix import Matrix, Sparse
 from .._system.types import Floats
 from .double_double import DoubleDouble, two_sum
 from .multiply import by_cell, rounded_origin, sparse_origin, with_absence
-from .products import Products, scaled_rows
+from .products import Products, diagonal_places, scaled_rows
 
 
 class Marginals(Products):
@@ -83,10 +83,9 @@ class Marginals(Products):
         # columns move by what the rows have of 1, rows by what the columns have of it
         moved = self._columns_moved(self.rows, of_features, of_targets)
         added = scaled_rows(moved.each(lambda part: part[:1]), of_targets)
-        tail = np.zeros_like(added.head) if added.tail is None else added.tail
         none = np.zeros((1, added.head.shape[1]))
-        moved = moved + DoubleDouble(np.vstack([none, added.head]), np.vstack([none, tail]))
-        joined = [np.concatenate([a.ravel(), b]) for a, b in zip(_both(moved), _both(squares), strict=True)]
+        moved = moved + DoubleDouble(*(np.vstack([none, part]) for part in added.both))
+        joined = [np.concatenate([a.ravel(), b]) for a, b in zip(moved.both, squares.both, strict=True)]
         packed = DoubleDouble(joined[0], joined[1] if joined[1].any() else None)
         return replace(self, origin=np.array(origin, dtype=np.float64), packed=packed)
 
@@ -103,14 +102,10 @@ class Marginals(Products):
         if self.missing:
             parts.append(DoubleDouble(np.zeros((m, len(rows.head)))))
         parts.append(scaled_rows(one, of_targets))
-        heads, tails = zip(*(_both(part) for part in parts), strict=True)
+        heads, tails = zip(*(part.both for part in parts), strict=True)
         none = np.zeros((1, len(rows.head)))
         moved = columns + DoubleDouble(np.vstack([none, *heads]), np.vstack([none, *tails]))
         return moved.each(np.transpose)
-
-
-def _both(number: DoubleDouble) -> tuple[Floats, Floats]:
-    return number.head, np.zeros_like(number.head) if number.tail is None else number.tail
 
 
 def _times(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble:
@@ -127,13 +122,8 @@ def marginals_of(products: Products) -> Marginals:
     rows = np.r_[0:1, q - k : q][:, None]
     columns = np.arange(q)
     low, high = np.minimum(rows, columns), np.maximum(rows, columns)
-    at = np.concatenate([(low * q - low * (low + 1) // 2 + high).ravel(), _diagonal(q)[1 : 1 + m]])
+    at = np.concatenate([(low * q - low * (low + 1) // 2 + high).ravel(), diagonal_places(q)[1 : 1 + m]])
     return Marginals(products.origin, products.packed.each(lambda part: part[at]), products.missing, k)
-
-
-def _diagonal(q: int) -> Floats:
-    at = np.arange(q)
-    return np.asarray(at * q - at * (at - 1) // 2)
 
 
 def marginals(

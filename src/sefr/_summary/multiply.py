@@ -24,10 +24,10 @@ from .double_double import DoubleDouble
 from .products import Products, check_columns, diagonal_places, pack, packed_size, unpack
 
 # How values are cut into cells: see ``Coder.operands``.
-Cut: TypeAlias = tuple[Any, Any, bool, Any, Any]
-# With more columns than this, blocks of so many rows are multiplied by BLAS, by so many columns at a time.
+Operands: TypeAlias = tuple[Any, Any, bool, Any, Any]
+# Beyond WIDE columns, BLAS multiplies blocks of WIDE_ROWS rows, WIDE_COLUMNS columns at a time.
 WIDE, WIDE_ROWS, WIDE_COLUMNS = 1000, 512, 512
-# Rows that tell where the origin should be.
+# The origin is near the means of the first rows, so many.
 FIRST_ROWS = 256
 
 
@@ -97,13 +97,13 @@ def rounded_origin(matrix: Matrix, weights: Floats | None, targets: Floats) -> F
     mean = np.where(here, values, 0.0).sum(axis=0) / count
     with np.errstate(over="ignore", invalid="ignore"):  # no origin, and no products that are finite
         squares = np.where(here, values - mean, 0.0) ** 2
-        origin = _round_origin(mean, np.sqrt(squares.sum(axis=0) / count))
+        origin = round_origin(mean, np.sqrt(squares.sum(axis=0) / count))
     first = values[np.argmax(here, axis=0), np.arange(values.shape[1])] if len(values) else mean
     same = (np.where(here, values, first) == first).all(axis=0)  # a constant is 0 about itself, exactly
     return np.where(same, np.nan_to_num(first), origin)
 
 
-def _round_origin(mean: Floats, spread: Floats) -> Floats:
+def round_origin(mean: Floats, spread: Floats) -> Floats:
     """Return numbers of few digits near means, and 0 if that is near: values less these are no longer."""
     # a power of two below the spread
     unit = np.exp2(np.floor(np.log2(np.maximum(spread, np.abs(mean) * 2.0**-50 + 1e-300))))
@@ -186,7 +186,7 @@ def sparse_origin(matrix: Sparse) -> tuple[sparse.csr_matrix, Floats]:
         deviations = np.where(here, x.data - mean[x.indices], 0.0)
         squares = np.bincount(x.indices, deviations**2, m) + n_zeros * mean**2
         spread = np.sqrt(np.maximum(squares / count, 1e-300))
-        centre = _round_origin(mean, spread)
+        centre = round_origin(mean, spread)
     x, left = matrix.without_far_columns(Standardisation(centre, 1 / spread))
     return x, np.where(left == centre, 0.0, centre)
 
@@ -261,7 +261,7 @@ def _of_cells(
     return _beside_targets(found, targets, weights, lambda t: by_cell(matrix, t, n_threads))
 
 
-def _cell_values(matrix: Cells) -> Iterator[tuple[slice, Any, Cut]]:
+def _cell_values(matrix: Cells) -> Iterator[tuple[slice, Any, Operands]]:
     """Yield values as the kernels read them, with their rows and how they are cut: cells, if coded."""
     if "cells" in matrix.__dict__:
         yield slice(0, matrix.shape[0]), matrix.cells, (None, matrix.coder.coded_starts, False, None, None)

@@ -67,11 +67,11 @@ Floats = NDArray[np.float64]
 # Integer steps per range; and per row in a cell, if there are products of cells.
 STEPS = 1 << 16
 CELL_STEPS = 1 << 8
-# The rows of a class, at most, and unless another bound is known.
+# The most rows of a class that any bound may allow, and the bound if none is given.
 MOST_ROWS = 1 << 36
 USUAL_ROWS = 1 << 20
-# Values that are added up as they are lie nearer to zero than this many widths of their range: DELICATE, and
-# 3 for the rounding of the mean that is compared with it, of at most MOST_ROWS rows.
+# Beyond this many widths of its range from zero, a feature is summed from its lowest value (see DELICATE); 3
+# more are for the rounding of the mean that is compared with it, of at most MOST_ROWS rows.
 FAR_RANGES = DELICATE + 3
 # Beyond these, products of counts and ranges are not exact in double-double.
 SMALLEST_RANGE, LARGEST_VALUE = 1e-250, 1e250
@@ -186,9 +186,9 @@ class _Sums:
     rows_per_person: int
     most_rows: int
 
-    step: ClassVar[int]  # per range, or per row in a cell
+    step: ClassVar[int]  # integer steps per range, or per row in a cell
     most: ClassVar[float]
-    finer: ClassVar[int]  # what all of that is multiplied by, if there are products
+    finer: ClassVar[int]  # how many times as many steps, if there are products
 
     def check(self) -> None:
         """Raise an error for what cannot be released."""
@@ -236,8 +236,7 @@ class _Values(_Sums):
     def sums(self) -> tuple[Floats, float]:
         middle, half = _middle(self.low, self.high)
         counts = self.summary.double_counts.each(lambda part: part[:, None])
-        moved = self.summary.double_sums - counts * middle
-        whole = moved.head if moved.tail is None else moved.head + moved.tail
+        whole = (self.summary.double_sums - counts * middle).rounded
         rounded = 2 * _rounding(self.low, self.high, self.most_rows) * STEPS + 1
         rounding = sqrt(len(self.summary.classes) * float(rounded @ rounded))
         return np.rint(whole / (2 * half) * STEPS), rounding

@@ -46,9 +46,9 @@ from .double_double import DoubleDouble
 from .products import Products, pack
 from .summary import Summary
 
-# All products of a row beside all sums of it, by the norm of what it adds; and the lowest eigenvalue, in
-# deviations of the noise times sqrt(q). Of 0.25 to 2 each, these did best on the sets and epsilons of
-# benchmarks/accuracy/private.py together.
+# SHARE: the norm of all products of a row beside that of its sums. FLOOR: the lowest eigenvalue that is kept,
+# in deviations of the noise times sqrt(q). Of 0.25 to 2 each, these did best over all sets and epsilons of
+# benchmarks/accuracy/private.py.
 SHARE = 0.5
 FLOOR = 0.7
 # A range further from zero than so many widths is refused: for 1,048,576 rows rounding would then need more

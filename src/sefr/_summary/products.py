@@ -281,8 +281,8 @@ def _put(rows: DoubleDouble, at: NDArray[np.intp], columns: DoubleDouble) -> Dou
 
     if rows.tail is None and columns.tail is None:
         return DoubleDouble(changed(rows.head, columns.head))
-    tail = np.zeros_like(rows.head) if rows.tail is None else rows.tail
-    return DoubleDouble(changed(rows.head, columns.head), changed(tail, columns.tail))
+    head, tail = rows.both
+    return DoubleDouble(changed(head, columns.head), changed(tail, columns.tail))
 
 
 def scaled_rows(rows: DoubleDouble, by: DoubleDouble) -> DoubleDouble:

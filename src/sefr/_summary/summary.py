@@ -25,7 +25,7 @@ from .accumulate import accumulate, multiply
 from .alignment import aligned, checked_sums, count_slack
 from .bytes_format import packed, unpacked
 from .double_double import DoubleDouble, Totals, full, spread
-from .drift import USUAL, Drift, Thresholds, drift
+from .drift import USUAL, DriftReport, Thresholds, drift
 from .marginals import Marginals, marginals_of
 from .parts import check_limits, checked_parts
 from .products import Products, check_products
@@ -329,7 +329,7 @@ class Summary:
         """
         return packed(self)
 
-    def compare(self, other: Summary, thresholds: Thresholds = USUAL) -> Drift:
+    def compare(self, other: Summary, thresholds: Thresholds = USUAL) -> DriftReport:
         """Return what has changed from these rows to those of ``other``, and whether it is drift."""
         return drift(*aligned(self, other, "compare"), thresholds)
 
@@ -412,6 +412,11 @@ class Summary:
         return self.low, self.high
 
     @property
+    def ranges(self) -> Floats:
+        """The highest less the lowest value of each feature, 0 for one never seen."""
+        return np.maximum(self.high - self.low, 0.0)
+
+    @property
     def cells(self) -> DoubleDouble:
         """How many values stand behind each sum: (K, m), or (K, 1) if none was missing."""
         return self.double_present or self.double_counts.each(lambda part: part[:, None])
@@ -483,8 +488,10 @@ class Summary:
         ('hour', 'rain')
         """
         names = self.feature_names or ()
-        if self.products is None or self.n_targets or self.coder is not None:
-            raise ValueError("targets are chosen among features of a Summary of moments=2, without bins")
+        fault = "targets are chosen among features of a Summary of moments=2, without bins"
+        self.coding.refuse_cells(fault)
+        if self.products is None or self.n_targets:
+            raise ValueError(fault)
         for name in targets:
             if name not in names:
                 raise ValueError(f"there is no feature {name!r} to predict; there are {', '.join(names)}")

@@ -58,17 +58,15 @@ def discriminant_of(summary: Summary, scaling: Scaling, class_weight: Floats | N
     products, coder = summary.products, summary.coder
     if products is None:
         raise ValueError("this Summary has no second moments")
-    sums = summary.double_sums - summary.cells.each(
-        lambda part: np.broadcast_to(part, summary.sums.shape)
-    ) * np.asarray(products.origin)
-    class_sums = sums.head if sums.tail is None else sums.head + sums.tail
+    counted = summary.cells.each(lambda part: np.broadcast_to(part, summary.sums.shape))
+    class_sums = (summary.double_sums - counted * products.origin).rounded
     solution = solve_classes(
         products,
         summary.counts,
         class_sums,
         present=summary.present,
         coder=coder,
-        ranges=np.maximum(summary.high - summary.low, 0.0),
+        ranges=summary.ranges,
         class_weights=class_weight,
     )
     seen = summary.counts > 0

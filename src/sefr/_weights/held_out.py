@@ -25,24 +25,25 @@ from .loss import chances, residuals
 from .solve import means, solve
 
 MOST_HELD_OUT = 1024
-# Limits of the sample that is scored after one pass: rows, multiplications (and a part of the values that the
-# pass reads), values read.
+# Limits of the sample that is scored after one pass, so that it costs little beside the pass. Rows:
 SCORED_ROWS = 256
 FEWEST_SCORED = 64
+# Multiplications: so many, and one per SCORED_PART values that the pass reads.
 SCORED_PRODUCTS = 1 << 20
 SCORED_PART = 16
+# Values of the sample: as many as that part of the pass, but from FEW_CELLS to MOST_CELLS.
 FEW_CELLS, MOST_CELLS = 1 << 17, 1 << 18
 # The leverage of a row takes as many multiplications as the square of its columns.
 LEVERAGE_PRODUCTS = 1 << 28
-# Where a row is too wide, some of its features stand for all: better more rows of these than few whole ones.
+# Of rows too wide for that, some features stand for all, at least so many: better than a few whole rows.
 FEWEST_FEATURES = 256
-# A class with less than this part of its even share is rare: it is sampled by itself, so many rows of it.
+# A class is rare below this part of its even share of the rows; RARE_ROWS rows of it are then sampled apart.
 RARE_PART, RARE_ROWS = 1 / 8, 48
 # The variance of values in [a, b] is at most (mean - a)(b - mean), a third of it if they are spread evenly.
 EVEN = 1 / 3
-# Of means whose sum is lower nothing is known: eq. 5 would divide by about its epsilon.
+# Two means with a lower sum give no weight: eq. 5 would divide by about its epsilon.
 LEAST_MEAN = 1e-7
-# A row that is left out had a say in what ferns ask, too: it counts as so many rows in their cells.
+# A row had a say in which ferns were grown, too: to leave it out, so many rows are taken from their cells.
 FERN_SAY = 2.0
 
 
@@ -141,8 +142,9 @@ class SolvedModel(Protocol):
 def held_out_scores(rows: Labelled, model: SolvedModel) -> HeldOut:
     """Return the scores of a few of the rows behind a Summary, coded by its classes.
 
-    Wide rows are scored by some of their features, by hyperplanes that know no others, times their number.
-    Those of all features are not solved for it: a fit of wide rows would take half as long again.
+    Of wide rows some features are scored, by a model of these features alone, and the scores are multiplied
+    by how many times as many there are. Solving for all features would make a fit of wide rows take half as
+    long again.
     """
     matrix, summary = rows.matrix, model.summary
     total = matrix.shape[0] if rows.weights is None else float(rows.weights.sum())
@@ -154,10 +156,16 @@ def held_out_scores(rows: Labelled, model: SolvedModel) -> HeldOut:
         scores = _scores_by_some_features(matrix, some, step, model)
     else:
         scores = model.planes.raw_scores(matrix, rows=some)
-    if summary.present is not None and np.isnan(gone := scores.sum(axis=1)).any():
+    if summary.present is not None:
+        _leave_out_missing(model, matrix, some, scores)
+    return HeldOut(scores, coded.codes[some], weights, evidence, SeenBySefr(summary, model.scaling))
+
+
+def _leave_out_missing(model: SolvedModel, matrix: Matrix, some: Indices, scores: Floats) -> None:
+    """Score some rows that have missing values from the features that they have, into ``scores``."""
+    if np.isnan(gone := scores.sum(axis=1)).any():
         constant = constant_of(model.planes)
         leave_out_missing(model.planes, model.midpoints, matrix.take(some), scores, np.isnan(gone), constant)
-    return HeldOut(scores, coded.codes[some], weights, evidence, SeenBySefr(summary, model.scaling))
 
 
 class Unseen(Protocol):
@@ -174,12 +182,10 @@ def held_out_by_discriminant(rows: Labelled, discriminant: Unseen, model: Solved
     coded = rows.over(summary.classes)
     some, weights, evidence = _sample(coded, total, most, summary.counts)
     x, codes = matrix.block(some), coded.codes[some]
-    # one of the rows that a heavy one stands for is left out
+    # a row of weight 3 stands for three rows, of which one is left out
     own = np.ones(len(some)) if rows.weights is None else np.minimum(rows.weights[some], 1.0)
     scores = model.planes.raw_scores(matrix, rows=some)
-    if np.isnan(gone := scores.sum(axis=1)).any():
-        constant = constant_of(model.planes)
-        leave_out_missing(model.planes, model.midpoints, matrix.take(some), scores, np.isnan(gone), constant)
+    _leave_out_missing(model, matrix, some, scores)
     return HeldOut(discriminant.unseen(scores, x, codes, own), codes, weights, evidence)
 
 

@@ -13,12 +13,12 @@ import numpy as np
 from .._rows.cells import Coder
 from .._summary.summary import Summary
 from .._system.types import Floats
-from .moments import feature_scale, feature_spans
-from .regression import RegressionModel, regression_of_line, targets_of
+from .moments import feature_spans
+from .regression import RegressionModel, regression_of_line, scale_of_features
 
-# The mean of y in a bin is drawn to that of all rows by so many rows of it.
+# The mean of y in a bin is shrunk to that of all rows as if so many more rows of the bin had that mean.
 PRIOR_ROWS = 5.0
-# No feature tells y but for less than this part of its variance.
+# No feature is taken to explain more of the variance of y than all but this part.
 LEAST_LEFT = 1e-9
 
 
@@ -45,9 +45,7 @@ def marginal_regression_of(summary: Summary) -> RegressionModel:
     spread = np.sqrt(np.maximum(squares[-k:] / n - mean**2, 0.0))
     cross = near.towards_targets() / n - np.outer(distance, mean)
     if coder is None:
-        ranges = np.maximum(summary.high - summary.low, 0.0)
-        moved = (near.origin - targets_of(summary).origin)[:m]
-        scale = feature_scale(n, sums[:m], squares[:m], moved, ranges)
+        scale = scale_of_features(summary, near)
         spans = feature_spans(scale)
         weights = combined(cross.T * scale / spread[:, None], n) * scale * spread[:, None]
     else:

@@ -39,8 +39,8 @@ from .refine.thermometer import CellSteps
 
 # The ridges, per row, among which the likeliest is taken: four per decade, as in reference.py.
 RIDGES = 10.0 ** (np.arange(29) / 4 - 5)
-# Ridges whose -2 log likelihood differs by no more than this, and by so much per row, are as likely: of two
-# rows every ridge is, and rounding must not choose. The strongest of them is taken.
+# Ridges are equally likely if -2 log likelihood differs by no more than FLAT, and FLAT_PER_ROW per row: with
+# two rows all of them are, and rounding must not choose. The strongest of them is taken.
 FLAT, FLAT_PER_ROW = 1e-6, 1e-10
 # Up to this number of products one thread of BLAS is quicker than several, which wait for each other for
 # about 10 ms.
@@ -57,7 +57,7 @@ EQUAL_SHARES = 1e-9
 # origin near it, at most 2**8 spreads away; or if its spread is below NARROW of the range that it ever had,
 # or of the distance that its origin was moved: double-double has 106 bits, of squares.
 CONSTANT, NARROW = 1e-10, 2.0**-49
-# What the regression of each class leaves over is taken to be alike by the degrees of freedom per row to this
+# The residual variances of the classes are drawn to each other by the degrees of freedom per row to this
 # power, see reference.discriminant; of features alone, since with cells it is worse (vowel, segment).
 ALIKE_POWER = 2.0
 NOT_POSITIVE = "products of columns are not those of any rows: a matrix is not positive"

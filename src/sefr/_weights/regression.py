@@ -86,8 +86,7 @@ class RegressionModel:
 
 def regression_of(summary: Summary) -> RegressionModel:
     """Return what follows from the second moments of rows whose targets are numbers."""
-    ranges = np.maximum(summary.high - summary.low, 0.0)
-    own = solve_numbers(targets_of(summary), coder=summary.coder, ranges=ranges)
+    own = solve_numbers(targets_of(summary), coder=summary.coder, ranges=summary.ranges)
     line = regression_of_line(own.centre, own.distance, own.weights, own.level, own.basis.spans)
     return replace(line, solution=own, noise=own.noise, ridge=own.ridge)
 
@@ -103,6 +102,13 @@ def regression_of_line(
     planes = planes_of(Scaling(centre, span), weights * span, level)
     middle = np.divide(distance, span, out=np.zeros_like(span), where=span > 0)
     return RegressionModel(planes, np.broadcast_to(middle, weights.shape), mean)
+
+
+def scale_of_features(summary: Summary, near: Products) -> Floats:
+    """Return one over the spread of each feature (m,), 0 for a constant, from products near its mean."""
+    m = near.n_features
+    moved = (near.origin - targets_of(summary).origin)[:m]
+    return feature_scale(near.count, near.sums[:m], near.own_squares[:m], moved, summary.ranges)
 
 
 def targets_of(summary: Summary) -> Products:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from .._rows.cells import Cells
+from .._rows.cells import cells_of
 from .._rows.cells.grow import held_out_rows
 from .._rows.labelled import Labelled
 from .._system.types import Floats
@@ -60,13 +60,14 @@ def held_out_residuals(rows: Labelled, regression: RegressionModel) -> Residuals
     that of a typical row.
     """
     noise, leverage = regression.noise, regression.typical_leverage
-    if noise is None or leverage is None or not isinstance(rows.matrix, Cells):
+    if noise is None or leverage is None:
         return None
-    held = np.flatnonzero(held_out_rows(rows.matrix.cells[:, : rows.matrix.n_features], rows.weights))
+    matrix = cells_of(rows.matrix, rows.matrix.coding.known_coder("interactions"))
+    held = np.flatnonzero(held_out_rows(matrix.cells[:, : matrix.n_features], rows.weights))
     if not len(held):
         return None
     planes = regression.planes
-    errors = np.abs(rows.targets[held] - rows.matrix.scores(planes.weights, planes.bias, held))
+    errors = np.abs(rows.targets[held] - matrix.scores(planes.weights, planes.bias, held))
     unit = np.sqrt(noise * np.maximum(1 - leverage, 0.0))
     sizes = np.divide(errors, unit, out=np.zeros_like(errors), where=unit > 0).T
     order = np.argsort(sizes, axis=1, kind="stable")

@@ -29,7 +29,7 @@ def scaling_of(summary: Summary, scale: Scale) -> Scaling:
     """Return how the features are scaled: by their extremes, by known ranges, or not at all."""
     refuse_no_rows(summary.n_rows)
     m = summary.n_features
-    if summary.coder is not None:
+    if not summary.coding.movable:
         if scale is not None and not isinstance(scale, str):
             known_ranges(scale, m)  # refuses what is none
         return UnitScaling(summary.low, summary.high)
@@ -85,11 +85,11 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
         careful |= bool((cells.head > DOMINANT * (total_cells - cells.head)).any())
         careful |= bool(delicate(summary.low, total, total_cells).any())
     if rest:
-        sums = _others(sums) if careful else DoubleDouble(total - sums.head)
-        cells = _others(cells) if careful else DoubleDouble(total_cells - cells.head)
+        sums = sums.added() - sums if careful else DoubleDouble(total - sums.head)
+        cells = cells.added() - cells if careful else DoubleDouble(total_cells - cells.head)
     if careful:
-        difference = sums - cells.each(lambda part: np.broadcast_to(part, sums.head.shape)) * scaling.low
-        numerator = difference.head if difference.tail is None else difference.head + difference.tail
+        counted = cells.each(lambda part: np.broadcast_to(part, sums.head.shape))
+        numerator = (sums - counted * scaling.low).rounded
     else:
         numerator = sums.head - cells.head * scaling.low
     divisor = cells.head * scaling.span
@@ -97,15 +97,6 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
         return numerator / divisor
     mean = np.divide(numerator, divisor, out=np.zeros(sums.head.shape), where=divisor != 0)
     return np.where(np.broadcast_to(cells.head > 0, mean.shape), mean, np.nan)
-
-
-def _others(parts: DoubleDouble) -> DoubleDouble:
-    """Return total minus each row."""
-    total = DoubleDouble(parts.head[:1], None if parts.tail is None else parts.tail[:1])
-    for k in range(1, len(parts.head)):
-        tail = None if parts.tail is None else parts.tail[k : k + 1]
-        total = total + DoubleDouble(parts.head[k : k + 1], tail)
-    return total - parts
 
 
 def solve(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperplanes:

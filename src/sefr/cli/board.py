@@ -140,7 +140,8 @@ def merge(
     """
     from . import board_session
 
-    board_session.merge(states, sketch, classes, output, screen=board_session.screen_of(quiet, json))
+    screen = options.PrintingOptions(quiet, json).screen()
+    board_session.merge(states, sketch, classes, output, screen=screen)
 
 
 @app.command(cls=options.Command)

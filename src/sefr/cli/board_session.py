@@ -83,11 +83,6 @@ def fetch(port: str, output: str, quiet: bool) -> None:
     )
 
 
-def screen_of(quiet: bool, json: bool) -> Screen:
-    """Return where a command tells what it did."""
-    return Screen(quiet=quiet, as_json=json)
-
-
 def merge(states: list[str], sketch: str | None, classes: str | None, output: str, *, screen: Screen) -> None:
     """Merge what several boards learned into one model; the model they started from counts once."""
     output = options.output_path(output)

@@ -20,7 +20,7 @@ from ..base import Learner
 
 FORMAT, VERSION = "sefr deletion certificate", 1
 MEMBERS = ("format", "version", "rows", "files", "before", "removed", "after", "ranges")
-# What the extremes of features still know of rows that are gone.
+# Whether the ranges of features were known before any row, or are kept and may tell of rows that are gone.
 KNOWN, KEPT = "known", "kept"
 
 

@@ -12,7 +12,7 @@ from . import options
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
-    from .._summary.drift import Drift
+    from .._summary.drift import DriftReport
     from .screen import Screen
 
 DRIFTED = 3  # the exit code; 1 and 2 are failures
@@ -104,7 +104,7 @@ def drift(
         raise typer.Exit(DRIFTED)
 
 
-def _means(found: Drift) -> Grid:
+def _means(found: DriftReport) -> Grid:
     from .screen import bar, grid, shown
 
     table = grid("feature", "mean moved", "before", "after", "", right=["mean moved", "before", "after"])
@@ -114,7 +114,7 @@ def _means(found: Drift) -> Grid:
     return table
 
 
-def _bins(found: Drift) -> Grid:
+def _bins(found: DriftReport) -> Grid:
     from .screen import grid, shown
 
     columns = ["PSI", "KS", "missing before", "after"]
@@ -126,7 +126,7 @@ def _bins(found: Drift) -> Grid:
     return table
 
 
-def _show(screen: Screen, found: Drift, before: str, after: str, output: str | None) -> None:
+def _show(screen: Screen, found: DriftReport, before: str, after: str, output: str | None) -> None:
     for said in found.findings[:MOST_SHOWN]:
         screen.line(said)
     if len(found.findings) > MOST_SHOWN:

@@ -98,17 +98,20 @@ def _carry_out(screen: Screen, asked: Explanation, reading: options.ReadingOptio
     from ..displays import check_image, strongest_features
     from ..report import MOST_RECORDS
     from .stored import read_model
+    from .strongest import told_of_numbers
 
     clf, recipe = read_model(asked.model, numbers=True)
-    if clf.predicts_numbers:
-        _refuse_of_numbers(asked)
+    if clf.predicts_numbers and (asked.image or (asked.output or "").lower().endswith(".png")):
+        raise ValueError(
+            f"{asked.model}: a model that predicts numbers has no picture; -o takes an .html file"
+        )
     if asked.image:
         check_image(asked.image, len(clf.feature_sets_))
     records: list[Fields] = []
     for path in asked.rows:
         records += _records(screen, (clf, recipe), path, reading, MOST_RECORDS - len(records))
     if clf.predicts_numbers:
-        told = _told_of_numbers(clf)
+        told = told_of_numbers(clf)
     else:
         told = {"strongest": strongest_features(clf, asked.count)}
     if asked.output:
@@ -121,38 +124,18 @@ def _carry_out(screen: Screen, asked: Explanation, reading: options.ReadingOptio
     screen.json({"model": asked.model, **told, "records": records, "report": asked.output})
 
 
-def _refuse_of_numbers(asked: Explanation) -> None:
-    if asked.image or (asked.output or "").lower().endswith(".png"):
-        raise ValueError(
-            f"{asked.model}: a model that predicts numbers has no picture; -o takes an .html file"
-        )
-
-
-def _told_of_numbers(reg: SEFRRegressor) -> Fields:
-    """Return what moves predictions, for JSON."""
-    from .strongest import importances
-
-    noise = float(reg.noise_) if hasattr(reg, "noise_") else None
-    return {"mean": float(reg.base_), "noise": noise, "importances": importances(reg)}
-
-
 def _show_numbers(screen: Screen, reg: SEFRRegressor, asked: Explanation, records: list[Fields]) -> None:
     """Show what moves predictions, or where those of records come from."""
     from .strongest import show_importances
 
     for record in records:
-        _show_number(screen, record, float(reg.base_))
+        truth = "" if record["truth"] is None else f", truly {record['truth']:.5g}"
+        title = f"{record['place']}: {record['answer']:.5g}{truth}, from a mean of {reg.base_:.5g}"
+        _show_parts(screen, record, title, "less │ more", ".4g")
     if not records:
         scatter = f", scatter about predictions {reg.noise_:.4g}" if hasattr(reg, "noise_") else ""
         screen.line(f"mean {reg.base_:.5g}{scatter}")
         show_importances(screen, reg, asked.count)
-
-
-def _show_number(screen: Screen, record: Fields, base: float) -> None:
-    """Show what is added to the mean for one record."""
-    truth = "" if record["truth"] is None else f", truly {record['truth']:.5g}"
-    title = f"{record['place']}: {record['answer']:.5g}{truth}, from a mean of {base:.5g}"
-    _show_parts(screen, record, title, "less │ more", ".4g")
 
 
 def _show_parts(screen: Screen, record: Fields, title: str, sides: str, digits: str) -> None:
@@ -234,12 +217,12 @@ def save_picture(clf: SEFRClassifier, output: str, *, image: tuple[int, int] | N
 
 
 def _show(screen: Screen, clf: SEFRClassifier, asked: Explanation, records: list[Fields]) -> None:
-    from ..displays import effects, strongest_features, subjects
+    from ..displays import effects, strongest_features
     from .picture import gallery
     from .screen import bar, grid, shown
 
     if asked.image:
-        screen.pixels(gallery(effects(clf), subjects(clf), asked.image, screen.out))
+        screen.pixels(gallery(effects(clf), clf.fitted_.subjects, asked.image, screen.out))
     for line in [] if records else strongest_features(clf, asked.count):
         title = shown(line["label"])
         table = grid("feature", "effect", "score", "against │ for", title=title, right=["effect", "score"])

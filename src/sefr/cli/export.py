@@ -17,6 +17,7 @@ TARGETS = ("onnx", "c", "arduino", "generated", "micropython")
 
 
 def export(
+    *,
     model: options.OneModel,
     to: Annotated[
         str,
@@ -97,8 +98,7 @@ def export(
             "--eeprom", help="With --learn: bytes of the board's EEPROM (1024, an Uno's).", show_default=False
         ),
     ] = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    printing: options.PrintingOptions,
 ) -> None:
     """Export a model: as ONNX, as a C header, as an Arduino sketch, or as a module for MicroPython.
 
@@ -121,7 +121,6 @@ def export(
 
     from .outcome import promise
     from .recordings import sampling_of
-    from .screen import Screen
     from .stored import device_library, read_model, train_command
 
     if to not in TARGETS:
@@ -130,7 +129,7 @@ def export(
     for key, value in learning.items():
         if value is not None and not learn:
             raise typer.BadParameter(f"--{key.replace('_', '-')} goes with --learn")
-    screen = Screen(quiet=quiet, as_json=json, output=output)
+    screen = printing.screen(output)
     clf, recipe = read_model(model, numbers=True)
     if learn and not clf.predicts_numbers and (clf.auto or clf.passes > 1 or clf.moments == 2):
         command = train_command(recipe, "--paper")

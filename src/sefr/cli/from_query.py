@@ -26,7 +26,7 @@ from ..files.arrow_input import in_memory
 from ..regressor import SEFRRegressor
 from . import options
 from .screen import Screen
-from .stored import whole
+from .stored import rows_of_classes, whole
 from .strongest import show_strongest
 
 PLACE = "{}"  # where the group's name goes in the output's
@@ -67,7 +67,7 @@ def train_from_query(
 
 def _model(summary: Summary, settings: options.TrainingOptions) -> Learner:
     """Return the model of a Summary: a regressor if the result names what is to be predicted."""
-    if summary.products is not None and summary.products.n_targets:
+    if summary.n_targets:
         chosen = replace(settings, exact=True) if settings.is_default else settings
         return SEFRRegressor.from_summary(summary, **chosen.number_params())
     return SEFRClassifier.from_summary(summary, **settings.from_sums().params())
@@ -89,10 +89,7 @@ def _write(screen: Screen, clf: Learner, path: str) -> None:
             "model": path,
             "rows": whole(summary.n_rows),
             "features": clf.n_features_in_,
-            "classes": [
-                {"label": label, "rows": whole(n)}
-                for label, n in zip(clf.classes_.tolist(), summary.counts.tolist(), strict=True)
-            ],
+            "classes": rows_of_classes(clf),
         }
     )
 

@@ -45,7 +45,7 @@ def merge(
         for path in models[1:]:
             clf, other = read_model(path, numbers=True)
             refuse_without_sums(path, clf, other, "be merged")
-            if clf.predicts_numbers is not total.predicts_numbers:
+            if clf.task is not total.task:
                 raise ValueError(f"{path} and {models[0]}: one predicts numbers, the other classes")
             if repr(clf.get_params()) != repr(total.get_params()):
                 raise ValueError(f"{path} and {models[0]} have different settings: {clf} and {total}")
@@ -64,8 +64,8 @@ def merge(
         model_file.save(total, output)
     rows = total.summary_.n_rows
     screen.line(f"{output}: {known_rows(total)}")
-    classes = {} if total.predicts_numbers else {"classes": total.classes_.tolist()}
-    screen.json({"model": output, "rows": whole(rows), **classes})
+    labels = total.fitted_.labels
+    screen.json({"model": output, "rows": whole(rows), **({"classes": labels} if labels else {})})
 
 
 def _categories(recipe: ColumnRecipe | None) -> tuple[Mapping[str, tuple[str, ...]], bool]:

@@ -557,7 +557,7 @@ class TrainingOptions:
 
     def __post_init__(self) -> None:
         """Complain of options that exclude each other, before any work is done."""
-        if self.interactions is not None and self.bins is None:
+        if self.interactions is not None and not self.cuts:
             raise typer.BadParameter("--interactions needs --bins, for example --bins 32")
         asked = [f"--{name}" for name in ("auto", "paper", "exact") if getattr(self, name)]
         if len(asked) > 1:
@@ -597,7 +597,7 @@ class TrainingOptions:
     @property
     def is_one_pass(self) -> bool:
         """Whether classes are learned from the sums of features as they are."""
-        return self.bins is None and bool(self.paper or self.exact or self.moments or self.passes == 1)
+        return not self.cuts and bool(self.paper or self.exact or self.moments or self.passes == 1)
 
     @property
     def cuts(self) -> bool:

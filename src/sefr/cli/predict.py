@@ -192,7 +192,7 @@ def _write_windows(
             answer = _answers(scorer, X, pa.table(place), wanted)
             write(_without(answer, list(place), ~windows.answered))
             if wanted.check:
-                seen = _summary_of(X, clf) + (seen or 0)
+                seen = clf.fitted_.summarise(X, clf.missing) + (seen or 0)
             rows += n
     reader.tell(screen)
     _tell_drift(screen, clf, seen)
@@ -244,7 +244,7 @@ def _write_rows(
                 rows_kept = batch.select(kept).slice(int(part[0]), len(part))
                 write(_answers(scorer, X.take(part) if len(part) < len(batch) else X, rows_kept, wanted))
             if wanted.check:
-                seen = _summary_of(X, clf) + (seen or 0)
+                seen = clf.fitted_.summarise(X, clf.missing) + (seen or 0)
             rows += len(batch)
             tick(len(batch))
     for name, value in strange.items():
@@ -270,22 +270,10 @@ def _parts(n_rows: int, clf: Any, wanted: AnswerColumns) -> Iterator[NDArray[np.
     """Yield the numbers of so many rows that a column per class stays small."""
     import numpy as np
 
-    columns = 0 if clf.predicts_numbers else (wanted.scores + wanted.probabilities) * len(clf.classes_)
+    columns = (wanted.scores + wanted.probabilities) * len(clf.fitted_.labels)
     step = max(1, SCORES_AT_ONCE // max(1, columns))
     for at in range(0, n_rows, step):
         yield np.arange(at, min(n_rows, at + step))
-
-
-def _summary_of(X: Matrix, clf: SEFRClassifier) -> Summary:
-    """Return the Summary of rows without labels, in the bins of a model that has some."""
-    import numpy as np
-
-    from .._rows.cells import code_matrix
-    from .._rows.inputs import labelled
-    from .._summary.summary import Summary
-
-    rows = labelled(code_matrix(X, clf.summary_.coder), np.zeros(X.shape[0], dtype=np.int8))
-    return Summary.of_rows(rows, missing=clf.missing)
 
 
 def _as_kept(kind: str) -> str:

@@ -23,7 +23,7 @@ from ..signals.sampling import Sampling
 from . import options
 from .screen import Screen
 
-# Columns that are no axis but say when a sample was taken; how many of their units are a second, if known.
+# Columns that say when a sample was taken, with their units per second, if known; all others are axes.
 TIMES: dict[str, tuple[float, ...]] = {
     **dict.fromkeys(("t", "time", "timestamp"), (1.0, 1e3, 1e6)),
     **dict.fromkeys(("s", "seconds"), (1.0,)),
@@ -234,7 +234,7 @@ class RecordingReader:
             if not len(samples):
                 self.short += 1
                 continue
-            answered = plan.clipped(samples) <= most_clipped(plan)
+            answered = plan.clipped(samples) <= plan.most_clipped
             self.saturated += int(np.count_nonzero(~answered))
             yield Windows(recording, plan.features_of(samples), answered)
         if self.short == self.read:
@@ -262,8 +262,3 @@ def too_short(length: int, longest: int) -> str:
 def samples_in(plan: SignalPlan, recording: Recording, hop: int) -> Array:
     """Return the windows of a recording as a board samples them."""
     return plan.samples_of(cut(recording.values, plan.length, hop))
-
-
-def most_clipped(plan: SignalPlan) -> int:
-    """Return how many samples of a window may lie at the ends of the range before a board says don't know."""
-    return plan.axes * plan.length // 8

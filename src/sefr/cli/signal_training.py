@@ -21,7 +21,7 @@ from ..signals import SignalFeatures, cut
 from ..signals.plan import SignalPlan
 from ..signals.sampling import Sampling
 from . import options
-from .recordings import NO_RECORDINGS, Recordings, most_clipped, samples_in, too_short
+from .recordings import NO_RECORDINGS, Recordings, samples_in, too_short
 from .screen import Screen, seconds
 from .strongest import show_strongest
 
@@ -203,7 +203,7 @@ def _note_clipped(screen: Screen, training: SignalTraining, plan: SignalPlan) ->
     for _, recording in training.recordings:
         samples = samples_in(plan, recording, training.hop)
         clipped = int(plan.clipped(samples).max()) if len(samples) else 0
-        if clipped > most_clipped(plan):
+        if clipped > plan.most_clipped:
             screen.note(
                 f"{recording.name}: {clipped} of {size} samples of a window lie at an end of the range: "
                 "is the sensor saturated?"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
+    *,
     model: options.OneModel,
     data: options.Data,
     board: Annotated[
@@ -33,13 +34,8 @@ def simulate(
             help="Numbers: what an answer of 1 stands for. Without it: a power of ten.", show_default=False
         ),
     ] = None,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    decimal: options.DecimalPoint = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    reading: options.ReadingOptions,
+    printing: options.PrintingOptions,
 ) -> None:
     """Run a model on a simulated board and compare its answers with the computer's.
 
@@ -58,12 +54,10 @@ def simulate(
 
     from .._rows.matrix import Dense
     from ..files.learning import without_feature_names
-    from .screen import Screen
     from .stored import device_library, read_model
 
-    screen = Screen(quiet=quiet, as_json=json)
+    screen = printing.screen()
     clf, stored = read_model(model, numbers=True)
-    reading = options.ReadingOptions(format, delimiter, no_header, encoding, decimal)
     X = _records(screen, clf, stored, data, reading, rows)
     scorer = without_feature_names(clf)
     device = device_library()

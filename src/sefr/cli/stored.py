@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import model_file
 from ..base import Learner
@@ -15,6 +15,9 @@ from ..files.dates import part_names
 from ..files.reader import NUMBER
 from . import options
 from .screen import Screen
+
+if TYPE_CHECKING:
+    from .._system.types import Fields
 
 
 def read_model(path: str, *, numbers: bool = False) -> tuple[Any, ColumnRecipe | None]:
@@ -34,9 +37,9 @@ def read_model(path: str, *, numbers: bool = False) -> tuple[Any, ColumnRecipe |
             f"{path}: a model that predicts several numbers per row, which the command does not take; "
             "SEFRRegressor in Python does"
         )
-    table = model_file.columns_of(clf)
-    if table is not None:
-        recipe = ColumnRecipe.from_member(table)
+    columns = model_file.columns_of(clf)
+    if columns is not None:
+        recipe = ColumnRecipe.from_member(columns)
         n_features, categories = clf.n_features_in_, clf.summary_.categories
         if len(recipe.feature_names) != n_features or recipe.coded_features != categories:
             raise model_file.ModelFileError(f"{path}: its table of columns does not fit its features")
@@ -84,8 +87,14 @@ def fitted_recipe(
 
 def known_rows(model: Any) -> str:
     """Return how many rows a model knows, and of how many classes unless it predicts numbers."""
-    rows = f"{model.summary_.n_rows:,.0f} rows"
-    return rows if model.predicts_numbers else f"{rows}, {len(model.classes_)} classes"
+    rows, labels = f"{model.summary_.n_rows:,.0f} rows", model.fitted_.labels
+    return f"{rows}, {len(labels)} classes" if labels else rows
+
+
+def rows_of_classes(clf: Any) -> list[Fields]:
+    """Return how many rows a model knows of each class, for JSON."""
+    counts = clf.summary_.counts.tolist()
+    return [{"label": c, "rows": whole(n)} for c, n in zip(clf.fitted_.labels, counts, strict=True)]
 
 
 def refuse_without_sums(path: str, clf: Any, recipe: ColumnRecipe | None, verb: str) -> None:

@@ -18,7 +18,7 @@ from .. import model_file
 from .._system.atomic_file import atomic_file
 from ..classifier import SEFRClassifier
 from ..comparison import SETTINGS, compare
-from ..displays import effects, subjects
+from ..displays import effects
 from ..files import open_dataset
 from ..files.learning import FileRows, without_feature_names
 from ..report import explained, report
@@ -81,7 +81,7 @@ def tell(screen: Screen, folder: Path) -> None:
         4, Text("What it has learned: ink on blue favours the digit, ink on orange counts against it.")
     )
     screen.print()
-    screen.pixels(gallery(effects(clf), subjects(clf), IMAGE, screen.out))
+    screen.pixels(gallery(effects(clf), clf.fitted_.subjects, IMAGE, screen.out))
     with atomic_file(folder / "digits.html") as file:
         file.write(report(clf, title="digits", image=IMAGE, records=_records(clf, X, y)).encode())
     picture, page = path_shown(folder / "digits.png"), path_shown(folder / "digits.html")

@@ -54,6 +54,12 @@ def importances(reg: SEFRRegressor) -> list[Fields]:
     return found
 
 
+def told_of_numbers(reg: SEFRRegressor) -> Fields:
+    """Return what moves predictions, for JSON."""
+    noise = float(reg.noise_) if hasattr(reg, "noise_") else None
+    return {"mean": float(reg.base_), "noise": noise, "importances": importances(reg)}
+
+
 def show_importances(screen: Screen, reg: SEFRRegressor, count: int = 5) -> None:
     """Show how much of what moves predictions is of each feature; of a line with its weights."""
     found = importances(reg)

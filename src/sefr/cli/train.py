@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ..regressor import SEFRRegressor
     from .screen import Screen
 
-# More different numbers than these, of so few rows each, are rather a quantity than classes.
+# More different numbers than the first, with fewer rows each than the second, look like a quantity.
 MOST_WHOLE_LABELS, FEW_PER_LABEL = 20, 20
-# Values of rows that --auto may hold: some 45 bytes each while it trains, 3 GB.
+# The most values that --auto holds in memory: some 45 bytes each while it trains, 3 GB.
 MOST_HELD_VALUES = 1 << 26
 # What trains instead of --auto if the rows do not fit in memory: nearly as accurate, from files of any size.
 INSTEAD = {"bins": 32, "interactions": 100, "passes": 20}
@@ -394,11 +394,10 @@ def _without_auto(
 def _show_classes(screen: Screen, clf: SEFRClassifier, recipe: ColumnRecipe) -> Fields:
     """Show what a classifier has learned; return it for JSON."""
     from ..displays import strongest_features
-    from .stored import whole
+    from .stored import rows_of_classes
     from .strongest import show_strongest
 
-    classes, counts = clf.classes_, clf.summary_.counts
-    rows = clf.summary_.n_rows
+    classes, rows = clf.classes_, clf.summary_.n_rows
     many = len(classes)
     if classes.dtype.kind in "iuf" and many > MOST_WHOLE_LABELS and rows / many < FEW_PER_LABEL:
         screen.note(
@@ -409,9 +408,7 @@ def _show_classes(screen: Screen, clf: SEFRClassifier, recipe: ColumnRecipe) -> 
         screen.line(_chosen(clf))
     show_strongest(screen, clf)
     return {
-        "classes": [
-            {"label": c, "rows": whole(n)} for c, n in zip(classes.tolist(), counts.tolist(), strict=True)
-        ],
+        "classes": rows_of_classes(clf),
         "passes": clf.n_passes_,
         "auto": _choice(clf),
         "strongest": strongest_features(clf, 10),
@@ -420,18 +417,13 @@ def _show_classes(screen: Screen, clf: SEFRClassifier, recipe: ColumnRecipe) -> 
 
 def _show_numbers(screen: Screen, reg: SEFRRegressor, recipe: ColumnRecipe) -> Fields:
     """Show what a regressor has learned; return it for JSON."""
-    from .strongest import importances, show_importances
+    from .strongest import show_importances, told_of_numbers
 
-    noise = float(reg.noise_) if hasattr(reg, "noise_") else None
-    if noise is not None:
-        screen.line(f"{recipe.label} scatters about its predictions by {noise:.4g}")
+    told = told_of_numbers(reg)
+    if told["noise"] is not None:
+        screen.line(f"{recipe.label} scatters about its predictions by {told['noise']:.4g}")
     show_importances(screen, reg)
-    return {
-        "task": "regress",
-        "mean": float(reg.base_),
-        "noise": noise,
-        "importances": importances(reg),
-    }
+    return {"task": "regress", **told}
 
 
 def _shown_settings(model: Any) -> Fields:

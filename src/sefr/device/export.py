@@ -396,7 +396,7 @@ def _signal(q: AnyModel, target: str, signal: Sampling | None) -> Fields | None:
         "hop": signal.hop,
         "rate": f"{signal.rate:g}",
         "microseconds": round(1e6 / signal.rate),
-        "most_clipped": plan.axes * plan.length // 8,
+        "most_clipped": plan.most_clipped,
         "ram": ram,
         "steps": [
             f"{c_text(axis)}: {step:g}" for axis, step in zip(plan.axis_names, plan.resolution, strict=True)

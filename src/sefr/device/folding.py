@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._system.types import Array, Floats
 from ..classifier import SEFRClassifier
+from .leads import answered, mean_leads
 from .raw_values import checked_values, raw_values
 
 MOST_WEIGHT = 32767
@@ -70,20 +71,17 @@ class Folded:
 
     def answers(self, X: Any) -> NDArray[np.uint8]:
         """Return the numbers of the classes that the board answers."""
-        scores = self.scores(X)
-        codes = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return np.asarray(codes, np.uint8)
+        return answered(self.scores(X))
 
 
 def fold(clf: SEFRClassifier) -> Folded:
     """Turn a trained model into int16 weights over raw values, or say why it cannot be."""
     check_is_fitted(clf)
-    if clf.summary_.coder is not None:
-        raise ValueError("a model with bins is a table, and has no weights to fold scaling into")
+    clf.summary_.coding.refuse_cells("a model with bins is a table, and has no weights to fold scaling into")
     coef, intercept = clf.coef_, clf.intercept_
     weights, bias = _whole(coef, intercept)
     means = np.rint(clf.summary_.sums / np.maximum(clf.summary_.counts, 1)[:, None]).astype(np.int64)
-    clear = _clear(means @ weights.T.astype(np.int64) + np.array(bias))
+    clear = mean_leads(means @ weights.T.astype(np.int64) + np.array(bias))
     return Folded(clf.classes_, clf.summary_.feature_names, weights, tuple(bias), clear)
 
 
@@ -106,14 +104,3 @@ def _whole(coef: Floats, intercept: Floats) -> tuple[NDArray[np.int16], list[int
         -whole(Fraction(-float(b)) * Fraction(unit)) if np.isfinite(b) else -MOST_SCORE for b in intercept
     ]
     return weights, bias
-
-
-def _clear(scores: NDArray[np.int64]) -> tuple[int, ...]:
-    """Return by how much the mean record of each class leads; 1 where it does not."""
-    leads = []
-    for label, row in enumerate(scores.tolist()):
-        if len(row) == 1:
-            leads.append(row[0] if label else -row[0])
-        else:
-            leads.append(row[label] - max(row[:label] + row[label + 1 :]))
-    return tuple(max(int(lead), 1) for lead in leads)

@@ -23,7 +23,7 @@ from .._weights.regression import targets_of
 from .._weights.solve import scaling_of
 from ..regressor import SEFRRegressor
 from .mapping import WIDEST, Mapping, fixed_point, float_mapping
-from .raw_values import checked_values, raw_values
+from .raw_values import checked_values, raw_values, whole_range
 from .tables import ONE, QuantisedTable, checked_cells, moved_entries, smallest_type, table_parts
 
 Integers = NDArray[np.int64]
@@ -33,7 +33,8 @@ MOST_SCORE = (1 << 30) - 1  # rounding adds at most half a step per feature, and
 MOST_WEIGHT = (1 << 31) - 1
 FRACTION = 16  # bits of a product that are cut off
 FINEST, COARSEST = 14, -14  # of the shift
-ROOM, LEAST_ROOM = 8, 2  # standard deviations of y about its mean: in the unit chosen here, in any
+# Standard deviations of y that answers must reach: in a unit chosen here, and in one that is given.
+ROOM, LEAST_ROOM = 8, 2
 SMALLEST_POWER, LARGEST_POWER = -30, 30  # of ten, for a unit
 KINDS = ("uint8", "int16", "float")
 
@@ -230,11 +231,7 @@ def _range_of_type(kind: str, low: Floats, high: Floats) -> tuple[Array, Array]:
         if max(np.abs(low).max(), np.abs(high).max()) > limit:
             raise ValueError("floats on a board cannot hold the values learned; train with another unit")
         return low.astype(np.float32), high.astype(np.float32)
-    limits = np.iinfo(np.dtype(kind))
-    low, high = np.floor(low), np.ceil(high)
-    if low.min() < limits.min or high.max() > limits.max or (high - low).max() > WIDEST:
-        raise ValueError(f"input={kind!r} does not hold the range {low.min():g} to {high.max():g}")
-    return low.astype(np.int32), high.astype(np.int32)
+    return whole_range(low, high, kind, WIDEST)
 
 
 def _table(

@@ -26,9 +26,10 @@ from .._weights.solve import means, scaling_of
 from ..classifier import SEFRClassifier
 from ..regressor import SEFRRegressor
 from . import _twin
+from .leads import mean_leads
 from .mapping import Mapping, float_bytes, float_mapping, integer_mapping, not_held
 from .numbers import QuantisedLine, quantise_numbers
-from .raw_values import INPUTS, checked_values, raw_values
+from .raw_values import INPUTS, checked_values, raw_values, whole_range
 from .tables import QuantisedTable, quantise_table
 
 WEIGHT_BITS = {"int8": 8, "int16": 16}
@@ -138,15 +139,7 @@ class Quantised:
     def clear(self) -> tuple[int, ...]:
         """By how much the mean record of each class leads; 1 where it does not."""
         means = np.floor(self.sums / np.maximum(self.counts, 1)[:, None]).astype(np.int64)
-        result = []
-        for label, row in enumerate((means @ self.weights.T.astype(np.int64)).tolist()):
-            totals = [value + bias for value, bias in zip(row, self.bias, strict=True)]
-            if len(totals) == 1:
-                lead = totals[0] if label else -totals[0]
-            else:
-                lead = totals[label] - max(totals[:label] + totals[label + 1 :])
-            result.append(max(lead, 1))
-        return tuple(result)
+        return mean_leads(means @ self.weights.T.astype(np.int64) + np.array(self.bias, np.int64))
 
 
 def quantise(
@@ -214,7 +207,7 @@ def quantise(
         if clf.scale is not None and ((low != 0) | (high != 255)).any():
             ranges = np.stack([low, high]).astype(np.uint8)
     elif kind != "float":
-        low, high = _whole_range(low, high, kind)
+        low, high = whole_range(low, high, kind, (1 << 24) - 1)
     else:
         low, high = _float_range(low, high)
     counts, sums, factor = _byte_sums(clf, kind, low, high)
@@ -271,14 +264,6 @@ def _check_bytes(clf: SEFRClassifier) -> None:
         raise ValueError(
             f"input='uint8' takes values from 0 to 255, but the model learned from {low:g} to {high:g}"
         )
-
-
-def _whole_range(low: Array, high: Array, kind: str) -> tuple[Array, Array]:
-    limits = np.iinfo(np.dtype(kind))
-    low, high = np.floor(low), np.ceil(high)
-    if low.min() < limits.min or high.max() > limits.max or (high - low).max() >= 1 << 24:
-        raise ValueError(f"input={kind!r} does not hold the range {low.min():g} to {high.max():g}")
-    return low.astype(np.int32), high.astype(np.int32)
 
 
 def _float_range(low: Array, high: Array) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -37,6 +37,15 @@ def checked_values(X: Any, kind: str, n_features: int, *, missing: bool = False)
     return np.asarray(X)
 
 
+def whole_range(low: Array, high: Array, kind: str, widest: int) -> tuple[Array, Array]:
+    """Return the range of each feature in whole numbers; one that the type does not hold is an error."""
+    limits = np.iinfo(np.dtype(kind))
+    low, high = np.floor(low), np.ceil(high)
+    if low.min() < limits.min or high.max() > limits.max or (high - low).max() > widest:
+        raise ValueError(f"input={kind!r} does not hold the range {low.min():g} to {high.max():g}")
+    return low.astype(np.int32), high.astype(np.int32)
+
+
 def raw_values(X: Any, kind: str) -> Array:
     """Return values in the type and the order of bytes that a board reads."""
     return np.ascontiguousarray(X, np.dtype(_CODES[kind]))

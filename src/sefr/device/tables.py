@@ -23,6 +23,7 @@ from .._rows.ranges import known_ranges
 from .._system.types import Array, Floats, Scale
 from ..classifier import SEFRClassifier
 from .ferns import QuantisedFern, limits, needed_thresholds, quantise_ferns, thresholds_of
+from .leads import answered, mean_leads
 from .raw_values import checked_values, raw_values
 
 Integers = NDArray[np.int64]
@@ -30,7 +31,7 @@ Integers = NDArray[np.int64]
 ONE = {8: 127, 16: 32767}
 # A score and the difference of two are sums of at most three times 32767 per feature: below 2^31.
 MAX_FEATURES = 21845
-# Edges of quantiles lie within the values: this far below the end of int16, and of int32, there is room left.
+# The largest edge for which int16, and int32, is chosen: values beyond the edges then still fit.
 LARGEST_EDGE = {"int16": 1 << 14, "int32": 1 << 30}
 
 
@@ -116,9 +117,7 @@ class QuantisedTable:
 
     def answers(self, X: Any) -> NDArray[np.uint8]:
         """Return the numbers of the classes that the board answers."""
-        scores = self.scores(X)
-        codes = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return np.asarray(codes, np.uint8)
+        return answered(self.scores(X))
 
 
 def quantise_table(
@@ -131,6 +130,7 @@ def quantise_table(
     seen = np.isfinite(model.constant)
     whole, exact = _whole_entries(np.where(seen[:, None], table, 0.0), seen, summary.sums, coder, weight_bits)
     bias = _bounded_bias(whole, exact, seen, coder)
+    means = summary.sums / np.maximum(summary.counts, 1e-300)[:, None]
     return QuantisedTable(
         clf.classes_,
         summary.feature_names,
@@ -138,7 +138,7 @@ def quantise_table(
         weight_bits,
         *table_parts(coder, whole, kind),
         tuple(bias),
-        _clear(whole, bias, summary.sums, summary.counts),
+        mean_leads(means @ whole.T + np.array(bias)),
         coder.categories,
     )
 
@@ -219,9 +219,7 @@ def moved_entries(table: Floats, counts: Floats, coder: Coder) -> tuple[Floats, 
     first, column_of = coder.offsets[:-1], coder.column_of
     highest, lowest = (end.reduceat(table, first, axis=1) for end in (np.maximum, np.minimum))
     middle = (highest + lowest) / 2
-    rows = counts.sum(axis=0)
-    share = rows / np.maximum(np.add.reduceat(rows, first), 1e-300)[column_of]
-    return table - middle[:, column_of], middle, share
+    return table - middle[:, column_of], middle, coder.shares(counts.sum(axis=0))
 
 
 def _bounded_bias(whole: Integers, exact: Floats, seen: NDArray[np.bool_], coder: Coder) -> list[int]:
@@ -256,15 +254,3 @@ def _reachable(
     found = different[changes]
     thresholds = found.astype(np.float32) if kind == "float" else found.astype(np.int64)
     return thresholds, kept[:, np.concatenate([[True], changes])]
-
-
-def _clear(whole: Integers, bias: list[int], sums: Floats, counts: Floats) -> tuple[int, ...]:
-    """Return by how much the rows of each class lead in the mean; 1 where they do not."""
-    means = sums / np.maximum(counts, 1e-300)[:, None] @ whole.T + np.array(bias)
-    own = means[np.arange(len(means)), np.minimum(np.arange(len(means)), means.shape[1] - 1)]
-    if means.shape[1] == 1:
-        leads = np.where(np.arange(len(means)) > 0, own, -own)
-    else:
-        others = np.where(np.eye(len(means), dtype=bool), -np.inf, means)
-        leads = own - others.max(axis=1)
-    return tuple(max(int(lead), 1) for lead in leads)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._rows.inputs import describe_feature
 from .._rows.labels import encode
-from .._summary.accumulate import DELICATE
+from .._summary.accumulate import delicate
 from .._summary.double_double import DoubleDouble
 from .._summary.products import Products
 from .._summary.summary import Summary
@@ -343,11 +343,8 @@ class Aggregates:
 
     def delicate(self) -> NDArray[np.intp]:
         """Return the features whose plain sum keeps too few bits: ``Summary.of`` asks the same."""
-        total = self.present.sum(axis=0)
-        low = self.low.min(axis=0)
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            distance = self.sums.sum(axis=0) / total - low
-            return np.flatnonzero((np.abs(low) > DELICATE * distance) & (total > 0))
+        total, low = self.present.sum(axis=0), self.low.min(axis=0)
+        return np.flatnonzero(delicate(low, self.sums.sum(axis=0), total))
 
     def moved(self, features: NDArray[np.intp], origin: Floats, distances: Floats) -> DoubleDouble:
         """Return the sums, those of some features from their distances to an origin."""

@@ -57,8 +57,7 @@ def expression(
         raise ValueError(f"engine must be one of {', '.join(BACKENDS)}, not {engine!r}")
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
-    probabilities = kind == "probabilities" and not clf.predicts_numbers
-    model = ScoringModel.of(clf, features, probabilities=probabilities)
+    model = ScoringModel.of(clf, features, probabilities=kind == "probabilities")
     if model.numbers and kind != "prediction":
         raise ValueError(f"kind must be prediction for a regressor, not {kind!r}")
     backend = BACKENDS[engine](model)

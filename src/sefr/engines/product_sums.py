@@ -18,6 +18,7 @@ import narwhals as nw
 import numpy as np
 
 from .._summary.double_double import DoubleDouble
+from .._summary.multiply import round_origin
 from .._summary.products import Products, check_columns, pack
 from .._system.types import Floats
 from .error import EngineError
@@ -56,11 +57,9 @@ class PairSums:
         tail = np.zeros((q, q))
         head[0, 0] = table.counts.sum()
         moved = sums - DoubleDouble(np.ascontiguousarray(table.present)) * origin
-        total = DoubleDouble(np.zeros(m))
-        for k in range(len(table.counts)):
-            total = total + moved.each(partial(_row, k))
-        head[0, values] = total.head
-        tail[0, values] = 0.0 if total.tail is None else total.tail
+        total = DoubleDouble(np.zeros((1, m))) + moved.added()
+        head[0, values] = total.head[0]
+        tail[0, values] = 0.0 if total.tail is None else total.tail[0]
         head[values, values] = np.triu(self.both)
         if missing:
             head[0, gone] = (table.counts[:, None] - table.present).sum(axis=0)
@@ -86,9 +85,8 @@ def origin_near(table: Aggregates) -> Floats:
     total = table.present.sum(axis=0)
     mean = np.divide(table.sums.sum(axis=0), total, out=np.zeros(len(low)), where=total > 0)
     span = np.where(total > 0, high - low, 0.0)
-    unit = np.exp2(np.floor(np.log2(np.maximum(span, np.abs(mean) * 2.0**-50 + 1e-300))))
-    near = np.where(np.abs(mean) > span, np.rint(mean / unit) * unit, 0.0)
-    return np.where((total > 0) & (span == 0), low, near)  # a constant is 0 about itself, exactly
+    # a constant is 0 about itself, exactly
+    return np.where((total > 0) & (span == 0), low, round_origin(mean, span))
 
 
 def products_of_lazy(query: AggregateQuery, table: Aggregates, sums: DoubleDouble, n_rows: float) -> Products:
@@ -128,7 +126,3 @@ def _sums(
             yield total(nw.when(x.is_null()).then(y), "second")
             one = nw.lit(1).cast(nw.Float64)
             yield total(nw.when(x.is_null() & y.is_null()).then(one), "neither")
-
-
-def _row(k: int, part: Floats) -> Floats:
-    return np.ascontiguousarray(part[k])

@@ -18,7 +18,7 @@ from functools import cached_property
 
 from .dialects import DIALECTS, boolean_number, number, quoted, source_of, unlike_names
 
-# Of so many, DuckDB plans the query for some seconds; of twice as many, for a minute.
+# The most features: DuckDB then takes some seconds to plan the query; for twice as many, a minute.
 MOST_FEATURES = 32
 # A feature of which the features before it leave less than this share of its variance is determined by them.
 DETERMINED = 1e-10

@@ -19,7 +19,7 @@ from .._system.types import Floats
 from .._weights.regression import constant_targets
 from ..regressor import SEFRRegressor
 
-# Rows weigh more as time goes on, instead of all sums less: beyond this, all are divided.
+# Instead of making all sums smaller, later rows count more; beyond this weight all sums are divided by it.
 MOST_WEIGHT = 1e100
 
 

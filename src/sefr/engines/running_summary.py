@@ -25,7 +25,7 @@ Row = Mapping[Any, Any]
 
 # A feature's record: its first value, lowest, highest, then count and sum of distances for every class.
 ORIGIN, LOW, HIGH, FIRST = 0, 1, 2, 3
-# Weights grow by powers of two and are brought back when the newest row counts this much.
+# With a half-life, newer rows count more; beyond this weight of the newest row all sums are divided by it.
 UNIT_LIMIT = 2.0**64
 # A feature or class whose rows together count less than this part of a row is dropped: 50 half-lives.
 FORGOTTEN = 2.0**-50
@@ -51,7 +51,7 @@ class RunningSummary:
         self.order: list[tuple[Any, int]] = []  # label and its position, sorted by label
         self.counts: list[float] = []
         self.features: dict[Name, list[float]] = {}
-        self.unit = 1.0  # what a row learned now counts, in the sums
+        self.unit = 1.0  # the weight, in the sums, of a row that is learned now
         self._solved: _Solved | None = None
 
     def learn(self, x: Row, y: Label, weight: float = 1.0) -> None:
@@ -174,7 +174,11 @@ class RunningSummary:
         return scores
 
     def _score_of_two(self, x: Row) -> float:
-        """Equations 3 to 9 for two classes, of the features that the row has, summed as w (x' - t)."""
+        """Return the score of two classes: equations 3 to 9 of the row's features, summed as w (x' - t).
+
+        They are written out here and below, in Python's numbers: with the kernel that solves a Summary a row
+        of 3 features takes seven times as long to predict and learn, one of 100 a third longer.
+        """
         (_, negative), (_, positive) = self.order
         n_negative, n_positive = self.counts[negative], self.counts[positive]
         part = n_negative / (n_negative + n_positive)
@@ -199,7 +203,7 @@ class RunningSummary:
         return score
 
     def _scores_of_many(self, x: Row) -> list[float]:
-        """One against the rest for every class; the rest is the total minus the class."""
+        """Return the same for each class against the rest, which is the total minus the class."""
         order = [k for _, k in self.order]
         counts = self.counts
         total = sum(counts)
@@ -282,8 +286,7 @@ class RunningSummary:
         origin = np.array(
             [self.features[names[j]][ORIGIN] if cells[:, j].any() else 0.0 for j in range(len(names))]
         )
-        moved = summary.double_sums - DoubleDouble(cells) * origin
-        distances = moved.head if moved.tail is None else moved.head + moved.tail
+        distances = (summary.double_sums - DoubleDouble(cells) * origin).rounded
         for i, k in enumerate(places):
             at = FIRST + 2 * k
             self.counts[k] += float(summary.counts[i]) * self.unit

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from .._rows.cells import Categories
 from .._system.types import Label
-from .dialects import DIALECTS, boolean_number, literal, number, quoted
+from .dialects import DIALECTS, boolean_number, literal, number, quoted, source_of
 from .scoring_model import ScoringModel, balanced, searched
 
 SCORED = ("duckdb", "postgresql", "sqlite")
@@ -35,9 +35,7 @@ class Scoring:
     def sql(self, dialect: str = "duckdb") -> str:
         """Return the query in a dialect: duckdb, postgresql or sqlite."""
         _refuse(dialect)
-        source = self.table
-        if not any(c in self.table for c in "('\""):
-            source = ".".join(map(quoted, self.table.split(".")))
+        source = source_of(self.table)
         scores = [f"{made} AS s{r}" for r, made in enumerate(self._scores(dialect))]
         inner = ",\n    ".join(scores)
         # by name: DuckDB 1 knows no sefr_scores.* without FROM

@@ -84,14 +84,15 @@ class ScoringModel:
             raise ValueError(
                 f"class {summary.classes[unseen][0]!r} was never seen: there is nothing to score"
             )
-        model = clf.fitted_.model
+        fitted = clf.fitted_
+        model, labels = fitted.model, fitted.labels
         return cls(
-            [] if clf.predicts_numbers else summary.classes.tolist(),
+            labels,
             tuple(names),
             model.terms.features,
             model.terms.constant,
             clf.missing == "ignore",
-            _calibration(clf) if probabilities else None,
+            fitted.known_probabilities() if probabilities and labels else None,
             model.terms.ferns,
             tuple(model.feature_sets),
         )
@@ -182,16 +183,6 @@ def _size(shape: Line | Steps | SlopedSteps | Choice) -> int:
     if isinstance(shape, SlopedSteps):
         return _size(shape.line) + _size(shape.steps)
     return shape.coef.size if isinstance(shape, Line) else shape.parts.size
-
-
-def _calibration(clf: Learner) -> TemperatureScaling:
-    scaling = clf.fitted_.probability_scaling
-    if scaling is None:
-        raise ValueError(
-            "probabilities need rows to be fitted to, and this model comes from a Summary, which holds none: "
-            "call calibrate(X, y) first"
-        )
-    return scaling
 
 
 def balanced(terms: Sequence[E], join: Callable[[E, E], E]) -> E:

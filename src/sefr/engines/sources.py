@@ -64,7 +64,7 @@ def rows_of_frame(
     """
     table = open_frame(frame)
     if not isinstance(table, nw.DataFrame | nw.LazyFrame):
-        if table.once and (settings.passes + settings.cut.readings > 1):
+        if table.once and settings.readings > 1:
             raise EngineError(
                 f"{table.engine}: a stream can be read once, and every pass reads the rows again, with bins "
                 "once more before"
@@ -122,7 +122,7 @@ class EngineBatches(BatchRows):
 
     def summary_of(self, batch: RowBatch, settings: AnySettings) -> Summary:
         """Return the Summary of a batch; what is wrong with it names the batch."""
-        if self.coder is not None and settings.passes > 1:
+        if settings.cut.readings and settings.passes > 1:
             self.kept.add(batch.rows)
         try:
             summary = super().summary_of(batch, settings)

@@ -138,15 +138,15 @@ class SEFR(LearnerEstimator, _SEFRParams):
     def _fit(self, dataset: Any) -> SEFRModel:
         columns = self._columns(dataset)
         classifier = SEFRClassifier(**self.settings())
-        classifier.check_params()
+        settings = classifier.settings()
         rows = SparkRows(dataset, columns)
         scored = bool(self.getProbabilityCol()) or self._has_thresholds()
-        if classifier.passes > 1 or classifier.bins is not None or scored:
+        if settings.readings > 1 or scored:
             with rows:
                 classifier.fit_from(ClusterRows(rows, columns))
         else:
             classifier = SEFRClassifier.from_summary(
-                rows.summary(Summing(classifier.missing, classifier.moments)), **classifier.get_params()
+                rows.summary(Summing(settings.missing, settings.moments)), **settings.params()
             )
         labels = _label_values(dataset.schema[self.getLabelCol()].metadata, classifier.classes_)
         model: SEFRModel = self._copyValues(SEFRModel(classifier, labels))

@@ -48,10 +48,10 @@ from .scoring_model import ScoringModel
 from .selection import spark_column
 
 ENGINE = "pyspark"
-# Constants up to which Spark's expressions score it. HotSpot interprets methods of more than 8,000 bytes: 24
-# weights make 6,613, 30 make 8,269, and rows then take five times as long as in the kernel.
+# A model of up to so many constants is scored by Spark's expressions. HotSpot only interprets methods of more
+# than 8,000 bytes: 24 weights make 6,613, 30 make 8,269, and take five times as long as the kernel.
 NARROW = 24
-# Settings that are no text; for some numbers None has a meaning in Python, which is 0 in Spark.
+# How parameters that are no text are read; a whole number that may be None in Python is then 0 in Spark.
 CONVERTERS = {"epsilon": TypeConverters.toFloat, "auto": TypeConverters.toBoolean} | dict.fromkeys(
     ("passes", "bins", "interactions", "moments"), TypeConverters.toInt
 )

@@ -107,11 +107,10 @@ class SignalDisplay:
         """
         check_is_fitted(features, "plan_")
         check_is_fitted(clf)
-        if clf.bins is not None:
-            raise ValueError(
-                "evidence per sample needs a model without bins: its features have no one weight"
-            )
         clf = copy(clf)  # as it is now: another thread may go on learning
+        clf.summary_.coding.refuse_cells(
+            "evidence per sample needs a model without bins: its features have no one weight"
+        )
         window = np.asarray(X, float)[[row]]
         samples = features.samples(window)
         record = features.plan_.features_of(samples)

@@ -82,6 +82,11 @@ class SignalPlan:
         return self.axes * len(self.dilations) * self.kernels * self.thresholds
 
     @property
+    def most_clipped(self) -> int:
+        """How many samples of a window may lie at the ends of the range before there is no answer."""
+        return self.axes * self.length // 8
+
+    @property
     def wide(self) -> bool:
         """Whether samples take more than the 16 bits that a board has."""
         return any(low < LEAST or high > MOST for low, high in self.ranges)

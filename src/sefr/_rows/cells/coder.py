@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._system.types import Floats, Rows
-from ..._system.value import Value
+from ..._system.value import ArrayValue
 from ..coding import BINS_AND_NONE, Coding, coding_of, describe_feature
 from ..labelled import Labelled
 from ..matrix import Matrix, Sparse
@@ -30,7 +30,7 @@ BETWEEN = np.arange(MOST_CELLS) + 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Coder(Value):
+class Coder(ArrayValue):
     """The edges of every feature, one after the other: those of feature j from ``starts[j]`` on.
 
     A value lies in the cell whose number is the count of edges at or below it. A feature with categories has
@@ -93,6 +93,10 @@ class Coder(Value):
         """Return the coder itself: see ``Coding``."""
         return self
 
+    def refuse_cells(self, fault: str) -> None:
+        """Raise an error: see ``Coding``."""
+        raise ValueError(fault)
+
     def coded(self, matrix: Matrix) -> Matrix:
         """Return rows seen through the coder; as they are if they are so already."""
         if matrix.coder is not None:
@@ -139,6 +143,17 @@ class Coder(Value):
         """The column that each cell belongs to (cells,)."""
         return np.repeat(np.arange(self.n_columns), np.diff(self.offsets))
 
+    def shares(self, rows: Floats) -> Floats:
+        """Return the part of the rows of its column that lies in each cell, from those in each (cells,)."""
+        by_column = np.add.reduceat(rows, self.offsets[:-1])
+        return np.asarray(rows / np.maximum(by_column, 1e-300)[self.column_of])
+
+    def means_and_variances(self, table: Floats, shares: Floats) -> tuple[Floats, Floats]:
+        """Return means and variances over the rows (R, columns) of a table (R, cells); see ``shares``."""
+        begins = self.offsets[:-1]
+        mean = np.add.reduceat(table * shares, begins, axis=1)
+        return mean, np.add.reduceat((table - mean[:, self.column_of]) ** 2 * shares, begins, axis=1)
+
     @cached_property
     def unordered(self) -> NDArray[np.bool_]:
         """Whether the cells of a column have no order (columns,): those of categories and of ferns."""
@@ -181,19 +196,6 @@ class Coder(Value):
             self.categories[j] if j in self.categories else self.edges[start:end]
             for j, (start, end) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True))
         ]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Coder):
-            return NotImplemented
-        return (
-            self.missing == other.missing
-            and np.array_equal(self.starts, other.starts)
-            and np.array_equal(self.edges, other.edges)
-            and dict(self.categories) == dict(other.categories)
-            and self.ferns == other.ferns
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def difference(self, other: Coder) -> int | None:
         """Return the first feature that the other cuts elsewhere; None if there is none."""

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._system.value import Value
+from ..._system.value import ArrayValue
 
 # The number of a cell is a byte, and an answer a bit of it.
 MOST_COMPARISONS = 8
@@ -25,7 +25,7 @@ Comparison = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Ferns(Value):
+class Ferns(ArrayValue):
     """The comparisons of every fern, one after the other: those of fern t from ``starts[t]`` on.
 
     A comparison asks whether a row lies in bin ``bounds[c]`` of feature ``features[c]`` or in a higher one;
@@ -63,16 +63,6 @@ class Ferns(Value):
 
     def __len__(self) -> int:
         return len(self.starts) - 1
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Ferns):
-            return NotImplemented
-        mine, theirs = (
-            (own.features.tolist(), own.bounds.tolist(), own.starts.tolist()) for own in (self, other)
-        )
-        return mine == theirs
-
-    __hash__ = None  # type: ignore[assignment]
 
     def code(self, cells: NDArray[np.uint8], *, equal: NDArray[np.bool_]) -> NDArray[np.uint8]:
         """Return the cell of every fern (n, T) of rows in bins (n, m); ``equal`` (m,) have categories."""

@@ -36,17 +36,17 @@ def cells_of(matrix: Matrix, coder: Coder) -> Cells:
     return matrix if isinstance(matrix, Cells) else Cells(matrix.uncut, coder)
 
 
-class Cells(Matrix):
-    """The cells of the rows of a dense matrix."""
+class CellMatrix(Matrix):
+    """Rows seen through a coder; ``matrix`` has their values."""
 
     whole = True
     exact = True
+    coder: Coder
 
     def __init__(self, matrix: Matrix, coder: Coder) -> None:
         self.matrix = matrix
-        self.coder: Coder = coder
+        self.coder = coder
         self.shape = (matrix.shape[0], coder.n_cells)
-        self._shelved: tuple[int, object] | None = None
 
     @property
     def n_features(self) -> int:
@@ -55,6 +55,27 @@ class Cells(Matrix):
     @property
     def uncut(self) -> Matrix:
         return self.matrix
+
+    def cells_at(self, rows: Index) -> NDArray[np.uint8]:
+        return self.coder.code(self.matrix.block(rows))
+
+    def block(self, rows: Index, columns: Index = slice(None)) -> Floats:
+        """Return the cells of some rows, written out."""
+        cells = self.cells_at(rows)
+        out = np.zeros((len(cells), self.shape[1]))
+        out[np.arange(len(cells))[:, None], self.coder.offsets[:-1] + cells] = 1
+        return out[:, columns]
+
+    def bad_cell(
+        self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False
+    ) -> tuple[int, int, float] | None:
+        return self.matrix.bad_cell(skip=skip, missing=missing and self.coder.missing)
+
+
+class Cells(CellMatrix):
+    """The cells of the rows of a dense matrix."""
+
+    _shelved: tuple[int, object] | None = None
 
     @cached_property
     def cells(self) -> NDArray[np.uint8]:
@@ -130,13 +151,8 @@ class Cells(Matrix):
         loss = _native.gradient_cells(shelf, *rows, *model, coef, intercept, n_threads)
         return Gradient(loss, coef, intercept)
 
-    def block(self, rows: Index, columns: Index = slice(None)) -> Floats:
-        """Return the cells of some rows, written out."""
-        coded = "cells" in self.__dict__
-        cells = self.cells[rows] if coded else self.coder.code(self.matrix.block(rows))
-        out = np.zeros((len(cells), self.shape[1]))
-        out[np.arange(len(cells))[:, None], self.coder.offsets[:-1] + cells] = 1
-        return out[:, columns]
+    def cells_at(self, rows: Index) -> NDArray[np.uint8]:
+        return self.cells[rows] if "cells" in self.__dict__ else super().cells_at(rows)
 
     def take(self, rows: Indices) -> Cells:
         taken = Cells(self.matrix.take(rows), self.coder)
@@ -152,8 +168,3 @@ class Cells(Matrix):
         return self.matrix.repeats(
             rows, np.array(sorted(features), dtype=np.int64)
         )  # ferns follow from these
-
-    def bad_cell(
-        self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False
-    ) -> tuple[int, int, float] | None:
-        return self.matrix.bad_cell(skip=skip, missing=missing and self.coder.missing)

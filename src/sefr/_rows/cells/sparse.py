@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,41 +15,24 @@ from ..matrix import (
     Gradient,
     Grouping,
     LinearModel,
-    Matrix,
     Raw,
     Sparse,
     Standardisation,
     WeightedRows,
 )
 from ..matrix.base import Index
-
-if TYPE_CHECKING:
-    from .coder import Coder
+from .matrix import CellMatrix
 
 
-class SparseCells(Matrix):
+class SparseCells(CellMatrix):
     """The cells of the rows of a CSR or CSC matrix: of what is stored as CSR, the rest by counting.
 
     A feature that is not stored in a row adds its entry of the cell of 0. So a table is taken for the entries
     less that one, and the intercept has the sum of those.
     """
 
-    whole = True
-    exact = True
     sparse = True
-
-    def __init__(self, matrix: Sparse, coder: Coder) -> None:
-        self.matrix = matrix
-        self.coder: Coder = coder
-        self.shape = (matrix.shape[0], coder.n_cells)
-
-    @property
-    def n_features(self) -> int:
-        return self.matrix.shape[1]
-
-    @property
-    def uncut(self) -> Matrix:
-        return self.matrix
+    matrix: Sparse
 
     @cached_property
     def zero_cells(self) -> NDArray[np.int64]:
@@ -132,20 +115,8 @@ class SparseCells(Matrix):
         coef[:, self.zero_cells] += intercept[:, None] - present
         return Gradient(loss, coef, intercept)
 
-    def block(self, rows: Index, columns: Index = slice(None)) -> Floats:
-        """Return the cells of some rows, written out."""
-        cells = self.coder.code(self.matrix.block(rows))
-        out = np.zeros((len(cells), self.shape[1]))
-        out[np.arange(len(cells))[:, None], self.coder.offsets[:-1] + cells] = 1
-        return out[:, columns]
-
     def take(self, rows: Indices) -> SparseCells:
         return SparseCells(self.matrix.take(rows), self.coder)
 
     def repeats(self, rows: Indices, columns: Index) -> NDArray[np.bool_]:
         return self.matrix.repeats(rows, columns)
-
-    def bad_cell(
-        self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False
-    ) -> tuple[int, int, float] | None:
-        return self.matrix.bad_cell(skip=skip, missing=missing and self.coder.missing)

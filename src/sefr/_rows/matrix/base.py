@@ -138,6 +138,10 @@ class Matrix:
     def code_once(self) -> None:
         """Find the cells of all values now, for every later look at them; features as they come have none."""
 
+    def cells_at(self, rows: Index) -> NDArray[np.uint8]:
+        """Return the cells of some rows, by column (n, columns); features as they come have none."""
+        raise TypeError("features as they come have no cells")
+
     summarise_kernel: Callable[..., bool] = staticmethod(_native.summarise)
 
     def summarise(self, groups: Grouping, *, missing: bool = False, n_threads: int = 1) -> Raw:

@@ -16,19 +16,19 @@ from .thermometer import CellSample
 # Rows whose products tell how many directions the rows share, and how much they vary along each.
 GRAM_ROWS = 128
 SPECTRUM_ROWS = 256
-# A row of more weight is in as many copies as one of this: squares of weights stay within float64.
+# A row of more weight counts as so many copies: squares of weights stay within float64.
 MOST_COPIES = 2.0**30
 # Multiplications that the leverage of every row may take, if the sample holds all rows.
 LEVERAGE_PRODUCTS = 1 << 20
 # The least curvature along a direction, over the mean: the ridge is lost if rows have huge weights.
 LEAST_CURVATURE = 1e-12
-# A row that is left out had a say in which ferns were grown, too: its score moves so many times as far.
+# A row had a say in which ferns were grown, too: left out, its score moves so many times as far.
 FERN_SAY = 1.4
-# Rows that determine nearly as many weights as they are do not show what more rows would: at least this part
-# of them is taken to be left over.
+# n rows that determine f weights leave 1 - f / n over, see ``SeenByPasses``; at least this much is assumed,
+# since rows that determine nearly n weights do not show what more rows would.
 LEAST_LEFT = 1 / 4
-# The logarithm of the ridge is searched by halving, from so far below the least that it may be without rows
-# that hold their own scores.
+# The logarithm of the ridge is searched by halving, from SPAN below the least it can be if no row determines
+# its own score.
 SPAN, HALVINGS = 20.0, 50
 
 
@@ -151,7 +151,7 @@ def seen_by_passes(objective: Objective, sample: CellSample, point: Floats, samp
     if scores.shape[1] > 1:
         pushes = pushes * (1 - 1 / scores.shape[1])
     penalty, ridge = objective.penalty, objective.penalty.ridge
-    if penalty.prior_precision is not None:  # earlier rows hold on to the weights, too
+    if penalty.prior_precision is not None:  # the prior of earlier rows holds the weights, too
         live = np.count_nonzero(sample.space.scale) * scores.shape[1]
         ridge += float(penalty.prior_precision[: penalty.n_weights].sum()) / max(1, live)
     learned = SeenByPasses(

@@ -25,8 +25,8 @@ from ..._summary.products import Products
 from ..._summary.source import RowSource, SquaredSweep
 from ..._summary.summary import Summary
 from ..._system.types import Floats
-from ..moments import RIDGES, basis_of_cells, feature_scale, feature_spans, likeliest_of
-from ..regression import RegressionModel, regression_of_line, targets_of
+from ..moments import RIDGES, basis_of_cells, feature_spans, likeliest_of
+from ..regression import RegressionModel, regression_of_line, scale_of_features
 from .lbfgs import Limits
 from .refine import Refined
 from .thermometer import AS_THEY_ARE
@@ -117,8 +117,7 @@ def _problem(summary: Summary, near: Products, source: RowSource, n_threads: int
             ),
             basis.spans,
         )
-    ranges = np.maximum(summary.high - summary.low, 0.0)
-    scale = feature_scale(n, sums[:m], squares[:m], (near.origin - targets_of(summary).origin)[:m], ranges)
+    scale = scale_of_features(summary, near)
     used = source.sample(ONE_CLASS).matrix.as_used(Standardisation(near.origin[:m] + distance, scale))
     mean = ((near.origin[:m] - used.centre) + distance) * used.scale  # of what passes see
     trace = float(((squares[:m] - sums[:m] * distance) * used.scale**2).sum())

@@ -32,8 +32,8 @@ PRIOR_VARIANCE = 10.0
 # A row of a class weighs share**-0.5: halfway between every row and every class counting the same. Macro F1
 # is best there: with 0 rare classes are given up, with 1 they are overrated (docs/guide/passes.md).
 RARITY = 0.5
-# Mean of p (1 - p) when a model fits well: the curvature of the loss, by which earlier rows hold on to their
-# weights; and the score, log(p / (1 - p)), where p (1 - p) is so much.
+# The mean of p (1 - p) if a model fits well. It is the curvature of the loss, hence how strongly earlier rows
+# hold their weights; USUAL_SCORE is the score log(p / (1 - p)) at which p (1 - p) is that.
 CURVATURE = 0.1
 USUAL_SCORE = float(2 * np.arctanh(np.sqrt(1 - 4 * CURVATURE)))
 
@@ -173,7 +173,7 @@ def _refine_seen(
     variance = PRIOR_VARIANCE * space.weight_variance * start.variance
     penalty = Penalty(1 / (variance * float(counts.sum())), len(origin) - len(bias))
     if earlier is not None and prior is not None:
-        # by the curvature of their loss, and by their share of the ridge penalty, which was around 0
+        # earlier rows hold the weights by the curvature of their loss, and by the ridge they were fitted with
         precision = np.full_like(origin, CURVATURE)
         precision[: penalty.n_weights] = np.tile(CURVATURE * space.curvature, len(bias)) + penalty.ridge
         penalty = replace(
@@ -191,7 +191,7 @@ def _refine_seen(
         _try_first(search, sefr, objective, origin)
     else:
         trial, memory = space.point(start.refined.planes), start.refined.memory
-        # the base rates are no step of what is remembered
+        # with a memory, the loss at the base rates is no part of the search
         known = at_origin if memory is None else Evaluated(trial, np.inf, at_origin.gradient)
         search = Search.begin(objective, known, memory)
         search.try_points(trial[None])

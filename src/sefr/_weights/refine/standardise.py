@@ -24,8 +24,9 @@ Blocks = Iterable[tuple[slice, Floats]]
 FEW_CELLS = 1 << 17
 # Below this many informative rows a feature's variance is shrunk towards mean (1 - mean).
 SHY_ROWS = 8.0
-# And where few rows inform on any: values that are spread evenly over [a, b] have this part of the most that
-# their variance can be, (mean - a)(b - mean); without a range, variances are about the means, as of counts.
+# If few rows inform on any feature, variances are guessed. Of values in [a, b] they are at most
+# (mean - a)(b - mean), and EVEN of that if values are spread evenly; without a range AS_COUNTS: the variance
+# of a count is its mean.
 EVEN, AS_COUNTS = 1 / 3, 1.0
 
 

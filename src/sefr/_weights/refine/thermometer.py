@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _native
-from ..._rows.cells import Cells, Coder
+from ..._rows.cells import Coder
 from ..._rows.labelled import CodedRows
 from ..._rows.matrix import LinearModel, Matrix, Standardisation
 from ..._system.types import Floats
@@ -28,7 +28,7 @@ from .standardise import ClassMeans
 STEP_POWER = 0.5
 # Weights of cells of ferns are in units of this part of those of bins: the penalty prefers bins.
 FERN_UNIT = 0.5
-# Where there are ferns, scores are expected to have this part of the variance: the labels chose the ferns.
+# With ferns, the prior variance of scores is this part of the usual one: ferns were chosen by the labels.
 FERN_VARIANCE = 0.5
 # With ferns, rows are scaled to this length instead of 1: L-BFGS then converges in fewer passes.
 FERN_LENGTH = 2.0
@@ -108,7 +108,7 @@ class StepSpace:
     def point(self, planes: Hyperplanes) -> Floats:
         """Return the point of a table."""
         table = planes.weights
-        # a category is no step beyond another: where it was never seen, its column says what goes with none
+        # steps are counted from the entry of the first bin; of categories, of one that was never seen, if any
         unseen = np.minimum.reduceat(
             np.where(self.scale > 0, len(self.scale), np.arange(len(self.scale))), self.coder.offsets[:-1]
         )
@@ -155,12 +155,15 @@ def centred_table(table: Floats, shares: Floats, coder: Coder, intercepts: Float
     ``shares`` (C,) are the parts of the rows in each cell. The intercept is shared out by how much features
     move the score.
     """
-    begins = coder.offsets[:-1]
-    mean = np.add.reduceat(table * shares, begins, axis=1)
-    power = np.add.reduceat((table - mean[:, coder.column_of]) ** 2 * shares, begins, axis=1)
-    total = power.sum(axis=1, keepdims=True)
-    share = np.divide(power, total, out=np.full(power.shape, 1 / len(begins)), where=total > 0)
-    return np.asarray(table + (share * intercepts[:, None] - mean)[:, coder.column_of])
+    mean, variance = coder.means_and_variances(table, shares)
+    return np.asarray(table + (shared_by_variance(variance, intercepts) - mean)[:, coder.column_of])
+
+
+def shared_by_variance(variance: Floats, intercepts: Floats) -> Floats:
+    """Return the part of each intercept (R,) that each column takes, by its variance (R, columns)."""
+    total = variance.sum(axis=1, keepdims=True)
+    alike = np.full(variance.shape, 1 / variance.shape[1])
+    return np.asarray(np.divide(variance, total, out=alike, where=total > 0) * intercepts[:, None])
 
 
 @dataclass(frozen=True)
@@ -186,11 +189,11 @@ class CellSample:
     def products(self, rows: NDArray[np.intp]) -> Floats:
         """Return the inner products of some of the rows in the space."""
         space, coder = self.space, self.space.coder
-        if not isinstance(self.matrix, Cells):
+        if self.matrix.sparse:
             vectors = (space.steps.reached(self.matrix.block(rows)) - space.mean) * space.scale
             return np.asarray(vectors @ vectors.T)
-        cells, square = coder.offsets[:-1] + self.matrix.cells[rows], space.scale**2
-        # Steps that two rows have both gone: up to the lower of two bins, or the one cell that both are in.
+        cells, square = coder.offsets[:-1] + self.matrix.cells_at(rows), space.scale**2
+        # Steps that two rows have in common: those up to the lower of their bins, or the cell both lie in.
         # Steps are centred: subtract each row's mean.
         off = space.steps.table((square * space.mean)[None])[0][cells].sum(axis=1)
         shared = _shared(space, cells, square)

@@ -5,7 +5,7 @@ Dask runs a partition again when a worker dies; its reply is taken once (``jobs`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import ceil, sqrt
@@ -28,6 +28,7 @@ from .jobs import (
     Joining,
     Reply,
     join_replies,
+    run_on_batches,
     summary_of_reply,
     thin_sample,
 )
@@ -36,7 +37,7 @@ from .storage import PackedRows, deserialise, pack_rows, serialise, unpack_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Rows for the edges of bins that a partition sends at least.
+# The fewest rows that a partition sends for the edges of bins.
 FEWEST_DRAWN = 64
 
 
@@ -141,11 +142,11 @@ class _Kept(NamedTuple):
     rows: list[PackedRows]
 
 
-def _batches(partition: Any, number: int, columns: Columns) -> list[pa.RecordBatch]:
-    """Return a partition as Arrow batches; other columns than the table's are an error that names it."""
+def _batches(partition: Any, number: int, columns: Columns) -> Iterator[pa.RecordBatch]:
+    """Yield a partition as Arrow batches; other columns than the table's are an error that names it."""
     table = nw.from_native(partition, eager_only=True)
     _require_columns(table, replace(columns, engine=f"{columns.engine}: partition {number}"))
-    return list(table.to_arrow().to_batches())
+    yield from table.to_arrow().to_batches()
 
 
 def _require_columns(table: Any, columns: Columns) -> None:
@@ -157,12 +158,7 @@ def _require_columns(table: Any, columns: Columns) -> None:
 
 
 def _draw(partition: Any, number: int, reading: Reading, job: Job) -> Reply:
-    try:
-        found = reading.rows(_batches(partition, number, reading.columns), f"partition {number}, ")
-        n_rows, data = job(each.rows for each in found)
-        return Reply({number: n_rows}, data)
-    except EngineError as error:
-        return Reply({number: 0}, None, str(error))
+    return run_on_batches(job, reading, _batches(partition, number, reading.columns), number)
 
 
 def _first_pass(partition: Any, number: int, reading: Reading, summing: Summing) -> _Kept:
@@ -170,8 +166,8 @@ def _first_pass(partition: Any, number: int, reading: Reading, summing: Summing)
     try:
         rows = [pack_rows(found) for found in first.rows(_batches(partition, number, reading.columns))]
         return _Kept(first.reply(number), first.sample(), rows)
-    except EngineError as error:  # words for the driver; an exception would be retried, then traced
-        return _Kept(Reply({number: 0}, None, str(error)), None, [])
+    except EngineError as error:
+        return _Kept(Reply.of_fault(number, error), None, [])
 
 
 def _reply(kept: _Kept, number: int, joining: Joining) -> Reply:
@@ -192,7 +188,7 @@ def _join(replies: list[Reply], number: int, joining: Joining, engine: str) -> R
     try:
         return join_replies(replies, joining, engine)
     except EngineError as error:
-        return Reply({min(replies[0].rows): 0}, None, str(error))
+        return Reply.of_fault(min(replies[0].rows), error)
 
 
 def _summary(partition: Any, number: int, joining: Joining, reading: Reading, summing: Summing) -> Reply:
@@ -202,10 +198,7 @@ def _summary(partition: Any, number: int, joining: Joining, reading: Reading, su
     columns = reading.columns
     if reading.coder is not None:
         first = FirstPass(reading, summing, f"partition {number}, ")
-        try:
-            return first.summarise(_batches(partition, number, columns), number)
-        except EngineError as error:
-            return Reply({number: 0}, None, str(error))
+        return first.summarise(_batches(partition, number, columns), number)
     columns = replace(columns, engine=f"{columns.engine}: partition {number}")
     try:
         table = nw.from_native(partition, eager_only=True)
@@ -217,4 +210,4 @@ def _summary(partition: Any, number: int, joining: Joining, reading: Reading, su
             return Reply({number: n_rows}, None)
         return Reply({number: n_rows}, summary_of_eager(table, columns, **summing._asdict()).to_bytes())
     except ValueError as error:
-        return Reply({number: 0}, None, str(error))
+        return Reply.of_fault(number, error)

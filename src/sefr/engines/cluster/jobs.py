@@ -42,6 +42,11 @@ class Reply(NamedTuple):
     data: bytes | None
     fault: str | None = None
 
+    @classmethod
+    def of_fault(cls, number: int, error: Exception) -> Reply:
+        """Return what is wrong with a partition in words: an exception would be retried, then traced."""
+        return cls({number: 0}, None, str(error))
+
 
 class Joining(Protocol):
     """How the replies of several partitions become one."""
@@ -107,8 +112,8 @@ class FirstPass:
             for _ in self.rows(batches, sampled=False):
                 pass
             return self.reply(number)
-        except EngineError as error:  # an exception would be retried, then traced
-            return Reply({number: 0}, None, str(error))
+        except EngineError as error:
+            return Reply.of_fault(number, error)
 
     def reply(self, number: int) -> Reply:
         """Return the Summary of the rows so far, as the reply of a partition."""
@@ -147,6 +152,15 @@ def _sampled(gatherer: Gatherer, classes: Array, weight: float, most: int) -> by
     arrays |= {"codes": sample.codes, "weights": weights, "whole": np.array(whole), "targets": sample.targets}
     arrays["labels"] = np.array(json.dumps(classes.tolist()))
     return pack_arrays(_thinned(arrays, most))
+
+
+def run_on_batches(job: Job, reading: Reading, batches: Iterable[pa.RecordBatch], number: int) -> Reply:
+    """Return the reply of a partition to a job over the rows of its batches."""
+    try:
+        n_rows, data = job(found.rows for found in reading.rows(batches, f"partition {number}, "))
+        return Reply({number: n_rows}, data)
+    except EngineError as error:
+        return Reply.of_fault(number, error)
 
 
 class DrawRows(NamedTuple):

@@ -38,6 +38,7 @@ from .jobs import (
     Reply,
     group_width,
     join_replies,
+    run_on_batches,
     summary_of_reply,
     thin_sample,
 )
@@ -295,8 +296,8 @@ def _named(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[pa.R
 
 def _reply(row: Any) -> Reply:
     """Return a row of ``REPLY``, here or in an executor."""
-    rows = {int(number): count for number, count in json.loads(row.rows).items()}
-    return Reply(rows, _bytes(row.data), row.fault)
+    rows = {int(number): count for number, count in json.loads(row["rows"]).items()}
+    return Reply(rows, _bytes(row["data"]), row["fault"])
 
 
 def _batch_of(replies: Iterable[Reply]) -> Iterator[pa.RecordBatch]:
@@ -314,21 +315,12 @@ def _batch_of(replies: Iterable[Reply]) -> Iterator[pa.RecordBatch]:
 def _read(batches: Iterable[pa.RecordBatch]) -> Iterator[Reply]:
     """Yield the replies of rows of ``REPLY``."""
     for batch in batches:
-        for row in batch.to_pylist():
-            rows = {int(number): count for number, count in json.loads(row["rows"]).items()}
-            yield Reply(rows, row["data"], row["fault"])
+        yield from map(_reply, batch.to_pylist())
 
 
 def _run_on_table(reading: Reading, job: Job) -> BatchFunction:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        number = _partition()
-        try:
-            found = reading.rows(_named(batches, reading.columns), f"partition {number}, ")
-            n_rows, data = job(each.rows for each in found)
-            reply = Reply({number: n_rows}, data)
-        except EngineError as error:
-            reply = Reply({number: 0}, None, str(error))
-        yield from _batch_of([reply])
+        yield from _batch_of([run_on_batches(job, reading, _named(batches, reading.columns), _partition())])
 
     return run
 
@@ -344,8 +336,8 @@ def _first_pass(reading: Reading, summing: Summing, files: RowFiles) -> BatchFun
             if (sample := first.sample()) is not None:
                 files.write_sample(number, sample)
             reply = first.reply(number)
-        except EngineError as error:  # words for the driver; an exception would be retried, then traced
-            reply = Reply({number: 0}, None, str(error))
+        except EngineError as error:
+            reply = Reply.of_fault(number, error)
         yield from _batch_of([reply])
 
     return first_pass
@@ -397,7 +389,7 @@ def _join(joining: Joining, span: int, engine: str) -> BatchFunction:
             try:
                 reply = join_replies(groups[group], joining, engine)
             except EngineError as error:
-                reply = Reply({span * group: 0}, None, str(error))
+                reply = Reply.of_fault(span * group, error)
             yield from _batch_of([reply])
 
     return join
