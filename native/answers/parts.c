@@ -5,7 +5,7 @@
 
 #include "answers/likelihood.h"
 
-/* The shares are held at the last part alone by so much, over the weight of the rows. */
+/* How strongly the shares are drawn to those of the last part alone: so much over the weight of the rows. */
 static const double HOLD = 2.0;
 static const double ENOUGH = 1e-7;
 

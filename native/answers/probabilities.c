@@ -8,14 +8,14 @@
 
 /* The variance of an offset before any row is seen. */
 static const double OFFSET_VARIANCE = 25.0;
-/* That of 1 / T, in units of the mean gap between the best two scores, is the rows outside the largest class over this,
-   of two classes those of the rarer: few rows cannot show that scores are to be trusted. */
+/* The prior variance of 1 / T, in units of the mean gap between the best two scores, is the number of rows outside the
+   largest class over this: few rows cannot show that scores are to be trusted. */
 static const double TEMPERATURE_PRECISION = 4.0;
-/* Scores must speak so many times as clearly as the criterion asks before the base rates are given up. */
+/* Scores must be so many times as clear as the criterion asks, or probabilities are the base rates. */
 static const double SURE_OF_SCORES = 3.0;
-/* More rows than this are as sure: beside their curvature the priors would be lost to rounding. */
+/* More rows count as this many: beside their curvature the priors would be lost to rounding. */
 static const double MOST_EVIDENCE = 1073741824.0; /* 2^30 */
-/* Scores further behind the best than this many mean gaps are all the same. */
+/* A score further behind the best than this many mean gaps is taken to be so far behind. */
 static const double FARTHEST_GAPS = 1e3;
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -68,9 +68,9 @@ static double write_gaps(const struct held_out *rows, const struct likelihood *l
     return size;
 }
 
-/* Platt's targets: n rows of one of two classes cannot show that it is surer than (n + 1) / (n + 2). Of more classes
-   all together are doubted as much as two are, or many classes would never be sure. The doubt is about the likeliest of
-   the others: of classes far away the scores may well be sure. */
+/* Platt's targets: n rows of one of two classes cannot show that it is surer than (n + 1) / (n + 2). With k classes the
+   doubt is 2 / k of that, or no class would ever be sure if there are many. It goes to the likeliest other class:
+   scores may well be sure that it is none of those far away. */
 static void write_targets(const struct held_out *rows, const struct likelihood *like, const double *seen) {
     for (ptrdiff_t i = 0; i < rows->n; i++) {
         const double *gaps = sefr_value_of(like, i, 0);
