@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sefr.device import board
+
 settings.register_profile(
     "sefr",
     deadline=None,
@@ -41,6 +43,7 @@ def both(*conditions):
 # make test-boards, test-engines and test-web install what their tests need, make test-all everything.
 NEEDS = {
     "avr": Need("boards", programs("avr-gcc")),
+    "arduino": Need("boards", lambda: Path("/usr/share/arduino/hardware/arduino/avr").is_dir()),
     "arm": Need("boards", programs("arm-none-eabi-gcc", "qemu-system-arm")),
     "riscv": Need("boards", programs("riscv64-unknown-elf-gcc", "qemu-system-riscv32")),
     "manifests": Need("boards", packages("yaml", "west")),
@@ -56,7 +59,14 @@ NEEDS = {
     "node": Need("web", programs("node", "npm")),
     "sphinx": Need("web", packages("sphinx", "pyspark")),
 }
-# Fixtures and values of parameters that need something.
+# Programs of ``sefr.device``, fixtures and values of parameters that need something.
+OF_PROGRAMS = {
+    "avr-gcc": "avr",
+    "arm-none-eabi-gcc": "arm",
+    "qemu-system-arm": "arm",
+    "riscv64-unknown-elf-gcc": "riscv",
+    "qemu-system-riscv32": "riscv",
+}
 OF_FIXTURES = {"spark": "spark", "postgres": "postgresql", "browser": "browser", "site": "sphinx"}
 OF_VALUES = {
     "uno": "avr",
@@ -68,6 +78,10 @@ OF_VALUES = {
 }
 
 
+NEEDED = pytest.StashKey[set[str]]()
+running: set[str] = set()
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         needs = {need for mark in item.iter_markers("needs") for need in mark.args}
@@ -75,11 +89,39 @@ def pytest_collection_modifyitems(items):
         given = getattr(getattr(item, "callspec", None), "params", {}).values()
         values = [part for value in given for part in (value if isinstance(value, tuple) else [value])]
         needs |= {OF_VALUES[value] for value in values if isinstance(value, str) and value in OF_VALUES}
+        item.stash[NEEDED] = needs
         for need in sorted(needs):
             item.add_marker(getattr(pytest.mark, NEEDS[need].tier))
             if not NEEDS[need].found() and os.environ.get("CI") != "true":
                 reason = f"needs {need}: make test-{NEEDS[need].tier} installs it"
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    running.update(item.stash[NEEDED])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown():
+    running.clear()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def undeclared_tools_are_absent():
+    """Let a test find no toolchain that it does not say it needs: the next machine may not have it."""
+    find = board._find
+
+    def find_declared(program, packages):
+        need = OF_PROGRAMS.get(program)
+        if need is not None and need not in running:
+            undeclared = f"this test is not marked needs({need!r})"
+            raise board.ToolMissingError(f"{program} is not installed ({packages}): {undeclared}")
+        return find(program, packages)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(board, "_find", find_declared)
+        yield
 
 
 @pytest.fixture

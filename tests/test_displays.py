@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from sefr import ContributionsDisplay, ScoresDisplay, SEFRClassifier
+from sefr import AutoDisplay, ContributionsDisplay, ScoresDisplay, SEFRClassifier, SEFRRegressor
 from sefr.displays import effects
 from sefr.report import explained, report
 
@@ -310,3 +310,21 @@ def test_a_screen_reader_finds_its_way(page):
     assert page.locator("img:not([alt])").count() == 0
     levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(h => Number(h.tagName[1]))")
     assert all(b - a <= 1 for a, b in pairwise(levels))
+
+
+def test_what_auto_chose_is_drawn():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = SEFRClassifier(auto=True).fit(X[:400], y[:400])
+    display = AutoDisplay.from_estimator(clf)
+    weights, losses = display.axes_
+    assert [bar.get_width() for bar in weights.patches] == list(clf.auto_.weights.values())
+    assert [text.get_text() for text in weights.get_yticklabels()] == ["lines", "curves", "interactions"]
+    assert [bar.get_width() for bar in losses.patches] == list(clf.auto_.log_loss.values())
+    assert losses.get_yticklabels()[-1].get_text() == "sum"
+    assert f"{clf.auto_.n_held_out} rows" in losses.get_title()
+
+    reg = SEFRRegressor(auto=True).fit(X[:, 1:], X[:, 0])
+    (axis,) = AutoDisplay.from_estimator(reg).axes_
+    assert [bar.get_width() for bar in axis.patches] == list(reg.auto_.r2.values())
+    with pytest.raises(ValueError, match="trained without it"):
+        AutoDisplay.from_estimator(SEFRClassifier().fit(X, y))

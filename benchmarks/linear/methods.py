@@ -92,9 +92,9 @@ def _sefr() -> list[Method]:
             _rows,
             moments,
             _by_estimator,
-            50_000_000,
+            MOST,
             limit,
-            True,
+            dense_only=True,
         ),
         Method("sefr, passes", own, PASSES, "passes", _rows, passes, _by_estimator),
     ]

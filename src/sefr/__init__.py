@@ -14,13 +14,14 @@ if _typing.TYPE_CHECKING:
     from ._summary.summary import Summary
     from .classifier import SEFRClassifier
     from .comparison import compare
-    from .displays import ContributionsDisplay, CurvesDisplay, ScoresDisplay
+    from .displays import AutoDisplay, ContributionsDisplay, CurvesDisplay, ScoresDisplay
     from .model_file import load, save
     from .regressor import SEFRRegressor
     from .validation import cross_validate
 
     __version__: str
 __all__ = [
+    "AutoDisplay",
     "ContributionsDisplay",
     "CurvesDisplay",
     "SEFRClassifier",
@@ -37,6 +38,7 @@ __all__ = [
 # Imported when they are first asked for: scikit-learn takes a second, and the shell asks the command for
 # completions at every press of the tab key.
 _ROOMS = {
+    "AutoDisplay": "displays",
     "ContributionsDisplay": "displays",
     "CurvesDisplay": "displays",
     "SEFRClassifier": "classifier",

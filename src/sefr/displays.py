@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from math import isfinite
@@ -424,6 +424,65 @@ class ContributionsDisplay:
         self.figure_, (self.ax_,) = _axes(None if ax is None else [ax], 1, (5.5, 1.2 + 0.26 * len(names)))
         draw_contributions(self.ax_, names, values)
         self.ax_.set_title(score_title(self.label, self.score), fontsize=10)
+        return self
+
+
+@dataclass
+class AutoDisplay:
+    """What ``auto=True`` chose: how much each part counts, and how well each does beside their sum.
+
+    The first panel has the weights of lines, curves and interactions, the second their log loss, and that of
+    their sum, on rows that they were not fitted to. Of a model of numbers, nothing is weighted: one panel has
+    R2 of lines, of curves and of all together. Build it with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    panels : list of (title, values)
+        What is shown: a value per part.
+
+    Attributes
+    ----------
+    figure_, axes_ : matplotlib Figure and array of Axes
+        What was drawn last.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sefr import AutoDisplay, SEFRClassifier
+    >>> clf = SEFRClassifier(auto=True).fit(*load_iris(return_X_y=True))
+    >>> AutoDisplay.from_estimator(clf).axes_.shape
+    (2,)
+    """
+
+    panels: Sequence[tuple[str, Mapping[str, float]]]
+    figure_: Any = field(default=None, repr=False)
+    axes_: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_estimator(cls, estimator: Learner, *, axes: Any = None) -> Self:
+        """Draw what a trained model of ``auto=True`` chose.
+
+        Parameters
+        ----------
+        estimator : SEFRClassifier or SEFRRegressor
+            A trained model.
+        axes : array of Axes, default=None
+            Where to draw, one Axes per panel; a new figure if None.
+        """
+        check_is_fitted(estimator)
+        if not estimator.fitted_.settings.auto:
+            raise ValueError("AutoDisplay draws what auto=True chose, but this model was trained without it")
+        return cls([panel for panel in estimator.auto_.panels if panel[1]]).plot(axes=axes)
+
+    def plot(self, *, axes: Any = None) -> Self:
+        """Draw; see :meth:`from_estimator`."""
+        self.figure_, self.axes_ = _axes(axes, len(self.panels), (3.6, 1.9))
+        for axis, (title, values) in zip(self.axes_, self.panels, strict=True):
+            draw_bars(axis, list(values), np.array(list(values.values())))
+            for bar, value in zip(axis.patches, values.values(), strict=True):
+                axis.annotate(f" {value:.3g}", (max(value, 0), bar.get_y() + 0.36), va="center", fontsize=8)
+            axis.margins(x=0.15)
+            axis.set_title(title, fontsize=10)
         return self
 
 

@@ -15,6 +15,7 @@ from ._answers.fitted_numbers import FittedNumbers
 from ._answers.page import MOST_SHOWN_FEATURES, THEMES, render
 from ._system.colours import channels
 from ._system.types import Array, Fields, Floats, Rows
+from ._weights.auto import IN_WORDS
 from .classifier import SEFRClassifier
 from .displays import (
     check_image,
@@ -268,8 +269,7 @@ def _chosen(clf: SEFRClassifier) -> dict[str, str]:
     auto = clf.fitted_.auto
     if auto is None:
         return {}
-    words = {"line": "lines", "bins": "curves", "ferns": "interactions"}
-    parts = [f"{weight:.2f} {words[part]}" for part, weight in auto.choice.weights.items()]
+    parts = [f"{weight:.2f} {IN_WORDS[part]}" for part, weight in auto.choice.weights.items()]
     return {"weights of parts": ", ".join(parts), "interactions": str(auto.choice.n_ferns)}
 
 

@@ -1,12 +1,9 @@
 """Builds sketches with the real Arduino core (Debian's arduino-core-avr), as the IDE does."""
 
 import functools
-import os
 import subprocess
 import tempfile
 from pathlib import Path
-
-import pytest
 
 CORE = Path("/usr/share/arduino/hardware/arduino/avr")
 FLAGS = [
@@ -22,11 +19,6 @@ FLAGS += ["-I", str(CORE / "libraries/EEPROM/src")]
 CPP = ["-std=gnu++11", "-fno-exceptions", "-fno-threadsafe-statics", "-fpermissive"]
 FOLDER = tempfile.TemporaryDirectory(prefix="sefr-core-")
 STACK = 200  # bytes that Serial's interrupts and the calls of a sketch take at most
-
-needs_core = pytest.mark.skipif(
-    not CORE.exists() and os.environ.get("CI") != "true",
-    reason="the Arduino core is not installed; Debian package: arduino-core-avr (make device-tools)",
-)
 
 
 def compile_all(sources, folder, extra=(), warnings=("-w",)):

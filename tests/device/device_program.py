@@ -1,35 +1,18 @@
 """Builds the C programs in tests/device for a board, once a session and choice of settings."""
 
 import functools
-import os
 import struct
 import tempfile
 from pathlib import Path
 
-import pytest
 from device_reference import BAD_SHAPE, KEEP_WEIGHTS, NOT_READY, OK, Reference
 
-from sefr.device import BOARDS, ToolMissingError, library
+from sefr.device import BOARDS, library
 
 HERE = Path(__file__).parent
 SIMULATED = [name for name in BOARDS if name != "host"]
 EVERYWHERE = [*SIMULATED, "host"]
 FOLDER = tempfile.TemporaryDirectory(prefix="sefr-programs-")
-
-
-def needs_tools(function):
-    """Skip with the reason where a toolchain cannot be installed, but never in CI."""
-
-    @functools.wraps(function)
-    def wrapped(*arguments, **named):
-        try:
-            return function(*arguments, **named)
-        except ToolMissingError as missing:
-            if os.environ.get("CI") == "true":
-                raise
-            pytest.skip(str(missing))
-
-    return wrapped
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from arduino_core import build_sketch, compile_all, link, needs_core
+from arduino_core import build_sketch, compile_all, link
 from sklearn.datasets import load_digits, load_iris
 
 from sefr import SEFRClassifier
@@ -10,7 +10,7 @@ from sefr.device import export, library
 
 EXAMPLES = library().parent / "examples" if library().name == "src" else None
 
-pytestmark = [pytest.mark.needs("avr"), pytest.mark.slow, needs_core]
+pytestmark = [pytest.mark.needs("avr", "arduino"), pytest.mark.slow]
 
 
 @pytest.mark.parametrize("name", ["LearnOnDevice", "ClassifyOnly", "ESP32Soil"])

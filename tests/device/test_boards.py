@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from device_program import HERE, SIMULATED, needs_tools
+from device_program import HERE, SIMULATED
 
 from sefr.cli.simulate import simulate as command
 from sefr.device import BOARDS, simulate
@@ -33,7 +33,6 @@ def test_tests_know_what_a_board_needs(board):
 
 
 @pytest.mark.parametrize("board", [*SIMULATED, "host"])
-@needs_tools
 def test_a_runner_feeds_a_program_and_returns_what_it_wrote(board, tmp_path):
     """Also a program that reads beyond the end of its input, which is zeros."""
     (tmp_path / "program.c").write_text(

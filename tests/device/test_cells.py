@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 from cell_reference import CellReference
-from device_program import EVERYWHERE, Conversation, built, needs_tools
+from device_program import EVERYWHERE, Conversation, built
 from device_reference import BAD_SHAPE, BAD_STATE, NEVER_LEARNED, OK
 
 from sefr import SEFRClassifier
@@ -51,7 +51,6 @@ def rows(rng, n, features):
     ("features", "classes", "bins", "weight_bits"),
     [(5, 2, 16, 8), (4, 3, 8, 8), (3, 2, 8, 16), (1, 4, 16, 16)],
 )
-@needs_tools
 def test_boards_follow_the_definition(board, features, classes, bins, weight_bits, rng):
     """Learn, forget, merge, decay, solve, scores, answers, margins and states, in any order."""
     talk = CellConversation(features, classes, bins, weight_bits)
@@ -81,7 +80,6 @@ def test_boards_follow_the_definition(board, features, classes, bins, weight_bit
 
 
 @boards
-@needs_tools
 def test_cells_at_their_limits(board, rng):
     """A full class is halved alone; the largest counts solve; what was never learned is not forgotten."""
     talk = CellConversation(3, 2, 16)
@@ -109,7 +107,6 @@ def test_cells_at_their_limits(board, rng):
 
 
 @boards
-@needs_tools
 def test_cells_are_saved_and_restored(board, rng):
     """Power lost at bytes all over a save leaves the old state or the new one; a damaged one is refused."""
     talk = CellConversation(2, 2, 8)
@@ -133,7 +130,6 @@ def test_cells_are_saved_and_restored(board, rng):
     talk.run(board)
 
 
-@needs_tools
 def test_the_number_of_bins_is_part_of_a_state(rng):
     """A state of 16 bins is refused by a model of 8 with as many cells; an impossible count is damage."""
     sixteen, eight = CellReference(1, 2, 16), CellReference(2, 2, 8)
@@ -155,7 +151,6 @@ def _damaged(model):
     return model.state()
 
 
-@needs_tools
 def test_any_bytes_may_be_commands(rng):
     """Fuzzed under the sanitizers."""
     letters = np.frombuffer(b"rlebofdmscyvwxOhMipgkzn", np.uint8)
@@ -217,7 +212,6 @@ def cell_cycles(folder):
     }
 
 
-@needs_tools
 @pytest.mark.needs("avr")
 def test_cycles_of_32_features_and_16_bins(tmp_path):
     spent = cell_cycles(tmp_path)
@@ -226,7 +220,6 @@ def test_cycles_of_32_features_and_16_bins(tmp_path):
     assert spent["sram"] < 2048
 
 
-@needs_tools
 @pytest.mark.needs("avr")
 def test_cells_that_do_not_fit_do_not_compile(tmp_path):
     for features, bins, message in ((32, 16, None), (40, 16, "m_does_not_fit"), (8, 12, "0, 8 or 16")):

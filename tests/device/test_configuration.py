@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from device_program import Conversation, built, needs_tools
+from device_program import Conversation, built
 from device_reference import BAD_SETTINGS, BAD_SHAPE, OK
 
 from sefr.device import BOARDS, BuildError, library
@@ -23,7 +23,6 @@ def run(tmp_path, program, board="host", defines=(), **files):
 RESET = '#include "board.h"\n#include "sefr.h"\nSEFR_MODEL(m, 4, 2)\nint main(void) {{ {} return 0; }}\n'
 
 
-@needs_tools
 def test_a_model_with_other_settings_is_refused(tmp_path):
     """A sketch that sets a width which the library does not have would write over its neighbours."""
     program = RESET.format("board_put((uint8_t)sefr_reset(&m));")
@@ -38,14 +37,12 @@ def test_a_model_with_other_settings_is_refused(tmp_path):
         assert run(tmp_path, f"#define {other}\n{program}") == [BAD_SETTINGS]
 
 
-@needs_tools
 def test_a_half_life_beyond_the_limits_is_refused(tmp_path):
     calls = "".join(f"m.half_life = {n}; board_put((uint8_t)sefr_reset(&m));" for n in (0, 1, 128, 129))
     assert run(tmp_path, RESET.format(calls)) == [BAD_SHAPE, OK, OK, BAD_SHAPE]
 
 
 @pytest.mark.parametrize("board", ["host", "cortex-m0"])
-@needs_tools
 def test_a_file_is_the_configuration(tmp_path, board):
     """sefr_config.h on the include path is read by the library and by its users."""
     program = RESET.format("board_put((uint8_t)sizeof(sefr_sum)); board_put((uint8_t)sefr_reset(&m));")
@@ -55,7 +52,6 @@ def test_a_file_is_the_configuration(tmp_path, board):
     assert named == [4, OK]
 
 
-@needs_tools
 def test_several_widths_in_one_program(tmp_path):
     wide = "#define SEFR_PREFIX wide\n#define SEFR_WEIGHT_BITS 16\n#define SEFR_SUM_BITS 32\n"
     user = f'{wide}#include "sefr.h"\nSEFR_MODEL(w, 4, 2)\n'
@@ -66,7 +62,6 @@ def test_several_widths_in_one_program(tmp_path):
 
 
 @pytest.mark.parametrize("board", ["uno", "cortex-m0", "riscv32", "host"])
-@needs_tools
 def test_link_time_optimisation_changes_nothing(board, rng):
     """With -flto a compiler sees through every file at once: the same bits, assembly and stack included."""
     talk = Conversation(7, 3)
@@ -79,7 +74,7 @@ def test_link_time_optimisation_changes_nothing(board, rng):
     talk.run(board, optimise="-Os -flto")
 
 
-@needs_tools
+@pytest.mark.needs("arm")
 def test_the_symbols_are_plain_names():
     image = built("cortex-m0", "conformance.c", ("FEATURES=3", "CLASSES=2", "KIND=SEFR_MODEL"))
     command = [BOARDS["cortex-m0"].tool("nm"), str(image.path)]
@@ -88,7 +83,6 @@ def test_the_symbols_are_plain_names():
     assert {"sefr_learn", "sefr_solve", "sefr_classify", "sefr_save", "sefr_restore"} <= names
 
 
-@needs_tools
 def test_a_storage_that_is_too_small_does_not_compile(tmp_path):
     check = "SEFR_CHECK_STORAGE(m, SEFR_STATE_BYTES(4, 2, 0), {})\nint main"
     program = RESET.format("board_put((uint8_t)sefr_reset(&m));")
@@ -97,7 +91,6 @@ def test_a_storage_that_is_too_small_does_not_compile(tmp_path):
         run(tmp_path, program.replace("int main", check.format(2 * 48 - 1)))
 
 
-@needs_tools
 def test_states_in_a_file(tmp_path):
     """sefr_file.h: saved, closed, opened again and restored; the file keeps its size."""
     path = tmp_path / "model.sefr"
@@ -125,7 +118,6 @@ int main(void) {{
     assert path.stat().st_size == 200
 
 
-@needs_tools
 def test_a_file_is_synced_to_disk(tmp_path):
     """A save that was answered with SEFR_OK lasts: fsync after it, and its fault is told."""
     program = f'''#include "board.h"
@@ -147,7 +139,6 @@ int main(void) {{
     assert run(tmp_path, program) == [OK, 1, 9]
 
 
-@needs_tools
 def test_emulated_eeprom_is_begun_and_committed(tmp_path):
     """The interface of the ESP32's core: begin, read, write, commit, and no update."""
     (tmp_path / "EEPROM.h").write_text(

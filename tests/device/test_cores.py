@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 from arduino_core import CORE as AVR_CORE
-from arduino_core import CPP, FLAGS, needs_core
+from arduino_core import CPP, FLAGS
 from arduino_stand_ins import CORE, CORES
 
 from sefr import SEFRClassifier, SEFRRegressor
@@ -74,8 +74,7 @@ def test_examples_and_sketches_compile(core, tmp_path, sketches):
 
 
 @in_the_tree
-@needs_core
-@pytest.mark.needs("avr")
+@pytest.mark.needs("avr", "arduino")
 def test_they_compile_for_a_mega_avr_whose_eeprom_is_mapped(tmp_path, sketches):
     """With the macros of the ATmega4809's header (Nano Every); its compiler is newer than Debian's."""
     (tmp_path / "pack.h").write_text(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from device_program import EVERYWHERE, built, needs_tools
+from device_program import EVERYWHERE, built
 from device_reference import BAD_LABEL, NOT_READY, OK, Reference
 from sklearn.datasets import load_digits
 
@@ -72,7 +72,6 @@ def uno_sample(paper_data):
 @pytest.mark.parametrize(
     ("board", "weight_bits"), [*((board, 8) for board in EVERYWHERE), ("host", 16), ("uno", 16)]
 )
-@needs_tools
 def test_two_classes_equal_the_reference(uno_sample, board, weight_bits):
     X, y, _, _ = uno_sample
     expected = corrected(taught(X, y, 2, weight_bits), X, y, 2)
@@ -81,8 +80,8 @@ def test_two_classes_equal_the_reference(uno_sample, board, weight_bits):
     assert bias == expected.bias
 
 
+@pytest.mark.needs("avr")
 @pytest.mark.parametrize("board", EVERYWHERE)
-@needs_tools
 def test_more_classes_equal_the_reference(rng, board):
     X, y = rng.integers(0, 256, (60, 20)).astype(np.uint8), (np.arange(60) % 4).astype(np.uint8)
     X[np.arange(60), y] = 255
@@ -92,7 +91,6 @@ def test_more_classes_equal_the_reference(rng, board):
     assert bias == expected.bias
 
 
-@needs_tools
 def test_cycles_on_the_uno(uno_sample):
     X, y, _, _ = uno_sample
     reference = taught(X, y, 2)

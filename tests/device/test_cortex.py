@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from device_program import built, needs_tools
+from device_program import built
 from test_uno import data_header, taught
 
 from sefr.device import BOARDS
@@ -31,7 +31,6 @@ def instructions(board, X, y, kernels=True):
     ("board", "learning", "classifying"),
     [("cortex-m0", 50_000, 1_000), ("cortex-m3", 44_000, 580), ("cortex-m4", 36_000, 300)],
 )
-@needs_tools
 def test_instructions(paper_data, board, learning, classifying):
     """100 records x 100 features, and one record, at -Os."""
     data = paper_data("gisette_uno_120x119")
@@ -43,7 +42,6 @@ def test_instructions(paper_data, board, learning, classifying):
 
 @pytest.mark.parametrize("board", ["cortex-m0", "cortex-m4"])
 @pytest.mark.parametrize("features", [1, 3, 4, 7, 8, 13, 16, 21, 47])
-@needs_tools
 def test_packed_arithmetic_equals_the_loops(board, features, rng):
     """Rows of every remainder, at odd addresses, with the largest sums that 16 bits hold."""
     X = rng.integers(0, 256, (24, features))
@@ -56,7 +54,6 @@ def test_packed_arithmetic_equals_the_loops(board, features, rng):
 
 
 @pytest.mark.parametrize("board", ["cortex-m0", "cortex-m3", "riscv32"])
-@needs_tools
 def test_the_ram_of_a_board_is_the_program_s_own(board, rng):
     """Files and marks of the harness do not count: 60 more features cost 60 x 5 bytes and the record's 60."""
     used = []
@@ -85,7 +82,6 @@ int main(void) {
 
 
 @pytest.mark.parametrize("board", ["cortex-m0", "cortex-m4", "riscv32"])
-@needs_tools
 def test_long_runs_are_counted_whole(board, tmp_path):
     """A counter of 24 bits is through after 16 million instructions."""
     (tmp_path / "program.c").write_text(LONG)

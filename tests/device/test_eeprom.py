@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from device_program import needs_tools
 
 from sefr.device import BOARDS, library
 
@@ -64,8 +63,8 @@ def number(text):
     return int(first, 0) - sum(int(part, 0) for part in less)
 
 
+@pytest.mark.needs("avr")
 @pytest.mark.slow
-@needs_tools
 def test_the_size_is_that_of_each_device_header(tmp_path):
     """EEPROM_SIZE where the header has it, else E2END + 1; a chip without EEPROM does not compile."""
     BOARDS["uno"].tool("gcc")
@@ -95,8 +94,8 @@ def test_the_size_is_that_of_each_device_header(tmp_path):
     }.items() <= sizes.items()
 
 
+@pytest.mark.needs("avr")
 @pytest.mark.parametrize("chip", MAPPED)
-@needs_tools
 def test_a_mapped_eeprom_has_its_size_and_not_its_last_address(tmp_path, chip):
     start, size = MAPPED[chip]
     pack = f"""
@@ -133,7 +132,8 @@ int main(void) {
 """
 
 
-@needs_tools
+@pytest.mark.needs("avr")
+@pytest.mark.needs("avr")
 def test_an_offset_leaves_the_bytes_before_it_and_nothing_is_written_beyond_the_chip(tmp_path):
     (tmp_path / "program.c").write_text(OUTSIDE)
     uno = BOARDS["uno"]
@@ -142,7 +142,6 @@ def test_an_offset_leaves_the_bytes_before_it_and_nothing_is_written_beyond_the_
     assert list(uno.run(image).output) == [0, 1, 0, 1, 1]
 
 
-@needs_tools
 def test_a_storage_beyond_the_eeprom_does_not_compile(tmp_path):
     (tmp_path / "program.c").write_text(
         '#include "sefr_eeprom.h"\nSEFR_EEPROM_AT(storage, 824, 201)\nint main(void) { return 0; }\n'

@@ -4,17 +4,15 @@ import subprocess
 
 import numpy as np
 import pytest
-from arduino_core import compile_all, link, needs_core
-from device_program import needs_tools
+from arduino_core import compile_all, link
 from simulated_uno import Event, run_uno
 
 from sefr.device import library
 
 EXAMPLES = library().parent / "examples"
 pytestmark = [
-    pytest.mark.needs("avr"),
     pytest.mark.slow,
-    needs_core,
+    pytest.mark.needs("avr", "arduino"),
     pytest.mark.skipif(library().name != "src", reason="the examples are in the source tree only"),
 ]
 
@@ -51,7 +49,6 @@ def held(label, start, stop):
     return [Event.pin(start, 2 + label, 0), Event.pin(stop, 2 + label, 1)]
 
 
-@needs_tools
 def test_light_and_sound(tmp_path, rng):
     def room(light, loudness):
         return [rng.normal(light, 15, 400), rng.normal(512, loudness, 400)]
@@ -68,7 +65,6 @@ def test_light_and_sound(tmp_path, rng):
     assert said[0] == "hold each button in its situation first"
 
 
-@needs_tools
 def test_gas(tmp_path, rng):
     def air(level):
         return [rng.normal(level, 8, 600), rng.normal(level + 50, 8, 600)]
@@ -87,7 +83,6 @@ def test_gas(tmp_path, rng):
     assert {level for _, level in run.led} == {0, 1}
 
 
-@needs_tools
 def test_gestures(tmp_path, rng):
     def movement(size, speed):
         time = np.arange(400) * 0.005
@@ -107,7 +102,6 @@ def test_gestures(tmp_path, rng):
     assert sum(a != b for a, b in zip(said[-30:], said[-29:], strict=False)) <= 4, said
 
 
-@needs_tools
 def test_one_class(tmp_path, rng):
     """Held for twelve seconds while it hums; then it hums on, and then it rattles."""
     hum = 512 + 60 * np.sin(np.arange(4000) * 1.3)
@@ -126,7 +120,6 @@ def test_one_class(tmp_path, rng):
     assert any(time > 15000 and level for time, level in run.led)
 
 
-@needs_tools
 def test_a_drift_alarm(tmp_path, rng):
     """Two situations; answers for the first; then a sensor comes loose, and the answers are less clear."""
 
@@ -148,7 +141,6 @@ def test_a_drift_alarm(tmp_path, rng):
     assert drifts[-1] == "1"
 
 
-@needs_tools
 def test_a_thermometer_of_a_thermistor(tmp_path):
     """Told eight temperatures, it answers between them; what is no temperature is refused."""
     codes = np.linspace(100, 900, 9).astype(int)
@@ -164,7 +156,6 @@ def test_a_thermometer_of_a_thermistor(tmp_path):
     assert abs(last - (900 - 0.9 * 500 + 40 * np.sin(500 / 150)) / 10) < 1.5
 
 
-@needs_tools
 def test_a_sensor_that_calibrates_itself(tmp_path, rng):
     """Two sensors that see a temperature and each other; references now and then; kept over a restart."""
 

@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-from device_program import needs_tools
 
 from sefr import SEFRClassifier, save
 from sefr.device import BOARDS, Twin, export, quantise, simulate
@@ -50,7 +49,6 @@ def lopsided(rng, classes=2):
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("target", ["arduino", "c", "generated"])
-@needs_tools
 @pytest.mark.needs("avr")
 def test_a_refined_model_answers_on_the_uno_as_on_the_host(target, classes, rng):
     clf, X = lopsided(rng, classes)
@@ -59,7 +57,6 @@ def test_a_refined_model_answers_on_the_uno_as_on_the_host(target, classes, rng)
     assert np.mean(np.array(twin) == clf.predict(X)) > 0.9
 
 
-@needs_tools
 @pytest.mark.needs("avr")
 def test_a_bias_far_beyond_the_weights_answers_the_same(monkeypatch, rng):
     """Weights near 0 beside a bias of 1: 300 digits before it was bounded."""
@@ -84,7 +81,6 @@ def test_a_bias_far_beyond_the_weights_answers_the_same(monkeypatch, rng):
     [np.full((12, 3), 5.0), np.full((12, 3), 5.5), np.full((12, 3), 700.0)],
     ids=["bytes", "floats", "integers"],
 )
-@needs_tools
 @pytest.mark.needs("avr")
 def test_constant_features_compile_and_answer(values, classes, passes, tmp_path):
     clf = SEFRClassifier(passes=passes).fit(values, np.arange(12) % classes)
@@ -96,7 +92,6 @@ def test_constant_features_compile_and_answer(values, classes, passes, tmp_path)
         assert max(map(len, text.split())) < 60, "a number without end"
 
 
-@needs_tools
 @pytest.mark.needs("avr")
 def test_ranges_near_the_smallest_float(tmp_path, rng):
     X = rng.uniform(1e-38, 3e-38, (40, 4))
@@ -182,7 +177,6 @@ int main(void) {
 @pytest.mark.parametrize("board", ["uno", "host"])
 @pytest.mark.parametrize("kind", ["int16", "int32", "float"])
 @pytest.mark.parametrize("target", ["c", "generated", "arduino", "learn"])
-@needs_tools
 def test_values_far_outside_and_nan_are_not_known(tmp_path, rng, board, kind, target):
     """With check: NaN, infinity, and values beyond the range by more than it is wide."""
     X, y = rng.integers(100, 301, (40, 3)), np.arange(40) % 2

@@ -5,8 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from arduino_core import CORE, FLAGS, build_sketch, needs_core
-from device_program import needs_tools
+from arduino_core import CORE, FLAGS, build_sketch
 
 from sefr import SEFRClassifier
 from sefr.device import export
@@ -157,7 +156,6 @@ def test_names_become_identifiers():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-@needs_tools
 def test_hostile_names_compile_in_c(tmp_path, name):
     for target in ("c", "generated"):
         path = export(model(["int", "*/", "int"[::-1]]), target, tmp_path, name=name)
@@ -186,7 +184,7 @@ def taken_prefixes(path):
 
 
 @pytest.mark.slow
-@needs_core
+@pytest.mark.needs("avr", "arduino")
 @pytest.mark.parametrize("learn", [False, True])
 def test_hostile_names_compile_with_the_real_core(tmp_path, learn):
     """The defaults, words of the core and the library, and beginnings of names that end as ours do."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from device_program import SIMULATED, needs_tools
+from device_program import SIMULATED
 
 from sefr import SEFRClassifier, Summary
 from sefr.device import BOARDS, Twin, export, quantise, simulate
@@ -102,7 +102,6 @@ def ranged(low, high, whole):
 
 
 @pytest.mark.parametrize("board", [*SIMULATED, "host"])
-@needs_tools
 def test_every_board_makes_the_same_bytes_of_floats(board, tmp_path, rng):
     for name, ranges in {
         "fine": [
@@ -130,7 +129,6 @@ def test_every_board_makes_the_same_bytes_of_floats(board, tmp_path, rng):
 
 
 @pytest.mark.parametrize("board", [*SIMULATED, "host"])
-@needs_tools
 def test_every_board_makes_the_same_bytes_of_integers(board, tmp_path, rng):
     """The library's division is the oracle (``bytes_of`` calls it)."""
     cases = {
@@ -171,7 +169,6 @@ def cycles(X, target):
 
 
 @pytest.mark.parametrize(("target", "most"), [("arduino", 8_500), ("generated", 8_500), ("c", 8_500)])
-@needs_tools
 @pytest.mark.needs("avr")
 def test_cycles_of_100_analog_values(target, most, rng):
     """10- and 12-bit converters, and signed 12 bits."""
@@ -180,14 +177,12 @@ def test_cycles_of_100_analog_values(target, most, rng):
 
 
 @pytest.mark.parametrize(("target", "most"), [("arduino", 8_500), ("generated", 8_500), ("c", 8_500)])
-@needs_tools
 @pytest.mark.needs("avr")
 def test_cycles_of_100_values_of_16_bits(target, most, rng):
     assert cycles(rng.integers(-32768, 32768, (40, 100)), target) <= most
 
 
 @pytest.mark.parametrize(("target", "most"), [("arduino", 12_000), ("generated", 12_000), ("c", 12_000)])
-@needs_tools
 @pytest.mark.needs("avr")
 def test_cycles_of_100_floats(target, most, rng):
     assert cycles(rng.normal(size=(40, 100)), target) <= most

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from device_program import needs_tools
 from test_thresholds import run_scores
 
 from sefr import SEFRClassifier
@@ -45,7 +44,6 @@ PLACES = [(board, target) for board in ("uno", "cortex-m0", "host") for target i
     ("kind", "classes", "missing", "longest"),
     [("uint8", 2, False, 3), ("int16", 3, False, 8), ("float", 2, True, 8), ("float", 3, True, 1)],
 )
-@needs_tools
 def test_every_bin_may_be_asked_for(kind, classes, missing, longest, place, tmp_path, rng):
     """Also bins that no value of the type reaches, that of missing values, and ones that say the same."""
     X = rng.integers(-40, 400, (400, 3)).astype(float)
@@ -71,7 +69,6 @@ def test_every_bin_may_be_asked_for(kind, classes, missing, longest, place, tmp_
 
 @pytest.mark.parametrize("place", [("uno", "c"), ("uno", "generated"), ("host", "c")], ids="-".join)
 @pytest.mark.parametrize("count", [20, 240])
-@needs_tools
 @pytest.mark.parametrize("missing", [True, False])
 def test_categories_and_missing_values(place, count, missing, tmp_path, rng):
     """With 240 categories the numbers of cells take all eight bits."""
@@ -98,7 +95,6 @@ def test_categories_and_missing_values(place, count, missing, tmp_path, rng):
     ("kind", "classes", "missing", "ferns"),
     [("int16", 2, False, 30), ("float", 2, True, 30), ("float", 3, True, 260)],
 )
-@needs_tools
 @pytest.mark.needs("avr")
 def test_more_features_than_a_byte_counts(kind, classes, missing, ferns, tmp_path, rng):
     """The search needs most registers then, and the sums are of 32 bits."""
@@ -116,7 +112,6 @@ def test_more_features_than_a_byte_counts(kind, classes, missing, ferns, tmp_pat
 
 
 @pytest.mark.parametrize("target", ["c", "generated"])
-@needs_tools
 @pytest.mark.needs("avr")
 def test_a_question_that_no_byte_answers_with_yes(target, tmp_path, rng):
     """Eight steps of search use up the numbers but for those that no cell has."""
@@ -128,7 +123,6 @@ def test_a_question_that_no_byte_answers_with_yes(target, tmp_path, rng):
     assert len(q.thresholds[0]) > 127
 
 
-@needs_tools
 @pytest.mark.needs("avr")
 def test_entries_of_16_bits(tmp_path, rng):
     X = rng.integers(0, 300, (300, 4)).astype(float)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from device_program import EVERYWHERE, needs_tools
+from device_program import EVERYWHERE
 
 from sefr.device import BOARDS, library
 
@@ -92,7 +92,6 @@ def defined(bits, weights, records):
 
 @pytest.mark.parametrize("bits", [8, 16])
 @pytest.mark.parametrize("board", EVERYWHERE)
-@needs_tools
 def test_every_bias_and_margin_by_definition(board, bits, tmp_path, rng):
     longest, most = max(FEATURES[bits]), (1 << bits - 1) - 1
     weights = [most, -most, *rng.integers(-most, most + 1, longest - 2).tolist()]
@@ -100,8 +99,8 @@ def test_every_bias_and_margin_by_definition(board, bits, tmp_path, rng):
     assert list(run(board, tmp_path, bits, weights, records).output) == defined(bits, weights, records)
 
 
+@pytest.mark.needs("avr")
 @pytest.mark.parametrize("weight", [-32768, -129, 255, 32767])
-@needs_tools
 def test_blocks_of_the_largest_products_do_not_overflow(weight, tmp_path):
     """The int16 kernel adds 256 products of either byte of a weight in 24 bits."""
     weights = [weight] * max(FEATURES[16])

@@ -3,7 +3,6 @@
 import subprocess
 
 import pytest
-from device_program import needs_tools
 
 from sefr.device import BOARDS, library
 
@@ -105,7 +104,6 @@ int main(void) {
 
 
 @pytest.mark.parametrize(("headers", "defines"), [(PICO, []), (ESP, ["ESP_PLATFORM"])], ids=["pico", "esp32"])
-@needs_tools
 def test_states_last_in_raw_flash(headers, defines, tmp_path):
     """120 saves around three sectors: pages and sectors as the flash wants them, no bit programmed twice."""
     for name, text in headers.items():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from device_program import needs_tools
 
 from sefr import SEFRClassifier
 from sefr.device import Twin, export, simulate
@@ -25,7 +24,6 @@ def extremes(rng, X):
 
 @pytest.mark.parametrize("board", ["uno", "cortex-m0", "cortex-m4", "host"])
 @pytest.mark.parametrize("classes", [2, 3, 5])
-@needs_tools
 def test_boards_answer_as_the_twin_and_nearly_always_as_the_host(board, classes, rng):
     X, y = adc(rng, classes)
     for settings in ({"scale": (0, 1023)}, {}, {"passes": 5}):
@@ -37,6 +35,7 @@ def test_boards_answer_as_the_twin_and_nearly_always_as_the_host(board, classes,
             assert np.mean(answered == clf.predict(rows)) > 0.95
 
 
+@pytest.mark.needs("avr")
 @pytest.mark.parametrize("classes", [2, 4])
 def test_a_score_fits_32_bits_for_any_values(classes, rng):
     """Also where the values lie far from 0, and with a class that was never seen."""
@@ -48,7 +47,6 @@ def test_a_score_fits_32_bits_for_any_values(classes, rng):
         assert np.mean(model.classes[model.answers(X + shift)] == y) > 0.8
 
 
-@needs_tools
 def test_it_takes_less_than_half_the_cycles_and_flash_of_bytes():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 1024, (120, 100))

@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 import pytest
-from device_program import EVERYWHERE, Conversation, needs_tools
+from device_program import EVERYWHERE, Conversation
 from device_reference import (
     BAD_SHAPE,
     BAD_STATE,
@@ -77,7 +77,6 @@ def anything(rng, talk, steps):
 
 @boards
 @shapes
-@needs_tools
 def test_random_calls(board, shape):
     rng = np.random.default_rng(SHAPES.index(shape))
     talk = Conversation(*shape)
@@ -148,13 +147,11 @@ def edges(features, classes, kind, weight_bits, sum_bits):
 @pytest.mark.parametrize(
     ("classes", "kind"), [(2, KINDS[0]), (3, KINDS[0]), (2, KINDS[1]), (3, KINDS[2])], ids=str
 )
-@needs_tools
 def test_edges(board, classes, kind, bits):
     functools.reduce(Conversation.then, edges(6, classes, kind, *bits)).run(board)
 
 
 @pytest.mark.parametrize("bits", [(8, 16), (16, 16), (8, 32), (16, 32)], ids=str)
-@needs_tools
 def test_widest_bounds_on_the_host(bits):
     """The largest features and counts together, where a sum that is too narrow would overflow: UBSan
     watches."""
@@ -170,7 +167,6 @@ def test_widest_bounds_on_the_host(bits):
 
 
 @boards
-@needs_tools
 def test_bad_input_changes_nothing(board):
     talk = Conversation(5, 3)
     talk.learn([1, 2, 3, 4, 5], 3)
@@ -205,7 +201,6 @@ def saved(shape, rng):
 
 @boards
 @pytest.mark.parametrize("shape", [SHAPES[0], SHAPES[6]], ids=lambda s: "-".join(map(str, s)))
-@needs_tools
 def test_power_loss_at_every_byte(board, shape, rng):
     talk, states = saved(shape, rng)
     size, sequence = len(states[0][0]), 2
@@ -251,7 +246,6 @@ def _take(model, state):
 
 
 @boards
-@needs_tools
 def test_any_flipped_byte_is_refused(board, rng):
     """A damaged newest state gives way to the older one; with both damaged nothing is taken and nothing
     changes."""
@@ -288,7 +282,6 @@ def test_any_flipped_byte_is_refused(board, rng):
 
 
 @boards
-@needs_tools
 def test_restored_models_go_on(board, rng):
     talk, states = saved(SHAPES[2], rng)
     talk.say("r", OK)
@@ -304,7 +297,6 @@ def test_restored_models_go_on(board, rng):
 
 
 @boards
-@needs_tools
 def test_bytes_of_sensor_values(board, rng):
     talk = Conversation(2, 2)
     for _ in range(60):

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from device_program import EVERYWHERE, HERE, needs_tools
+from device_program import EVERYWHERE, HERE
 from device_reference import BAD_LABEL, BAD_SHAPE, NEVER_LEARNED, NOT_READY, OK, OTHER_MODEL
 from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -109,7 +109,6 @@ def rows(rng, n, m):
 
 @boards
 @pytest.mark.parametrize(("m", "classes", "bits"), [(1, 2, 32), (4, 3, 32), (6, 2, 64), (9, 4, 32)])
-@needs_tools
 def test_boards_follow_the_definition(board, m, classes, bits, tmp_path, rng):
     half_life = 25
     model = Definition(m, classes, half_life)
@@ -148,7 +147,6 @@ def test_boards_follow_the_definition(board, m, classes, bits, tmp_path, rng):
 
 
 @boards
-@needs_tools
 def test_the_twin_learns_as_a_board(board, tmp_path, rng):
     m, classes = 5, 3
     X, y = rows(rng, 90, m), rng.integers(0, classes, 90)
@@ -164,7 +162,6 @@ def test_the_twin_learns_as_a_board(board, tmp_path, rng):
     assert back.predict(X).tolist() == model.predict(X).tolist()
 
 
-@needs_tools
 def test_states_and_statuses(tmp_path, rng):
     X, y = rows(rng, 8, 3), np.arange(8) % 2
     taught = [b"l" + bytes([c]) + bytes(x) for x, c in zip(X.tolist(), y.tolist(), strict=True)]
@@ -223,7 +220,6 @@ def test_states_become_a_summary_of_second_moments_on_the_host(boards, rng):
     same_model(with_more.forget(X[:50], y[:50]), host, X)
 
 
-@needs_tools
 @pytest.mark.parametrize("bits", [32, 64])
 def test_what_the_c_library_learned_merges_on_the_host(bits, tmp_path, rng):
     X, y = rows(rng, 180, 5), np.arange(180) % 3
@@ -293,7 +289,6 @@ def test_it_is_the_discriminant_and_more_accurate_than_one_pass():
     assert accuracy >= one_pass.score(X[1000:], y[1000:]) + 0.08
 
 
-@needs_tools
 @pytest.mark.needs("avr")
 def test_sixteen_features_on_an_uno(tmp_path, rng):
     """Learned, solved and classified within 2 KB; learning takes no more cycles than numbers do."""
@@ -311,7 +306,6 @@ def test_sixteen_features_on_an_uno(tmp_path, rng):
 
 
 @pytest.mark.parametrize("bits", [32, 64])
-@needs_tools
 @pytest.mark.needs("arm")
 def test_eighty_four_features_on_a_cortex_m4(bits, tmp_path, rng):
     """14 or 28 KB of products, as an M4 or ESP32 has room for; the same bits as the twin."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from device_program import EVERYWHERE, FOLDER, HERE, needs_tools
+from device_program import EVERYWHERE, FOLDER, HERE
 from device_reference import BAD_SHAPE, BAD_STATE, NOT_READY, OK, OTHER_MODEL, UNKNOWN
 from sklearn.datasets import load_digits
 
@@ -93,7 +93,6 @@ def kinds(rng, n, features):
 
 @boards
 @pytest.mark.parametrize(("features", "half_life"), [(1, 128), (6, 128), (6, 1), (13, 5)])
-@needs_tools
 def test_boards_equal_the_host(board, features, half_life, rng):
     """Means, scales, scores, answers, threshold, also where sums were halved and at the largest count."""
     talk = Talk(features, half_life)
@@ -111,7 +110,6 @@ def test_boards_equal_the_host(board, features, half_life, rng):
 
 
 @boards
-@needs_tools
 def test_what_is_normal_is_saved_restored_and_sent_home(board, rng):
     """Saved, forgotten and restored it has the same bits and answers; the host reads what was sent."""
     talk = Talk(6)
@@ -139,7 +137,6 @@ def test_what_is_normal_is_saved_restored_and_sent_home(board, rng):
 
 
 @boards
-@needs_tools
 def test_a_damaged_state_is_not_restored(board, rng):
     """The one before it is, as long as there is one."""
     talk, state = Talk(2), 32 + 6 * 2
@@ -187,13 +184,11 @@ def test_a_state_that_no_board_left_is_refused():
         Normal().state()
 
 
-@needs_tools
 def test_settings_beyond_the_limits_are_refused():
     script = b"h" + bytes([129]) + b"h" + bytes([0]) + b"h" + bytes([128])
     assert answers("host", 3, script).output == bytes([BAD_SHAPE, BAD_SHAPE, OK])
 
 
-@needs_tools
 def test_any_bytes_may_be_commands(rng):
     """Fuzzed under the address and undefined-behaviour sanitizers: an overflow ends the program."""
     letters = np.frombuffer(b"rlswcvhdDaRLSBNim", np.uint8)
@@ -205,7 +200,6 @@ def test_any_bytes_may_be_commands(rng):
             answers("host", 3, script.tobytes(), bits)
 
 
-@needs_tools
 @pytest.mark.needs("avr")
 def test_the_header_says_how_much_ram_a_model_takes(tmp_path):
     """And what a state takes."""
@@ -270,7 +264,6 @@ def test_bad_input_is_refused():
 
 @pytest.mark.parametrize("board", ["uno", "cortex-m4", "host"])
 @pytest.mark.parametrize("name", ["normal", "setup", "sefr", "*/ int x"])
-@needs_tools
 def test_an_exported_header_answers_as_the_host(board, name, tmp_path, rng):
     rows = kinds(rng, 200, 6)
     normal = Normal().learn(rows[:150]).solve().watch(rows[150:])
@@ -297,7 +290,6 @@ def leads_on(board, length, blocks, leads):
 
 
 @boards
-@needs_tools
 def test_drift_on_boards_equals_the_host(board, rng):
     for length, blocks, most in (
         (1, 8, 9000),
@@ -320,7 +312,6 @@ def test_drift_on_boards_equals_the_host(board, rng):
 
 @pytest.mark.parametrize("weight_bits", [8, 16])
 @boards
-@needs_tools
 def test_leads_on_boards(board, weight_bits, rng):
     script, expected = b"", b""
     for rows in (1, 2, 3, 4):

@@ -6,7 +6,7 @@ import runpy
 
 import numpy as np
 import pytest
-from device_program import EVERYWHERE, needs_tools
+from device_program import EVERYWHERE
 from test_micropython import micropython
 
 from sefr import SEFRClassifier, SEFRRegressor
@@ -54,7 +54,6 @@ def fitted(name, kind, rng):
 
 @pytest.mark.parametrize("board", EVERYWHERE)
 @pytest.mark.parametrize("kind", ["float", "int16", "uint8"])
-@needs_tools
 def test_boards_answer_as_the_twin_to_the_bit(board, kind, rng):
     for name, target, weights in (
         ("line", "c", None),
@@ -124,8 +123,8 @@ def test_a_value_outside_counts_as_the_nearest_end(rng):
     assert (twin.predict(3 * X) == twin.predict(ends)).all()
 
 
+@pytest.mark.needs("avr")
 @pytest.mark.parametrize("target", ["c", "arduino", "generated"])
-@needs_tools
 def test_check_answers_unknown_to_what_lies_far_outside(target, tmp_path, rng):
     X, y = readings(rng)
     path = export(SEFRRegressor().fit(X, y), target, tmp_path, check=True, name="room")

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from device_program import Conversation, needs_tools
+from device_program import Conversation
 from device_reference import (
     BAD_STATE,
     BALANCED,
@@ -24,7 +24,6 @@ from sefr.device import BOARDS, library
 
 
 @boards
-@needs_tools
 def test_a_full_class_is_halved_alone(board):
     """A button held for a minute must not take away what the other one taught."""
     talk = Conversation(3, 2)
@@ -43,7 +42,6 @@ def test_a_full_class_is_halved_alone(board):
 @boards
 @pytest.mark.parametrize("bits", [(8, 16), (16, 32)], ids=str)
 @pytest.mark.parametrize("classes", [2, 4])
-@needs_tools
 def test_balanced_models(board, bits, classes, rng):
     """The border as if each class had as many records, at every remainder of the fractions."""
     talk = Conversation(5, classes, *bits)
@@ -83,7 +81,6 @@ def test_a_balanced_model_keeps_the_small_class():
 
 
 @boards
-@needs_tools
 def test_a_half_life_follows_drift(board):
     talk = Conversation(2, 2)
     talk.set(half_life=8)
@@ -99,7 +96,6 @@ def test_a_half_life_follows_drift(board):
 
 @boards
 @pytest.mark.parametrize("classes", [2, 3])
-@needs_tools
 def test_what_a_model_does_not_know(board, classes, rng):
     talk = Conversation(5, classes, kind="SEFR_RANGE_MODEL")
     for i in range(12):
@@ -126,7 +122,6 @@ def test_what_a_model_does_not_know(board, classes, rng):
 
 
 @boards
-@needs_tools
 def test_a_state_of_another_model_is_refused(board, rng):
     talk, states = saved(SHAPES[0], rng)
     talk.set(model_id=77)
@@ -146,7 +141,6 @@ def test_a_state_of_another_model_is_refused(board, rng):
 
 @boards
 @pytest.mark.parametrize(("weight_bits", "classes"), [(8, 2), (16, 3)])
-@needs_tools
 def test_corrections_are_kept(board, weight_bits, classes, rng):
     """With SEFR_KEEP_WEIGHTS a state holds what sefr_correct changed; without, it does not."""
     talk = Conversation(6, classes, weight_bits)
@@ -172,7 +166,6 @@ def test_corrections_are_kept(board, weight_bits, classes, rng):
 
 
 @boards
-@needs_tools
 def test_classifying_goes_on_after_the_last_record_of_a_class_is_forgotten(board):
     talk = Conversation(3, 2)
     talk.learn([10, 200, 30], 1)
@@ -186,7 +179,6 @@ def test_classifying_goes_on_after_the_last_record_of_a_class_is_forgotten(board
 
 
 @boards
-@needs_tools
 def test_a_class_without_records_cannot_be_corrected_towards(board):
     talk = Conversation(3, 3)
     talk.learn([10, 200, 30], 0)
@@ -205,7 +197,6 @@ def test_a_class_without_records_cannot_be_corrected_towards(board):
 
 @boards
 @pytest.mark.parametrize(("before", "after"), [(0, KEEP_WEIGHTS), (KEEP_WEIGHTS, 0)])
-@needs_tools
 def test_an_option_that_changes_the_size_of_a_state_loses_none(board, before, after, rng):
     """An update switches SEFR_KEEP_WEIGHTS: states lie elsewhere, and still the newest is restored."""
     talk = Conversation(6, 2)
@@ -239,7 +230,6 @@ def test_an_option_that_changes_the_size_of_a_state_loses_none(board, before, af
     talk.run(board)
 
 
-@needs_tools
 @pytest.mark.needs("avr")
 def test_a_storage_that_was_never_set_holds_nothing(tmp_path):
     (tmp_path / "program.c").write_text(
@@ -256,7 +246,6 @@ def test_a_storage_that_was_never_set_holds_nothing(tmp_path):
 
 
 @boards
-@needs_tools
 def test_a_save_does_not_write_over_what_another_model_learned(board, rng):
     talk, states = saved(SHAPES[0], rng)
     forever = struct.pack("<I", 1 << 20)

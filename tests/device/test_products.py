@@ -4,7 +4,6 @@
 
 import numpy as np
 import pytest
-from device_program import needs_tools
 
 from sefr import SEFRClassifier
 from sefr.device import Twin, simulate
@@ -38,7 +37,7 @@ def cost(taught, classes, board, target, weights):
     return result.per_record / (FEATURES * (1 if classes == 2 else classes))
 
 
-@needs_tools
+@pytest.mark.needs("avr")
 @pytest.mark.parametrize(
     ("classes", "target", "weights", "most"),
     [
@@ -54,7 +53,7 @@ def test_cycles_per_weight_on_an_uno(taught, classes, target, weights, most):
     assert cost(taught, classes, "uno", target, weights) < most
 
 
-@needs_tools
+@pytest.mark.needs("arm")
 @pytest.mark.parametrize("target", ["c", "arduino"])
 def test_an_m4_multiplies_two_at_a_time(taught, target):
     """An M0 has no such instruction: the same header takes more than twice as many."""

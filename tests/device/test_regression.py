@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 import pytest
-from device_program import EVERYWHERE, HERE, needs_tools
+from device_program import EVERYWHERE, HERE
 from device_reference import BAD_SHAPE, FULL, NEVER_LEARNED, NOT_READY, OK, OTHER_MODEL
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.linear_model import LinearRegression
@@ -127,7 +127,6 @@ def rows(rng, n, m):
 
 @boards
 @pytest.mark.parametrize("m", [1, 2, 5, 16])
-@needs_tools
 def test_boards_follow_the_definition(board, m, tmp_path, rng):
     talk = Talk(m, half_life=20)
     for n in (3, 30, 41):
@@ -160,7 +159,6 @@ def test_boards_follow_the_definition(board, m, tmp_path, rng):
 
 
 @boards
-@needs_tools
 def test_the_largest_sums_and_numbers(board, tmp_path):
     """65,535 records at the extremes: no step overflows, and a constant column says nothing."""
     n, m = 65535, 3
@@ -185,7 +183,6 @@ def test_the_largest_sums_and_numbers(board, tmp_path):
     assert output == talk.expected
 
 
-@needs_tools
 def test_statuses(tmp_path):
     script = b"r" + b"c\x01\x02" + b"s" + b"l\x0a\x14\x64\x00"
     script += b"f\x0b\x14\x64\x00" + b"f\x0a\x14\x65\x00" + b"f\x0a\x14\x64\x00" + b"f\x0a\x14\x64\x00"
@@ -199,7 +196,6 @@ def test_statuses(tmp_path):
 
 
 @boards
-@needs_tools
 def test_the_twin_equals_a_board(board, tmp_path, rng):
     m = 4
     X, model = rows(rng, 90, m), Regression(half_life=30)
@@ -225,7 +221,6 @@ def test_the_twin_equals_a_board(board, tmp_path, rng):
 
 
 @boards
-@needs_tools
 def test_states_are_saved_restored_and_damaged_ones_refused(board, tmp_path, rng):
     m = 3
     X, y = rows(rng, 9, m), rng.integers(-900, 900, 9)
@@ -325,7 +320,6 @@ def test_a_curve_is_learned_by_hats():
     assert errors[2] < 0.25
 
 
-@needs_tools
 @pytest.mark.needs("avr")
 def test_hats_on_a_board(tmp_path):
     script = b"".join(b"H" + bytes([n, value]) for n in (2, 9, 17) for value in range(256))
@@ -335,7 +329,6 @@ def test_hats_on_a_board(tmp_path):
 
 
 @pytest.mark.parametrize(("m", "learn", "answer"), [(6, 1000, 330), (16, 4500, 550)])
-@needs_tools
 @pytest.mark.needs("avr")
 def test_cycles_on_an_uno(m, learn, answer, tmp_path, rng):
     """Dense records, the slowest there are, after as many as make the sums wide."""
@@ -352,7 +345,6 @@ def test_cycles_on_an_uno(m, learn, answer, tmp_path, rng):
     assert np.max(answered) <= answer
 
 
-@needs_tools
 @pytest.mark.needs("avr")
 def test_twenty_four_inputs_fit_an_uno(tmp_path, rng):
     """Learned, solved and answered within 2 KB: painted SRAM tells."""
@@ -377,9 +369,9 @@ def test_twenty_four_inputs_fit_an_uno(tmp_path, rng):
     assert run.sram <= 2048
 
 
+@pytest.mark.needs("avr")
 @pytest.mark.slow
 @pytest.mark.parametrize("pollutant", ["NOx(GT)"])
-@needs_tools
 def test_a_gas_sensor_that_calibrates_itself(pollutant, tmp_path, monkeypatch, paper_data):
     """A year of hours through a simulated Uno: one reference day per week keeps it right."""
     paper_data("signals/air_quality")
@@ -397,7 +389,6 @@ def test_a_gas_sensor_that_calibrates_itself(pollutant, tmp_path, monkeypatch, p
     assert model.state() == state
 
 
-@needs_tools
 @pytest.mark.needs("avr")
 def test_three_boards_that_calibrate_are_merged_exactly(tmp_path, monkeypatch, paper_data):
     """Each board learned other hours; merged on the host they are one that learned all of them."""

@@ -10,15 +10,14 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from arduino_core import build_sketch, needs_core
-from device_program import needs_tools
+from arduino_core import build_sketch
 from simulated_uno import Event, plugged_in
 
 from sefr import SEFRClassifier, Summary, load, save
 from sefr.device import export, read_state
 from sefr.device.serial_board import BoardError, SerialBoard, Sketch
 
-pytestmark = [pytest.mark.needs("avr"), pytest.mark.slow, needs_core]
+pytestmark = [pytest.mark.needs("avr", "arduino"), pytest.mark.slow]
 
 
 @pytest.fixture
@@ -48,7 +47,6 @@ def write_rows(path, X, labels):
         )
 
 
-@needs_tools
 def test_two_boards_are_taught_fetched_merged_and_pushed(boards, tmp_path, rng):
     """The merged model equals one trained on the bytes of all records, the base once."""
     sketch, image = boards
@@ -79,7 +77,6 @@ def test_two_boards_are_taught_fetched_merged_and_pushed(boards, tmp_path, rng):
     assert np.abs(now.sums - total.sums).max() <= 1023 / 255
 
 
-@needs_tools
 def test_recording_adds_rows_and_goes_on(boards, tmp_path):
     _, image = boards
     events = [Event.analog(0, channel, 100 * channel + 23) for channel in range(4)]
@@ -100,7 +97,6 @@ def test_recording_adds_rows_and_goes_on(boards, tmp_path):
     )
 
 
-@needs_tools
 def test_what_is_wrong_is_said_before_anything_changes(boards, tmp_path, rng):
     sketch, image = boards
     write_rows(tmp_path / "bad.csv", [[1, 2, 3, 4]], ["maybe"])

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from device_program import EVERYWHERE, HERE, needs_tools
+from device_program import EVERYWHERE, HERE
 
 from sefr.device import BOARDS, BuildError, library
 from sefr.signals import SignalFeatures, cut
@@ -101,8 +101,8 @@ def check(board, folder, signal, ranges, *, finish=False, **plan):
     return run
 
 
+@pytest.mark.needs("avr")
 @pytest.mark.parametrize("board", EVERYWHERE)
-@needs_tools
 def test_boards_equal_the_host(board, tmp_path, rng):
     for number, plan in enumerate(SHAPES):
         if board == "uno" and plan is CORTEX:
@@ -112,7 +112,6 @@ def test_boards_equal_the_host(board, tmp_path, rng):
         check(board, tmp_path, hostile(rng, n, axes), ranges, finish=number % 2 == 1, **plan)
 
 
-@needs_tools
 def test_assembly_equals_the_loops(tmp_path, rng):
     signal, ranges = hostile(rng, 300, 1), ((0, 1023),)
     quick, plain = (
@@ -123,7 +122,6 @@ def test_assembly_equals_the_loops(tmp_path, rng):
     assert quick.marks != plain.marks
 
 
-@needs_tools
 def test_unsound_plans_give_no_records(tmp_path, rng):
     image = built("host", tmp_path, ((5, 5),), **UNO)
     assert played("host", image, hostile(rng, 400, 1)).output == b"\0"
@@ -141,12 +139,13 @@ def test_unsound_plans_give_no_records(tmp_path, rng):
             built("host", tmp_path, ((0, 9),), **UNO | wrong)
 
 
+@pytest.mark.needs("avr")
 def per_sample(run):
     """Cycles or instructions of each sample of one hop, from the first whole window on."""
     return np.diff(run.marks)[::2]
 
 
-@needs_tools
+@pytest.mark.needs("avr")
 def test_an_uno_keeps_up_with_50_hertz(tmp_path, rng):
     """1 axis x 64 samples x 84 kernels x 2 dilations: at most 320,000 cycles per sample, and 1 KB."""
     signal = rng.integers(0, 1024, (64 + 64, 1))
@@ -157,7 +156,6 @@ def test_an_uno_keeps_up_with_50_hertz(tmp_path, rng):
     assert run.sram <= 1024
 
 
-@needs_tools
 def test_an_uno_answers_at_every_sample_of_50_hertz(tmp_path, rng):
     """A window per sample (hop 1) is the most work there can be: one dilation without statistics fits."""
     plan = UNO | {"hop": 1, "dilations": (3,), "segments": 0}
@@ -166,7 +164,6 @@ def test_an_uno_answers_at_every_sample_of_50_hertz(tmp_path, rng):
 
 
 @pytest.mark.parametrize(("board", "most"), [("cortex-m4", 1_100_000), ("cortex-m0", 1_550_000)])
-@needs_tools
 def test_three_axes_on_a_cortex(board, most, tmp_path, rng):
     """3 axes x 128 samples x 252 counts: instructions of one window, and 3 KB."""
     run = check(board, tmp_path, rng.integers(-2000, 2000, (128 + 70, 3)), ((-2000, 2000),) * 3, **CORTEX)

@@ -10,8 +10,7 @@ import json
 
 import numpy as np
 import pytest
-from arduino_core import build_sketch, needs_core
-from device_program import needs_tools
+from arduino_core import build_sketch
 from device_reference import BALANCED, OK, Reference
 from signal_recordings import SOURCES, recordings
 from simulated_uno import Event, run_uno
@@ -27,7 +26,7 @@ from sefr.signals.sampling import Sampling
 PERIOD = 20  # milliseconds per sample
 pytestmark = [
     pytest.mark.slow,
-    needs_core,
+    pytest.mark.needs("avr", "arduino"),
     pytest.mark.skipif(not EXAMPLES.exists(), reason="the examples are in the source tree only"),
 ]
 
@@ -41,7 +40,6 @@ def on_the_inputs(signal):
     ]
 
 
-@needs_tools
 @pytest.mark.parametrize("source", SOURCES)
 def test_from_recordings_to_answers_over_the_serial_line(tmp_path, source):
     """Train on a folder per label, export, build, run: every window is answered as by the twin."""
@@ -71,7 +69,6 @@ def test_from_recordings_to_answers_over_the_serial_line(tmp_path, source):
     assert set(answers) == {"shake", "circle"}
 
 
-@needs_tools
 def test_a_saturated_sensor_is_not_answered(tmp_path):
     data = recordings("made")
     for name, signal in zip(data.gesture_names, data.gestures, strict=True):
@@ -84,7 +81,6 @@ def test_a_saturated_sensor_is_not_answered(tmp_path):
     assert lines(run, "answer") == ["- 0 don't know: samples lie at the ends of the range"]
 
 
-@needs_tools
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_board_learns_two_gestures_by_button(tmp_path, source):
     """The example SignalGestures: raw signal and buttons in; to the bit what the definition says."""

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from device_program import HERE, needs_tools
+from device_program import HERE
 from signal_recordings import SOURCES, recordings
 
 from sefr.device import BOARDS, Moments, library
@@ -33,7 +33,6 @@ def played(parts):
 
 @pytest.mark.parametrize("board", ["cortex-m4", "riscv32"])
 @pytest.mark.parametrize("source", SOURCES)
-@needs_tools
 def test_a_board_learns_motions_with_second_moments(board, source, tmp_path):
     data = recordings(source)
     labels = (data.motion_names == "Badminton").astype(int)

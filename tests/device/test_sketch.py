@@ -8,8 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from arduino_core import build_sketch, needs_core
-from device_program import needs_tools
+from arduino_core import build_sketch
 from simulated_uno import Event, run_uno
 from sklearn.datasets import load_digits
 
@@ -17,7 +16,7 @@ from sefr import SEFRClassifier, SEFRRegressor, load
 from sefr.device import StateError, Twin, export, read_state, windows
 from sefr.device.serial_board import checked
 
-pytestmark = [pytest.mark.needs("avr"), pytest.mark.slow, needs_core]
+pytestmark = [pytest.mark.needs("avr", "arduino"), pytest.mark.slow]
 COLUMNS = ["light", "sound", "heat", "wind", "rain", "dust"]
 
 
@@ -54,7 +53,6 @@ def sefr(folder, *arguments):
     return done.stdout
 
 
-@needs_tools
 def test_from_a_csv_to_answers_over_the_serial_line(tmp_path, rng):
     """The journey: train by the command, export with the defaults, build, run, read."""
     X, y = readings(rng)
@@ -76,7 +74,6 @@ def test_from_a_csv_to_answers_over_the_serial_line(tmp_path, rng):
     assert {line.split(" ")[0] for line in lines(run, "answer")} == {"0", "1"}
 
 
-@needs_tools
 def test_bins_from_a_real_table_to_answers_over_the_serial_line(tmp_path):
     """Handwritten digits, 64 values, ten classes: trained with bins by the command, answered by a sketch."""
     X, y = load_digits(return_X_y=True)
@@ -106,7 +103,6 @@ def answered(twin, X):
 
 @pytest.mark.parametrize("learn", [False, True])
 @pytest.mark.parametrize("kind", ["int16", "float", "uint8"])
-@needs_tools
 def test_values_sent_over_the_line_are_answered_as_by_the_twin(tmp_path, rng, kind, learn):
     X, y = readings(rng, 90)
     y = np.arange(90) % 3 if kind == "float" else y
@@ -125,7 +121,6 @@ def test_values_sent_over_the_line_are_answered_as_by_the_twin(tmp_path, rng, ki
 
 
 @pytest.mark.parametrize("kind", ["int16", "float"])
-@needs_tools
 def test_numbers_are_answered_over_the_line_as_by_the_twin(tmp_path, rng, kind):
     X, _ = readings(rng, 90)
     X = X / 8 if kind == "float" else X
@@ -140,7 +135,6 @@ def test_numbers_are_answered_over_the_line_as_by_the_twin(tmp_path, rng, kind):
     assert list(map(int, answers[-8:])) == Twin(reg).quantised.answers(asked).tolist()
 
 
-@needs_tools
 def test_learning_by_button_and_by_command_then_saving(tmp_path, rng):
     """What was taught is answered, sent, kept over a restart, and by the model trained again."""
     X, y = readings(rng)
@@ -171,7 +165,6 @@ def test_learning_by_button_and_by_command_then_saving(tmp_path, rng):
         read_state(bytes.fromhex(lines(kept, "state")[0]), base=(again / "base.state").read_bytes())
 
 
-@needs_tools
 def test_what_another_model_learned_is_refused_aloud_and_not_written_over(tmp_path, rng):
     X, _ = readings(rng)
     eeprom, images = tmp_path / "eeprom", []
@@ -191,7 +184,6 @@ def test_what_another_model_learned_is_refused_aloud_and_not_written_over(tmp_pa
     assert len(read_state(eeprom.read_bytes()).classes) == 3
 
 
-@needs_tools
 def test_a_damaged_line_is_refused_and_changes_nothing(tmp_path, rng):
     X, y = readings(rng)
     path = export(SEFRClassifier(scale=(0, 1023)).fit(X, y), "arduino", tmp_path, learn=True)
@@ -227,7 +219,6 @@ def test_a_damaged_line_is_refused_and_changes_nothing(tmp_path, rng):
     assert read_state(states[1], base=base).counts.tolist() == [0, 2]
 
 
-@needs_tools
 def test_a_button_held_for_a_minute_does_not_unlearn_the_other_class(tmp_path):
     """Two classes that overlap; one button is held long: the answers for the other stay as good."""
     rng = np.random.default_rng(3)
@@ -251,7 +242,6 @@ def test_a_button_held_for_a_minute_does_not_unlearn_the_other_class(tmp_path):
     assert answers.count("0") >= 36
 
 
-@needs_tools
 def test_the_led_shows_the_answer(tmp_path, rng):
     X, y = readings(rng)
     image = build_sketch(export(SEFRClassifier().fit(X, y), "arduino", tmp_path), tmp_path)
@@ -259,7 +249,6 @@ def test_the_led_shows_the_answer(tmp_path, rng):
     assert [level for _, level in run.led][-3:] == [0, 1, 0]
 
 
-@needs_tools
 def test_a_damaged_state_is_not_taken(tmp_path, rng):
     X, y = readings(rng)
     path = export(SEFRClassifier(scale=(0, 1023)).fit(X, y), "arduino", tmp_path, learn=True)
@@ -276,7 +265,6 @@ def test_a_damaged_state_is_not_taken(tmp_path, rng):
     assert bytes.fromhex(lines(run, "state")[0]) == base
 
 
-@needs_tools
 def test_windows_of_a_signal_on_the_board_are_those_of_the_host(tmp_path, rng):
     """Trained on windows in Python, run on samples in C; the signal is made here."""
 
@@ -303,7 +291,6 @@ def test_windows_of_a_signal_on_the_board_are_those_of_the_host(tmp_path, rng):
     assert answers[-7:] == ["wave"] * 7
 
 
-@needs_tools
 def test_what_a_sketch_does_not_call_is_left_out(tmp_path, rng):
     """The exporter sets the switches: a sketch that learns takes at least 4 KB less flash with them."""
     X, y = readings(rng)

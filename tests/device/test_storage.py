@@ -3,7 +3,7 @@
 from functools import cache
 
 import pytest
-from device_program import EVERYWHERE, built, needs_tools
+from device_program import EVERYWHERE, built
 from device_reference import CHANGED, IO, OK
 
 from sefr.device import BOARDS
@@ -56,7 +56,6 @@ def run(board, memory, steps):
 @pytest.mark.parametrize("board", EVERYWHERE)
 @memories
 @both_ways
-@needs_tools
 def test_power_lost_in_any_operation_leaves_the_old_state_or_the_new_one(board, memory, steps):
     """At every program and every erase, torn in its middle, on each place of the ring."""
     outcomes, _, rest = run(board, memory, steps)
@@ -69,7 +68,6 @@ def test_power_lost_in_any_operation_leaves_the_old_state_or_the_new_one(board, 
 
 @memories
 @both_ways
-@needs_tools
 def test_a_bad_byte_is_passed_over(memory, steps):
     """Each save succeeds, on another place, or says that it could not; the state before is there then."""
     _, tries, _ = run("host", memory, steps)
@@ -82,7 +80,6 @@ def test_a_bad_byte_is_passed_over(memory, steps):
 
 @memories
 @both_ways
-@needs_tools
 def test_wear_is_spread_over_all_of_the_memory(memory, steps):
     _, _, rest = run("host", memory, steps)
     wear = list(rest[1:-6] if steps else rest[1:-3])
@@ -97,7 +94,6 @@ def test_wear_is_spread_over_all_of_the_memory(memory, steps):
 
 @pytest.mark.parametrize("board", EVERYWHERE)
 @memories
-@needs_tools
 def test_a_model_that_learns_between_steps_is_not_saved_half(board, memory):
     """The save says so, and what was saved before is there; every step programmed once at most."""
     _, _, rest = run(board, memory, True)
@@ -106,7 +102,6 @@ def test_a_model_that_learns_between_steps_is_not_saved_half(board, memory):
 
 
 @memories
-@needs_tools
 def test_restore_computes_one_checksum(memory):
     """Of the newest state, however many there are: its bytes for the checksum and for the sums, and heads."""
     block, blocks, unit = MEMORIES[memory]
@@ -120,7 +115,6 @@ def test_restore_computes_one_checksum(memory):
 
 @pytest.mark.parametrize("board", ["uno", "host"])
 @memories
-@needs_tools
 def test_a_damaged_number_does_not_hide_the_newest_state(board, memory):
     """A head whose number has a bit turned looks newer than the newest, and older than the one before."""
     _, _, rest = run(board, memory, False)

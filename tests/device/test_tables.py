@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import pytest
-from device_program import EVERYWHERE, needs_tools
+from device_program import EVERYWHERE
 from hypothesis import given, settings
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from test_export_names import TOKENS
@@ -76,7 +76,6 @@ CASES = [
 
 @pytest.mark.parametrize("board", EVERYWHERE)
 @pytest.mark.parametrize(("kind", "classes", "settings_"), CASES, ids=str)
-@needs_tools
 def test_boards_answer_as_the_twin(board, kind, classes, settings_, rng):
     clf, X, _ = trained(kind, classes, rng, **settings_)
     target = TARGETS[(EVERYWHERE.index(board) + len(settings_) + classes) % 3]
@@ -119,7 +118,6 @@ def test_the_cells_of_interactions_are_the_host_s(kind, settings_, rng):
     assert found[told].tolist() == coder.code(values)[told, coder.n_features :].tolist()
 
 
-@needs_tools
 @pytest.mark.parametrize("board", ["uno", "cortex-m4", "host"])
 @pytest.mark.parametrize("target", ["c", "generated"])
 def test_interactions_of_categories_on_boards(board, target, rng):
@@ -138,7 +136,6 @@ def test_interactions_of_categories_on_boards(board, target, rng):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("classes", [2, 3])
-@needs_tools
 @pytest.mark.needs("avr")
 def test_entries_of_16_bits_on_the_uno(target, classes, rng):
     clf, X, _ = trained("int16", classes, rng, interactions=9)
@@ -283,7 +280,6 @@ def test_headers_compile_without_a_warning(kind, classes, settings_, tmp_path, r
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@needs_tools
 def test_hostile_names_of_features_and_categories(target, tmp_path, rng):
     tokens = [token for token in TOKENS if token.isascii() or token.isprintable()]  # as Arrow takes them
     names = [token + str(i) for i, token in enumerate(tokens)]
@@ -298,8 +294,7 @@ def test_hostile_names_of_features_and_categories(target, tmp_path, rng):
     assert header.read_text().isascii()
 
 
-@needs_tools
-@pytest.mark.needs("avr")
+@pytest.mark.needs("avr", "arm")
 def test_a_table_that_does_not_fit_is_refused_when_compiled(tmp_path, rng):
     X = rng.normal(size=(600, 300))
     clf = SEFRClassifier(bins=64).fit(X, np.arange(600) % 3)
@@ -323,7 +318,6 @@ def test_what_a_board_cannot_do_is_refused(tmp_path, rng):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("bins", [None, 8])
-@needs_tools
 @pytest.mark.needs("avr")
 def test_a_margin_makes_boards_say_that_they_do_not_know(target, classes, bins, tmp_path, rng):
     X = rng.integers(0, 1000, (120, 4))
@@ -376,7 +370,6 @@ def table_cycles(kind, target, board="uno", interactions=None):
 @pytest.mark.parametrize(
     ("kind", "most"), [("uint8", 1_400), ("int16", 2_000), ("float", 2_500), ("float near 1000", 3_900)]
 )
-@needs_tools
 @pytest.mark.needs("avr")
 def test_cycles_of_32_features_and_16_bins(kind, most, target):
     assert table_cycles(kind, target).per_record <= most
@@ -390,7 +383,6 @@ def test_the_sketch_of_a_table_says_what_it_is(tmp_path, rng):
 
 
 @pytest.mark.parametrize("classes", [2, 3, 10])
-@needs_tools
 @pytest.mark.needs("avr")
 def test_generated_code_is_never_the_slower_choice(classes, rng):
     """With more than two classes branches take more cycles and flash than the search of the target c."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from device_program import needs_tools
 from test_tables import trained as random_model
 
 from sefr import SEFRClassifier
@@ -131,7 +130,6 @@ CASES = [
 @pytest.mark.parametrize("target", ["c", "generated"])
 @pytest.mark.parametrize("board", ["uno", "cortex-m4", "host"])
 @pytest.mark.parametrize(("kind", "classes", "missing", "weights", "mixed"), CASES)
-@needs_tools
 def test_scores_beside_every_threshold(kind, classes, missing, weights, mixed, board, target, tmp_path, rng):
     columns = float_thresholds() if kind == "float" else whole_thresholds()
     if mixed:
@@ -147,7 +145,6 @@ def test_scores_beside_every_threshold(kind, classes, missing, weights, mixed, b
 
 @pytest.mark.parametrize("board", ["uno", "cortex-m0", "host"])
 @pytest.mark.parametrize("target", ["c", "generated"])
-@needs_tools
 def test_scores_with_interactions_are_the_twin_s(board, target, tmp_path, rng):
     """Floats beside each threshold, both zeros, every kind of NaN: on three machines."""
     clf, _, _ = random_model("float", 3, rng, missing="ignore", bins=9, interactions=15)

@@ -10,7 +10,7 @@ import zlib
 
 import numpy as np
 import pytest
-from device_program import SIMULATED, built, needs_tools
+from device_program import SIMULATED, built
 from device_reference import BALANCED, ONE, Reference
 from sklearn.datasets import load_digits, load_iris
 
@@ -107,7 +107,6 @@ def test_exact_bytes_learn_the_same_on_host_and_board(rng):
 
 @pytest.mark.parametrize("board", SIMULATED)
 @pytest.mark.parametrize("target", ["arduino", "c", "generated"])
-@needs_tools
 def test_boards_answer_as_the_twin(board, target):
     for case, (clf, X) in CASES.items():
         result = simulate(clf, X[:40], board, target=target)
@@ -118,7 +117,6 @@ def test_boards_answer_as_the_twin(board, target):
         assert (result.seconds is not None) == (result.joules is not None) == (board == "uno")
 
 
-@needs_tools
 @pytest.mark.needs("avr")
 def test_energy_is_time_times_power():
     clf, X = CASES["uint8 two"]
@@ -136,7 +134,6 @@ def assert_compiles(compiler, source, folder):
 
 @cases
 @pytest.mark.parametrize("weights", ["int8", "int16"])
-@needs_tools
 @pytest.mark.needs("avr")
 def test_exported_headers_compile_without_a_warning(case, weights, tmp_path):
     clf, _ = CASES[case]
@@ -155,8 +152,7 @@ def test_exported_headers_compile_without_a_warning(case, weights, tmp_path):
 @pytest.mark.parametrize(
     "language", [("-x", "c", "-std=c99"), ("-x", "c++", "-std=c++11")], ids=["C99", "C++11"]
 )
-@needs_tools
-@pytest.mark.needs("avr")
+@pytest.mark.needs("avr", "arm")
 def test_library_compiles_without_a_warning(language, tmp_path):
     compilers = [
         ["gcc"],
@@ -192,7 +188,6 @@ def test_a_hundred_thousand_features_in_the_twin(tmp_path, rng):
         export(clf, "arduino", tmp_path)
 
 
-@needs_tools
 def test_long_straight_code_compiles(tmp_path, rng):
     X = rng.integers(0, 256, (30, 5000))
     clf = SEFRClassifier(scale=(0, 255)).fit(X, np.arange(30) % 2)
@@ -277,7 +272,6 @@ def test_bad_states_are_refused(rng):
 
 
 @pytest.mark.parametrize("board", ["uno", "cortex-m3"])
-@needs_tools
 def test_a_learning_sketch_starts_where_the_host_stopped(board, tmp_path):
     for case in ("uint8 ranges", "uint8 two", "int16", "float"):
         clf, X = CASES[case]
@@ -363,7 +357,6 @@ def test_bad_arguments_say_what_is_wrong(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@needs_tools
 def test_sanitizers_stay_silent_under_random_bytes(seed):
     """Random bytes are commands too: calls, records, damaged storages. ASan and UBSan end the program at a
     fault."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from device_program import FOLDER, HERE, built, needs_tools
+from device_program import FOLDER, HERE, built
 from device_reference import OK, Reference
 
 from sefr import SEFRClassifier
@@ -79,7 +79,6 @@ def sample(paper_data):
     [(STREAM, False, 275_000), (STREAM, True, 158_000), (SPARSE, True, 106_500), (BATCH, True, 77_500)],
     ids=["portable", "streaming", "skipping zeros", "batch"],
 )
-@needs_tools
 def test_training_cycles(sample, mode, kernels, most):
     assert measure(*sample, mode, kernels)["train"] <= most
 
@@ -89,12 +88,10 @@ def test_training_cycles(sample, mode, kernels, most):
     [("classify", False, 2050), ("classify", True, 1206), ("fixed", True, 1220)],
     ids=["portable", "weights in RAM", "weights in flash"],
 )
-@needs_tools
 def test_classifying_cycles(sample, what, kernels, most):
     assert measure(*sample, STREAM, kernels)[what] <= most
 
 
-@needs_tools
 def test_not_knowing_costs_at_most_20_cycles(sample):
     """Weights in flash: beside a library without the test. In RAM: beside a model without a margin."""
     without = measure(*sample, STREAM, switches=("SEFR_NO_UNKNOWN",))
@@ -103,7 +100,6 @@ def test_not_knowing_costs_at_most_20_cycles(sample):
     assert asked["classify"] - plain["classify"] <= 20
 
 
-@needs_tools
 def test_generated_code_cycles(sample):
     X, y = sample
     clf = SEFRClassifier(scale=(0, 255)).fit(X, y)
@@ -111,7 +107,6 @@ def test_generated_code_cycles(sample):
 
 
 @pytest.mark.parametrize("features", [1, 2, 3, 5, 11, 13, 16, 31, 48, 129, 130, 247, 256, 270])
-@needs_tools
 def test_kernels_equal_the_portable_code(features, rng):
     """Rows of every remainder of the unrolled loops, and past the kernels' limits of 129, 240 and 255
     features."""
@@ -123,7 +118,6 @@ def test_kernels_equal_the_portable_code(features, rng):
     measure(X, y, STREAM, kernels=False)
 
 
-@needs_tools
 def test_kernels_round_halves_away_from_zero():
     X = np.array([[253, 255, 0, 255], [255, 253, 255, 0]])
     for mode in (STREAM, BATCH):
@@ -132,7 +126,6 @@ def test_kernels_round_halves_away_from_zero():
 
 
 @pytest.mark.parametrize("counts", [(128, 128), (200, 100), (256, 256), (300, 290), (600, 20)])
-@needs_tools
 def test_kernels_at_the_guard(counts, rng):
     """Counts where the 24-bit weights give way to the portable ones, and where the sums are halved on the
     way."""
@@ -170,7 +163,6 @@ int main(void) {
 @pytest.mark.parametrize("kernels", [True, False])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("rows", [7, 100, 101, 250])
-@needs_tools
 def test_a_batch_with_a_bad_label_changes_nothing(rows, classes, kernels, tmp_path):
     (tmp_path / "program.c").write_text(BAD_LABELS)
     sources = [tmp_path / "program.c", library() / "sefr.c", library() / "sefr_avr.S"]
@@ -180,7 +172,6 @@ def test_a_batch_with_a_bad_label_changes_nothing(rows, classes, kernels, tmp_pa
 
 
 @pytest.mark.parametrize(("features", "classes"), [(480, 2), (64, 10)])
-@needs_tools
 def test_what_two_kilobytes_learn(features, classes, rng):
     """480 binary features, 64 x 10 classes: exact, and the stack never meets the data."""
     X = rng.integers(0, 256, (30 + classes, features)) * (rng.random((30 + classes, features)) < 0.5)
@@ -221,7 +212,6 @@ def test_what_two_kilobytes_learn(features, classes, rng):
         ("SEFR_LEAN_MODEL", 4, 1, False),
     ],
 )
-@needs_tools
 def test_too_large_a_model_does_not_compile(tmp_path, kind, features, classes, fits):
     source = tmp_path / "program.c"
     source.write_text(
@@ -235,7 +225,7 @@ def test_too_large_a_model_does_not_compile(tmp_path, kind, features, classes, f
             BOARDS["uno"].build(sources, tmp_path, includes=[library()])
 
 
-@needs_tools
+@pytest.mark.needs("arm")
 def test_the_ram_of_any_board_can_be_named(tmp_path):
     source = tmp_path / "program.c"
     source.write_text('#include "sefr.h"\nSEFR_MODEL(m, 100, 2)\nint main(void) { return sefr_reset(&m); }\n')
@@ -259,7 +249,6 @@ TINY = dataclasses.replace(
 )
 
 
-@needs_tools
 def test_what_not_knowing_costs(sample):
     """What a margin costs where one is asked for; unused, it is in the limits above."""
     plain, asking = (measure(*sample, STREAM, margin=margin) for margin in (0, 1))
@@ -270,7 +259,6 @@ def test_what_not_knowing_costs(sample):
 @pytest.mark.parametrize(
     "bias", [-(1 << 30), -8_400_000, -4_194_305, -4_194_304, 4_194_303, 4_194_304, 9_000_000]
 )
-@needs_tools
 def test_a_bias_of_any_size_decides_as_elsewhere(bias, rng):
     """The kernel adds in 24 bits; a bias beyond them, as a refined model may have, must decide alone."""
     X = rng.integers(0, 256, (4, 129))
@@ -288,7 +276,6 @@ def test_a_bias_of_any_size_decides_as_elsewhere(bias, rng):
     ("models", "others", "fits"),
     [((300,), 180, True), ((345,), 180, False), ((170, 170), 0, True), ((180, 180), 0, False)],
 )
-@needs_tools
 def test_a_program_that_leaves_no_stack_does_not_link(tmp_path, models, others, fits):
     """The models of a program, and what Serial takes, are counted together."""
     source = tmp_path / "program.c"
@@ -320,7 +307,6 @@ def talk_to(board, image, X, y, asked):
 
 
 @pytest.mark.parametrize("features", [40, 45])
-@needs_tools
 def test_an_attiny85_learns_and_saves(features, rng):
     """8 KB of flash, 512 bytes of RAM and of EEPROM: the answers are the reference's, and stack is left."""
     X, y = rng.integers(0, 256, (30, features)), np.arange(30) % 2
@@ -334,14 +320,12 @@ def test_an_attiny85_learns_and_saves(features, rng):
     assert run.sram <= 512 - 8
 
 
-@needs_tools
 def test_more_features_than_the_eeprom_holds_do_not_compile():
     small_program(BOARDS["uno"], 2, features=120)
     with pytest.raises(BuildError, match=r"model_state_does_not_fit.*negative"):
         small_program(BOARDS["uno"], 2, features=121)
 
 
-@needs_tools
 def test_the_stack_that_is_left_is_told(rng):
     X = rng.integers(0, 256, (8, 40))
     uno = BOARDS["uno"]
@@ -375,7 +359,6 @@ def flash_table():
     return lines
 
 
-@needs_tools
 def test_the_flash_of_each_switch_is_as_the_readme_says():
     """Run this file as a program to print the table anew."""
     lines = flash_table()

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from arduino_core import build_sketch, needs_core
-from device_program import HERE, needs_tools
+from arduino_core import build_sketch
+from device_program import HERE
 
 from sefr import SEFRClassifier
 from sefr.device import BOARDS, BuildError, export, library, window_names, windows
@@ -50,7 +50,6 @@ def test_python_follows_the_definition(axes, length, hop, rng):
 
 
 @pytest.mark.parametrize("board", ["uno", "cortex-m0", "cortex-m4", "riscv32", "host"])
-@needs_tools
 def test_boards_equal_python(board, tmp_path, rng):
     for axes, length, hop in SHAPES if board != "host" else [*SHAPES, (2, 1024, 300)]:
         signal = hostile(rng, 4 * max(length, 40), axes)
@@ -65,7 +64,6 @@ def test_boards_equal_python(board, tmp_path, rng):
         assert found.tolist() == windows(signal, length, hop).tolist(), (axes, length, hop)
 
 
-@needs_tools
 def test_what_is_no_window_does_not_compile(tmp_path):
     for axes, length, hop in ((1, 1, 1), (1, 1025, 1), (0, 8, 1), (1, 8, 0)):
         with pytest.raises(BuildError, match="window_is_no_window"):
@@ -118,7 +116,6 @@ def test_generated_gestures_are_told_apart(rng):
 
 
 @pytest.mark.parametrize(("axes", "length"), [(1, 32), (3, 64), (6, 100)])
-@needs_tools
 @pytest.mark.needs("avr")
 def test_a_window_takes_an_uno_no_longer_than_stated(axes, length, tmp_path, rng):
     """155 cycles per sample and axis, and 5,500 per axis: what the sketch's check of the rate counts with."""
@@ -133,9 +130,7 @@ def test_a_window_takes_an_uno_no_longer_than_stated(axes, length, tmp_path, rng
     assert max(np.diff(run.marks)[::2]) <= axes * (155 * length + 5500)
 
 
-@needs_core
-@needs_tools
-@pytest.mark.needs("avr")
+@pytest.mark.needs("avr", "arduino")
 def test_a_rate_that_an_uno_cannot_keep_does_not_compile(tmp_path, rng):
     X = windows(rng.integers(0, 1024, (600, 6)), 100, 5)
     clf = SEFRClassifier().fit(X, np.arange(len(X)) % 2)

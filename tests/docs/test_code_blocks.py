@@ -117,8 +117,16 @@ def table() -> tuple[str, str]:
     return "\n".join([f"{header},species", *labelled]) + "\n", "\n".join([header, *rows[::10]]) + "\n"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", sorted({page for page, language, _ in ALL if language in ("sh", "console")}))
+def _pages_of_the_shell() -> list[object]:
+    texts = [(page, text) for page, language, text in ALL if language in ("sh", "console")]
+    on_a_board = {page for page, text in texts if any("sefr simulate" in line for line in _commands(text))}
+    return [
+        pytest.param(page, marks=[pytest.mark.needs("avr")] * (page in on_a_board))
+        for page in sorted({page for page, _ in texts})
+    ]
+
+
+@pytest.mark.parametrize("page", _pages_of_the_shell())
 def test_lines_of_the_shell_run_in_order(page: Path, table: tuple[str, str], tmp_path: Path) -> None:
     labelled, new = table
     for name in ("iris.csv", "data.csv", "more.csv"):

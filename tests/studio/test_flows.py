@@ -11,8 +11,7 @@ import tty
 import numpy as np
 import pandas as pd
 import pytest
-from arduino_core import build_sketch, needs_core
-from device_program import needs_tools
+from arduino_core import build_sketch
 from simulated_uno import plugged_in
 from steps import EXAMPLES, PAGE, choose, give, longest_task, method, saved, turn, unzipped
 
@@ -300,8 +299,7 @@ class Wire:
 
 
 @pytest.mark.slow
-@needs_core
-@needs_tools
+@pytest.mark.needs("avr", "arduino")
 def test_what_a_board_learned_comes_home_over_web_serial(open_page, example_files, tmp_path):
     """A sketch of the page, built with the Arduino core, on a simulated Uno; its bytes go to the page."""
     wires = []

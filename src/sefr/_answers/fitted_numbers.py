@@ -40,6 +40,11 @@ class NumberChoice(Value):
     n_ferns: int
     r2: Mapping[str, float]
 
+    @property
+    def panels(self) -> tuple[tuple[str, Mapping[str, float]], ...]:
+        """What a picture of it shows, in words: a title, and a value per part."""
+        return (("R2, from the sums", self.r2),)
+
 
 @dataclass(frozen=True)
 class FittedNumbers(Fitted):

@@ -22,6 +22,8 @@ from .hyperplanes import Hyperplanes, Scaling, planes_of
 # That of a class that a part has never seen. No score of a held-out row says more, for or against: a value of
 # 1e200 would, and its square is no float64.
 LEAST_LOGIT = -1e3
+# What people are told of the parts.
+IN_WORDS = {"line": "lines", "bins": "curves", "ferns": "interactions", "sum": "sum"}
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,12 @@ class AutoChoice(Value):
     n_ferns: int
     n_held_out: int
 
+    @property
+    def panels(self) -> tuple[tuple[str, Mapping[str, float]], ...]:
+        """What a picture of it shows, in words: titles, and a value per part."""
+        loss = f"log loss of {self.n_held_out:,} rows held out"
+        return ("weight", _in_words(self.weights)), (loss, _in_words(self.log_loss))
+
 
 @dataclass(frozen=True)
 class Auto(Value):
@@ -49,6 +57,10 @@ class Auto(Value):
     lines: Hyperplanes | None
     midpoints: Floats
     values: Floats
+
+
+def _in_words(parts: Mapping[str, float]) -> dict[str, float]:
+    return {IN_WORDS[part]: value for part, value in parts.items()}
 
 
 def lines_of(scaling: Scaling, weights: Floats, midpoints: Floats) -> Hyperplanes:
