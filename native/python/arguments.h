@@ -118,6 +118,8 @@ PyObject *sefr_py_step_tables(FASTCALL);
 PyObject *sefr_py_step_slopes(FASTCALL);
 PyObject *sefr_py_shared_steps(FASTCALL);
 PyObject *sefr_py_signal_features(FASTCALL);
+PyObject *sefr_py_fit_scaling(FASTCALL);
+PyObject *sefr_py_weigh_parts(FASTCALL);
 PyObject *sefr_py_products(FASTCALL);
 PyObject *sefr_py_products_csr(FASTCALL);
 PyObject *sefr_py_count_pairs(FASTCALL);

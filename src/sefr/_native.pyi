@@ -319,6 +319,35 @@ def search_best(search: object, point: Buffer, gradient: Buffer | None) -> float
 def search_under(search: object, ridge: float) -> object:
     """Return the search at its best point under another ridge: no row need be read to know it there."""
 
+def fit_scaling(
+    scores: Buffer,
+    codes: Buffer,
+    weights: Buffer,
+    evidence: Buffer,
+    counts: Buffer | None,
+    inverse: float,
+    prior_offsets: Buffer | None,
+    prior_precision: Buffer | None,
+    offsets: Buffer,
+    precision: Buffer,
+) -> float:
+    """Return 1 / T, and write the offsets, float64 (K,), that make the labels of held-out rows most likely.
+
+    ``scores``: float64 (n, R). ``codes``: int32 (n,). ``weights``, ``evidence``: float64 (n,), how many rows
+    each stands for, and how many were looked at. ``counts``: float64 (K,), what the rows of a class weigh;
+    None: as they come. ``inverse``, ``prior_offsets``, ``prior_precision``: what is known already, or None.
+    ``precision``: float64 (K + 1,), how well 1 / T and the offsets are then known.
+    """
+
+def weigh_parts(
+    logits: Buffer, base: Buffer, codes: Buffer, weights: Buffer, shares: Buffer, losses: Buffer
+) -> None:
+    """Write how much each of P parts is to say, ``shares`` (P,), for the least log loss of their sum.
+
+    ``logits``: float64 (P * n, K). ``base``: float64 (n, K). ``codes``: int32 (n,). ``weights``: float64
+    (n,). ``losses``: float64 (P + 1,), of each part by itself, and of the sum.
+    """
+
 def step_tables(
     begins: Buffer,
     mean: Buffer | None,

@@ -5,10 +5,9 @@
 
 import { auto as how } from "virtual:auto";
 import { assignFolds, type Folds } from "./auto_folds";
-import { HeldOutParts } from "./auto_weights";
 import { type Coder, learnCoder, sumsOfColumns, unevenRows, withFerns } from "./cells";
 import { sampleSize } from "./gatherer";
-import { countOf, type Floats, type Kernel } from "./kernel";
+import { countOf, type Floats, type HeldOutParts, type Kernel } from "./kernel";
 import { ones, perClass, perScore, total } from "./linear";
 import type { TemperatureScaling } from "./probabilities";
 import { type Ended, refine, type Refined, rowWeights, type Start, USUAL } from "./refine";
@@ -91,15 +90,15 @@ class Learner<L> {
     const folds = assignFolds(this.rows.codes, this.rows.classes.length, this.cells, count);
     if (count > how.parts) this.further = { ...how.furtherPasses, ferns: how.fernPassesOfMany[Number(this.rows.classes.length > 2)] };
     const { parts, found, starts } = n < how.smallRows ? this.weighSmall(folds) : this.weigh(folds);
-    const weights = found.bestWeights();
+    const { shares: weights, losses } = this.kernel.weighParts(found);
     const fits = new Map<PartName, Fit<L>>();
     parts.forEach((part, p) => {
       if (weights[p] > 0 || p === parts.length - 1) fits.set(part.name, this.fit(part, ones(n), starts[p])!);
     });
     const logLoss = new Map<PartName | "sum", number>();
     if (found.codes.length) {
-      parts.forEach(({ name }, p) => logLoss.set(name, found.loss(parts.map((_, q) => Number(p === q)))));
-      logLoss.set("sum", found.loss(weights));
+      parts.forEach(({ name }, p) => logLoss.set(name, losses[p]));
+      logLoss.set("sum", losses[parts.length]);
     }
     const choice = {
       weights: new Map(parts.map(({ name }, p) => [name, weights[p]])), logLoss,
@@ -114,13 +113,13 @@ class Learner<L> {
     const parts = this.parts(held, left);
     const fits = this.fits(parts, left);
     const found = this.heldOut(fits, held);
-    const weights = found.bestWeights();
+    const { shares, losses } = this.kernel.weighParts(found);
     const last = parts.length - 1;
-    if (weights[last] >= how.tooSmall) {
+    if (shares[last] >= how.tooSmall) {
       const again = this.fit(parts[last], left, startAt(fits[last], how.weaker));
       const others = [...fits.slice(0, -1), again];
       const other = this.heldOut(others, held);
-      if (other.loss(other.bestWeights()) < found.loss(weights)) {
+      if (this.kernel.weighParts(other).losses[last + 1] < losses[last + 1]) {
         return { parts, found: other, starts: others.map((fit, p) => startAt(fit, p === last ? how.weaker : 1)) };
       }
     }
@@ -138,7 +137,7 @@ class Learner<L> {
       known.push(this.heldOut(this.fits(this.parts(held, left), left), held));
     }
     const parts = this.parts(null, ones(this.n));
-    return { parts, found: HeldOutParts.joined(known, parts.length, this.rows.classes.length), starts: parts.map(() => USUAL) };
+    return { parts, found: joined(known, parts.length, this.rows.classes.length), starts: parts.map(() => USUAL) };
   }
 
   /** Return a line, bins, and ferns grown on rows that are left; no ferns if nothing varies. */
@@ -270,7 +269,7 @@ class Learner<L> {
       const bounded = scores.map((score) => Math.min(Math.max(score, how.leastLogit), -how.leastLogit));
       return over((i, s) => bounded[i * seen.length + s] - rarity[s] - shares[s], 0);
     });
-    return new HeldOutParts(logits, base, Int32Array.from(at, (row) => codes[row]), weights, wide);
+    return { logits, base, codes: Int32Array.from(at, (row) => codes[row]), weights, classes: wide };
   }
 
   /** Return the parts as one model: their scores, each times what makes it a log probability. */
@@ -327,6 +326,13 @@ class Learner<L> {
     }
     return found.map((value, c) => (counts[c] > 0 ? sums[c] / counts[c] : value));
   }
+}
+
+/** Return what parts say of the rows of several folds. */
+function joined(known: readonly HeldOutParts[], parts: number, classes: number): HeldOutParts {
+  const all = (of: (one: HeldOutParts) => ArrayLike<number>): Floats => Float64Array.from(known.flatMap((one) => Array.from(of(one))));
+  const logits = Array.from({ length: parts }, (_, p) => all((one) => one.logits[p]));
+  return { logits, base: all((one) => one.base), codes: Int32Array.from(all((one) => one.codes)), weights: all((one) => one.weights), classes };
 }
 
 /** Return lines times a weight: w (x' - t), with t the midpoints. */

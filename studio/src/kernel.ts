@@ -1,5 +1,8 @@
 /** The C kernels, compiled to wasm: what native/ and device/ compute for Python, to the bit. */
 
+import type { HeldOut } from "./held_out";
+import type { TemperatureScaling } from "./probabilities";
+
 export type Floats = Float64Array;
 /** A column as the kernels read it: float64, or bytes for what is true or false. */
 export type Column = Float64Array | Uint8Array;
@@ -40,6 +43,8 @@ interface Exports {
   count_pairs(n: number, data: number, bytes: number, cut: number, pairs: number): number;
   step_products(n: number, begins: number, scale: number, packed: number, products: number, pitch: number): void;
   solve_ridges(of: number, count: number): number;
+  fit_scaling(rows: number, counts: number, found: number): number;
+  weigh_parts(parts: number, shares: number, losses: number): number;
   samples_of(n: number, values: number, step: number, samples: number): void;
   signal_features(plan: number, windows: number, n: number, features: number): number;
 }
@@ -145,6 +150,15 @@ export interface WeightedRows {
   codes: Int32Array;
   classWeights: Floats;
   weights?: Floats | null;
+}
+
+/** What parts say of n rows that they have not seen (n x K each), beyond what is known without them: see native/answers/parts.h. */
+export interface HeldOutParts {
+  logits: readonly Floats[];
+  base: Floats;
+  codes: Int32Array;
+  weights: Floats;
+  classes: number;
 }
 
 /** How a window of a signal becomes bytes; see native/signals/signals.h. */
@@ -451,6 +465,30 @@ export class Kernel {
       const of = call.words(Uint32Array.from([p, k, ridges.length, n, together ? 1 : 0, ...given, chosen, solved, leverage]));
       if (!this.exports.solve_ridges(of, count)) throw new RangeError("products of columns are not those of any rows");
       return { solved: call.readFloats(solved, k * p), chosen: call.readFloats(chosen, k), leverage: call.readFloats(leverage, n) };
+    });
+  }
+
+  /** Return 1 / T and the offsets that make the labels of rows most likely, if classes weigh as counts say. */
+  fitScaling({ scores, codes, weights, evidence }: HeldOut, counts: Floats): TemperatureScaling {
+    const [n, k] = [codes.length, counts.length];
+    return this.call((call) => {
+      const places = [call.floats(scores), call.words(codes), call.floats(weights), call.floats(evidence ?? weights)];
+      const [rows, found] = [call.words(Uint32Array.of(n, k, scores.length / n, ...places)), call.room((2 * k + 2) * 8)];
+      check(this.exports.fit_scaling(rows, call.floats(counts), found));
+      const all = call.readFloats(found, 2 * k + 2);
+      return { inverse: all[0], offsets: all.slice(1, k + 1), precision: all.slice(k + 1) };
+    });
+  }
+
+  /** Return how much each part is to say, the log loss of each by itself, and, last, that of their sum. */
+  weighParts({ logits, base, codes, weights, classes }: HeldOutParts): { shares: Floats; losses: Floats } {
+    const p = logits.length;
+    return this.call((call) => {
+      const [all, shares, losses] = [call.room(p * base.byteLength), call.room(p * 8), call.room((p + 1) * 8)];
+      logits.forEach((own, i) => call.write(all + i * base.byteLength, own));
+      const places = [all, call.floats(base), call.words(codes), call.floats(weights)];
+      check(this.exports.weigh_parts(call.words(Uint32Array.of(p, codes.length, classes, ...places)), shares, losses));
+      return { shares: call.readFloats(shares, p), losses: call.readFloats(losses, p + 1) };
     });
   }
 

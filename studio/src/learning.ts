@@ -213,7 +213,7 @@ export function train(kernel: Kernel, table: Table, settings: Settings, tell: (n
   }
   const fitted = fit(task, counted, labelOf, true);
   const trained = performance.now();
-  const calibration = fitted.scaling ?? (fitted.heldOut && fitScaling(fitted.heldOut, fitted.summary.counts.head));
+  const calibration = fitted.scaling ?? (fitted.heldOut && fitScaling(task.kernel, fitted.heldOut, fitted.summary.counts.head));
   if (ways.length === 1) {
     evaluated = performance.now();
     try {

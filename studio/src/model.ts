@@ -160,7 +160,7 @@ export class Model {
   /** What turns scores into probabilities, fitted when first asked for; null where no row tells. */
   get calibration(): TemperatureScaling | null {
     const { heldOut } = this.trained;
-    this.fittedScaling ??= { found: heldOut && fitScaling(heldOut, this.summary.counts.head) };
+    this.fittedScaling ??= { found: heldOut && fitScaling(this.kernel, heldOut, this.summary.counts.head) };
     return this.fittedScaling.found;
   }
 

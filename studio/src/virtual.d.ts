@@ -49,9 +49,7 @@ declare module "virtual:auto" {
     mostHeld: number;
     tooSmall: number;
     weaker: number;
-    hold: number;
     leastLogit: number;
-    newtonSteps: number;
     depth: number;
     tried: number;
     bounds: number;

@@ -17,7 +17,7 @@ from sefr._answers.auto import _AutoTraining, assign_folds
 from sefr._rows.cells.learn import _edges, _weighted_edges
 from sefr._rows.inputs import read_rows
 from sefr._summary.source import MOST_VALUES, EveryRow, MemoryRows
-from sefr._weights.auto import HOLD, HeldOutParts
+from sefr._weights.auto import HeldOutParts
 from sefr.settings import Settings
 
 
@@ -201,6 +201,10 @@ def test_parts_of_the_rows_are_stratified_and_keep_equal_rows_together():
         np.testing.assert_allclose(shares, 0.25, atol=0.01)
 
 
+# The weights are held at the last part alone by so much, over the number of rows.
+HOLD = 2.0
+
+
 def test_weights_have_the_least_loss_and_are_not_below_zero():
     """Against scipy's minimiser under the same bounds."""
     rng = np.random.default_rng(0)
@@ -221,12 +225,12 @@ def test_weights_have_the_least_loss_and_are_not_below_zero():
         away = w - [0, 0, 1]
         return log_loss(codes, likely, sample_weight=weights) + HOLD / weights.sum() * away @ away
 
-    found = parts.best_weights
+    found, losses = parts.weighed
     best = minimize(loss, [0.3, 0.3, 0.3], bounds=[(0, None)] * 3, tol=1e-14)
     np.testing.assert_allclose(found, best.x, atol=1e-4)
     assert found[1] == 0
     alone = np.array([1.0, 0.0, 0.0])
-    np.testing.assert_allclose(parts.losses()[0], loss(alone) - HOLD / weights.sum() * 2)
+    np.testing.assert_allclose(losses[0], loss(alone) - HOLD / weights.sum() * 2)
 
 
 def test_many_equal_rows_are_in_every_part():

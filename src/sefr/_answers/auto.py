@@ -113,7 +113,7 @@ class _AutoTraining:
         small = total < SMALL_ROWS
         simple = self._simple_parts()
         parts, found, starts = (self._weigh_small if small else self._weigh)(simple, folds)
-        weights = found.best_weights
+        weights, of_parts = found.weighed
         fits = {
             part.name: self._fit(part, self.live.astype(np.float64), start)
             for part, start, weight in zip(parts, starts, weights, strict=True)
@@ -122,7 +122,7 @@ class _AutoTraining:
         names = [part.name for part in parts]
         losses = {}
         if len(found.codes):
-            losses = dict(zip(names, found.losses(), strict=True)) | {"sum": found.loss(weights)}
+            losses = dict(zip([*names, "sum"], of_parts.tolist(), strict=True))
         ferns = parts[-1].matrix.coding.ferns
         choice = AutoChoice(
             dict(zip(names, weights.tolist(), strict=True)),
@@ -147,12 +147,12 @@ class _AutoTraining:
         fits = self._fits(parts, left)
         found = self._held_out(parts, fits, held)
         starts = [Start(fit.refined) for fit in fits]
-        weights = found.best_weights
+        weights, losses = found.weighed
         if weights[-1] < TOO_SMALL:
             return parts, found, starts
         again = self._fit(parts[-1], left, Start(fits[-1].refined, WEAKER))
         other = self._held_out(parts, [*fits[:-1], again], held)
-        if other.loss(other.best_weights) < found.loss(weights):
+        if other.weighed[1][-1] < losses[-1]:
             return parts, other, [*starts[:-1], Start(again.refined, WEAKER)]
         return parts, found, starts
 

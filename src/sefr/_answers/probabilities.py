@@ -14,23 +14,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _native
 from .._system.types import Floats
 from .._weights.held_out import HeldOut
 from .._weights.hyperplanes import per_class
 from .._weights.loss import softmax
-
-# The variance of an offset before any row is seen.
-OFFSET_VARIANCE = 25.0
-# That of 1 / T, in units of the mean gap between the best two scores, is the rows outside the largest class
-# over this, of two classes those of the rarer: few rows cannot show that scores are to be trusted.
-TEMPERATURE_PRECISION = 4.0
-# Scores must speak so many times as clearly as the criterion asks before the base rates are given up.
-SURE_OF_SCORES = 3.0
-NEWTON_STEPS = 50
-# More rows than this are as sure: beside their curvature the priors would be lost to rounding.
-MOST_EVIDENCE = 2.0**30
-# Scores further behind the best than this many mean gaps are all the same.
-FARTHEST_GAPS = 1e3
 
 
 @dataclass(frozen=True)
@@ -121,133 +109,18 @@ def fit_scaling(
 ) -> TemperatureScaling:
     """Return the temperature and the offsets that make the labels of the rows most likely.
 
-    The rows of each class weigh as ``counts`` say, or as they come.
-
-    Offsets are left at 0, where they cannot contradict the answers, unless Akaike's information criterion
-    asks for them; the base rates stand unless the Bayesian one, stricter, speaks for the scores.
+    The rows of each class weigh as ``counts`` say, or as they come. See ``native/answers/probabilities.h``.
     """
-    problem = _Likelihood.of(sample, prior, counts)
-    n_classes = problem.gaps.shape[1]
-    theta = problem.minimum(np.append(max(float(problem.centre[0]), 1.0), problem.centre[1:]))
-    if prior is None or not prior.offsets.any():
-        of_one = np.log(max(2.0, problem.weights.sum())) / 2
-        plain = problem.minimum(np.append(1.0, np.zeros(n_classes)), only_temperature=True)
-        if problem.value(plain) - problem.value(theta) < n_classes - 1:
-            theta = plain
-        base = np.append(0.0, _log_shares(problem.shares))
-        if problem.value(base) - problem.value(theta) < SURE_OF_SCORES * of_one:
-            theta = base
-    likely = problem.likely(theta)
-    mean = (likely * problem.gaps).sum(axis=1, keepdims=True)
-    spread = problem.weights @ (likely * (problem.gaps - mean) ** 2).sum(axis=1)
-    learned = np.append(spread * problem.size**2, problem.weights @ (likely * (1 - likely)))
-    before = 0.0 if prior is None else prior.precision
-    return TemperatureScaling(float(theta[0] / problem.size), theta[1:], learned + before)
+    scores, codes = np.ascontiguousarray(sample.scores), sample.codes
+    weights, evidence = sample.weights, sample.weights if sample.evidence is None else sample.evidence
+    known: tuple[float, Floats | None, Floats | None] = (0.0, None, None)
+    if prior is not None:
+        known = (prior.inverse, prior.offsets, prior.precision)
+    n_classes = max(2, scores.shape[1])
+    offsets, precision = np.empty(n_classes), np.empty(n_classes + 1)
+    inverse = _native.fit_scaling(scores, codes, weights, evidence, counts, *known, offsets, precision)
+    return TemperatureScaling(inverse, offsets, precision)
 
 
 def _log_shares(counts: Floats) -> Floats:
     return np.asarray(np.log(np.maximum(counts / counts.sum(), 1e-300)))
-
-
-@dataclass(frozen=True)
-class _Likelihood:
-    """Minus the logarithm of how likely the labels are, as a function of 1 / T and the offsets: convex.
-
-    ``gaps`` (S, K) say how far each score lies behind the best, in units of ``size``, the mean gap of the
-    second best; ``target`` (S, K) are the labels, ``shares`` (K,) how often each occurs. Before any row,
-    1 / T and the offsets are Gaussian around ``centre``.
-    """
-
-    gaps: Floats
-    size: float
-    target: Floats
-    shares: Floats
-    weights: Floats
-    centre: Floats
-    precision: Floats
-
-    @classmethod
-    def of(cls, sample: HeldOut, prior: TemperatureScaling | None, counts: Floats | None) -> _Likelihood:
-        scores, codes = per_class(sample.scores), sample.codes
-        n_rows, n_classes = scores.shape
-        evidence = sample.weights if sample.evidence is None else sample.evidence
-        evidence = evidence * (MOST_EVIDENCE / max(float(evidence.sum()), MOST_EVIDENCE))
-        weights = sample.weights
-        if counts is not None:
-            own = np.bincount(codes, weights, minlength=n_classes)
-            weights = weights * np.divide(counts, own, out=np.ones(n_classes), where=own > 0)[codes]
-        weights = weights * (evidence.sum() / weights.sum())
-        gaps = scores - scores.max(axis=1, keepdims=True)
-        second = np.partition(gaps, -2, axis=1)[:, -2] if n_classes > 1 else np.zeros(n_rows)
-        behind = np.isfinite(second) & (second < 0)
-        size = -float(np.average(second[behind], weights=weights[behind])) if weights[behind].any() else 1.0
-        gaps = np.maximum(gaps / size, -FARTHEST_GAPS)
-        # Platt's targets: n rows of one of two classes cannot show that it is surer than (n + 1) / (n + 2).
-        # Of more classes all together are doubted as much as two are, or many classes would never be sure.
-        # The doubt is about the likeliest of the others: of classes far away the scores may well be sure.
-        found = np.bincount(codes, evidence, minlength=n_classes)
-        sure = 1 - 2 / n_classes / (found + 2)
-        rows, target, rivals = np.arange(n_rows), np.zeros_like(gaps), gaps.copy()
-        rivals[rows, codes] = -np.inf
-        target[rows, rivals.argmax(axis=1)] = (1 - sure)[codes]
-        target[rows, codes] = sure[codes]
-        centre = np.zeros(n_classes + 1)
-        outside = max(1.0, float(found.sum() - found.max()))
-        precision = np.append(TEMPERATURE_PRECISION / outside, np.full(n_classes, 1 / OFFSET_VARIANCE))
-        if prior is not None:
-            known = prior.precision * np.append(1 / size**2, np.ones(n_classes))
-            centre = np.append(prior.inverse * size, prior.offsets) * known / (precision + known)
-            precision = precision + known
-        shares = np.bincount(codes, weights, minlength=n_classes) / weights.sum()
-        return cls(gaps, size, target, shares, weights, centre, precision)
-
-    def likely(self, theta: Floats) -> Floats:
-        """Return the probability of every class (S, K)."""
-        return softmax(theta[0] * self.gaps + theta[1:])
-
-    def value(self, theta: Floats) -> float:
-        """Return what is minimised."""
-        logits = theta[0] * self.gaps + theta[1:]
-        top = logits.max(axis=1, keepdims=True)
-        total = np.log(np.exp(logits - top).sum(axis=1)) + top[:, 0]
-        away = theta - self.centre
-        return float(
-            self.weights @ (total - (self.target * logits).sum(axis=1)) + self.precision @ away**2 / 2
-        )
-
-    def minimum(self, theta: Floats, *, only_temperature: bool = False) -> Floats:
-        """Return the point of the lowest value, by Newton's method; 1 / T stays at 0 or above."""
-        value = self.value(theta)
-        for _ in range(NEWTON_STEPS):
-            gradient, curvature = self._slopes(theta)
-            moves = np.full(len(theta), not only_temperature)
-            moves[0] = theta[0] > 0 or gradient[0] < 0
-            step = np.zeros_like(theta)
-            step[moves] = np.linalg.solve(curvature[np.ix_(moves, moves)], gradient[moves])
-            # near the minimum the value is flat to its rounding, and the step is still right
-            slack = 1e-13 * abs(value)
-            shrink = 1.0
-            while True:
-                trial = theta - shrink * step
-                trial[0] = max(trial[0], 0.0)
-                trial_value = self.value(trial)
-                if trial_value <= value + slack or shrink < 1e-6:
-                    break
-                shrink /= 2
-            if not value - trial_value > slack:
-                return trial if trial_value <= value + slack else theta
-            theta, value = trial, trial_value
-        return theta
-
-    def _slopes(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return the first and second derivatives."""
-        likely, gaps, weights = self.likely(theta), self.gaps, self.weights[:, None]
-        error = (likely - self.target) * weights
-        gradient = np.append((error * gaps).sum(), error.sum(axis=0)) + self.precision * (theta - self.centre)
-        mean = (likely * gaps).sum(axis=1, keepdims=True)
-        cross = (weights * likely * (gaps - mean)).sum(axis=0)
-        curvature = np.empty((len(theta), len(theta)))
-        curvature[0, 0] = (weights * likely * (gaps - mean) ** 2).sum()
-        curvature[0, 1:] = curvature[1:, 0] = cross
-        curvature[1:, 1:] = np.diag((weights * likely).sum(axis=0)) - (likely * weights).T @ likely
-        return gradient, curvature + np.diag(self.precision)
