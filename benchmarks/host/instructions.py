@@ -26,11 +26,14 @@ FLAGS = ("-std=c11", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-pthread")
 CASES = (
     ("rows", "f4", 400, 40, 2),
     ("rows", "u1", 400, 40, 2),
+    ("rows", "u1", 400, 200, 2),
     ("rows", "u1", 16, 5000, 2),
     ("columns", "f4", 16000, 10, 2),
     ("columns", "f4", 16000, 10, 10),
     ("columns", "u1", 16000, 10, 2),
     ("columns", "u1", 16000, 10, 10),
+    ("columns", "u1", 16000, 40, 10),
+    ("cells", "f4", 16000, 40, 2),
     ("scores", "f4", 400, 40, 1),
     ("scores", "u1", 400, 40, 1),
 )
@@ -39,7 +42,7 @@ CASES = (
 def build(compiler: str, program: Path, *more: str) -> None:
     """Compile the program that runs one kernel once."""
     sources = [str(file) for room in ROOMS for file in sorted((ROOT / "native" / room).glob("*.c"))]
-    sources += [str(ROOT / "native/cells/coding.c"), str(ROOT / "native/cells/coder.c")]
+    sources += [str(ROOT / f"native/cells/{name}.c") for name in ("coder", "coding", "count", "tally")]
     main = [f"-I{ROOT / 'native'}", str(ROOT / "tests/native/count.c")]
     subprocess.run([compiler, *FLAGS, *more, *main, *sources, "-o", str(program), "-lm"], check=True)
 
@@ -91,7 +94,8 @@ def main() -> None:
                 continue
             for kernel, *rest in CASES:
                 _, rows, columns, _ = rest
-                per_value = (count(kernel, *rest) - count("none", *rest)) / (int(rows) * int(columns))
+                rest_of_it = "edges" if kernel == "cells" else "none"
+                per_value = (count(kernel, *rest) - count(rest_of_it, *rest)) / (int(rows) * int(columns))
                 case = dict(
                     zip(("kernel", "type", "rows", "columns", "groups"), (kernel, *rest), strict=True)
                 )

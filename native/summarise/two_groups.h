@@ -19,11 +19,11 @@ struct paired_sums {
     __m256i all_low, all_high, own_low, own_high;
 };
 
-/* Some rows of each of four streams. second[i] has a byte per stream, 1 if row i is of the second group: a pair of
-   rows, unpacked, times two of these bytes is what the pair adds to the second group. */
+/* Some rows of each of four streams. `second` has a byte per row and stream, 1 if the row is of the second group: a
+   pair of rows, unpacked, times two of these bytes is what the pair adds to the second group. */
 struct paired_rows {
     const uint8_t *x[4];
-    const uint8_t (*second)[4];
+    const uint8_t *second;
     ptrdiff_t n, stride, ahead; /* bytes from row to row, and to what is read next, which is called into the cache */
 };
 
@@ -38,7 +38,7 @@ AVX2_INLINE void add_paired(const struct paired_rows *rows, ptrdiff_t j, struct 
     for (ptrdiff_t i = 0; i < rows->n; i++, p += stride, q += stride, r += stride, s += stride) {
         const __m256i a = LINE(p), b = LINE(q), c = LINE(r), d = LINE(s);
         int16_t ab, cd;
-        memcpy(&ab, rows->second[i], sizeof ab), memcpy(&cd, rows->second[i] + 2, sizeof cd);
+        memcpy(&ab, rows->second + 4 * i, sizeof ab), memcpy(&cd, rows->second + 4 * i + 2, sizeof cd);
         const __m256i of_ab = _mm256_set1_epi16(ab), of_cd = _mm256_set1_epi16(cd);
         const __m256i ab_low = _mm256_unpacklo_epi8(a, b), ab_high = _mm256_unpackhi_epi8(a, b);
         const __m256i cd_low = _mm256_unpacklo_epi8(c, d), cd_high = _mm256_unpackhi_epi8(c, d);
@@ -96,7 +96,8 @@ AVX2 static bool add_two_groups(const struct table *x, ptrdiff_t n, const ptrdif
     memset(sums, 0, sizeof sums);
     ptrdiff_t waiting = 0;
     for (ptrdiff_t i = 0; i < n; i += most) {
-        struct paired_rows rows = {.second = second + i, .n = smaller(most, n - i), .stride = stride};
+        struct paired_rows rows = {
+            .second = (const uint8_t *)second + 4 * i, .n = smaller(most, n - i), .stride = stride};
         for (int k = 0; k < 4; k++) rows.x[k] = (const uint8_t *)x->data + (first[k] + i) * stride;
         rows.ahead = most * stride;
         waiting += rows.n;

@@ -1,10 +1,11 @@
 /* Runs one kernel once on made-up data, for callgrind to count its instructions.
-   count KERNEL DTYPE ROWS COLUMNS GROUPS; KERNEL: rows, columns, csr, scores, solve, gradient, or none to count what
-   the rest costs. */
+   count KERNEL DTYPE ROWS COLUMNS GROUPS; KERNEL: rows, columns, csr, scores, solve, gradient, cells, or, to count what
+   the rest costs, none, of cells edges. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cells/coding.h"
 #include "refine/gradient.h"
 #include "solve/solve.h"
 
@@ -14,6 +15,28 @@ static enum dtype type_named(const char *name) {
         if (strcmp(name, names[t]) == 0) return (enum dtype)t;
     }
     exit(2);
+}
+
+/* Count rows in 32 cells per column, no value on an edge; with `edges_alone`, only prepare them. */
+static enum outcome count_cells(const struct table *x, const struct grouping *by, bool edges_alone) {
+    enum { EDGES = 31 };
+    const ptrdiff_t n_edges = x->m * EDGES, n_cells = x->m * (EDGES + 1);
+    double *edges = malloc((size_t)n_edges * 8), *sums = malloc((size_t)(by->n_groups * n_cells) * 8);
+    double *counts = malloc((size_t)by->n_groups * 8);
+    int64_t *starts = malloc((size_t)(x->m + 1) * 8), no_ferns = 0;
+    if (!edges || !sums || !counts || !starts) exit(3);
+    for (ptrdiff_t i = 0; i < n_edges; i++) edges[i] = (double)(i % EDGES) - 15.5;
+    for (ptrdiff_t j = 0; j <= x->m; j++) starts[j] = j * EDGES;
+    const struct edges given = {.values = edges, .starts = starts, .m = x->m, .ferns = &no_ferns};
+    const struct totals totals = {sums, counts, NULL, NULL, NULL};
+    struct coder coder;
+    enum outcome outcome = sefr_prepare_coder(&coder, &given, n_edges);
+    if (outcome == FINITE) {
+        if (!edges_alone) outcome = sefr_count_cells(x, &coder, by, &totals, 1);
+        sefr_free_coder(&coder);
+    }
+    free(edges), free(sums), free(counts), free(starts);
+    return outcome;
 }
 
 int main(int argc, char **argv) {
@@ -43,6 +66,8 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], "columns") == 0) table.row_stride = size, table.column_stride = n * size;
     if (strcmp(argv[1], "rows") == 0 || strcmp(argv[1], "columns") == 0)
         outcome = sefr_summarise(&table, &by, &totals, 1);
+    if (strcmp(argv[1], "cells") == 0 || strcmp(argv[1], "edges") == 0)
+        outcome = count_cells(&table, &by, argv[1][0] == 'e');
     if (strcmp(argv[1], "csr") == 0) outcome = sefr_summarise_csr(&sparse, &by, &totals, 1);
     if (strcmp(argv[1], "scores") == 0) outcome = sefr_scores(&table, sums, counts, k, NULL, n, out, 1);
     if (strcmp(argv[1], "solve") == 0) {
