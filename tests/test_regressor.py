@@ -449,6 +449,14 @@ def test_bad_rows_are_one_clear_error_and_change_nothing(change, error, words, b
     assert reg.fitted_ is before
 
 
+def test_a_summary_of_values_has_nothing_that_auto_could_choose():
+    X, y = drawn(n=40)
+    lines, curves = (SEFRRegressor(bins=bins).fit(X, y).summary_ for bins in (None, 4))
+    with pytest.raises(ValueError, match="auto=True: this Summary has sums of values, not of bins"):
+        SEFRRegressor.from_summary(lines, auto=True)
+    assert set(SEFRRegressor.from_summary(curves, auto=True).auto_.r2) == {"lines", "curves", "sum"}
+
+
 def test_what_is_left_must_have_two_different_numbers():
     X, y = drawn(n=12)
     reg = SEFRRegressor().fit(X, y)

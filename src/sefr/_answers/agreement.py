@@ -20,11 +20,12 @@ def refuse_other_settings(summary: Summary, settings: AnySettings) -> None:
     """
     coder = summary.coder
     if coder is None:
-        if settings.bins is not None:
-            raise ValueError(
-                "bins: this Summary has sums of values, not of bins: leave out bins, or summarise the rows "
-                "with bins"
-            )
+        for name, wanted in (("bins", settings.bins is not None), ("auto=True", settings.auto)):
+            if wanted:
+                raise ValueError(
+                    f"{name}: this Summary has sums of values, not of bins: leave out {name}, or summarise "
+                    "the rows with bins"
+                )
         return
     if settings.missing == "ignore" and not coder.missing:
         raise ValueError(
