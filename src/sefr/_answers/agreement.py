@@ -20,8 +20,8 @@ def refuse_other_settings(summary: Summary, settings: AnySettings) -> None:
     """
     coder = summary.coder
     if coder is None:
-        for name, wanted in (("bins", settings.bins is not None), ("auto=True", settings.auto)):
-            if wanted:
+        for name, asked in (("bins", settings.bins is not None), ("auto=True", settings.auto)):
+            if asked:
                 raise ValueError(
                     f"{name}: this Summary has sums of values, not of bins: leave out {name}, or summarise "
                     "the rows with bins"
