@@ -64,9 +64,11 @@ def linear_source() -> str:
     run = runs[0]
     commits = ", ".join(dict.fromkeys(own["commit"] for own in runs))
     versions = ", ".join(f"{name} {number}" for name, number in run["versions"].items())
+    load = max(own["load before"] for own in runs)
+    beside = f", beside other work (up to {load:g} processes)" if load >= 1 else ""
     missing = "; ".join(f"{name}: {why}" for name, why in run["not installed"].items()) or "nothing"
     return (
-        f"Measured on: {run['machine']}; commits {commits}; Python {run['python']}. "
+        f"Measured on: {run['machine']}{beside}; commits {commits}; Python {run['python']}. "
         f"Versions: {versions}; {run['flags']}. Not installed: {missing}."
     )
 

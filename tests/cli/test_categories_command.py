@@ -227,7 +227,6 @@ def test_explain_names_the_categories(sefr, goods):
         assert re.search(rf"<title>{value}: [+-][0-9.]+, [0-9]+ rows</title>", page), value
 
 
-@pytest.mark.needs("avr", "arm")
 def test_export_says_which_number_is_which_category(sefr, goods):
     onnxruntime = pytest.importorskip("onnxruntime")
     goods.to_csv("goods.csv", index=False)
@@ -246,6 +245,7 @@ def test_export_says_which_number_is_which_category(sefr, goods):
     np.testing.assert_array_equal(labels, load("model.sefr").predict(as_categories(X)))
 
 
+@pytest.mark.needs("avr", "arm")
 def test_simulate_gives_the_board_the_numbers_of_categories(sefr, goods):
     goods.assign(colour=goods["colour"].replace("green", "violet")).to_csv("new.csv", index=False)
     goods.to_csv("goods.csv", index=False)

@@ -504,7 +504,6 @@ def test_the_answers_are_those_of_the_summary(sefr, rng):
     assert load("model.sefr").summary_ == Summary.of(frame, y)
 
 
-@pytest.mark.needs("avr")
 def test_the_session_in_the_documents_runs(sefr, iris, capfd):
     text = (Path(__file__).parents[2] / "docs" / "guide" / "command.md").read_text()
     (session,) = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
@@ -519,6 +518,7 @@ def test_the_session_in_the_documents_runs(sefr, iris, capfd):
     assert {"report.html", "answers.parquet", "all.sefr", "iris.onnx", "firmware"} <= set(os.listdir())
 
 
+@pytest.mark.needs("avr")
 def test_a_board_answers_as_its_twin_does(sefr, iris):
     from sefr import device
 

@@ -257,13 +257,13 @@ def test_completion_imports_nothing_heavy(words, answer, monkeypatch):
     assert "heavy: []" in run.stdout
 
 
-@pytest.mark.needs("avr")
 def test_the_formats_of_the_command_are_those_of_files():
     from sefr.cli import options
 
     assert options.FORMATS == FORMATS
 
 
+@pytest.mark.needs("avr")
 def test_a_board_is_given_only_records_without_missing_values(sefr, iris):
     gaps = iris.copy()
     gaps.loc[[0, 5], "petal_width"] = None

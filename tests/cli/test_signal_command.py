@@ -236,13 +236,13 @@ def test_recordings_that_a_model_cannot_answer_are_named(trained, sefr, verb, ro
     assert message in " ".join(err.replace("│", " ").split())
 
 
-@pytest.mark.needs("avr")
 def test_columns_of_recordings_cannot_be_kept(trained, sefr):
     code, _, err = sefr("predict", "model.sefr", "recordings", "--keep", "x")
     assert code != 0
     assert "--keep copies columns of rows" in " ".join(err.split())
 
 
+@pytest.mark.needs("avr")
 def test_recordings_are_simulated(trained, sefr):
     code, out, err = sefr("simulate", "model.sefr", "recordings", "--rows", "12", "--json")
     assert code == 0, err

@@ -80,7 +80,6 @@ def test_two_classes_equal_the_reference(uno_sample, board, weight_bits):
     assert bias == expected.bias
 
 
-@pytest.mark.needs("avr")
 @pytest.mark.parametrize("board", EVERYWHERE)
 def test_more_classes_equal_the_reference(rng, board):
     X, y = rng.integers(0, 256, (60, 20)).astype(np.uint8), (np.arange(60) % 4).astype(np.uint8)
@@ -91,6 +90,7 @@ def test_more_classes_equal_the_reference(rng, board):
     assert bias == expected.bias
 
 
+@pytest.mark.needs("avr")
 def test_cycles_on_the_uno(uno_sample):
     X, y, _, _ = uno_sample
     reference = taught(X, y, 2)

@@ -133,7 +133,6 @@ int main(void) {
 
 
 @pytest.mark.needs("avr")
-@pytest.mark.needs("avr")
 def test_an_offset_leaves_the_bytes_before_it_and_nothing_is_written_beyond_the_chip(tmp_path):
     (tmp_path / "program.c").write_text(OUTSIDE)
     uno = BOARDS["uno"]
@@ -142,6 +141,7 @@ def test_an_offset_leaves_the_bytes_before_it_and_nothing_is_written_beyond_the_
     assert list(uno.run(image).output) == [0, 1, 0, 1, 1]
 
 
+@pytest.mark.needs("avr")
 def test_a_storage_beyond_the_eeprom_does_not_compile(tmp_path):
     (tmp_path / "program.c").write_text(
         '#include "sefr_eeprom.h"\nSEFR_EEPROM_AT(storage, 824, 201)\nint main(void) { return 0; }\n'

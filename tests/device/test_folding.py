@@ -35,7 +35,6 @@ def test_boards_answer_as_the_twin_and_nearly_always_as_the_host(board, classes,
             assert np.mean(answered == clf.predict(rows)) > 0.95
 
 
-@pytest.mark.needs("avr")
 @pytest.mark.parametrize("classes", [2, 4])
 def test_a_score_fits_32_bits_for_any_values(classes, rng):
     """Also where the values lie far from 0, and with a class that was never seen."""
@@ -47,6 +46,7 @@ def test_a_score_fits_32_bits_for_any_values(classes, rng):
         assert np.mean(model.classes[model.answers(X + shift)] == y) > 0.8
 
 
+@pytest.mark.needs("avr")
 def test_it_takes_less_than_half_the_cycles_and_flash_of_bytes():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 1024, (120, 100))

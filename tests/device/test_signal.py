@@ -101,7 +101,6 @@ def check(board, folder, signal, ranges, *, finish=False, **plan):
     return run
 
 
-@pytest.mark.needs("avr")
 @pytest.mark.parametrize("board", EVERYWHERE)
 def test_boards_equal_the_host(board, tmp_path, rng):
     for number, plan in enumerate(SHAPES):
@@ -112,6 +111,7 @@ def test_boards_equal_the_host(board, tmp_path, rng):
         check(board, tmp_path, hostile(rng, n, axes), ranges, finish=number % 2 == 1, **plan)
 
 
+@pytest.mark.needs("avr")
 def test_assembly_equals_the_loops(tmp_path, rng):
     signal, ranges = hostile(rng, 300, 1), ((0, 1023),)
     quick, plain = (
@@ -139,7 +139,6 @@ def test_unsound_plans_give_no_records(tmp_path, rng):
             built("host", tmp_path, ((0, 9),), **UNO | wrong)
 
 
-@pytest.mark.needs("avr")
 def per_sample(run):
     """Cycles or instructions of each sample of one hop, from the first whole window on."""
     return np.diff(run.marks)[::2]
@@ -156,6 +155,7 @@ def test_an_uno_keeps_up_with_50_hertz(tmp_path, rng):
     assert run.sram <= 1024
 
 
+@pytest.mark.needs("avr")
 def test_an_uno_answers_at_every_sample_of_50_hertz(tmp_path, rng):
     """A window per sample (hop 1) is the most work there can be: one dilation without statistics fits."""
     plan = UNO | {"hop": 1, "dilations": (3,), "segments": 0}
