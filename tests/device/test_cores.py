@@ -60,6 +60,7 @@ def compiled(command, sketch):
     assert done.returncode == 0, f"{sketch.name}: {done.stderr[:3000]}"
 
 
+@pytest.mark.slow
 @in_the_tree
 @pytest.mark.parametrize("core", CORES)
 def test_examples_and_sketches_compile(core, tmp_path, sketches):

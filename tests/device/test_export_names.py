@@ -124,6 +124,7 @@ def test_the_injection_that_was_seen(tmp_path, target, learn):
         assert "pwned" not in " ".join(tokens(file, path.stem)).replace("N_is", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "learn"), TARGETS)
 def test_labels_and_names_of_c_tokens_change_no_token(tmp_path, target, learn, rng):
     """Token by token, what a compiler reads is what it reads for a harmless name."""

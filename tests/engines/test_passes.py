@@ -384,6 +384,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "bins"])
 def test_memory_is_bounded(tmp_path, kind):
     """500 MB of Parquet in row groups of 16 MB: a few row groups and batches are in memory at once."""
