@@ -19,14 +19,11 @@ def results(threads: int = 1) -> dict[str, dict[str, Line]]:
 
 
 def linear_times() -> str:
-    """Return the time to loss of every method and shape, with each number of threads that was measured."""
-    parts = []
-    for threads, clock in ((1, "one thread, CPU ms"), (2, "two threads, ms on the wall")):
-        found = results(threads)
-        methods = dict.fromkeys(method for own in found.values() for method in own)
-        rows = [[method, *(_cell(own, method) for own in found.values())] for method in methods]
-        parts += [markdown([clock, *found], rows)] if found else []
-    return "\n\n".join(parts)
+    """Return the time to loss of every method and shape with one thread."""
+    found = results()
+    methods = dict.fromkeys(method for own in found.values() for method in own)
+    rows = [[method, *(_cell(own, method) for own in found.values())] for method in methods]
+    return markdown(["one thread, CPU ms", *found], rows)
 
 
 def _cell(own: dict[str, Line], method: str) -> str:
