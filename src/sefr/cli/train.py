@@ -434,8 +434,10 @@ def _shown_settings(model: Any) -> Fields:
 
 def _chosen(clf: SEFRClassifier) -> str:
     """Say what ``--auto`` chose: how much each part counts, and how well their sum does."""
+    from .._weights.auto import IN_WORDS
+
     found = clf.auto_
-    words = {"line": "lines", "bins": "curves", "ferns": f"interactions ({found.n_ferns})"}
+    words = {**IN_WORDS, "ferns": f"{IN_WORDS['ferns']} ({found.n_ferns})"}
     parts = " + ".join(
         f"{weight:.2f} x {words[name]}" for name, weight in found.weights.items() if weight >= 0.005
     )
