@@ -32,7 +32,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help demo studio test test-boards test-engines test-web test-all test-oldest test-newest wheels test-wheel fresh docs numbers pictures lint types paper clean headers
-.PHONY: torture bench bench-accuracy bench-imbalanced bench-private bench-device bench-signals bench-streams bench-scale bench-linear kernel-tools device-tools browser-tools engine-tools flower-tools esphome-tools wheel-tools studio-tools
+.PHONY: torture bench bench-avx2 bench-accuracy bench-imbalanced bench-private bench-device bench-signals bench-streams bench-scale bench-linear kernel-tools device-tools browser-tools engine-tools flower-tools esphome-tools wheel-tools studio-tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -124,6 +124,13 @@ bench: $(ALL_READY) ## measure speed against the read limit and peers, into benc
 	$(BIN)/pip install "$(NAME)[bench]"
 	$(BIN)/python -m benchmarks.host $(BENCH)
 	$(BIN)/python -m benchmarks.host.instructions
+
+# The same kernels as on a processor without AVX-512.
+bench-avx2: ## measure the kernels built for AVX2 alone, into benchmarks/host/ (two minutes)
+	$(PYTHON) -m venv build/avx2
+	build/avx2/bin/pip install --quiet ".[test]" -Csetup-args="-Dc_args=-march=x86-64-v3 -DSEFR_ONE_TARGET -DSEFR_NO_AVX512"
+	build/avx2/bin/python -m benchmarks.host --only shapes columns --one-thread --avx2
+	build/avx2/bin/python -m benchmarks.host.cells --avx2
 
 # Their packages pin versions that differ from ours: an environment of its own.
 bench-linear: ## time to the same loss of linear models from PyPI, into benchmarks/linear/ (20 minutes; BENCH=--quick: two)

@@ -7,6 +7,7 @@ import platform
 import subprocess
 from pathlib import Path
 
+AVX2 = "AVX2 alone"
 MEASURED = ("src", "native", "device")  # a change elsewhere does not make another program of it
 
 
@@ -20,6 +21,15 @@ def machine() -> str:
                 name = line.split(":", 1)[1].strip()
                 break
     return f"{name}, {os.cpu_count()} cores"
+
+
+def processor(*, avx2: bool = False) -> str:
+    """Return the widest vectors that kernels use here; ``avx2``: the package was built for AVX2 alone."""
+    cpuinfo = Path("/proc/cpuinfo")
+    flags = cpuinfo.read_text() if cpuinfo.exists() else ""
+    if "avx512bw" in flags and not avx2:
+        return "AVX-512"
+    return AVX2 if avx2 or "avx2" in flags else platform.machine()
 
 
 def commit() -> str:

@@ -20,6 +20,7 @@ from sefr.displays import depths, effects
 from . import tables
 from .accuracy.sets import PAPER, SCIKIT_LEARN, load
 from .linear.shown import results as linear_results
+from .machine import AVX2
 from .style import draw_both
 
 HERE = Path(__file__).parent
@@ -181,7 +182,7 @@ def draw_streams() -> None:
 
 def _host() -> list[dict[str, str]]:
     with (HERE / "host" / "results.csv").open() as file:
-        return list(csv.DictReader(file))
+        return [row for row in csv.DictReader(file) if row["processor"] != AVX2]
 
 
 def draw_limit() -> None:

@@ -138,9 +138,14 @@ def _source(path: str) -> str:
 
 def bins_scale() -> str:
     """Bins at scale."""
-    head = ["1,000,000 x 40 float32, two classes, 32 bins", "ratio", "measured"]
+    head = ["1,000,000 x 40 float32, two classes, 32 bins", "ratio", "measured", "processor"]
     rows = [
-        [line["what"], line["ratio"], f"{short(line['above'])} / {short(line['below'])} {line['unit']}"]
+        [
+            line["what"],
+            line["ratio"],
+            f"{short(line['above'])} / {short(line['below'])} {line['unit']}",
+            line["processor"],
+        ]
         for line in lines("host/cells.csv")
     ]
     return markdown(head, rows)

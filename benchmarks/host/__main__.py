@@ -36,6 +36,9 @@ def main() -> None:
         action="store_true",
         help="for a machine that has other work: figures of several threads stay as they are",
     )
+    parser.add_argument(
+        "--avx2", action="store_true", help="the package was built for AVX2 alone, as by make bench-avx2"
+    )
     parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="folder for the results")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -45,7 +48,9 @@ def main() -> None:
         for row in shapes.measure(1) if options.one_thread and name == "shapes" else SECTIONS[name].measure():
             rows.append(row)
             print(f"{time.perf_counter() - start:6.0f} s  {_line(row)}", flush=True)
-        report.write_csv(rows, options.out / "results.csv", [name], one_thread=options.one_thread)
+        report.write_csv(
+            rows, options.out / "results.csv", [name], one_thread=options.one_thread, avx2=options.avx2
+        )
     history.append(options.out / "results.csv", options.out / "history.csv")
     print(report.markdown(rows))
     print(f"wrote {options.out / 'results.csv'}")

@@ -1,6 +1,6 @@
 """Bins at scale, 1,000,000 x 40: against the read limit, against passes without bins, against LightGBM.
 
-    python -m benchmarks.host.cells
+    python -m benchmarks.host.cells [--avx2]
 
 Writes ``cells.csv`` beside this file: CPU times, in one thread. Those that are compared were measured in
 turns, and a ratio is the median over the turns, so that a machine with other work disturbs both sides alike.
@@ -9,6 +9,7 @@ turns, and a ratio is the median over the turns, so that a machine with other wo
 from __future__ import annotations
 
 import pickle
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,8 +21,8 @@ from sefr import SEFRClassifier, _native
 from sefr._rows.cells import Cells, Coder
 from sefr._rows.matrix import Dense, Grouping, LinearModel, Standardisation, WeightedRows
 
-from ..machine import commit, machine
-from ..tables import write_lines
+from ..machine import commit, machine, processor
+from ..tables import lines, write_lines
 from .clock import interleaved, ratio, typical
 from .limit import fastest, readers
 
@@ -38,10 +39,12 @@ def rows_of_two_classes() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     return X, (score > 0.8).astype(np.int64)
 
 
-def measure() -> Iterator[Row]:
-    """Yield the rows of the results."""
+def measure(*, avx2: bool = False) -> Iterator[Row]:
+    """Yield the rows of the results; with ``avx2``, a package built for that alone, of the first pass."""
     X, y = rows_of_two_classes()
     yield from one_pass(X, y)
+    if avx2:
+        return
     yield from further_pass(X, y)
     yield from predictions(X, y)
 
@@ -122,14 +125,15 @@ def _named(name: str, found: tuple[float, float, float], unit: str) -> Row:
     return {"what": name, "shape": f"{ROWS}x{FEATURES}", **figures, "machine": machine(), "commit": commit()}
 
 
-def main() -> None:
-    """Measure and write."""
-    rows = []
-    for row in measure():
+def main(*, avx2: bool) -> None:
+    """Measure and write; what was measured on another kind of processor stays."""
+    here = processor(avx2=avx2)
+    rows = [line for line in lines("host/cells.csv") if line["processor"] != here]
+    for row in measure(avx2=avx2):
         print(*list(row.values())[:-2], flush=True)
-        rows.append(row)
+        rows.append({**row, "processor": here})
     write_lines(HERE / "cells.csv", rows)
 
 
 if __name__ == "__main__":
-    main()
+    main(avx2="--avx2" in sys.argv)

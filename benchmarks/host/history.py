@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from ..machine import AVX2
 from ..tables import Line, write_lines
 
 HERE = Path(__file__).parent
@@ -30,12 +31,12 @@ FIGURES = (
 
 
 def main_figures(results: list[Line]) -> list[Line]:
-    """Return the main figures among results: with two classes and one thread."""
+    """Return the main figures among results: two classes, one thread, the widest vectors."""
     found = []
     for name, where, column in FIGURES:
         for line in results:
             plain = line.get("classes", "") in ("", "2") and line.get("threads", "") in ("", "1")
-            if plain and where.items() <= line.items() and line.get(column):
+            if plain and line["processor"] != AVX2 and where.items() <= line.items() and line.get(column):
                 about = {key: line[key] for key in ("machine", "commit")}
                 found.append({**about, "figure": name, "value": line[column]})
     return found

@@ -6,32 +6,36 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from ..machine import commit, machine
+from ..machine import commit, machine, processor
 from .growth import slopes
 
 Rows = list[dict[str, Any]]
 
 
-def write_csv(rows: Rows, path: Path, measured: list[str], *, one_thread: bool = False) -> None:
+def write_csv(
+    rows: Rows, path: Path, measured: list[str], *, one_thread: bool = False, avx2: bool = False
+) -> None:
     """Write results with machine and commit; those of sections that were not ``measured`` stay.
 
-    With ``one_thread``, those of several threads stay, too.
+    So do those of another kind of processor; with ``one_thread``, those of several threads, too.
     """
+    where = {"machine": machine(), "processor": processor(avx2=avx2), "commit": commit()}
     lines: Rows = []
     if path.exists():
         with path.open() as file:
             lines = [
                 line
                 for line in csv.DictReader(file)
-                if line["section"] not in measured or (one_thread and line["threads"] not in ("", "1"))
+                if line["section"] not in measured
+                or line["processor"] != where["processor"]
+                or (one_thread and line["threads"] not in ("", "1"))
             ]
-    where = {"machine": machine(), "commit": commit()}
     lines += [
         {**where, **{k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()}}
         for row in rows
         if row["section"] in measured
     ]
-    names = ["machine", "commit", *dict.fromkeys(key for line in lines for key in line)]
+    names = [*where, *dict.fromkeys(key for line in lines for key in line)]
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(dict.fromkeys(names)))
         writer.writeheader()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from ..machine import AVX2
 from ..tables import Line, lines, markdown, short
 
 RESULTS = "host/results.csv"
 
 
-def _of(section: str) -> list[Line]:
-    return [line for line in lines(RESULTS) if line["section"] == section]
+def _of(section: str, *, avx2: bool = False) -> list[Line]:
+    return [
+        line for line in lines(RESULTS) if line["section"] == section and (line["processor"] == AVX2) == avx2
+    ]
 
 
 def _spelled(shape: str) -> str:
@@ -18,7 +21,19 @@ def _spelled(shape: str) -> str:
 
 def speed_shapes() -> str:
     """Return the shares of the speed of reading, by shape, type, classes and threads."""
-    by_case = {(r["shape"], r["type"], r["classes"], r["threads"]): r for r in _of("shapes")}
+    where = dict.fromkeys(line["machine"] for line in lines(RESULTS))
+    commits = dict.fromkeys(line["commit"] for line in lines(RESULTS))
+    return f"{_shapes(avx2=False)}\n\nMeasured on: {', '.join(where)}; commits {', '.join(commits)}."
+
+
+def speed_shapes_avx2() -> str:
+    """Return the same of the kernels built for AVX2 alone."""
+    return _shapes(avx2=True)
+
+
+def _shapes(*, avx2: bool) -> str:
+    by_case = {(r["shape"], r["type"], r["classes"], r["threads"]): r for r in _of("shapes", avx2=avx2)}
+    threads_too = any(threads == "2" for _, _, _, threads in by_case)
 
     def figure(shape: str, kind: str, classes: int, threads: int, what: str) -> str:
         found = by_case.get((shape, kind, str(classes), str(threads)))
@@ -30,16 +45,14 @@ def speed_shapes() -> str:
             continue
         figures = [
             *(figure(shape, kind, classes, 1, "kernel") for classes in (2, 10, 100)),
-            *(figure(shape, kind, classes, 2, "kernel") for classes in (2, 10)),
+            *(figure(shape, kind, classes, 2, "kernel") for classes in (2, 10) if threads_too),
             figure(shape, kind, 2, 1, "fit_over_kernel"),
             figure(shape, kind, 2, 1, "predict"),
         ]
         rows.append([_spelled(shape), kind, *figures])
-    head = ["rows x features", "type", "kernel, 2 classes", "10", "100", "two threads, 2", "10"]
-    table = markdown([*head, "fit / kernel", "predict, 2 classes"], rows)
-    where = dict.fromkeys(line["machine"] for line in lines(RESULTS))
-    commits = dict.fromkeys(line["commit"] for line in lines(RESULTS))
-    return f"{table}\n\nMeasured on: {', '.join(where)}; commits {', '.join(commits)}."
+    head = ["rows x features", "type", "kernel, 2 classes", "10", "100"]
+    head += ["two threads, 2", "10"] * threads_too
+    return markdown([*head, "fit / kernel", "predict, 2 classes"], rows)
 
 
 def speed_beside() -> str:
@@ -84,8 +97,12 @@ def speed_instructions() -> str:
 
 def speed_columns() -> str:
     """Return the shares of the speed of reading for columns."""
-    rows = [[r["type"], r["classes"], f"{float(r['fit']):.2f}"] for r in _of("columns")]
-    return markdown(["1,000,000 x 40 by columns", "classes", "fit"], rows)
+    alone = {(r["type"], r["classes"]): f"{float(r['fit']):.2f}" for r in _of("columns", avx2=True)}
+    rows = [
+        [r["type"], r["classes"], f"{float(r['fit']):.2f}", alone.get((r["type"], r["classes"]), "")]
+        for r in _of("columns")
+    ]
+    return markdown(["1,000,000 x 40 by columns", "classes", "fit", "with AVX2 alone"], rows)
 
 
 def speed_folds() -> str:
@@ -146,6 +163,7 @@ SHOWN = (
     speed_instructions,
     speed_passes,
     speed_shapes,
+    speed_shapes_avx2,
     speed_beside,
     speed_start,
     speed_columns,
