@@ -132,8 +132,8 @@ static inline void search_floats(const struct coder *coder, ptrdiff_t j, const f
     const struct feature *feature = &coder->features[j];
     uint8_t *cells = tile->cells + j * TILE_ROWS;
     int met;
-#ifdef SEFR_AVX2
-    if (feature->levels <= TREE_LEVELS && has_avx2()) {
+#ifdef SEFR_TREES
+    if (feature->levels <= TREE_LEVELS && can_search_trees()) {
         met = search_tree(values, coder->trees + j * TREE_FLOATS, feature->levels, cells);
     } else
 #endif
@@ -162,8 +162,8 @@ static void search_doubles(const struct coder *coder, ptrdiff_t j, ptrdiff_t n, 
     uint8_t *cells = tile->cells + j * TILE_ROWS;
     const bool held = round_to_floats(values, tile->floats) && feature->narrow;
     int met;
-#ifdef SEFR_AVX2
-    if (feature->levels <= TREE_LEVELS && has_avx2()) {
+#ifdef SEFR_TREES
+    if (feature->levels <= TREE_LEVELS && can_search_trees()) {
         met = search_near_tree(tile->floats, coder->near_trees + j * TREE_FLOATS, feature->levels, cells);
     } else
 #endif
@@ -300,6 +300,23 @@ static ptrdiff_t code_lines(const struct coder *coder, const struct lines *lines
 }
 #endif
 
+/* Values of float32 that lie side by side in a row, eight columns after eight, so that each row is found once for all
+   of them. Returns how many columns are done. */
+static ptrdiff_t code_float_lines(const struct coder *coder, const struct table *x, const int64_t *rows,
+                                  ptrdiff_t first, ptrdiff_t n, struct cell_tile *tile) {
+    const ptrdiff_t m = coder->m / 8 * 8;
+    for (ptrdiff_t j = 0; j < m; j += 8) {
+        for (ptrdiff_t i = 0; i < n; i++) {
+            float eight[8];
+            memcpy(eight, x->data + (rows ? rows[i] : first + i) * x->row_stride + j * (ptrdiff_t)sizeof(float),
+                   sizeof eight);
+            for (ptrdiff_t c = 0; c < 8; c++) tile->floats[c * TILE_ROWS + i] = eight[c];
+        }
+        for (ptrdiff_t c = 0; c < 8; c++) code_floats(coder, j + c, tile->floats + c * TILE_ROWS, n, tile);
+    }
+    return m;
+}
+
 /* Calls the rows of a column that are read AHEAD_TILES tiles later into the cache, where they lie side by side: many
    columns are too many streams for the processor to follow by itself. */
 static void call_column(const struct column *column, ptrdiff_t first) {
@@ -314,15 +331,17 @@ bool sefr_code_tile(const struct coder *coder, const struct table *x, const int6
     bool ok = true;
     memset(tile->bad, 0, sizeof tile->bad);
     tile->any_bad = false;
+    const bool in_lines = !coder->coded && !x->columns && x->column_stride == (ptrdiff_t)dtype_size(x->type);
 #ifdef SEFR_AVX2
-    const bool in_lines = !x->columns && ((x->type == F32 && x->column_stride == (ptrdiff_t)sizeof(float)) ||
-                                          (x->type == F64 && x->column_stride == (ptrdiff_t)sizeof(double)));
-    if (!coder->coded && in_lines && n > 0 && has_avx2()) {
+    if (in_lines && (x->type == F32 || x->type == F64) && n > 0 && has_avx2()) {
         struct lines lines;
         find_lines(x, rows, first, n, rows ? tile->ahead : first + n, &lines);
         j = code_lines(coder, &lines, n, tile);
-    }
+    } else
 #endif
+        if (in_lines && x->type == F32) {
+        j = code_float_lines(coder, x, rows, first, n, tile);
+    }
     for (; j < coder->m; j++) {
         const struct column column = get_column(x, j);
         if (!rows) call_column(&column, first);

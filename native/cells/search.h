@@ -6,6 +6,7 @@
 
 #include "cells/coding.h"
 #include "common/avx2.h"
+#include "common/neon.h"
 
 /* What was met: a value that is not finite, and one that equals an edge, or may. */
 enum { NOT_ALL_FINITE = 1, ONE_IS_EQUAL = 2 };
@@ -83,16 +84,78 @@ AVX2_INLINE int search_levels(const float *values, const float *tree, uint8_t *c
     return (odd ? NOT_ALL_FINITE : 0) | (_mm256_movemask_ps(met.equal) ? ONE_IS_EQUAL : 0);
 }
 
+static inline bool can_search_trees(void) { return has_avx2(); }
+#define TREE_TARGET AVX2
+#endif
+
+#ifdef SEFR_NEON
+/* Four values at a time, as above; a vector of a level's edges is looked up by bytes. */
+struct search_state {
+    float32x4_t odd; /* NaN where a value is not finite */
+    uint32x4_t equal;
+};
+
+INLINE uint32x4_t compare_four(float32x4_t x, uint8x16_t edge, struct search_state *met, const bool equal) {
+    const float32x4_t own = vreinterpretq_f32_u8(edge);
+    if (equal) met->equal = vorrq_u32(met->equal, vceqq_f32(x, own));
+    return vcgeq_f32(x, own);
+}
+
+/* The place among the edges of the next level, and its bytes. */
+INLINE uint32x4_t go_down(uint32x4_t at, uint32x4_t above) { return vsliq_n_u32(above, at, 1); }
+INLINE uint8x16_t bytes_at(uint32x4_t at) {
+    return vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), at, vdupq_n_u32(0x04040404)));
+}
+
+/* The cells of four values. */
+INLINE uint32x4_t search_four(float32x4_t x, const uint8_t *tree, const int32_t levels, const bool equal,
+                              struct search_state *met) {
+    uint32x4_t at = vshrq_n_u32(compare_four(x, vld1q_u8(tree), met, equal), 31);
+    met->odd = vfmaq_n_f32(met->odd, x, 0.0f);
+    if (levels > 1) at = go_down(at, compare_four(x, vqtbl1q_u8(vld1q_u8(tree + 32), bytes_at(at)), met, equal));
+    if (levels > 2) at = go_down(at, compare_four(x, vqtbl1q_u8(vld1q_u8(tree + 64), bytes_at(at)), met, equal));
+    if (levels > 3) {
+        const uint8x16x2_t eight = {{vld1q_u8(tree + 96), vld1q_u8(tree + 112)}};
+        at = go_down(at, compare_four(x, vqtbl2q_u8(eight, bytes_at(at)), met, equal));
+    }
+    if (levels > 4) {
+        const uint8x16x4_t sixteen = {
+            {vld1q_u8(tree + 128), vld1q_u8(tree + 144), vld1q_u8(tree + 160), vld1q_u8(tree + 176)}};
+        at = go_down(at, compare_four(x, vqtbl4q_u8(sixteen, bytes_at(at)), met, equal));
+    }
+    return at;
+}
+
+INLINE int search_levels(const float *values, const float *tree, uint8_t *cells, const int32_t levels,
+                         const bool equal) {
+    struct search_state met = {vdupq_n_f32(0.0f), vdupq_n_u32(0)};
+    const uint8_t *bytes = (const uint8_t *)tree;
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i += 16) {
+#define FOUR(q) vreinterpretq_u16_u32(search_four(vld1q_f32(values + i + 4 * (q)), bytes, levels, equal, &met))
+        const uint16x8_t low = vuzp1q_u16(FOUR(0), FOUR(1)), high = vuzp1q_u16(FOUR(2), FOUR(3));
+#undef FOUR
+        vst1q_u8(cells + i, vuzp1q_u8(vreinterpretq_u8_u16(low), vreinterpretq_u8_u16(high)));
+    }
+    const bool odd = vminvq_u32(vceqq_f32(met.odd, met.odd)) == 0;
+    return (odd ? NOT_ALL_FINITE : 0) | (vmaxvq_u32(met.equal) ? ONE_IS_EQUAL : 0);
+}
+
+static inline bool can_search_trees(void) { return true; }
+#define TREE_TARGET
+#endif
+
+#if defined(SEFR_AVX2) || defined(SEFR_NEON)
+#define SEFR_TREES 1
 /* TILE_ROWS values among at most 31 edges. */
-#define DEFINE_SEARCH(name, equal)                                                                 \
-    AVX2 static int name(const float *values, const float *tree, int32_t levels, uint8_t *cells) { \
-        switch (levels) {                                                                          \
-        case 1: return search_levels(values, tree, cells, 1, equal);                               \
-        case 2: return search_levels(values, tree, cells, 2, equal);                               \
-        case 3: return search_levels(values, tree, cells, 3, equal);                               \
-        case 4: return search_levels(values, tree, cells, 4, equal);                               \
-        default: return search_levels(values, tree, cells, 5, equal);                              \
-        }                                                                                          \
+#define DEFINE_SEARCH(name, equal)                                                                        \
+    TREE_TARGET static int name(const float *values, const float *tree, int32_t levels, uint8_t *cells) { \
+        switch (levels) {                                                                                 \
+        case 1: return search_levels(values, tree, cells, 1, equal);                                      \
+        case 2: return search_levels(values, tree, cells, 2, equal);                                      \
+        case 3: return search_levels(values, tree, cells, 3, equal);                                      \
+        case 4: return search_levels(values, tree, cells, 4, equal);                                      \
+        default: return search_levels(values, tree, cells, 5, equal);                                     \
+        }                                                                                                 \
     }
 DEFINE_SEARCH(search_tree, false) /* does not look whether a value equals an edge */
 DEFINE_SEARCH(search_near_tree, true)

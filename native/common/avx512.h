@@ -8,13 +8,13 @@
 
 #if defined(SEFR_AVX2) && !defined(SEFR_NO_AVX512) && !defined(__clang__) && __GNUC__ >= 9
 #define SEFR_AVX512 1
-#define AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512vl,avx512vbmi,avx512bitalg,gfni")))
+#define AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,gfni")))
 #define AVX512_INLINE AVX512 static inline __attribute__((always_inline))
 
 static inline bool has_avx512(void) {
     return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bitalg") &&
-           __builtin_cpu_supports("gfni") && has_avx2();
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi") &&
+           __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("gfni") && has_avx2();
 }
 #endif
 

@@ -47,6 +47,7 @@ static inline size_t dtype_size(enum dtype type) {
 /* One kernel compiled for several instruction sets and chosen when the module loads; gcc on x86-64 Linux only. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
     !defined(SEFR_ONE_TARGET)
+#define SEFR_CLONES 1
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define CLONES

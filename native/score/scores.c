@@ -4,18 +4,18 @@
 #include <string.h>
 
 #include "common/threads.h"
+#include "score/eight.h"
 #include "summarise/parts.h"
 
-/* Four float64 at any address of a float64, and four integers on their way there. */
+/* Four float64 at any address of a float64, and their bits. */
 typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
-typedef int32_t four __attribute__((vector_size(16)));
+typedef int64_t longs __attribute__((vector_size(32)));
 
 /* Lanes of two quads, by their numbers among eight. */
 #ifdef __clang__
 #define LANES_OF(x, y, a, b, c, d) __builtin_shufflevector(x, y, a, b, c, d)
 #else
-typedef int64_t lane_numbers __attribute__((vector_size(32)));
-#define LANES_OF(x, y, a, b, c, d) __builtin_shuffle(x, y, (lane_numbers){a, b, c, d})
+#define LANES_OF(x, y, a, b, c, d) __builtin_shuffle(x, y, (longs){a, b, c, d})
 #endif
 
 INLINE double sum_quad(quad v) { return (v[0] + v[1]) + (v[2] + v[3]); }
@@ -27,24 +27,31 @@ INLINE quad sum_four(quad a, quad b, quad c, quad d) {
     return LANES_OF(ab, cd, 0, 1, 4, 5) + LANES_OF(ab, cd, 2, 3, 6, 7);
 }
 
-/* Four values as float64. They are named one by one, and bytes and words go through unsigned ones, because of that
-   gcc 12 makes one conversion, and of __builtin_convertvector or of signed ones several. */
+/* Four values as float64, named one by one, because of that gcc 12 makes one conversion, and of
+   __builtin_convertvector several. A byte or word in the last bits of 2^52 is 2^52 more than itself: an OR and a
+   difference, each in one step, where a conversion of four takes two and a place among the shuffles. */
 #define WIDEN(x) ((quad){(double)(x)[0], (double)(x)[1], (double)(x)[2], (double)(x)[3]})
-#define INTEGERS(T, x) ((four){(T)(x)[0], (T)(x)[1], (T)(x)[2], (T)(x)[3]})
-#define SIGNED(x, sign) (((x) ^ (sign)) - (sign))
+#define BITS(T, x) ((longs){(T)(x)[0], (T)(x)[1], (T)(x)[2], (T)(x)[3]})
+#define SHORT(bits, zero) ((quad)((bits) | 0x4330000000000000) - (0x1p52 + (zero)))
 #define QUAD_F32(x) WIDEN(x)
 #define QUAD_F64(x) (*(const quad *)(x))
-#define QUAD_I8(x) WIDEN(SIGNED(INTEGERS(uint8_t, x), 0x80))
-#define QUAD_U8(x) WIDEN(INTEGERS(uint8_t, x))
-#define QUAD_I16(x) WIDEN(SIGNED(INTEGERS(uint16_t, x), 0x8000))
-#define QUAD_U16(x) WIDEN(INTEGERS(uint16_t, x))
+#define QUAD_I8(x) SHORT(BITS(uint8_t, x) ^ 0x80, 0x80)
+#define QUAD_U8(x) SHORT(BITS(uint8_t, x), 0)
+#define QUAD_I16(x) SHORT(BITS(uint16_t, x) ^ 0x8000, 0x8000)
+#define QUAD_U16(x) SHORT(BITS(uint16_t, x), 0)
 #define QUAD_I32(x) WIDEN(x)
 #define QUAD_U32(x) WIDEN(x)
 #define QUAD_I64(x) WIDEN(x)
 #define QUAD_U64(x) WIDEN(x)
 
+#ifdef BY_EIGHT
+AVX512_INLINE quad add_halves(__m512d v) {
+    return (quad)_mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
+}
+#endif
+
 /* ROWS rows of TILE columns are scored for all classes while they are in the L1 cache (16 KB). */
-enum { ROWS = 8, TILE = 256 };
+enum { ROWS = 8, TILE = 256, PAGE_BYTES = 4096, LINE_BYTES = 64 };
 
 #define KERNEL "score/scores_kernel.inc"
 #include "common/each_dtype.inc"
@@ -56,6 +63,9 @@ static multiply_function *const multiply_four[N_DTYPES] = OF_EACH_DTYPE(multiply
 typedef void streams_function(const char *, ptrdiff_t, ptrdiff_t, ptrdiff_t, const double *, ptrdiff_t, double,
                               double *);
 static streams_function *const score_streams[N_DTYPES] = OF_EACH_DTYPE(score_streams);
+#ifdef BY_EIGHT
+static streams_function *const score_streams_by_eight[N_DTYPES] = OF_EACH_DTYPE(score_streams_by_eight);
+#endif
 
 /* Four rows times CLASSES classes, their sums in registers. */
 #define DEFINE_MULTIPLY(CLASSES)                                                                                \
@@ -233,14 +243,25 @@ static void run_columns(struct score_plan *plan, ptrdiff_t first, ptrdiff_t last
     }
 }
 
+static bool at_same_place(ptrdiff_t bytes) { return bytes % PAGE_BYTES < LINE_BYTES; }
+
+/* All rows: eight streams, one per row, since memory answers several faster than one; the last may be shorter. Streams
+   at the same place of a page share few lines of the first cache: neither rows nor scores are to be so. */
+static ptrdiff_t stream_rows(const struct table *x, ptrdiff_t n) {
+    const ptrdiff_t eighth = (n + ROWS - 1) / ROWS, most = eighth < PAGE_BYTES / 8 ? eighth : eighth + 16;
+    for (ptrdiff_t rows = eighth; rows < most; rows++) {
+        if (!at_same_place(rows * x->row_stride) && !at_same_place(rows * (ptrdiff_t)sizeof(double))) return rows;
+    }
+    return eighth;
+}
+
 static void run_scores(void *context, ptrdiff_t task, int worker) {
     struct score_plan *plan = context;
     const struct table *x = plan->x;
     const ptrdiff_t first = plan->n_rows / plan->n_tasks * task + smaller(task, plan->n_rows % plan->n_tasks);
     const ptrdiff_t last = plan->n_rows / plan->n_tasks * (task + 1) + smaller(task + 1, plan->n_rows % plan->n_tasks);
-    /* All rows: eight streams, one per row, since memory answers several faster than one. */
-    const ptrdiff_t stream = plan->rows ? 1 : (last - first + ROWS - 1) / ROWS, step = plan->rows ? ROWS : 1;
-    const ptrdiff_t n_batches = (last - first + ROWS - 1) / ROWS;
+    const ptrdiff_t step = plan->rows ? ROWS : 1, stream = plan->rows ? 1 : stream_rows(x, last - first);
+    const ptrdiff_t n_batches = plan->rows ? (last - first + ROWS - 1) / ROWS : stream;
     const bool binary = plan->direct && plan->k == 1;
     double tile[ROWS][TILE];
     (void)worker;
@@ -251,8 +272,13 @@ static void run_scores(void *context, ptrdiff_t task, int worker) {
     ptrdiff_t done = 0;
     if (binary && !plan->rows) {
         done = larger(0, last - first - (ROWS - 1) * stream); /* the last stream is the shortest */
-        score_streams[x->type](x->data + first * x->row_stride, x->row_stride, stream, done, plan->coef, x->m,
-                               plan->intercept[0], plan->out + first);
+        streams_function *const *const function =
+#ifdef BY_EIGHT
+            has_avx512() ? score_streams_by_eight :
+#endif
+                         score_streams;
+        function[x->type](x->data + first * x->row_stride, x->row_stride, stream, done, plan->coef, x->m,
+                          plan->intercept[0], plan->out + first);
     }
     for (ptrdiff_t b = done; b < n_batches; b++) {
         struct batch batch = {.n = 0};
