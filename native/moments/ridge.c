@@ -3,18 +3,48 @@
 #include <math.h>
 #include <string.h>
 
-static double dot(const double *restrict a, const double *restrict b, ptrdiff_t n) {
-    double sums[4] = {0.0, 0.0, 0.0, 0.0};
-    ptrdiff_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        for (int u = 0; u < 4; u++) sums[u] += a[i + u] * b[i + u];
-    }
-    for (; i < n; i++) sums[0] += a[i] * b[i];
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+#include "common/dtype.h"
+
+/* LANES sums in flight: one would wait for itself. */
+enum { LANES = 8 };
+
+INLINE double total_of(const double *sums) {
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-static void add(double *restrict to, const double *restrict from, double share, ptrdiff_t n) {
+CLONES static double dot(const double *restrict a, const double *restrict b, ptrdiff_t n) {
+    double sums[LANES] = {0.0};
+    ptrdiff_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (int u = 0; u < LANES; u++) sums[u] += a[i + u] * b[i + u];
+    }
+    for (; i < n; i++) sums[0] += a[i] * b[i];
+    return total_of(sums);
+}
+
+CLONES static void add(double *restrict to, const double *restrict from, double share, ptrdiff_t n) {
     for (ptrdiff_t i = 0; i < n; i++) to[i] += share * from[i];
+}
+
+/* to += share a; returns dot(a, b), in the same look at a. */
+CLONES static double add_and_dot(double *restrict to, double share, const double *restrict a, const double *restrict b,
+                                 ptrdiff_t n) {
+    double sums[LANES] = {0.0};
+    ptrdiff_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (int u = 0; u < LANES; u++) {
+            sums[u] += a[i + u] * b[i + u];
+            to[i + u] += share * a[i + u];
+        }
+    }
+    for (; i < n; i++) sums[0] += a[i] * b[i], to[i] += share * a[i];
+    return total_of(sums);
+}
+
+/* row -= v w' + w v', of which `v` and `w` are the values of the row. */
+CLONES static void turn_row(double *restrict row, double v, const double *restrict w_of, double w,
+                            const double *restrict v_of, ptrdiff_t n) {
+    for (ptrdiff_t c = 0; c < n; c++) row[c] -= v * w_of[c] + w * v_of[c];
 }
 
 /* The reflection 1 - factor v v', v[0] = 1, that leaves of x (n) its first value alone, which is returned. v replaces
@@ -47,14 +77,12 @@ void sefr_tridiagonal(const struct tridiagonal *t, double *work) {
         memset(w, 0, (size_t)n * sizeof *w);
         for (ptrdiff_t r = 0; r < n; r++) {
             const double *row = t->matrix + (i + 1 + r) * p + i + 1 + r;
-            w[r] += row[0] * v[r] + dot(row + 1, v + r + 1, n - r - 1);
-            add(w + r + 1, row + 1, v[r], n - r - 1);
+            w[r] += row[0] * v[r] + add_and_dot(w + r + 1, v[r], row + 1, v + r + 1, n - r - 1);
         }
         for (ptrdiff_t r = 0; r < n; r++) w[r] *= t->factors[i];
         add(w, v, -0.5 * t->factors[i] * dot(w, v, n), n);
         for (ptrdiff_t r = 0; r < n; r++) {
-            double *row = t->matrix + (i + 1 + r) * p + i + 1 + r;
-            for (ptrdiff_t c = r; c < n; c++) row[c - r] -= v[r] * w[c] + w[r] * v[c];
+            turn_row(t->matrix + (i + 1 + r) * p + i + 1 + r, v[r], w + r, w[r], v + r, n - r);
         }
     }
     if (p) t->diagonal[p - 1] = t->matrix[p * p - 1];

@@ -1,5 +1,5 @@
 /* Ridge regressions from products of columns, the ridge chosen by restricted likelihood. Plain C: nothing here knows
-   of Python, which does the same through LAPACK (src/sefr/_weights/moments.py); the page in the browser has this. */
+   of Python, which solves large ones through LAPACK (src/sefr/_weights/moments.py). */
 #ifndef SEFR_RIDGE_H
 #define SEFR_RIDGE_H
 

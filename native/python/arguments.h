@@ -120,6 +120,7 @@ PyObject *sefr_py_shared_steps(FASTCALL);
 PyObject *sefr_py_signal_features(FASTCALL);
 PyObject *sefr_py_fit_scaling(FASTCALL);
 PyObject *sefr_py_weigh_parts(FASTCALL);
+PyObject *sefr_py_leave_one_out(FASTCALL);
 PyObject *sefr_py_products(FASTCALL);
 PyObject *sefr_py_products_csr(FASTCALL);
 PyObject *sefr_py_count_pairs(FASTCALL);
