@@ -121,48 +121,58 @@ void sefr_solve_factored(ptrdiff_t p, const double *pivots, const double *below,
     }
 }
 
-/* Where losses (n_ridges), `step` apart, are lowest: the first such place. */
-static ptrdiff_t lowest(const double *losses, ptrdiff_t n, ptrdiff_t step) {
-    ptrdiff_t best = 0;
-    for (ptrdiff_t r = 1; r < n; r++) best = losses[r * step] < losses[best * step] ? r : best;
-    return best;
+double sefr_freedom(ptrdiff_t p, double ridge, const double *pivots, const double *below) {
+    double trace = 0.0, own = 0.0; /* of the inverse of L D L': from the last place to the first */
+    for (ptrdiff_t i = p - 1; i >= 0; i--) trace += own = 1.0 / pivots[i] + below[i] * below[i] * own;
+    const double found = (double)p - ridge * trace;
+    return found > 0.0 ? found : 0.0;
 }
 
-bool sefr_ridge(const struct tridiagonal *t, const struct ridge_targets *of, double *chosen, double *solved,
-                double *work) {
+/* Where losses (n_ridges), `step` apart, are lowest: the last of such places. */
+static ptrdiff_t lowest(const double *losses, ptrdiff_t n, ptrdiff_t step, double flat) {
+    double least = losses[0];
+    ptrdiff_t last = n - 1;
+    for (ptrdiff_t r = 1; r < n; r++) least = losses[r * step] < least ? losses[r * step] : least;
+    while (last > 0 && losses[last * step] > least + flat) last--;
+    return last;
+}
+
+/* Solve for one target under a ridge; return what is left over. `work` has the factors of T + ridge I, 2 p. */
+static double solve_target(const struct tridiagonal *t, const struct ridge_targets *of, ptrdiff_t c, const double *work,
+                           double *solved) {
+    const double *rotated = of->rotated + c * t->p, power = of->power[c];
+    if (t->p) memcpy(solved, rotated, (size_t)t->p * sizeof *solved);
+    sefr_solve_factored(t->p, work, work + t->p, solved);
+    const double left = power - dot(solved, rotated, t->p);
+    return left > 1e-12 * power ? left : 1e-12 * power;
+}
+
+bool sefr_likeliest_ridges(const struct tridiagonal *t, const struct ridge_targets *of,
+                           const struct ridge_solutions *to, double *work) {
     const ptrdiff_t p = t->p, k = of->k;
-    double *rotated = work, *pivots = rotated + k * p, *below = pivots + p, *one = below + p, *losses = one + p;
-    const double degrees = of->count - 1.0 > 1.0 ? of->count - 1.0 : 1.0;
-    if (k > 0 && p > 0) memcpy(rotated, of->cross, (size_t)(k * p) * sizeof *rotated);
-    for (ptrdiff_t c = 0; c < k; c++) sefr_turn(t, rotated + c * p);
+    double *pivots = work, *below = pivots + p, *one = below + p, *losses = one + p;
+    const double degrees = of->count - 1.0 > 1.0 ? of->count - 1.0 : 1.0, flat = 1e-6 + 1e-10 * degrees;
     for (ptrdiff_t r = 0; r < of->n_ridges; r++) {
         const double ridge = of->ridges[r] * of->count;
-        double determinant = 0.0;
+        double determinant = of->others * log(1.0 + of->square / ridge) - (double)p * log(ridge), sum = 0.0;
         if (!sefr_factor(t, ridge, pivots, below)) return false;
         for (ptrdiff_t i = 0; i < p; i++) determinant += log(pivots[i]);
         for (ptrdiff_t c = 0; c < k; c++) {
-            if (p) memcpy(one, rotated + c * p, (size_t)p * sizeof *one);
-            sefr_solve_factored(p, pivots, below, one);
-            double left = of->power[c] - dot(one, rotated + c * p, p);
-            left = left > 1e-12 * of->power[c] ? left : 1e-12 * of->power[c];
-            left = left > 1e-300 ? left : 1e-300;
-            losses[r * k + c] = degrees * log(left / degrees) + determinant - (double)p * log(ridge);
+            const double left = solve_target(t, of, c, work, one);
+            losses[r * k + c] = degrees * log((left > 1e-300 ? left : 1e-300) / degrees) + determinant;
+            sum += of->power[c] > 0.0 ? losses[r * k + c] : 0.0;
         }
-    }
-    if (of->together) {
-        for (ptrdiff_t r = 0; r < of->n_ridges; r++) {
-            double sum = 0.0;
-            for (ptrdiff_t c = 0; c < k; c++) sum += of->power[c] > 0.0 ? losses[r * k + c] : 0.0;
-            losses[r * k] = sum;
-        }
+        for (ptrdiff_t c = 0; of->together && c < k; c++) losses[r * k + c] = sum;
     }
     for (ptrdiff_t c = 0; c < k; c++) {
-        chosen[c] = of->ridges[lowest(losses + (of->together ? 0 : c), of->n_ridges, k)];
-        double *own = solved + c * p;
-        if (!sefr_factor(t, chosen[c] * of->count, pivots, below)) return false;
-        if (p) memcpy(own, rotated + c * p, (size_t)p * sizeof *own);
-        sefr_solve_factored(p, pivots, below, own);
-        sefr_turn_back(t, own);
+        to->chosen[c] = of->ridges[lowest(losses + c, of->n_ridges, k, flat)];
+        const double ridge = to->chosen[c] * of->count;
+        if (!sefr_factor(t, ridge, pivots, below)) return false;
+        const double left = solve_target(t, of, c, work, to->solved + c * p);
+        if (to->left) to->left[c] = left;
+        if (to->freedom) {
+            to->freedom[c] = sefr_freedom(p, ridge, pivots, below) + of->others * of->square / (of->square + ridge);
+        }
     }
     return true;
 }

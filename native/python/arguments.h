@@ -125,6 +125,7 @@ PyObject *sefr_py_products(FASTCALL);
 PyObject *sefr_py_products_csr(FASTCALL);
 PyObject *sefr_py_count_pairs(FASTCALL);
 PyObject *sefr_py_step_products(FASTCALL);
+PyObject *sefr_py_likeliest_ridges(FASTCALL);
 PyObject *sefr_py_solve(FASTCALL);
 PyObject *sefr_py_solve_means(FASTCALL);
 PyObject *sefr_py_is_delicate(FASTCALL);

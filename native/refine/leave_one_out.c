@@ -115,14 +115,6 @@ static void by_pairs(const struct fitted_rows *of, const struct known_rows *from
     for (ptrdiff_t i = 0; i < n; i++) to->leverage[i] = to->pushes[i] * of->lengths[i] / curvature;
 }
 
-/* How many weights rows determine whose products are a matrix: the trace of its part in the matrix and a ridge. */
-static double determined_by(const struct tridiagonal *t, double ridge, double *pivots, double *below) {
-    double trace = 0.0, own = 0.0;
-    if (!sefr_factor(t, ridge, pivots, below)) return NAN;
-    for (ptrdiff_t j = t->p - 1; j >= 0; j--) trace += own = 1.0 / pivots[j] + below[j] * below[j] * own;
-    return larger((double)t->p - ridge * trace, 0.0);
-}
-
 /* Write the reach of each row where the loss is curved so much along a score and rows determine so many weights; return
    how much it then is curved. `lengths` are over the mean. */
 static double find_reach(const struct fitted_rows *of, const struct found *to, const double *lengths, double determined,
@@ -159,7 +151,9 @@ static enum outcome by_spectrum(const struct fitted_rows *of, const struct known
     double high = of->ridge / larger(least, 1e-200);
     for (int turn = 0; turn <= HALVINGS; turn++) {
         const double weaker = turn < HALVINGS ? sqrt(low) * sqrt(high) : high;
-        const double determined = determined_by(&t, larger(weaker, LEAST_CURVATURE * all), roots, roots + m);
+        const double ridge = larger(weaker, LEAST_CURVATURE * all); /* less than rounding is nothing */
+        const double determined =
+            sefr_factor(&t, ridge, roots, roots + m) ? sefr_freedom(m, ridge, roots, roots + m) : NAN;
         const double curvature = of->ridge * larger(1.0 - determined / rows, LEAST_LEFT) / weaker;
         *(curvature > find_reach(of, to, lengths, determined, curvature) ? &low : &high) = weaker;
     }

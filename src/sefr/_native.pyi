@@ -471,6 +471,29 @@ def step_products(begins: Buffer, scale: Buffer, packed: Buffer, n_columns: int,
     written.
     """
 
+def likeliest_ridges(
+    diagonal: Buffer,
+    beside: Buffer,
+    rotated: Buffer,
+    power: Buffer,
+    ridges: Buffer,
+    count: float,
+    together: bool,
+    others: float,
+    square: float,
+    chosen: Buffer,
+    solved: Buffer,
+    left: Buffer,
+    freedom: Buffer,
+) -> bool:
+    """Write the ridge regressions of K targets, each with its likeliest ridge; False: products of no rows.
+
+    ``diagonal``: float64 (p,), ``beside``: float64 (p - 1,), of the products of columns made tridiagonal.
+    ``rotated``, ``solved``: float64 (K, p), in its coordinates. ``power``: float64 (K,), the squares of the
+    targets. ``ridges``: float64, rising, per row, of which ``chosen``, float64 (K,), are: one ``together``.
+    ``others`` columns beside those, each of ``square`` with itself. ``left``, ``freedom``: float64 (K,).
+    """
+
 def solve(
     sums: Buffer,
     counts: Buffer,

@@ -44,7 +44,7 @@ class Discriminant:
         moved = np.nan_to_num(x - own.centre - own.distance)  # a missing value counts as the mean
         rows = own.basis.of_rows(moved)
         turned = own.tridiagonal.turn(rows.T)
-        leverage = (turned * own.tridiagonal.solve(own.count * own.ridge[0], turned)[0]).sum(axis=0)
+        leverage = (turned * own.tridiagonal.solve(own.count * own.ridge[0], turned)).sum(axis=0)
         leverage = np.minimum((leverage + 1 / own.count) * weights, MOST_LEVERAGE)
         target = np.flatnonzero(self.seen) == codes[:, None]
         left = target - self.shares - rows @ own.regression

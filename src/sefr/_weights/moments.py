@@ -39,9 +39,6 @@ from .refine.thermometer import CellSteps
 
 # The ridges, per row, among which the likeliest is taken: four per decade, as in reference.py.
 RIDGES = 10.0 ** (np.arange(29) / 4 - 5)
-# Ridges are equally likely if -2 log likelihood differs by no more than FLAT, and FLAT_PER_ROW per row: with
-# two rows all of them are, and rounding must not choose. The strongest of them is taken.
-FLAT, FLAT_PER_ROW = 1e-6, 1e-10
 # Up to this number of products one thread of BLAS is quicker than several, which wait for each other for
 # about 10 ms.
 FEW_PRODUCTS = 1 << 24
@@ -100,7 +97,7 @@ class Basis(NamedTuple):
         _native.step_tables(self.begins, None, self.scale, by_step, None, found, np.empty(len(weights)))
         return found
 
-    def alike(self, tridiagonal: Tridiagonal, n: float, ridge: float) -> float:
+    def alike(self, freedom: float, n: float) -> float:
         """Return how much what is left over of each class is taken to be alike: see ``ALIKE_POWER``."""
         return 0.0
 
@@ -124,8 +121,8 @@ class FeatureBasis(Basis):
         no_lines = np.empty((0, np.count_nonzero(scale)))
         return cls(np.ones(len(scale), dtype=np.uint8), scale, no_lines, feature_spans(scale))
 
-    def alike(self, tridiagonal: Tridiagonal, n: float, ridge: float) -> float:
-        return float(min(tridiagonal.freedom(n * ridge) / n, 1.0) ** ALIKE_POWER)
+    def alike(self, freedom: float, n: float) -> float:
+        return float(min(freedom / n, 1.0) ** ALIKE_POWER)
 
 
 def feature_scale(n: float, sums: Floats, squares: Floats, moved: Floats, ranges: Floats | None) -> Floats:
@@ -222,28 +219,15 @@ class Tridiagonal(NamedTuple):
             found[1:] = _reflect(self.reflections, self.factors, found[1:], "T")
         return found
 
-    def solve(self, ridge: float, columns: Floats | None = None) -> tuple[Floats, float]:
-        """Return (T + ridge I)^-1 times the rotated columns, and the logarithm of its determinant."""
-        right, moved = self.rotated if columns is None else columns, self.diagonal + ridge
+    def solve(self, ridge: float, columns: Floats) -> Floats:
+        """Return (T + ridge I)^-1 times columns."""
+        moved = self.diagonal + ridge
         if len(moved) < 2:
-            return right / moved[:, None], float(np.log(moved).sum())
-        d, _, found, info = lapack.dptsv(moved, self.beside, right)
+            return columns / moved[:, None]
+        _, _, found, info = lapack.dptsv(moved, self.beside, columns)
         if info:
             raise np.linalg.LinAlgError(NOT_POSITIVE)
-        return found, float(np.log(d).sum())
-
-    def freedom(self, ridge: float) -> float:
-        """Return the degrees of freedom that a ridge leaves: the trace of (T + ridge I)^-1 T."""
-        if len(self.diagonal) < 2:
-            return float((self.diagonal / (self.diagonal + ridge)).sum())
-        d, e, info = lapack.dpttrf(self.diagonal + ridge, self.beside)
-        if info:
-            raise np.linalg.LinAlgError(NOT_POSITIVE)
-        trace = below = 0.0  # of the inverse of L D L': from the last place to the first
-        for pivot, factor in zip(d[::-1].tolist(), [0.0, *e[::-1].tolist()], strict=True):
-            below = 1 / pivot + factor * factor * below
-            trace += below
-        return max(len(d) - ridge * trace, 0.0)
+        return np.asarray(found)
 
     def turn_back(self, columns: Floats) -> Floats:
         """Return Q times columns (p, K)."""
@@ -261,30 +245,52 @@ def _reflect(reflections: Floats, factors: Floats, columns: Floats, trans: str) 
     return np.asarray(found)
 
 
-def likeliest_ridges(
-    tridiagonal: Tridiagonal, power: Floats, count: float, *, together: bool
-) -> NDArray[np.float64]:
-    """Return the ridge, per row, of each target (K,): see ``reference.restricted_likelihood``.
+class Ridges(NamedTuple):
+    """Ridge regressions of targets: the ridge of each, per row (K,), and its solution (K, p).
 
-    ``power`` (K,) are the sums of squares of the targets about their means. ``together``: one ridge for all.
+    ``left`` (K,) is what is left over of the squares of the target, the penalty included, and ``freedom``
+    (K,) the degrees of freedom.
     """
-    degrees = max(count - 1, 1.0)
-    losses = np.empty((len(RIDGES), len(power)))
-    p = len(tridiagonal.diagonal)
-    for row, ridge in zip(losses, RIDGES * count, strict=True):
-        solved, determinant = tridiagonal.solve(ridge)
-        left = power - (solved * tridiagonal.rotated).sum(axis=0)
-        left = np.maximum(left, 1e-12 * power)
-        row[:] = degrees * np.log(np.maximum(left, 1e-300) / degrees) + determinant - p * np.log(ridge)
-    if together:
-        losses = np.repeat(losses[:, power > 0].sum(axis=1)[:, None], len(power), axis=1)
-    return np.asarray(RIDGES[likeliest_of(losses, degrees)])
+
+    chosen: Floats
+    solved: Floats
+    left: Floats
+    freedom: Floats
 
 
-def likeliest_of(losses: Floats, degrees: float) -> NDArray[np.intp]:
-    """Return which ridge has the lowest -2 log likelihood (ridges, K), the strongest of equals (K,)."""
-    flat = losses <= losses.min(axis=0) + FLAT + FLAT_PER_ROW * degrees
-    return np.asarray(len(RIDGES) - 1 - np.argmax(flat[::-1], axis=0))
+def likeliest_ridges(
+    diagonal: Floats,
+    beside: Floats,
+    rotated: Floats,
+    power: Floats,
+    count: float,
+    *,
+    ridges: Floats = RIDGES,
+    together: bool = False,
+    others: tuple[float, float] = (0.0, 0.0),
+) -> Ridges:
+    """Return the regressions of targets with their likeliest ridges: see ``reference.restricted_likelihood``.
+
+    In coordinates in which the products of columns are tridiagonal: ``rotated`` (K, p) are those with the
+    targets, and ``power`` (K,) the squares of these about their means. ``together``: one ridge for all.
+    ``others``: so many columns have nothing to do with the targets, and each so much in squares.
+    """
+    k = len(power)
+    found = Ridges(np.empty(k), np.empty(rotated.shape), np.empty(k), np.empty(k))
+    given = diagonal, beside, np.ascontiguousarray(rotated), power, ridges
+    if not _native.likeliest_ridges(*given, count, together, *others, *found):
+        raise np.linalg.LinAlgError(NOT_POSITIVE)
+    return found
+
+
+def ridge_regressions(
+    tridiagonal: Tridiagonal, power: Floats, count: float, ridge: float | None, *, together: bool
+) -> Ridges:
+    """Return the same of products that were made tridiagonal, or with the ridge given."""
+    ridges = RIDGES if ridge is None else np.array([ridge])
+    diagonal, beside, rotated = tridiagonal.diagonal, tridiagonal.beside, tridiagonal.rotated.T
+    found = likeliest_ridges(diagonal, beside, rotated, power, count, ridges=ridges, together=together)
+    return found._replace(solved=tridiagonal.turn_back(found.solved.T).T)
 
 
 @dataclass(frozen=True)
@@ -440,14 +446,13 @@ def solve_classes(
     cross = basis.of_rows(_about_mean(shift, here, class_sums[seen])).T
     tridiagonal = Tridiagonal.of(own.gram, cross)
     power_of = np.maximum(rows - rows * rows / n, 0.0)
-    if ridge is None:
-        ridge = float(likeliest_ridges(tridiagonal, power_of, n, together=True)[0])
-    solved = tridiagonal.turn_back(tridiagonal.solve(n * ridge)[0])
+    found = ridge_regressions(tridiagonal, power_of, n, ridge, together=True)
+    solved = found.solved.T
     # W + ridge I = (X'X + n ridge I - sum_k s_k s_k' / n_k) / n, with class sums s_k: by Woodbury's identity,
     # its inverse times the class means s_k / n_k is n A (diag(n_k) - S)^-1, with A = (X'X + n ridge I)^-1 s,
     # S = s'A.
     inner = np.diag(rows) - cross.T @ solved
-    alike = basis.alike(tridiagonal, n, ridge)
+    alike = basis.alike(float(found.freedom[0]), n)
     inner = (1 - alike) * inner + alike * np.trace(inner) / len(inner) * np.eye(len(inner))
     to_scores = np.asarray(n * np.linalg.inv(inner.T), dtype=np.float64)
     weights = np.asarray(to_scores @ solved.T, dtype=np.float64)
@@ -466,7 +471,7 @@ def solve_classes(
         own.centre,
         own.distance,
         level,
-        np.full(len(counts), ridge),
+        np.full(len(counts), found.chosen[0]),
         noise,
         n,
         basis,
@@ -542,15 +547,7 @@ def _regression(
     gram: Floats, right: Floats, power: Floats, n: float, ridge: float | None
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return weights (p, K), and of each target (K,) its ridge, what is left of its variance, and freedom."""
-    tridiagonal, k = Tridiagonal.of(gram, right), len(power)
-    ridges = (
-        np.full(k, ridge) if ridge is not None else likeliest_ridges(tridiagonal, power, n, together=False)
-    )
-    solved = np.empty_like(right)
-    for t, each in enumerate(ridges):
-        column = np.asfortranarray(tridiagonal.rotated[:, t : t + 1])
-        solved[:, t : t + 1] = tridiagonal.solve(n * each, column)[0]
-    solved = tridiagonal.turn_back(solved)
+    found = ridge_regressions(Tridiagonal.of(gram, right), power, n, ridge, together=False)
+    solved = found.solved.T
     noise = np.maximum(power - (solved * right).sum(axis=0), 0.0) / max(n - 1, 1.0)
-    freedom = {float(each): tridiagonal.freedom(n * each) for each in ridges}
-    return solved, ridges, noise, np.array([freedom[float(each)] for each in ridges])
+    return solved, found.chosen, noise, found.freedom
