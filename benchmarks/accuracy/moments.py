@@ -24,7 +24,7 @@ from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigvalsh_tridiagonal
+from scipy.linalg import eigh_tridiagonal
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import f1_score, log_loss, r2_score
@@ -77,12 +77,13 @@ def generalised_cross_validation(
     cost: float = 1.4,
 ) -> moments.Ridges:
     """Return them with the ridge of the least generalised cross-validation, so much per degree of freedom."""
-    values = np.maximum(eigvalsh_tridiagonal(tridiagonal.diagonal, tridiagonal.beside), 0)
+    values, vectors = eigh_tridiagonal(tridiagonal.diagonal, tridiagonal.beside)
+    values, rotated = np.maximum(values, 0), vectors.T @ tridiagonal.rotated
     losses = []
     for penalty in moments.RIDGES * count:
-        solved = tridiagonal.solve(penalty, tridiagonal.rotated)
-        left = power - (solved * tridiagonal.rotated).sum(axis=0) - penalty * (solved * solved).sum(axis=0)
-        degrees = count - 1 - cost * (values / (values + penalty)).sum()
+        share = 1 / (values + penalty)[:, None]
+        left = power - (rotated**2 * (share + penalty * share**2)).sum(axis=0)
+        degrees = count - 1 - cost * (values[:, None] * share).sum()
         losses.append(float((left / degrees**2).sum()) if degrees > 0 else np.inf)
     least = float(moments.RIDGES[np.argmin(losses)])
     return BY_LIKELIHOOD(tridiagonal, power, count, least, together=together)

@@ -18,15 +18,16 @@ be that of every class, so no class has a greater say in it than its rows have.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, cho_factor, cho_solve, lapack
+from scipy.linalg import blas, lapack, solve_triangular
 
 from .. import _native
 from .._rows.cells import Coder
@@ -219,16 +220,6 @@ class Tridiagonal(NamedTuple):
             found[1:] = _reflect(self.reflections, self.factors, found[1:], "T")
         return found
 
-    def solve(self, ridge: float, columns: Floats) -> Floats:
-        """Return (T + ridge I)^-1 times columns."""
-        moved = self.diagonal + ridge
-        if len(moved) < 2:
-            return columns / moved[:, None]
-        _, _, found, info = lapack.dptsv(moved, self.beside, columns)
-        if info:
-            raise np.linalg.LinAlgError(NOT_POSITIVE)
-        return np.asarray(found)
-
     def turn_back(self, columns: Floats) -> Floats:
         """Return Q times columns (p, K)."""
         found = np.array(columns, order="F")
@@ -237,10 +228,14 @@ class Tridiagonal(NamedTuple):
         return found
 
 
+def _few_threads(products: int) -> AbstractContextManager[None]:
+    """Return where BLAS does so many products: in one thread if they are few."""
+    return blas_threads(1) if products <= FEW_PRODUCTS else nullcontext()
+
+
 def _reflect(reflections: Floats, factors: Floats, columns: Floats, trans: str) -> Floats:
     work = max(1, 64 * columns.shape[1])
-    few = len(reflections) * columns.size <= FEW_PRODUCTS
-    with blas_threads(1) if few else nullcontext():
+    with _few_threads(len(reflections) * columns.size):
         found, _, _ = lapack.dormqr("L", trans, reflections, factors, np.asfortranarray(columns), work)
     return np.asarray(found)
 
@@ -314,41 +309,46 @@ class Solution:
     # of classes that have rows: their ridge regression (p, K), and what turns its predictions into scores
     regression: Floats | None = None
     to_scores: Floats | None = None
-    tridiagonal: Tridiagonal | None = None
     # of numbers: the degrees of freedom that each ridge leaves (K,)
     freedom: Floats | None = None
 
     @cached_property
-    def _inverses(self) -> dict[float, Floats]:
-        """The inverse of the products and each ridge."""
-        found = {}
-        for ridge in np.unique(self.ridge):
-            factor = cho_factor(self.gram + self.count * ridge * np.eye(len(self.gram)), lower=True)
-            found[float(ridge)] = cho_solve(factor, np.eye(len(self.gram)))
-        return found
+    def _factors(self) -> dict[float, Floats]:
+        """The lower triangular factor of the products and each ridge."""
+        unit = self.count * np.eye(len(self.gram))
+        with _few_threads(len(self.gram) ** 3):
+            return {
+                float(ridge): np.linalg.cholesky(self.gram + ridge * unit) for ridge in np.unique(self.ridge)
+            }
 
-    def covariance(self, target: int = 0) -> Floats:
-        """Return the covariance of the weights of a target (q, q), in units of its noise."""
-        half = self.basis.table(self._inverses[float(self.ridge[target])])
-        return self.basis.table(np.ascontiguousarray(half.T))
+    def _divided(self, ridge: float, columns: Floats) -> Floats:
+        """Return columns (p, n) divided by the factor: their squares add up to leverages."""
+        factor = self._factors[ridge]
+        if not len(factor):
+            return columns
+        with _few_threads(len(factor) * columns.size):
+            return np.asarray(solve_triangular(factor, columns, lower=True, check_finite=False))
 
     def standard_errors(self) -> Floats:
         """Return the standard errors of the weights (K, q)."""
-        squares = np.array([np.diag(self.covariance(t)) for t in range(len(self.ridge))])
-        return np.asarray(np.sqrt(np.maximum(squares, 0) * self.noise[:, None]))
+        each = (self.basis.table(self._divided(float(r), np.eye(len(self.gram)))) for r in self.ridge)
+        return np.sqrt([(half * half).sum(axis=0) for half in each] * self.noise[:, None])
+
+    def in_basis(self, rows: Floats) -> Floats:
+        """Return rows (n, q) about the means, as what is solved for (n, p); what is missing is the mean."""
+        moved = rows - self.centre - self.distance
+        return self.basis.of_rows(moved if isfinite(moved.sum()) else np.nan_to_num(moved))
 
     def leverage(self, rows: Floats, target: int = 0) -> Floats:
-        """Return the leverage of rows (n, q): how much each would move its own prediction.
-
-        (x - mean)' covariance (x - mean) + 1 / count.
-        """
-        moved = rows - self.centre - self.distance
-        return np.asarray(((moved @ self.covariance(target)) * moved).sum(axis=1) + 1 / self.count)
+        """Return how much rows (n, p) in the basis would move their own predictions of a target (n,)."""
+        half = self._divided(float(self.ridge[target]), rows.T)
+        return np.asarray((half * half).sum(axis=0) + 1 / self.count)
 
     def variances(self, rows: Floats) -> Floats:
         """Return the variance of a new target about its prediction (n, K), for rows (n, q)."""
-        each = [self.noise[t] * (1 + self.leverage(rows, t)) for t in range(len(self.ridge))]
-        return np.stack(each, axis=1)
+        columns = self.in_basis(rows)
+        leverage = {ridge: self.leverage(columns, at) for at, ridge in enumerate(self.ridge.tolist())}
+        return np.stack([1 + leverage[ridge] for ridge in self.ridge.tolist()], axis=1) * self.noise
 
 
 class _Centred(NamedTuple):
@@ -478,7 +478,6 @@ def solve_classes(
         own.gram,
         solved,
         to_scores,
-        tridiagonal,
     )
 
 
