@@ -24,7 +24,7 @@ from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigvalsh_tridiagonal
+from scipy.linalg import eigh_tridiagonal
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import f1_score, log_loss, r2_score
@@ -64,23 +64,29 @@ ON_NUMBERS = (
     "32 bins, generalised cross-validation",
 )
 Changes = dict[str, Any]
+BY_LIKELIHOOD = moments.ridge_regressions
 
 
 def generalised_cross_validation(
-    tridiagonal: moments.Tridiagonal, power: NDArray[Any], count: float, *, together: bool, cost: float = 1.4
-) -> NDArray[np.float64]:
-    """Return the ridges of the least generalised cross-validation, so much per degree of freedom."""
-    values = np.maximum(eigvalsh_tridiagonal(tridiagonal.diagonal, tridiagonal.beside), 0)
+    tridiagonal: moments.Tridiagonal,
+    power: NDArray[Any],
+    count: float,
+    ridge: float | None,
+    *,
+    together: bool,
+    cost: float = 1.4,
+) -> moments.Ridges:
+    """Return them with the ridge of the least generalised cross-validation, so much per degree of freedom."""
+    values, vectors = eigh_tridiagonal(tridiagonal.diagonal, tridiagonal.beside)
+    values, rotated = np.maximum(values, 0), vectors.T @ tridiagonal.rotated
     losses = []
-    for ridge in moments.RIDGES * count:
-        solved, _ = tridiagonal.solve(ridge)
-        left = power - (solved * tridiagonal.rotated).sum(axis=0) - ridge * (solved * solved).sum(axis=0)
-        degrees = count - 1 - cost * (values / (values + ridge)).sum()
-        losses.append(left / degrees**2 if degrees > 0 else np.full(len(power), np.inf))
-    found = np.array(losses)
-    if together:
-        return np.full(len(power), moments.RIDGES[np.argmin(found.sum(axis=1))])
-    return np.asarray(moments.RIDGES[np.argmin(found, axis=0)])
+    for penalty in moments.RIDGES * count:
+        share = 1 / (values + penalty)[:, None]
+        left = power - (rotated**2 * (share + penalty * share**2)).sum(axis=0)
+        degrees = count - 1 - cost * (values[:, None] * share).sum()
+        losses.append(float((left / degrees**2).sum()) if degrees > 0 else np.inf)
+    least = float(moments.RIDGES[np.argmin(losses)])
+    return BY_LIKELIHOOD(tridiagonal, power, count, least, together=together)
 
 
 def finite(found: Products | None) -> Products:
@@ -171,7 +177,7 @@ VARIANTS: dict[str, tuple[int | None, int | None, Changes]] = {
     "32 bins, steps standardised": (32, None, {"STEP_POWER": 1.0}),
     "32 bins, steps as they are": (32, None, {"STEP_POWER": 0.0}),
     "32 bins, priors are shares": (32, None, {"PRIOR_POWER": 1.0}),
-    "32 bins, generalised cross-validation": (32, None, {"likeliest_ridges": generalised_cross_validation}),
+    "32 bins, generalised cross-validation": (32, None, {"ridge_regressions": generalised_cross_validation}),
     "16 bins, 40 ferns": (16, 40, {}),
     "32 bins, 40 ferns": (32, 40, {}),
     "32 bins, 40 ferns of 0.25": (32, 40, {"FERN_UNIT": 0.25}),

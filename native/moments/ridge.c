@@ -3,18 +3,48 @@
 #include <math.h>
 #include <string.h>
 
-static double dot(const double *restrict a, const double *restrict b, ptrdiff_t n) {
-    double sums[4] = {0.0, 0.0, 0.0, 0.0};
-    ptrdiff_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        for (int u = 0; u < 4; u++) sums[u] += a[i + u] * b[i + u];
-    }
-    for (; i < n; i++) sums[0] += a[i] * b[i];
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+#include "common/dtype.h"
+
+/* LANES sums in flight: one would wait for itself. */
+enum { LANES = 8 };
+
+INLINE double total_of(const double *sums) {
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-static void add(double *restrict to, const double *restrict from, double share, ptrdiff_t n) {
+CLONES static double dot(const double *restrict a, const double *restrict b, ptrdiff_t n) {
+    double sums[LANES] = {0.0};
+    ptrdiff_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (int u = 0; u < LANES; u++) sums[u] += a[i + u] * b[i + u];
+    }
+    for (; i < n; i++) sums[0] += a[i] * b[i];
+    return total_of(sums);
+}
+
+CLONES static void add(double *restrict to, const double *restrict from, double share, ptrdiff_t n) {
     for (ptrdiff_t i = 0; i < n; i++) to[i] += share * from[i];
+}
+
+/* to += share a; returns dot(a, b), in the same look at a. */
+CLONES static double add_and_dot(double *restrict to, double share, const double *restrict a, const double *restrict b,
+                                 ptrdiff_t n) {
+    double sums[LANES] = {0.0};
+    ptrdiff_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (int u = 0; u < LANES; u++) {
+            sums[u] += a[i + u] * b[i + u];
+            to[i + u] += share * a[i + u];
+        }
+    }
+    for (; i < n; i++) sums[0] += a[i] * b[i], to[i] += share * a[i];
+    return total_of(sums);
+}
+
+/* row -= v w' + w v', of which `v` and `w` are the values of the row. */
+CLONES static void turn_row(double *restrict row, double v, const double *restrict w_of, double w,
+                            const double *restrict v_of, ptrdiff_t n) {
+    for (ptrdiff_t c = 0; c < n; c++) row[c] -= v * w_of[c] + w * v_of[c];
 }
 
 /* The reflection 1 - factor v v', v[0] = 1, that leaves of x (n) its first value alone, which is returned. v replaces
@@ -47,14 +77,12 @@ void sefr_tridiagonal(const struct tridiagonal *t, double *work) {
         memset(w, 0, (size_t)n * sizeof *w);
         for (ptrdiff_t r = 0; r < n; r++) {
             const double *row = t->matrix + (i + 1 + r) * p + i + 1 + r;
-            w[r] += row[0] * v[r] + dot(row + 1, v + r + 1, n - r - 1);
-            add(w + r + 1, row + 1, v[r], n - r - 1);
+            w[r] += row[0] * v[r] + add_and_dot(w + r + 1, v[r], row + 1, v + r + 1, n - r - 1);
         }
         for (ptrdiff_t r = 0; r < n; r++) w[r] *= t->factors[i];
         add(w, v, -0.5 * t->factors[i] * dot(w, v, n), n);
         for (ptrdiff_t r = 0; r < n; r++) {
-            double *row = t->matrix + (i + 1 + r) * p + i + 1 + r;
-            for (ptrdiff_t c = r; c < n; c++) row[c - r] -= v[r] * w[c] + w[r] * v[c];
+            turn_row(t->matrix + (i + 1 + r) * p + i + 1 + r, v[r], w + r, w[r], v + r, n - r);
         }
     }
     if (p) t->diagonal[p - 1] = t->matrix[p * p - 1];
@@ -93,48 +121,58 @@ void sefr_solve_factored(ptrdiff_t p, const double *pivots, const double *below,
     }
 }
 
-/* Where losses (n_ridges), `step` apart, are lowest: the first such place. */
-static ptrdiff_t lowest(const double *losses, ptrdiff_t n, ptrdiff_t step) {
-    ptrdiff_t best = 0;
-    for (ptrdiff_t r = 1; r < n; r++) best = losses[r * step] < losses[best * step] ? r : best;
-    return best;
+double sefr_freedom(ptrdiff_t p, double ridge, const double *pivots, const double *below) {
+    double trace = 0.0, own = 0.0; /* of the inverse of L D L': from the last place to the first */
+    for (ptrdiff_t i = p - 1; i >= 0; i--) trace += own = 1.0 / pivots[i] + below[i] * below[i] * own;
+    const double found = (double)p - ridge * trace;
+    return found > 0.0 ? found : 0.0;
 }
 
-bool sefr_ridge(const struct tridiagonal *t, const struct ridge_targets *of, double *chosen, double *solved,
-                double *work) {
+/* Where losses (n_ridges), `step` apart, are lowest: the last of such places. */
+static ptrdiff_t lowest(const double *losses, ptrdiff_t n, ptrdiff_t step, double flat) {
+    double least = losses[0];
+    ptrdiff_t last = n - 1;
+    for (ptrdiff_t r = 1; r < n; r++) least = losses[r * step] < least ? losses[r * step] : least;
+    while (last > 0 && losses[last * step] > least + flat) last--;
+    return last;
+}
+
+/* Solve for one target under a ridge; return what is left over. `work` has the factors of T + ridge I, 2 p. */
+static double solve_target(const struct tridiagonal *t, const struct ridge_targets *of, ptrdiff_t c, const double *work,
+                           double *solved) {
+    const double *rotated = of->rotated + c * t->p, power = of->power[c];
+    if (t->p) memcpy(solved, rotated, (size_t)t->p * sizeof *solved);
+    sefr_solve_factored(t->p, work, work + t->p, solved);
+    const double left = power - dot(solved, rotated, t->p);
+    return left > 1e-12 * power ? left : 1e-12 * power;
+}
+
+bool sefr_likeliest_ridges(const struct tridiagonal *t, const struct ridge_targets *of,
+                           const struct ridge_solutions *to, double *work) {
     const ptrdiff_t p = t->p, k = of->k;
-    double *rotated = work, *pivots = rotated + k * p, *below = pivots + p, *one = below + p, *losses = one + p;
-    const double degrees = of->count - 1.0 > 1.0 ? of->count - 1.0 : 1.0;
-    if (k > 0 && p > 0) memcpy(rotated, of->cross, (size_t)(k * p) * sizeof *rotated);
-    for (ptrdiff_t c = 0; c < k; c++) sefr_turn(t, rotated + c * p);
+    double *pivots = work, *below = pivots + p, *one = below + p, *losses = one + p;
+    const double degrees = of->count - 1.0 > 1.0 ? of->count - 1.0 : 1.0, flat = 1e-6 + 1e-10 * degrees;
     for (ptrdiff_t r = 0; r < of->n_ridges; r++) {
         const double ridge = of->ridges[r] * of->count;
-        double determinant = 0.0;
+        double determinant = of->others * log(1.0 + of->square / ridge) - (double)p * log(ridge), sum = 0.0;
         if (!sefr_factor(t, ridge, pivots, below)) return false;
         for (ptrdiff_t i = 0; i < p; i++) determinant += log(pivots[i]);
         for (ptrdiff_t c = 0; c < k; c++) {
-            if (p) memcpy(one, rotated + c * p, (size_t)p * sizeof *one);
-            sefr_solve_factored(p, pivots, below, one);
-            double left = of->power[c] - dot(one, rotated + c * p, p);
-            left = left > 1e-12 * of->power[c] ? left : 1e-12 * of->power[c];
-            left = left > 1e-300 ? left : 1e-300;
-            losses[r * k + c] = degrees * log(left / degrees) + determinant - (double)p * log(ridge);
+            const double left = solve_target(t, of, c, work, one);
+            losses[r * k + c] = degrees * log((left > 1e-300 ? left : 1e-300) / degrees) + determinant;
+            sum += of->power[c] > 0.0 ? losses[r * k + c] : 0.0;
         }
-    }
-    if (of->together) {
-        for (ptrdiff_t r = 0; r < of->n_ridges; r++) {
-            double sum = 0.0;
-            for (ptrdiff_t c = 0; c < k; c++) sum += of->power[c] > 0.0 ? losses[r * k + c] : 0.0;
-            losses[r * k] = sum;
-        }
+        for (ptrdiff_t c = 0; of->together && c < k; c++) losses[r * k + c] = sum;
     }
     for (ptrdiff_t c = 0; c < k; c++) {
-        chosen[c] = of->ridges[lowest(losses + (of->together ? 0 : c), of->n_ridges, k)];
-        double *own = solved + c * p;
-        if (!sefr_factor(t, chosen[c] * of->count, pivots, below)) return false;
-        if (p) memcpy(own, rotated + c * p, (size_t)p * sizeof *own);
-        sefr_solve_factored(p, pivots, below, own);
-        sefr_turn_back(t, own);
+        to->chosen[c] = of->ridges[lowest(losses + c, of->n_ridges, k, flat)];
+        const double ridge = to->chosen[c] * of->count;
+        if (!sefr_factor(t, ridge, pivots, below)) return false;
+        const double left = solve_target(t, of, c, work, to->solved + c * p);
+        if (to->left) to->left[c] = left;
+        if (to->freedom) {
+            to->freedom[c] = sefr_freedom(p, ridge, pivots, below) + of->others * of->square / (of->square + ridge);
+        }
     }
     return true;
 }

@@ -1,5 +1,5 @@
 /* Ridge regressions from products of columns, the ridge chosen by restricted likelihood. Plain C: nothing here knows
-   of Python, which does the same through LAPACK (src/sefr/_weights/moments.py); the page in the browser has this. */
+   of Python, whose reflections are those of LAPACK, which is quicker beyond 600 columns (_weights/moments.py). */
 #ifndef SEFR_RIDGE_H
 #define SEFR_RIDGE_H
 
@@ -28,20 +28,33 @@ bool sefr_factor(const struct tridiagonal *t, double ridge, double *pivots, doub
 /* (T + ridge I)^-1 times a vector, in place. */
 void sefr_solve_factored(ptrdiff_t p, const double *pivots, const double *below, double *vector);
 
-/* Targets of rows: `cross` (k x p) are their products with the columns, `power` (k) with themselves, all about the
-   means; `count` is the weight of all rows. One ridge of `ridges` (n_ridges, per row, rising) is taken for each target,
-   or for all `together`. */
+/* The degrees of freedom that a ridge leaves, the trace of (T + ridge I)^-1 T, from the factors of T + ridge I. */
+double sefr_freedom(ptrdiff_t p, double ridge, const double *pivots, const double *below);
+
+/* Targets of rows: `rotated` (k x p) are Q' times their products with the columns, `power` (k) the products with
+   themselves, all about the means; `count` is the weight of all rows. One ridge of `ridges` (n_ridges, per row, rising)
+   is taken for each target, or for all `together`. T may stand for the columns as far as they tell of the targets: then
+   there are `others`, each of `square` with itself. */
 struct ridge_targets {
-    const double *cross, *power, *ridges;
+    const double *rotated, *power, *ridges;
     ptrdiff_t k, n_ridges;
     double count;
     bool together;
+    double others, square;
 };
 
-/* chosen (k): the ridge of each target, per row; solved (k x p): its weights. `work` has (k + 3) p + k n_ridges. False
-   if the matrix is that of no rows: it has a value far below 0. */
-bool sefr_ridge(const struct tridiagonal *t, const struct ridge_targets *of, double *chosen, double *solved,
-                double *work);
+/* Of each target its ridge, per row (k), what T + ridge I gives (k x p), what is left over of `power`, the penalty
+   included (k), and the degrees of freedom (k); the last two may be NULL. */
+struct ridge_solutions {
+    double *chosen, *solved, *left, *freedom;
+};
+
+/* The ridge of the highest restricted likelihood, and its solution. Ridges are equally likely if -2 log likelihood
+   differs by no more than 1e-6, and 1e-10 per row: with two rows all of them are, and rounding must not choose. The
+   strongest of them is taken. `work` has 3 p + k n_ridges. False if the matrix is that of no rows: it has a value far
+   below 0. */
+bool sefr_likeliest_ridges(const struct tridiagonal *t, const struct ridge_targets *of,
+                           const struct ridge_solutions *to, double *work);
 
 /* leverage (n) = x' (X'X + ridge I)^-1 x of rows (n x p). `work` has 3 p. */
 bool sefr_leverage(const struct tridiagonal *t, double ridge, const double *rows, ptrdiff_t n, double *leverage,

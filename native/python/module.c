@@ -16,7 +16,8 @@ static PyMethodDef methods[] = {
     METHOD(search_under),       METHOD(encode_bytes),     METHOD(encode_objects),  METHOD(step_tables),
     METHOD(step_slopes),        METHOD(shared_steps),     METHOD(signal_features), METHOD(products),
     METHOD(products_csr),       METHOD(count_pairs),      METHOD(step_products),   METHOD(choose),
-    METHOD(fit_scaling),        METHOD(weigh_parts),      {NULL, NULL, 0, NULL},
+    METHOD(fit_scaling),        METHOD(weigh_parts),      METHOD(leave_one_out),   METHOD(likeliest_ridges),
+    {NULL, NULL, 0, NULL},
 };
 
 /* Python compares these with its own: see tests/native. */

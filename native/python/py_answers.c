@@ -1,7 +1,10 @@
+#include <limits.h>
+
 #include "answers/likelihood.h"
 #include "answers/parts.h"
 #include "answers/probabilities.h"
 #include "python/arguments.h"
+#include "refine/leave_one_out.h"
 
 #define AT(i) data_of(&call.arrays[i])
 
@@ -60,6 +63,64 @@ PyObject *sefr_py_weigh_parts(FASTCALL) {
             outcome = sefr_weigh_parts(&parts, AT(SHARES), AT(LOSSES));
             Py_END_ALLOW_THREADS;
             result = outcome == FINITE ? Py_NewRef(Py_None) : sefr_refuse(outcome, (int32_t)k);
+        }
+    }
+    sefr_end_call(&call);
+    return result;
+}
+
+/* n rows of r scores and k classes; what is known of a of them is a x b. */
+PyObject *sefr_py_leave_one_out(FASTCALL) {
+    enum {
+        OF,
+        CODES,
+        WEIGHTS,
+        SHARES,
+        CLASS_WEIGHTS,
+        LENGTHS,
+        RIDGE,
+        BY,
+        WIDTH,
+        KNOWN,
+        SOME_WEIGHTS,
+        SOME_SHARES,
+        SAY,
+        LEFT_OUT,
+        N_ARGUMENTS
+    };
+    static const struct argument arguments[N_ARGUMENTS] = {READS("scores", F64, "nr"),
+                                                           READS("codes", I32, "n"),
+                                                           READS("weights", F64, "n"),
+                                                           READS("shares", F64, "n"),
+                                                           READS("class_weights", F64, "k"),
+                                                           READS("squared_lengths", F64, "n"),
+                                                           OTHER_ARGUMENT("ridge"),
+                                                           OTHER_ARGUMENT("by"),
+                                                           OTHER_ARGUMENT("width"),
+                                                           READS("known", F64, "ab"),
+                                                           READS("known_weights", F64, "a"),
+                                                           READS("known_shares", F64, "a"),
+                                                           OTHER_ARGUMENT("say"),
+                                                           WRITES("left_out", F64, "nr")};
+    struct call call;
+    PyObject *result = NULL;
+    int by, width;
+    (void)self;
+    if (sefr_begin_call(&call, "leave_one_out", arguments, N_ARGUMENTS, args, n_args, kwnames) &&
+        sefr_get_int(call.values[BY], "by", ALL_ROWS, SPECTRUM, &by) &&
+        sefr_get_int(call.values[WIDTH], "width", 0, INT_MAX, &width)) {
+        const Py_ssize_t *shape = call.arrays[OF].view.shape, n = shape[0], r = by == ALL_ROWS ? 1 : shape[1];
+        const Py_ssize_t a = by == ALL_ROWS ? n : call.arrays[KNOWN].view.shape[0], b = by == ALL_ROWS ? width : a;
+        const double ridge = PyFloat_AsDouble(call.values[RIDGE]), say = PyFloat_AsDouble(call.values[SAY]);
+        const struct fitted_rows of = {n,           r,    AT(OF), AT(CODES), AT(WEIGHTS), AT(SHARES), AT(CLASS_WEIGHTS),
+                                       AT(LENGTHS), ridge};
+        const struct known_rows from = {(enum known_by)by, a, width, AT(KNOWN), AT(SOME_WEIGHTS), AT(SOME_SHARES), say};
+        if (!PyErr_Occurred() && sefr_check_shapes(&call, "nrkab", (Py_ssize_t[]){n, r, r == 1 ? 2 : r, a, b})) {
+            enum outcome outcome;
+            Py_BEGIN_ALLOW_THREADS;
+            outcome = sefr_leave_one_out(&of, &from, AT(LEFT_OUT));
+            Py_END_ALLOW_THREADS;
+            result = outcome == FINITE ? Py_NewRef(Py_None) : sefr_refuse(outcome, (int32_t)(r == 1 ? 2 : r));
         }
     }
     sefr_end_call(&call);

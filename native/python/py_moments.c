@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "moments/products.h"
+#include "moments/ridge.h"
 #include "moments/step_products.h"
 
 /* There are n rows, m features, k targets, o = m + k origins, f factors, p = f (f + 1) / 2 products. */
@@ -109,6 +110,65 @@ PyObject *sefr_py_step_products(FASTCALL) {
             }
         }
         PyMem_Free(memory);
+    }
+    sefr_end_call(&call);
+    return result;
+}
+
+/* k targets on p columns; b is p - 1, or 0. */
+PyObject *sefr_py_likeliest_ridges(FASTCALL) {
+    enum {
+        DIAGONAL,
+        BESIDE,
+        ROTATED,
+        POWER,
+        RIDGES,
+        COUNT,
+        TOGETHER,
+        OTHERS,
+        SQUARE,
+        CHOSEN,
+        SOLVED,
+        LEFT,
+        FREEDOM,
+        N_ARGUMENTS
+    };
+    static const struct argument arguments[N_ARGUMENTS] = {
+        READS("diagonal", F64, "p"), READS("beside", F64, "b"),  READS("rotated", F64, "kp"), READS("power", F64, "k"),
+        READS("ridges", F64, "r"),   OTHER_ARGUMENT("count"),    OTHER_ARGUMENT("together"),  OTHER_ARGUMENT("others"),
+        OTHER_ARGUMENT("square"),    WRITES("chosen", F64, "k"), WRITES("solved", F64, "kp"), WRITES("left", F64, "k"),
+        WRITES("freedom", F64, "k")};
+    struct call call;
+    PyObject *result = NULL;
+    (void)self;
+    if (sefr_begin_call(&call, "likeliest_ridges", arguments, N_ARGUMENTS, args, n_args, kwnames)) {
+        const struct array *arrays = call.arrays;
+        const Py_ssize_t p = arrays[DIAGONAL].view.shape[0], k = arrays[POWER].view.shape[0];
+        const Py_ssize_t r = arrays[RIDGES].view.shape[0];
+        const struct tridiagonal t = {p, NULL, data_of(&arrays[DIAGONAL]), data_of(&arrays[BESIDE]), NULL};
+        const struct ridge_targets of = {data_of(&arrays[ROTATED]),
+                                         data_of(&arrays[POWER]),
+                                         data_of(&arrays[RIDGES]),
+                                         k,
+                                         r,
+                                         PyFloat_AsDouble(call.values[COUNT]),
+                                         PyObject_IsTrue(call.values[TOGETHER]) == 1,
+                                         PyFloat_AsDouble(call.values[OTHERS]),
+                                         PyFloat_AsDouble(call.values[SQUARE])};
+        const struct ridge_solutions to = {data_of(&arrays[CHOSEN]), data_of(&arrays[SOLVED]), data_of(&arrays[LEFT]),
+                                           data_of(&arrays[FREEDOM])};
+        double *work = PyMem_Malloc((size_t)(3 * p + k * r + 1) * sizeof *work);
+        if (!work) {
+            PyErr_NoMemory();
+        } else if (!PyErr_Occurred() &&
+                   sefr_check_shapes(&call, "pbkr", (Py_ssize_t[]){p, p > 1 ? p - 1 : 0, k, r > 0 ? r : 1})) {
+            bool solved;
+            Py_BEGIN_ALLOW_THREADS;
+            solved = sefr_likeliest_ridges(&t, &of, &to, work);
+            Py_END_ALLOW_THREADS;
+            result = PyBool_FromLong(solved);
+        }
+        PyMem_Free(work);
     }
     sefr_end_call(&call);
     return result;

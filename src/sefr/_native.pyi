@@ -348,6 +348,32 @@ def weigh_parts(
     (n,). ``losses``: float64 (P + 1,), of each part by itself, and of the sum.
     """
 
+def leave_one_out(
+    scores: Buffer,
+    codes: Buffer,
+    weights: Buffer,
+    shares: Buffer,
+    class_weights: Buffer,
+    squared_lengths: Buffer,
+    ridge: float,
+    by: int,
+    width: int,
+    known: Buffer,
+    known_weights: Buffer,
+    known_shares: Buffer,
+    say: float,
+    left_out: Buffer,
+) -> None:
+    """Write the scores of rows as if each had been left out when a loss was minimised.
+
+    ``scores``, ``left_out``: float64 (n, R), at the minimum, one for two classes. ``codes``: int32 (n,).
+    ``weights``, ``shares``, ``squared_lengths``: float64 (n,): how many rows each stands for, its weight in
+    the loss, and its length in the space of the ``width`` weights of a score. ``class_weights``: float64
+    (K,), the weight in the loss of one row. ``known``: float64: for ``by`` 0 (n, width), the rows of two
+    classes; for 1 and 2 (m, m), products of some rows, whose directions are alike or have a spectrum, of
+    ``known_weights`` and ``known_shares``, float64 (m,). ``say``: how far scores move, for 2.
+    """
+
 def step_tables(
     begins: Buffer,
     mean: Buffer | None,
@@ -443,6 +469,29 @@ def step_products(begins: Buffer, scale: Buffer, packed: Buffer, n_columns: int,
     ``packed``: float64, the upper triangle of the products of ``n_columns`` columns, of which the first c are
     taken. ``products``: float64 (r, r), of which the upper triangle of as many rows as there are steps is
     written.
+    """
+
+def likeliest_ridges(
+    diagonal: Buffer,
+    beside: Buffer,
+    rotated: Buffer,
+    power: Buffer,
+    ridges: Buffer,
+    count: float,
+    together: bool,
+    others: float,
+    square: float,
+    chosen: Buffer,
+    solved: Buffer,
+    left: Buffer,
+    freedom: Buffer,
+) -> bool:
+    """Write the ridge regressions of K targets, each with its likeliest ridge; False: products of no rows.
+
+    ``diagonal``: float64 (p,), ``beside``: float64 (p - 1,), of the products of columns made tridiagonal.
+    ``rotated``, ``solved``: float64 (K, p), in its coordinates. ``power``: float64 (K,), the squares of the
+    targets. ``ridges``: float64, rising, per row, of which ``chosen``, float64 (K,), are: one ``together``.
+    ``others`` columns beside those, each of ``square`` with itself. ``left``, ``freedom``: float64 (K,).
     """
 
 def solve(

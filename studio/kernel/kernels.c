@@ -59,7 +59,8 @@ int studio_summarise_columns(ptrdiff_t n, ptrdiff_t m, const char *const *data, 
     return summarise(&x, to);
 }
 
-EXPORT(summarise_rows) int studio_summarise_rows(ptrdiff_t n, ptrdiff_t m, const double *data, const struct places *to) {
+EXPORT(summarise_rows)
+int studio_summarise_rows(ptrdiff_t n, ptrdiff_t m, const double *data, const struct places *to) {
     const ptrdiff_t size = (ptrdiff_t)sizeof(double);
     const struct table x = {
         .n = n, .m = m, .data = (const char *)data, .row_stride = m * size, .column_stride = size, .type = F64};
@@ -109,8 +110,9 @@ void studio_find_edges(const double *sorted, ptrdiff_t m, ptrdiff_t n, ptrdiff_t
     sefr_find_edges(sorted, m, n, most, alone != 0, edges, starts);
 }
 
-/* Ferns grown on rows in cells (n x m) of a cut without edges, whose codes are from 0 to n_classes, or whose targets are
-   numbers, one per row (NULL: none); those that are of use, or minus an outcome. comparisons: n_ferns x depth x 2. */
+/* Ferns grown on rows in cells (n x m) of a cut without edges, whose codes are from 0 to n_classes, or whose targets
+   are numbers, one per row (NULL: none); those that are of use, or minus an outcome. comparisons: n_ferns x depth x 2.
+ */
 struct grown {
     const uint8_t *cells, *held;
     const int32_t *codes;
@@ -206,22 +208,24 @@ void studio_step_products(ptrdiff_t n, const uint8_t *begins, const double *scal
 struct ridges {
     ptrdiff_t p, k, n_ridges, n_rows;
     int32_t together;
-    double *matrix;
-    const double *cross, *power, *ridges, *rows;
+    double *matrix, *cross;
+    const double *power, *ridges, *rows;
     double *chosen, *solved, *leverage;
 };
 
 EXPORT(solve_ridges) int studio_solve_ridges(const struct ridges *of, double count) {
     const size_t p = (size_t)of->p, k = (size_t)of->k;
-    double *work = malloc((3 * p + (k + 3) * p + k * (size_t)of->n_ridges) * sizeof *work);
+    double *work = malloc((6 * p + k * (size_t)of->n_ridges) * sizeof *work);
     if (!work) return 0;
     const struct tridiagonal t = {of->p, of->matrix, work, work + p, work + 2 * p};
-    const struct ridge_targets targets = {of->cross,    of->power, of->ridges,       of->k,
-                                          of->n_ridges, count,     of->together != 0};
+    const struct ridge_targets targets = {of->cross, of->power,         of->ridges, of->k, of->n_ridges,
+                                          count,     of->together != 0, 0.0,        0.0};
+    const struct ridge_solutions to = {of->chosen, of->solved, NULL, NULL};
     sefr_tridiagonal(&t, work + 3 * p);
-    return sefr_ridge(&t, &targets, of->chosen, of->solved, work + 3 * p) &&
-           (!of->n_rows ||
-            sefr_leverage(&t, of->chosen[0] * count, of->rows, of->n_rows, of->leverage, work + 3 * p));
+    for (size_t c = 0; c < k; c++) sefr_turn(&t, of->cross + c * p);
+    if (!sefr_likeliest_ridges(&t, &targets, &to, work + 3 * p)) return 0;
+    for (size_t c = 0; c < k; c++) sefr_turn_back(&t, of->solved + c * p);
+    return !of->n_rows || sefr_leverage(&t, of->chosen[0] * count, of->rows, of->n_rows, of->leverage, work + 3 * p);
 }
 
 /* One further pass: the class of each row, the model, where loss and derivatives go, and weights or NULL. */

@@ -1,7 +1,7 @@
 /** Scores of a few training rows as if the model had not seen them: as src/sefr/_weights/held_out.py. */
 
 import type { Floats, Kernel } from "./kernel";
-import { dot, highest, ones, perClass, total } from "./linear";
+import { ones, total } from "./linear";
 import { means, type Planes, type Scaling, scoresOf, solve } from "./solve";
 import type { SampledRows } from "./standardise";
 import { each } from "./double_double";
@@ -182,57 +182,4 @@ function favourInCells<L>(summary: Summary<L>): Floats {
     }
   }
   return favour;
-}
-
-/** Return the scores of rows as if the loss had been minimised without them, if it is curved alike along some directions. */
-export function unseenByLoss(seen: HeldOut, r: number, push: Floats, directions: number, penalty: number): HeldOut {
-  const curvature = dot(seen.weights, doubts(seen.scores, r)) / total(seen.weights);
-  return unseenByLeverage(seen, r, push.map((own) => own / (curvature / directions + penalty)));
-}
-
-/** Return the same where the leverage of every row is known: one step of Newton's method each. */
-export function unseenByLeverage(seen: HeldOut, r: number, leverage: Floats): HeldOut {
-  const { scores, codes } = seen;
-  const [k, likely] = [r === 1 ? 2 : r, chances(scores, r)];
-  const moved = scores.map((score, at) => {
-    const [i, c] = [Math.floor(at / r), r === 1 ? 1 : at % r];
-    const p = likely[i * k + c];
-    return score + (leverage[i] * (p - Number(codes[i] === c))) / Math.max(1 - leverage[i] * p * (1 - p), 0.5);
-  });
-  return { ...seen, scores: moved };
-}
-
-/** Return the same where it is known how far the score of every row moves per unit of its residual. */
-export function unseenByReach(seen: HeldOut, r: number, reach: Floats): HeldOut {
-  const { scores, codes } = seen;
-  const [k, likely] = [r === 1 ? 2 : r, chances(scores, r)];
-  const moved = scores.map((score, at) => {
-    const [i, c] = [Math.floor(at / r), r === 1 ? 1 : at % r];
-    return score + reach[i] * (likely[i * k + c] - Number(codes[i] === c));
-  });
-  return { ...seen, scores: moved };
-}
-
-/** Return the mean of p (1 - p) over the classes for each row. */
-export function doubts(scores: Floats, r: number): Floats {
-  const [k, likely] = [r === 1 ? 2 : r, chances(scores, r)];
-  return Float64Array.from({ length: likely.length / k }, (_, i) => {
-    let doubt = 0;
-    for (let c = 0; c < k; c++) doubt += likely[i * k + c] * (1 - likely[i * k + c]);
-    return doubt / k;
-  });
-}
-
-/** Return the probabilities (n x k) of the logistic loss. */
-function chances(scores: Floats, r: number): Floats {
-  const k = r === 1 ? 2 : r;
-  const likely = perClass(scores, r).slice();
-  for (let first = 0; first < likely.length; first += k) {
-    const row = likely.subarray(first, first + k);
-    const most = highest(row);
-    let sum = 0;
-    for (let c = 0; c < k; c++) sum += row[c] = Math.exp(row[c] - most);
-    for (let c = 0; c < k; c++) row[c] /= sum;
-  }
-  return likely;
 }

@@ -45,6 +45,7 @@ interface Exports {
   solve_ridges(of: number, count: number): number;
   fit_scaling(rows: number, counts: number, found: number): number;
   weigh_parts(parts: number, shares: number, losses: number): number;
+  leave_one_out(rows: number, ridge: number, say: number, leftOut: number): number;
   samples_of(n: number, values: number, step: number, samples: number): void;
   signal_features(plan: number, windows: number, n: number, features: number): number;
 }
@@ -159,6 +160,28 @@ export interface HeldOutParts {
   codes: Int32Array;
   weights: Floats;
   classes: number;
+}
+
+/** What the leverage of rows is found from: see native/refine/leave_one_out.h. */
+export enum KnownBy { ALL_ROWS, PAIRS, SPECTRUM }
+
+/** Rows that a loss was minimised with, their scores, and what is known of some of them. */
+export interface LearnedRows {
+  scores: Floats;
+  codes: Int32Array;
+  weights: Floats;
+  /** The weight of each row in the loss; they add up to 1. */
+  shares: Floats;
+  classWeights: Floats;
+  squaredLengths: Floats;
+  ridge: number;
+  by: KnownBy;
+  /** Weights of a score. */
+  width: number;
+  /** Which rows are known, and themselves or their products. */
+  rows: readonly number[];
+  known: Floats;
+  say: number;
 }
 
 /** How a window of a signal becomes bytes; see native/signals/signals.h. */
@@ -489,6 +512,19 @@ export class Kernel {
       const places = [all, call.floats(base), call.words(codes), call.floats(weights)];
       check(this.exports.weigh_parts(call.words(Uint32Array.of(p, codes.length, classes, ...places)), shares, losses));
       return { shares: call.readFloats(shares, p), losses: call.readFloats(losses, p + 1) };
+    });
+  }
+
+  /** Return the scores of rows as if each had been left out. */
+  leaveOneOut(of: LearnedRows): Floats {
+    const { scores, codes, weights, shares, classWeights, squaredLengths, ridge, by, width, rows, known, say } = of;
+    const some = (part: Floats): Floats => Float64Array.from(rows, (row) => part[row]);
+    return this.call((call) => {
+      const own = [call.floats(scores), call.words(codes), ...[weights, shares, classWeights, squaredLengths].map((part) => call.floats(part))];
+      const [to, ...others] = [call.room(scores.byteLength), ...[known, some(weights), some(shares)].map((part) => call.floats(part))];
+      const from = call.words(Uint32Array.from([codes.length, scores.length / codes.length, ...own, by, rows.length, width, ...others]));
+      check(this.exports.leave_one_out(from, ridge, say, to));
+      return call.readFloats(to, scores.length);
     });
   }
 

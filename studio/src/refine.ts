@@ -1,28 +1,22 @@
 /** Further passes: from SEFR's weights towards those of a linear SVM, as src/sefr/_weights/refine/refine.py. */
 
 import type { Batch } from "./batches";
-import { type HeldOut, unseenByLeverage, unseenByLoss } from "./held_out";
+import type { HeldOut } from "./held_out";
 import type { Floats, Gradient, Kernel, LinearModel, SearchState } from "./kernel";
 import { Objective, type Sample, Search, type Space } from "./lbfgs";
-import { dot, highest, leverages, ones, perScore, total } from "./linear";
+import { dot, highest, perScore, total } from "./linear";
 import { type Kept, relax, ROWS_PER_WEIGHT } from "./relax";
 import { type Planes, planesOf, type Scaling } from "./solve";
 import { means } from "./solve";
 import { type ClassMeans, type SampledRows, standardise } from "./standardise";
 import type { Summary } from "./summary";
 import { stepSpace } from "./thermometer";
-import type { Coder } from "./cells";
-import { leftOutOfCells, spreadOver } from "./leave_one_out";
+import { heldOutFrom, leaveOneOut } from "./leave_one_out";
 
 /** The score of a typical row is expected to have this variance before any row is seen: the ridge penalty. */
 const PRIOR_VARIANCE = 10;
 /** A row of a class weighs share ** -RARITY. */
 const RARITY = 0.5;
-/** Rows whose products tell how many directions the rows share. */
-const GRAM_ROWS = 128;
-/** Multiplications that the leverage of every row may take. */
-const LEVERAGE_PRODUCTS = 1 << 20;
-
 /** What the further passes found, and how it went. */
 export interface Refined {
   planes: Planes;
@@ -180,49 +174,4 @@ function atBaseRates(space: Space, baseRates: Floats, origin: Floats, scores: nu
     gradient[i] = -baseRates[Math.floor(at / space.width)] * space.classMeans[at] * space.unit;
   }
   return { point: origin, loss: -dot(baseRates, baseRates.map(Math.log)), gradient };
-}
-
-/** Return the sample's scores as if each row had been left out, for probabilities. */
-function heldOutFrom(objective: Objective, point: Floats, classes: ClassMeans, sampled: SampledRows, coder: Coder | null): HeldOut {
-  if (coder) return leftOutOfCells(objective, point, classes, sampled, coder);
-  return (knowsLeverage(objective, sampled) ? heldOutExactly : leaveOneOut)(objective, point, classes, sampled);
-}
-
-/** Say whether the leverage of every row is found: of two classes, if the sample holds all rows, and these are few. */
-function knowsLeverage(objective: Objective, sampled: SampledRows): boolean {
-  return sampled.weights !== null && objective.scores === 1 && sampled.codes.length * (objective.weights + 1) ** 2 <= LEVERAGE_PRODUCTS;
-}
-
-/** Return the sample's scores as if each row had been left out, by the curvature of the loss along all directions. */
-function heldOutExactly(objective: Objective, point: Floats, classes: ClassMeans, sampled: SampledRows): HeldOut {
-  const { sample } = objective;
-  const scores = objective.scoresAt(point);
-  const rows = sample.vectors(Array.from(sample.codes, (_, i) => i)).map((row) => Float64Array.of(...row, 1));
-  const curved = scores.map((score, i) => {
-    const p = 1 / (1 + Math.exp(-score));
-    return sample.weights[i] * p * (1 - p);
-  });
-  const own = leverages(rows, curved, objective.ridge).map((leverage, i) => leverage * classes.weights[sample.codes[i]]);
-  return unseenByLeverage({ scores, codes: sample.codes, weights: sampled.weights!, evidence: null }, 1, own);
-}
-
-/** Return the sample's scores as if each row had been left out. */
-function leaveOneOut(objective: Objective, point: Floats, classes: ClassMeans, sampled: SampledRows): HeldOut {
-  const { sample } = objective;
-  const scores = objective.scoresAt(point);
-  const n = sample.codes.length;
-  const rows = spreadOver(n, GRAM_ROWS);
-  const some = sample.vectors(rows);
-  const weights = sampled.weights ?? ones(n);
-  const share = Float64Array.from(some, (_, i) => weights[rows[i]]);
-  const lengths = Float64Array.from(some, (row) => dot(row, row));
-  let pairs = 0;
-  some.forEach((row, i) => some.forEach((other, j) => (pairs += share[i] * dot(row, other) ** 2 * share[j])));
-  const squares = dot(share, lengths.map((length) => length ** 2));
-  // over pairs of different rows, where a row of weight 2 is two
-  const shared = Math.max(0, pairs - squares) / Math.max(1e-300, dot(share, lengths) ** 2 - squares);
-  const directions = 1 / Math.max(shared, 1 / Math.max(1, some[0].length));
-  const squared = sample.squaredLengths();
-  const leverage = Float64Array.from(sample.codes, (code, i) => classes.weights[code] * squared[i]);
-  return unseenByLoss({ scores, codes: sample.codes, weights, evidence: null }, objective.scores, leverage, directions, objective.ridge);
 }

@@ -1,4 +1,4 @@
-"""Probabilities and the weights of parts in plain numpy: what ``native/answers`` must equal."""
+"""Probabilities, the weights of parts and rows that are left out in plain numpy: what C must equal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, softmax
 
 OFFSET_VARIANCE, TEMPERATURE_PRECISION, SURE_OF_SCORES, FARTHEST_GAPS = 25.0, 4.0, 3.0, 1e3
 MOST_EVIDENCE = 2.0**30
@@ -159,3 +159,72 @@ def weigh_parts(logits, base, codes, weights):
         return gradient, curvature + 2 * hold * np.eye(len(shares))
 
     return lowest(slopes, value, alone, np.ones(len(alone), dtype=bool))
+
+
+def chances(scores):
+    """Return the probabilities that scores stand for; of one score, that of code 1."""
+    return expit(scores) if scores.shape[1] == 1 else softmax(scores, axis=1)
+
+
+def moved(scores, codes, far, over):
+    """Return scores that moved along their residuals."""
+    likely = chances(scores)
+    truth = (codes == 1)[:, None] if scores.shape[1] == 1 else np.eye(scores.shape[1])[codes]
+    return scores + far[:, None] * (likely - truth) / over(likely)
+
+
+def leverage_of_all(likely, pushes, shares, vectors, ridge):
+    """Return the leverage of rows of two classes: x' H^-1 x, H the curvature of the loss."""
+    rows = np.hstack([vectors, np.ones((len(vectors), 1))])
+    curvature = (rows * (shares * likely[:, 0] * (1 - likely[:, 0]))[:, None]).T @ rows
+    least = 1e-12 * np.trace(curvature) / len(curvature)
+    curvature += max(ridge, least, 1e-300) * np.eye(len(curvature))
+    return pushes * np.einsum("ij,ji->i", rows, np.linalg.solve(curvature, rows.T))
+
+
+def leverage_of_pairs(likely, weights, pushes, lengths, ridge, width, gram, own):
+    """Return the leverage of rows that share as many directions as the mean squared product of two tells."""
+    own = own * (MOST_EVIDENCE / max(own.max(), MOST_EVIDENCE))
+    squares = np.outer(own, own) * gram**2
+    alike = max(0.0, squares.sum() - own @ np.diag(gram) ** 2)
+    shared = alike / max(1e-300, (own @ np.diag(gram)) ** 2 - own @ np.diag(gram) ** 2)
+    curvature = np.average((likely * (1 - likely)).mean(axis=1), weights=weights)
+    return pushes * lengths / (curvature * max(shared, 1 / max(1, width)) + ridge)
+
+
+def reach_of_spectrum(likely, shares, pushes, lengths, ridge, gram, own_weights, own_shares):
+    """Return the reach of rows: the root of what the curvature along a score is under a weaker ridge."""
+    root = np.sqrt(own_shares / own_shares.sum())
+    spectrum = np.maximum(np.linalg.eigvalsh(gram * root * root[:, None]), 0)
+    doubt, n_rows = (likely * (1 - likely)).mean(axis=1), max(own_weights.sum(), len(gram))
+    pushes = pushes * (1 - 1 / likely.shape[1]) if likely.shape[1] > 1 else pushes
+
+    def under(logarithm):
+        weaker = np.exp(logarithm)
+        determined = (spectrum / (spectrum + weaker)).sum()
+        curvature = ridge * max(1 - determined / n_rows, 1 / 4) / weaker
+        return pushes * (lengths / spectrum.sum() * determined + 1) / curvature, curvature
+
+    # the least curvature is where rows alone hold their scores
+    most, least = shares @ doubt, shares @ (doubt / (1 + pushes * lengths / ridge * doubt))
+    low, high = np.log(ridge / most) - 20, np.log(ridge / least)
+    for _ in range(60):
+        reach, curvature = under((low + high) / 2)
+        if curvature > shares @ (doubt / (1 + reach * doubt)):
+            low = (low + high) / 2
+        else:
+            high = (low + high) / 2
+    return under(high)[0]
+
+
+def leave_one_out(scores, codes, weights, shares, class_weights, lengths, ridge, by, width, known, *some):
+    """Return scores as if each row had been left out; of ``known`` rows their weights, shares, say."""
+    likely, pushes = chances(scores), class_weights[codes] * np.minimum(weights, 1)
+    if by == 0:
+        far = leverage_of_all(likely, pushes, shares, known, ridge)
+    elif by == 1:
+        far = leverage_of_pairs(likely, weights, pushes, lengths, ridge, width, known, some[0])
+    else:
+        far = some[2] * reach_of_spectrum(likely, shares, pushes, lengths, ridge, known, *some[:2])
+        return moved(scores, codes, far, np.ones_like)
+    return moved(scores, codes, far, lambda p: np.maximum(1 - far[:, None] * p * (1 - p), 0.5))

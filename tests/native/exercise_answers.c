@@ -1,5 +1,5 @@
-/* Fits to held-out rows of any shape, in buffers of exactly their size: built with sanitizers and as in the package, it
-   prints the same numbers. Usage: exercise_answers SEED ROUNDS */
+/* Fits to held-out rows of any shape, and rows left out, in buffers of exactly their size: built with sanitizers and as
+   in the package, it prints the same numbers. Usage: exercise_answers SEED ROUNDS */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "answers/likelihood.h"
 #include "answers/parts.h"
 #include "answers/probabilities.h"
+#include "refine/leave_one_out.h"
 
 static uint64_t state;
 
@@ -65,10 +66,36 @@ static uint64_t round_of_it(void) {
     return sum;
 }
 
+static uint64_t round_of_rows(void) {
+    const ptrdiff_t n = below(3) ? below(200) : below(4), r = below(2) ? 1 : 2 + below(5);
+    const ptrdiff_t width = below(12), kind = r == 1 ? below(3) : 1 + below(2), m = kind ? n / (1 + below(3)) : n;
+    const ptrdiff_t columns = kind ? m : width;
+    const double size = below(4) ? 4.0 : 1e300, heavy = below(3) ? 2.0 : 1e200;
+    double *scores = numbers(n * r, -size, size), *weights = numbers(n, 0.0, heavy), *shares = numbers(n, 0.0, 0.1);
+    double *class_weights = numbers(r == 1 ? 2 : r, 0.0, 1.0), *lengths = numbers(n, 0.0, 3.0);
+    double *known = numbers(m * columns, below(2) ? -1.0 : 0.0, 1.0), *found = numbers(n * r, 0.0, 0.0);
+    int32_t *codes = malloc((size_t)n * sizeof *codes);
+    for (ptrdiff_t i = 0; i < n; i++) codes[i] = (int32_t)below(r == 1 ? 2 : r);
+    for (ptrdiff_t i = 0; kind && i < m; i++) known[i * m + i] += (double)m; /* of a matrix that is positive */
+    const struct fitted_rows of = {n, r, scores, codes, weights, shares, class_weights, lengths, 1e-3 * uniform()};
+    const struct known_rows from = {(enum known_by)kind, m, width, known, weights, shares, 1.4};
+    if (sefr_leave_one_out(&of, &from, found) != FINITE) exit(5);
+    const uint64_t sum = sum_of(7, found, n * r);
+    if (n) {
+        codes[below(n)] = below(2) ? -1 : (int32_t)(r == 1 ? 2 : r);
+        if (sefr_leave_one_out(&of, &from, found) != BAD_CODE) exit(6);
+    }
+    free(scores), free(weights), free(shares), free(class_weights), free(lengths), free(known), free(found),
+        free(codes);
+    return sum;
+}
+
 int main(int argc, char **argv) {
     if (argc != 3) return 2;
     state = strtoull(argv[1], NULL, 10);
     const long rounds = strtol(argv[2], NULL, 10);
-    for (long i = 0; i < rounds; i++) printf("%llu\n", (unsigned long long)round_of_it());
+    for (long i = 0; i < rounds; i++) {
+        printf("%llu\n%llu\n", (unsigned long long)round_of_it(), (unsigned long long)round_of_rows());
+    }
     return 0;
 }

@@ -1,4 +1,4 @@
-"""Probabilities and the weights of parts, against the same in numpy."""
+"""Probabilities, the weights of parts and rows that are left out, against the same in numpy."""
 
 import shutil
 import subprocess
@@ -116,6 +116,54 @@ def test_without_rows_the_last_part_speaks():
     np.testing.assert_array_equal(shares, [0, 0, 1])
 
 
+def sample_of(rng, r, by, n=300, width=6, weighed=True):
+    """What ``leave_one_out`` takes: rows of a few directions, of which some are known by their products."""
+    vectors = rng.normal(size=(n, width)) * np.geomspace(1, 0.05, width)
+    codes = rng.integers(0, max(2, r), n).astype(np.int32)
+    scores = np.ascontiguousarray(3 * vectors[:, :1] + rng.normal(size=(n, r)))
+    weights = rng.choice([0.5, 1.0, 1.0, 3.0], n) if weighed else np.ones(n)
+    class_weights = rng.random(max(2, r)) + 0.5
+    shares = weights * class_weights[codes]
+    class_weights, shares = class_weights / shares.sum(), shares / shares.sum()
+    lengths, rows = (vectors * vectors).sum(axis=1), np.linspace(0, n - 1, min(n, 60)).astype(int)
+    if by == 0:
+        rows, known = np.arange(n), vectors
+    else:
+        known = vectors[rows] @ vectors[rows].T
+    own = (weights[rows], shares[rows], 1.3)
+    return (scores, codes, weights, shares, class_weights, lengths, 1e-3, by, width, known, *own)
+
+
+def left_out(sample):
+    found = np.full(sample[0].shape, np.nan)
+    _native.leave_one_out(*sample, found)
+    return found
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize(("r", "by"), [(1, 0), (1, 1), (4, 1), (1, 2), (2, 2), (5, 2)])
+def test_rows_are_left_out_as_by_the_reference(rng, r, by, weighed):
+    for n, width in ((300, 6), (40, 30), (2, 3), (1, 1)):
+        for strength in (1e-3, 0.1):
+            sample = list(sample_of(rng, r, by, n, width, weighed))
+            sample[6] *= strength
+            np.testing.assert_allclose(
+                left_out(sample), reference.leave_one_out(*sample), rtol=1e-9, atol=1e-9
+            )
+
+
+@pytest.mark.parametrize(("r", "by"), [(1, 0), (3, 1), (1, 2)])
+def test_rows_are_left_out_whatever_their_weights_and_scores(rng, r, by):
+    plain = sample_of(rng, r, by)
+    heavy, sure, alike = list(plain), list(plain), list(plain)
+    heavy[2], heavy[10] = plain[2] * 1e200, plain[10] * 1e200
+    sure[0] = plain[0] * 1e3
+    alike[5], alike[9] = np.ones(300), np.ones_like(plain[9])
+    alike[6] = 1e-250 if by == 0 else alike[6]  # the ridge is lost: curvature is 0 along most directions
+    for sample in (heavy, sure, alike):
+        np.testing.assert_allclose(left_out(sample), reference.leave_one_out(*sample), rtol=1e-6, atol=1e-6)
+
+
 def test_what_is_wrong_is_refused(rng):
     scores, codes, weights, evidence = rows_of(rng, 3, 20)
     for bad in (codes + np.int32(1), codes - np.int32(3)):
@@ -129,6 +177,19 @@ def test_what_is_wrong_is_refused(rng):
         fitted((scores, codes, weights, evidence), None, (1.0, np.zeros(3), np.zeros(3)))
     with pytest.raises(TypeError):
         fitted((scores, codes, weights, evidence), None, ("1", None, None))
+    sample = sample_of(rng, 3, 1)
+    for at, bad, message in (
+        (1, sample[1] - np.int32(3), "a code is not below 3"),
+        (1, sample[1] + np.int32(1), "a code is not below 3"),
+        (5, sample[5][1:].copy(), "squared_lengths has length 299, not 300"),
+        (7, 3, "by"),
+        (9, sample[9][1:].copy(), "known has shape"),
+        (11, sample[11][1:].copy(), "known_shares has length 59, not 60"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            left_out((*sample[:at], bad, *sample[at + 1 :]))
+    with pytest.raises(ValueError, match="scores has shape"):
+        left_out((*sample[:7], 0, *sample[8:]))  # all directions are those of two classes
     for p in (0, 4):
         with pytest.raises(ValueError, match=f"{p} parts, not 1 to 3"):
             weighed(np.zeros((p, 20, 3)), scores, codes, weights)
@@ -139,6 +200,8 @@ def test_what_is_wrong_is_refused(rng):
 SOURCES = [
     "tests/native/exercise_answers.c",
     *(f"native/answers/{name}.c" for name in ("likelihood", "parts", "probabilities")),
+    "native/moments/ridge.c",
+    "native/refine/leave_one_out.c",
 ]
 
 
@@ -156,4 +219,4 @@ def test_every_build_fits_alike_to_the_bit_and_stays_in_its_buffers(tmp_path):
         assert done.returncode == 0, done.stderr[-3000:]
         said.add(done.stdout)
     assert len(said) == 1
-    assert len(set(said.pop().splitlines())) > 490
+    assert len(set(said.pop().splitlines())) > 900

@@ -9,7 +9,7 @@ from sefr._rows.cells.ferns import Ferns
 from sefr._rows.matrix import Dense, Grouping
 from sefr._summary.multiply import products
 from sefr._weights import moments
-from sefr._weights.moments import Tridiagonal, solve_classes, solve_numbers
+from sefr._weights.moments import Tridiagonal, ridge_regressions, solve_classes, solve_numbers
 
 
 def drawn(n=400, m=5, classes=3, seed=0, offset=0.0):
@@ -61,9 +61,10 @@ def test_the_degrees_of_freedom_are_those_of_the_eigenvalues():
     for m in (0, 1, 2, 30):
         gram = X[:, :m].T @ X[:, :m]
         values = np.linalg.eigvalsh(gram)
-        own = Tridiagonal.of(gram, np.empty((m, 0)))
+        own = Tridiagonal.of(gram, np.ones((m, 1)))
         for ridge in (1e-6, 1.0, 1e6):
-            assert own.freedom(ridge) == pytest.approx((values / (values + ridge)).sum(), abs=1e-9)
+            found = ridge_regressions(own, np.array([1e9]), 1.0, ridge, together=True)
+            assert found.freedom[0] == pytest.approx((values / (values + ridge)).sum(), abs=1e-9)
 
 
 @pytest.mark.parametrize("m", [1, 2, 5, 40])
@@ -277,7 +278,7 @@ def test_cells_without_rows_and_coders_without_steps():
     assert found.weights.tolist() == np.zeros((2, 2)).tolist()
 
 
-def test_a_tridiagonal_matrix_has_the_same_solutions_and_determinant():
+def test_a_tridiagonal_matrix_has_the_same_solutions():
     rng = np.random.default_rng(0)
     for p in (1, 2, 3, 30):
         A = rng.normal(size=(p + 2, p))
@@ -285,12 +286,10 @@ def test_a_tridiagonal_matrix_has_the_same_solutions_and_determinant():
         kept = right.copy(order="F")
         reduced = moments.Tridiagonal.of(gram, kept)
         assert kept.tolist() == right.tolist()
-        solved, determinant = reduced.solve(0.5)
+        found = ridge_regressions(reduced, (right**2).sum(axis=0) + 1e3, 1.0, 0.5, together=True)
         moved = gram + 0.5 * np.eye(p)
-        np.testing.assert_allclose(reduced.turn_back(solved), np.linalg.solve(moved, right), rtol=1e-9)
-        assert determinant == pytest.approx(np.linalg.slogdet(moved)[1], rel=1e-9, abs=1e-12)
-        squares = (right * np.linalg.solve(moved, right)).sum()
-        assert (solved * reduced.rotated).sum() == pytest.approx(squares, rel=1e-9)
+        np.testing.assert_allclose(found.solved.T, np.linalg.solve(moved, right), rtol=1e-9)
+        np.testing.assert_allclose(reduced.turn_back(reduced.rotated), right, rtol=1e-9)
 
 
 def test_standard_errors_and_variances_are_those_of_the_posterior():
@@ -305,7 +304,7 @@ def test_standard_errors_and_variances_are_those_of_the_posterior():
         errors = np.sqrt(noise * np.diag(inverse)) / X.std(axis=0)
         assert found.standard_errors()[t] == pytest.approx(errors, rel=1e-9)
         leverage = ((Z @ inverse) * Z).sum(axis=1) + 1 / 120
-        assert found.leverage(X, t) == pytest.approx(leverage, rel=1e-9)
+        assert found.leverage(found.in_basis(X), t) == pytest.approx(leverage, rel=1e-9)
         assert found.variances(X)[:, t] == pytest.approx(noise * (1 + leverage), rel=1e-9)
 
 

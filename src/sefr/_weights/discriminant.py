@@ -39,13 +39,10 @@ class Discriminant:
         exact for a given ridge: f - (y - f) h / (1 - h), with h the leverage of the row.
         """
         own = self.solution
-        if own.to_scores is None or own.regression is None or own.tridiagonal is None:
+        if own.to_scores is None or own.regression is None:
             return scores
-        moved = np.nan_to_num(x - own.centre - own.distance)  # a missing value counts as the mean
-        rows = own.basis.of_rows(moved)
-        turned = own.tridiagonal.turn(rows.T)
-        leverage = (turned * own.tridiagonal.solve(own.count * own.ridge[0], turned)[0]).sum(axis=0)
-        leverage = np.minimum((leverage + 1 / own.count) * weights, MOST_LEVERAGE)
+        rows = own.in_basis(x)
+        leverage = np.minimum(own.leverage(rows) * weights, MOST_LEVERAGE)
         target = np.flatnonzero(self.seen) == codes[:, None]
         left = target - self.shares - rows @ own.regression
         change = np.zeros((len(rows), len(self.seen)))

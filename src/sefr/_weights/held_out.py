@@ -21,7 +21,6 @@ from .._summary.summary import Summary
 from .._system.types import Fields, Floats, Indices
 from .._system.value import Value
 from .hyperplanes import Hyperplanes, Scaling, constant_of, leave_out_missing, per_class
-from .loss import chances, residuals
 from .solve import means, solve
 
 MOST_HELD_OUT = 1024
@@ -310,27 +309,3 @@ def _favour_in_cells(summary: Summary, coder: Coder, known: NDArray[np.int32]) -
     favours[np.arange(len(known)), known] = (share * without_own[known]).sum(axis=1)
     favours[summary.counts[known] <= 1] = 0
     return favours
-
-
-def unseen_by_loss(seen: HeldOut, push: Floats, directions: float, penalty: float) -> HeldOut:
-    """Return the scores of rows as if the loss had been minimised without them.
-
-    The leverage of a row is ``push`` (its share of the loss times its squared length) over the curvature of
-    the loss along one of ``directions`` equal directions.
-    """
-    chance = chances(seen.scores)
-    doubt = (chance * (1 - chance)).mean(axis=1)
-    curvature = float(seen.weights @ doubt) / seen.weights.sum()
-    return unseen_by_leverage(seen, push / (curvature / directions + penalty))
-
-
-def unseen_by_leverage(seen: HeldOut, leverage: Floats) -> HeldOut:
-    """Return the same where the leverage h of every row is known.
-
-    One step of Newton's method takes a row out: its score moves by h r / (1 - h p (1 - p)), with r its
-    residual.
-    """
-    chance, codes, h = chances(seen.scores), seen.codes, leverage[:, None]
-    doubt = chance * (1 - chance)
-    moved = seen.scores + h * residuals(chance, codes) / np.maximum(1 - h * doubt, 0.5)
-    return HeldOut(moved, codes, seen.weights, seen.evidence)

@@ -20,13 +20,8 @@ def softmax(logits: Floats) -> Floats:
     return logits
 
 
-def chances(scores: Floats) -> Floats:
-    """Return the probabilities (n, R) that scores stand for; for one score, that of code 1."""
-    return np.asarray(expit(scores)) if scores.shape[1] == 1 else softmax(scores.copy())
-
-
 def row_losses(scores: Floats, codes: NDArray[np.int32]) -> tuple[Floats, Floats]:
-    """Return the loss of each row (n,), and ``chances``, those of several scores in the place of these."""
+    """Return the loss of each row (n,), and probabilities (n, R), of several scores in the place of these."""
     if scores.shape[1] == 1:
         own = np.where(codes == 1, -scores[:, 0], scores[:, 0])
         return np.logaddexp(0, own), np.asarray(expit(scores))
@@ -36,12 +31,3 @@ def row_losses(scores: Floats, codes: NDArray[np.int32]) -> tuple[Floats, Floats
     total = likely.sum(axis=1)
     likely /= total[:, None]
     return np.log(total) - own, likely
-
-
-def residuals(likely: Floats, codes: NDArray[np.int32]) -> Floats:
-    """Return the derivatives of the loss by the scores (n, R), in the place of the probabilities."""
-    if likely.shape[1] == 1:
-        likely -= (codes == 1)[:, None]
-    else:
-        likely[np.arange(len(codes)), codes] -= 1
-    return likely

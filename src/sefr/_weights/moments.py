@@ -18,15 +18,16 @@ be that of every class, so no class has a greater say in it than its rows have.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, cho_factor, cho_solve, lapack
+from scipy.linalg import blas, lapack, solve_triangular
 
 from .. import _native
 from .._rows.cells import Coder
@@ -39,9 +40,6 @@ from .refine.thermometer import CellSteps
 
 # The ridges, per row, among which the likeliest is taken: four per decade, as in reference.py.
 RIDGES = 10.0 ** (np.arange(29) / 4 - 5)
-# Ridges are equally likely if -2 log likelihood differs by no more than FLAT, and FLAT_PER_ROW per row: with
-# two rows all of them are, and rounding must not choose. The strongest of them is taken.
-FLAT, FLAT_PER_ROW = 1e-6, 1e-10
 # Up to this number of products one thread of BLAS is quicker than several, which wait for each other for
 # about 10 ms.
 FEW_PRODUCTS = 1 << 24
@@ -100,7 +98,7 @@ class Basis(NamedTuple):
         _native.step_tables(self.begins, None, self.scale, by_step, None, found, np.empty(len(weights)))
         return found
 
-    def alike(self, tridiagonal: Tridiagonal, n: float, ridge: float) -> float:
+    def alike(self, freedom: float, n: float) -> float:
         """Return how much what is left over of each class is taken to be alike: see ``ALIKE_POWER``."""
         return 0.0
 
@@ -124,8 +122,8 @@ class FeatureBasis(Basis):
         no_lines = np.empty((0, np.count_nonzero(scale)))
         return cls(np.ones(len(scale), dtype=np.uint8), scale, no_lines, feature_spans(scale))
 
-    def alike(self, tridiagonal: Tridiagonal, n: float, ridge: float) -> float:
-        return float(min(tridiagonal.freedom(n * ridge) / n, 1.0) ** ALIKE_POWER)
+    def alike(self, freedom: float, n: float) -> float:
+        return float(min(freedom / n, 1.0) ** ALIKE_POWER)
 
 
 def feature_scale(n: float, sums: Floats, squares: Floats, moved: Floats, ranges: Floats | None) -> Floats:
@@ -222,29 +220,6 @@ class Tridiagonal(NamedTuple):
             found[1:] = _reflect(self.reflections, self.factors, found[1:], "T")
         return found
 
-    def solve(self, ridge: float, columns: Floats | None = None) -> tuple[Floats, float]:
-        """Return (T + ridge I)^-1 times the rotated columns, and the logarithm of its determinant."""
-        right, moved = self.rotated if columns is None else columns, self.diagonal + ridge
-        if len(moved) < 2:
-            return right / moved[:, None], float(np.log(moved).sum())
-        d, _, found, info = lapack.dptsv(moved, self.beside, right)
-        if info:
-            raise np.linalg.LinAlgError(NOT_POSITIVE)
-        return found, float(np.log(d).sum())
-
-    def freedom(self, ridge: float) -> float:
-        """Return the degrees of freedom that a ridge leaves: the trace of (T + ridge I)^-1 T."""
-        if len(self.diagonal) < 2:
-            return float((self.diagonal / (self.diagonal + ridge)).sum())
-        d, e, info = lapack.dpttrf(self.diagonal + ridge, self.beside)
-        if info:
-            raise np.linalg.LinAlgError(NOT_POSITIVE)
-        trace = below = 0.0  # of the inverse of L D L': from the last place to the first
-        for pivot, factor in zip(d[::-1].tolist(), [0.0, *e[::-1].tolist()], strict=True):
-            below = 1 / pivot + factor * factor * below
-            trace += below
-        return max(len(d) - ridge * trace, 0.0)
-
     def turn_back(self, columns: Floats) -> Floats:
         """Return Q times columns (p, K)."""
         found = np.array(columns, order="F")
@@ -253,38 +228,64 @@ class Tridiagonal(NamedTuple):
         return found
 
 
+def _few_threads(products: int) -> AbstractContextManager[None]:
+    """Return where BLAS does so many products: in one thread if they are few."""
+    return blas_threads(1) if products <= FEW_PRODUCTS else nullcontext()
+
+
 def _reflect(reflections: Floats, factors: Floats, columns: Floats, trans: str) -> Floats:
     work = max(1, 64 * columns.shape[1])
-    few = len(reflections) * columns.size <= FEW_PRODUCTS
-    with blas_threads(1) if few else nullcontext():
+    with _few_threads(len(reflections) * columns.size):
         found, _, _ = lapack.dormqr("L", trans, reflections, factors, np.asfortranarray(columns), work)
     return np.asarray(found)
 
 
-def likeliest_ridges(
-    tridiagonal: Tridiagonal, power: Floats, count: float, *, together: bool
-) -> NDArray[np.float64]:
-    """Return the ridge, per row, of each target (K,): see ``reference.restricted_likelihood``.
+class Ridges(NamedTuple):
+    """Ridge regressions of targets: the ridge of each, per row (K,), and its solution (K, p).
 
-    ``power`` (K,) are the sums of squares of the targets about their means. ``together``: one ridge for all.
+    ``left`` (K,) is what is left over of the squares of the target, the penalty included, and ``freedom``
+    (K,) the degrees of freedom.
     """
-    degrees = max(count - 1, 1.0)
-    losses = np.empty((len(RIDGES), len(power)))
-    p = len(tridiagonal.diagonal)
-    for row, ridge in zip(losses, RIDGES * count, strict=True):
-        solved, determinant = tridiagonal.solve(ridge)
-        left = power - (solved * tridiagonal.rotated).sum(axis=0)
-        left = np.maximum(left, 1e-12 * power)
-        row[:] = degrees * np.log(np.maximum(left, 1e-300) / degrees) + determinant - p * np.log(ridge)
-    if together:
-        losses = np.repeat(losses[:, power > 0].sum(axis=1)[:, None], len(power), axis=1)
-    return np.asarray(RIDGES[likeliest_of(losses, degrees)])
+
+    chosen: Floats
+    solved: Floats
+    left: Floats
+    freedom: Floats
 
 
-def likeliest_of(losses: Floats, degrees: float) -> NDArray[np.intp]:
-    """Return which ridge has the lowest -2 log likelihood (ridges, K), the strongest of equals (K,)."""
-    flat = losses <= losses.min(axis=0) + FLAT + FLAT_PER_ROW * degrees
-    return np.asarray(len(RIDGES) - 1 - np.argmax(flat[::-1], axis=0))
+def likeliest_ridges(
+    diagonal: Floats,
+    beside: Floats,
+    rotated: Floats,
+    power: Floats,
+    count: float,
+    *,
+    ridges: Floats = RIDGES,
+    together: bool = False,
+    others: tuple[float, float] = (0.0, 0.0),
+) -> Ridges:
+    """Return the regressions of targets with their likeliest ridges: see ``reference.restricted_likelihood``.
+
+    In coordinates in which the products of columns are tridiagonal: ``rotated`` (K, p) are those with the
+    targets, and ``power`` (K,) the squares of these about their means. ``together``: one ridge for all.
+    ``others``: so many columns have nothing to do with the targets, and each so much in squares.
+    """
+    k = len(power)
+    found = Ridges(np.empty(k), np.empty(rotated.shape), np.empty(k), np.empty(k))
+    given = diagonal, beside, np.ascontiguousarray(rotated), power, ridges
+    if not _native.likeliest_ridges(*given, count, together, *others, *found):
+        raise np.linalg.LinAlgError(NOT_POSITIVE)
+    return found
+
+
+def ridge_regressions(
+    tridiagonal: Tridiagonal, power: Floats, count: float, ridge: float | None, *, together: bool
+) -> Ridges:
+    """Return the same of products that were made tridiagonal, or with the ridge given."""
+    ridges = RIDGES if ridge is None else np.array([ridge])
+    diagonal, beside, rotated = tridiagonal.diagonal, tridiagonal.beside, tridiagonal.rotated.T
+    found = likeliest_ridges(diagonal, beside, rotated, power, count, ridges=ridges, together=together)
+    return found._replace(solved=tridiagonal.turn_back(found.solved.T).T)
 
 
 @dataclass(frozen=True)
@@ -308,41 +309,46 @@ class Solution:
     # of classes that have rows: their ridge regression (p, K), and what turns its predictions into scores
     regression: Floats | None = None
     to_scores: Floats | None = None
-    tridiagonal: Tridiagonal | None = None
     # of numbers: the degrees of freedom that each ridge leaves (K,)
     freedom: Floats | None = None
 
     @cached_property
-    def _inverses(self) -> dict[float, Floats]:
-        """The inverse of the products and each ridge."""
-        found = {}
-        for ridge in np.unique(self.ridge):
-            factor = cho_factor(self.gram + self.count * ridge * np.eye(len(self.gram)), lower=True)
-            found[float(ridge)] = cho_solve(factor, np.eye(len(self.gram)))
-        return found
+    def _factors(self) -> dict[float, Floats]:
+        """The lower triangular factor of the products and each ridge."""
+        unit = self.count * np.eye(len(self.gram))
+        with _few_threads(len(self.gram) ** 3):
+            return {
+                float(ridge): np.linalg.cholesky(self.gram + ridge * unit) for ridge in np.unique(self.ridge)
+            }
 
-    def covariance(self, target: int = 0) -> Floats:
-        """Return the covariance of the weights of a target (q, q), in units of its noise."""
-        half = self.basis.table(self._inverses[float(self.ridge[target])])
-        return self.basis.table(np.ascontiguousarray(half.T))
+    def _divided(self, ridge: float, columns: Floats) -> Floats:
+        """Return columns (p, n) divided by the factor: their squares add up to leverages."""
+        factor = self._factors[ridge]
+        if not len(factor):
+            return columns
+        with _few_threads(len(factor) * columns.size):
+            return np.asarray(solve_triangular(factor, columns, lower=True, check_finite=False))
 
     def standard_errors(self) -> Floats:
         """Return the standard errors of the weights (K, q)."""
-        squares = np.array([np.diag(self.covariance(t)) for t in range(len(self.ridge))])
-        return np.asarray(np.sqrt(np.maximum(squares, 0) * self.noise[:, None]))
+        each = (self.basis.table(self._divided(float(r), np.eye(len(self.gram)))) for r in self.ridge)
+        return np.sqrt([(half * half).sum(axis=0) for half in each] * self.noise[:, None])
+
+    def in_basis(self, rows: Floats) -> Floats:
+        """Return rows (n, q) about the means, as what is solved for (n, p); what is missing is the mean."""
+        moved = rows - self.centre - self.distance
+        return self.basis.of_rows(moved if isfinite(moved.sum()) else np.nan_to_num(moved))
 
     def leverage(self, rows: Floats, target: int = 0) -> Floats:
-        """Return the leverage of rows (n, q): how much each would move its own prediction.
-
-        (x - mean)' covariance (x - mean) + 1 / count.
-        """
-        moved = rows - self.centre - self.distance
-        return np.asarray(((moved @ self.covariance(target)) * moved).sum(axis=1) + 1 / self.count)
+        """Return how much rows (n, p) in the basis would move their own predictions of a target (n,)."""
+        half = self._divided(float(self.ridge[target]), rows.T)
+        return np.asarray((half * half).sum(axis=0) + 1 / self.count)
 
     def variances(self, rows: Floats) -> Floats:
         """Return the variance of a new target about its prediction (n, K), for rows (n, q)."""
-        each = [self.noise[t] * (1 + self.leverage(rows, t)) for t in range(len(self.ridge))]
-        return np.stack(each, axis=1)
+        columns = self.in_basis(rows)
+        leverage = {ridge: self.leverage(columns, at) for at, ridge in enumerate(self.ridge.tolist())}
+        return np.stack([1 + leverage[ridge] for ridge in self.ridge.tolist()], axis=1) * self.noise
 
 
 class _Centred(NamedTuple):
@@ -440,14 +446,13 @@ def solve_classes(
     cross = basis.of_rows(_about_mean(shift, here, class_sums[seen])).T
     tridiagonal = Tridiagonal.of(own.gram, cross)
     power_of = np.maximum(rows - rows * rows / n, 0.0)
-    if ridge is None:
-        ridge = float(likeliest_ridges(tridiagonal, power_of, n, together=True)[0])
-    solved = tridiagonal.turn_back(tridiagonal.solve(n * ridge)[0])
+    found = ridge_regressions(tridiagonal, power_of, n, ridge, together=True)
+    solved = found.solved.T
     # W + ridge I = (X'X + n ridge I - sum_k s_k s_k' / n_k) / n, with class sums s_k: by Woodbury's identity,
     # its inverse times the class means s_k / n_k is n A (diag(n_k) - S)^-1, with A = (X'X + n ridge I)^-1 s,
     # S = s'A.
     inner = np.diag(rows) - cross.T @ solved
-    alike = basis.alike(tridiagonal, n, ridge)
+    alike = basis.alike(float(found.freedom[0]), n)
     inner = (1 - alike) * inner + alike * np.trace(inner) / len(inner) * np.eye(len(inner))
     to_scores = np.asarray(n * np.linalg.inv(inner.T), dtype=np.float64)
     weights = np.asarray(to_scores @ solved.T, dtype=np.float64)
@@ -466,14 +471,13 @@ def solve_classes(
         own.centre,
         own.distance,
         level,
-        np.full(len(counts), ridge),
+        np.full(len(counts), found.chosen[0]),
         noise,
         n,
         basis,
         own.gram,
         solved,
         to_scores,
-        tridiagonal,
     )
 
 
@@ -542,15 +546,7 @@ def _regression(
     gram: Floats, right: Floats, power: Floats, n: float, ridge: float | None
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return weights (p, K), and of each target (K,) its ridge, what is left of its variance, and freedom."""
-    tridiagonal, k = Tridiagonal.of(gram, right), len(power)
-    ridges = (
-        np.full(k, ridge) if ridge is not None else likeliest_ridges(tridiagonal, power, n, together=False)
-    )
-    solved = np.empty_like(right)
-    for t, each in enumerate(ridges):
-        column = np.asfortranarray(tridiagonal.rotated[:, t : t + 1])
-        solved[:, t : t + 1] = tridiagonal.solve(n * each, column)[0]
-    solved = tridiagonal.turn_back(solved)
+    found = ridge_regressions(Tridiagonal.of(gram, right), power, n, ridge, together=False)
+    solved = found.solved.T
     noise = np.maximum(power - (solved * right).sum(axis=0), 0.0) / max(n - 1, 1.0)
-    freedom = {float(each): tridiagonal.freedom(n * each) for each in ridges}
-    return solved, ridges, noise, np.array([freedom[float(each)] for each in ridges])
+    return solved, found.chosen, noise, found.freedom

@@ -7,11 +7,9 @@ the mean of the feature: so what is missing counts as its mean.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from .._rows.matrix import Matrix
 from .._summary.products import Products
@@ -38,13 +36,6 @@ class RegressionModel:
     ridge: Floats | None = None
     leverage: Floats | None = None
 
-    @cached_property
-    def _factors(self) -> dict[float, Floats]:
-        """The triangular factor of the products and each ridge."""
-        own = self.known_solution()
-        unit = own.count * np.eye(len(own.gram))
-        return {float(ridge): np.linalg.cholesky(own.gram + ridge * unit) for ridge in np.unique(own.ridge)}
-
     @property
     def typical_leverage(self) -> Floats | None:
         """The mean leverage of the rows learned (R,); None with first moments alone."""
@@ -59,15 +50,7 @@ class RegressionModel:
         own = self.known_solution()
         found = np.empty((matrix.shape[0], len(own.ridge)))
         for rows, block in matrix.blocks():
-            moved = np.nan_to_num(block - own.centre - own.distance)  # a missing value counts as the mean
-            columns = own.basis.of_rows(moved).T
-            for ridge, factor in self._factors.items():
-                leverage = np.full(len(block), 1 / own.count)
-                if len(factor):
-                    half = solve_triangular(factor, columns, lower=True, check_finite=False)
-                    leverage += (half * half).sum(axis=0)
-                same = own.ridge == ridge
-                found[rows, same] = own.noise[same] * (1 + leverage[:, None])
+            found[rows] = own.variances(block)
         return found
 
     def standard_errors(self) -> Floats:

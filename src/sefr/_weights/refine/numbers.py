@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh_tridiagonal
 
 from ... import _native
 from ..._rows.labels import ONE_CLASS
@@ -25,7 +24,7 @@ from ..._summary.products import Products
 from ..._summary.source import RowSource, SquaredSweep
 from ..._summary.summary import Summary
 from ..._system.types import Floats
-from ..moments import RIDGES, basis_of_cells, feature_spans, likeliest_of
+from ..moments import Ridges, basis_of_cells, feature_spans, likeliest_ridges
 from ..regression import RegressionModel, regression_of_line, scale_of_features
 from .lbfgs import Limits
 from .refine import Refined
@@ -61,13 +60,6 @@ class _Problem(NamedTuple):
     weights: Callable[[Floats], Floats]  # v (R, p) to weights of the columns of X (R, q)
 
 
-class _Chosen(NamedTuple):
-    ridge: float
-    left: float  # of the squares of the target, the penalty included
-    coordinates: Floats
-    freedom: float  # degrees
-
-
 def refine_numbers(
     summary: Summary,
     source: RowSource,
@@ -83,9 +75,9 @@ def refine_numbers(
     weights, distance = problem.weights(found), near.sums[:m] / n
     level = near.origin[m:] + (near.sums[-k:] / n - weights @ distance)
     line = regression_of_line(near.origin[:m], distance, weights, level, spans)
-    noise = np.array([each.left for each in chosen]) / max(n - 1, 1.0)
-    leverage = (np.array([each.freedom for each in chosen]) + 1) / n
-    ridge = np.array([each.ridge for each in chosen])
+    noise = np.concatenate([each.left for each in chosen]) / max(n - 1, 1.0)
+    leverage = (np.concatenate([each.freedom for each in chosen]) + 1) / n
+    ridge = np.concatenate([each.chosen for each in chosen])
     return RefinedNumbers(
         line.planes, line.midpoints, tuple(curve), noise=noise, ridge=ridge, leverage=leverage
     )
@@ -129,7 +121,7 @@ def _problem(summary: Summary, near: Products, source: RowSource, n_threads: int
     )
 
 
-def _solve(problem: _Problem, limits: Limits) -> tuple[list[_Chosen], Floats, list[float]]:
+def _solve(problem: _Problem, limits: Limits) -> tuple[list[Ridges], Floats, list[float]]:
     """Return the choice of each target, solutions (R, p), and the part of y left over after each pass."""
     right, n_targets = problem.right, len(problem.right)
     length = np.sqrt((right * right).sum(axis=1))
@@ -137,7 +129,7 @@ def _solve(problem: _Problem, limits: Limits) -> tuple[list[_Chosen], Floats, li
     diagonal: list[Floats] = []
     beside: list[Floats] = []
     curve = [1.0]
-    chosen: list[_Chosen] = []
+    chosen: list[Ridges] = []
     stalled = 0
     for made in range(2, limits.passes + 1):
         now = basis[-1]
@@ -153,7 +145,7 @@ def _solve(problem: _Problem, limits: Limits) -> tuple[list[_Chosen], Floats, li
             _choose(problem, t, float(length[t]), _column(diagonal, t), _column(beside, t))
             for t in range(n_targets)
         ]
-        left = [each.left / power for each, power in zip(chosen, problem.power, strict=True) if power > 0]
+        left = [each.left[0] / power for each, power in zip(chosen, problem.power, strict=True) if power > 0]
         curve.append(float(np.mean(left)) if left else 0.0)
         if limits.watch is not None:
             limits.watch(made, curve[-1])
@@ -165,7 +157,7 @@ def _solve(problem: _Problem, limits: Limits) -> tuple[list[_Chosen], Floats, li
         basis.append(np.divide(image, whole, out=np.zeros_like(image), where=whole > 0))
     found = np.zeros_like(right)
     for t, each in enumerate(chosen):
-        for coordinate, direction in zip(each.coordinates, basis, strict=False):
+        for coordinate, direction in zip(each.solved[0], basis, strict=False):
             found[t] += coordinate * direction[t]
     return chosen, found, curve
 
@@ -174,21 +166,14 @@ def _column(parts: list[Floats], target: int) -> Floats:
     return np.array([part[target] for part in parts])
 
 
-def _choose(problem: _Problem, target: int, length: float, diagonal: Floats, beside: Floats) -> _Chosen:
+def _choose(problem: _Problem, target: int, length: float, diagonal: Floats, beside: Floats) -> Ridges:
     """Return the likeliest ridge of a target and its solution, in coordinates of the basis."""
-    n, power = problem.n_rows, float(problem.power[target])
+    n = problem.n_rows
     last = np.flatnonzero(beside[: len(diagonal) - 1] == 0)  # where the basis was complete
     size = int(last[0]) + 1 if len(last) else len(diagonal)
-    values, vectors = eigh_tridiagonal(diagonal[:size], beside[: size - 1])
-    values, told = np.maximum(values, 0.0), length * vectors[0]
-    n_rest = max(min(problem.right.shape[1], n - 1) - size, 0.0)
-    rest = max(problem.trace - float(values.sum()), 0.0) / max(n_rest, 1.0)
-    penalties = RIDGES[:, None] * n
-    left = np.maximum(power - (told**2 / (values + penalties)).sum(axis=1), 1e-12 * power)
-    determinant = np.log1p(values / penalties).sum(axis=1) + n_rest * np.log1p(rest / penalties[:, 0])
-    degrees = max(n - 1, 1.0)
-    losses = degrees * np.log(np.maximum(left, 1e-300) / degrees) + determinant
-    at = int(likeliest_of(losses[:, None], degrees)[0])
-    penalty = n * float(RIDGES[at])
-    freedom = float((values / (values + penalty)).sum() + n_rest * rest / (rest + penalty))
-    return _Chosen(float(RIDGES[at]), float(left[at]), vectors @ (told / (values + penalty)), freedom)
+    told = np.zeros((1, size))
+    told[0, 0] = length
+    others = max(min(problem.right.shape[1], n - 1) - size, 0.0)
+    square = max(problem.trace - float(diagonal[:size].sum()), 0.0) / max(others, 1.0)
+    power = problem.power[target : target + 1]
+    return likeliest_ridges(diagonal[:size], beside[: size - 1], told, power, n, others=(others, square))
