@@ -125,7 +125,6 @@ def _records(
 ) -> list[Fields]:
     """Return the first records of a file, explained; with the true label if the file has it."""
     from .._rows.matrix import Dense
-    from ..displays import names_of
     from ..files.learning import checked_rows, without_feature_names
     from ..report import explained
     from .stored import fitted_recipe
@@ -146,7 +145,7 @@ def _records(
     X = Dense(checked_rows(batch, recipe.matrix(chosen), recipe, clf.missing))
     truths = words.truths(batch, chosen.column(label), table, label) if label else None
     places = [f"{table.readers[0].name}, row {i + 1}" for i in range(chosen.num_rows)]
-    return explained(without_feature_names(clf), X, places=places, truths=truths, feature_names=names_of(clf))
+    return explained(without_feature_names(clf), X, places=places, truths=truths)
 
 
 def _write(output: str, clf: Any, asked: Explanation, records: list[Fields]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from .._answers.contributions import names_of_features
 from .._weights.auto import IN_WORDS, AutoChoice
 from ..classifier import SEFRClassifier
 from ..displays import effects, strongest_features
@@ -187,14 +188,13 @@ class NumberWords:
     def _importances(self) -> list[Fields]:
         """Return the share of each feature, the greatest first; of a line with weights."""
         reg = self.reg
-        names = reg.summary_.feature_names or [f"x{j}" for j in range(reg.n_features_in_)]
-        shares = reg.feature_importances_
+        names, shares = names_of_features(reg.fitted_), reg.feature_importances_
         # a model with bins has no weights; first moments and passes do not know their errors
         learned = {"weight": "coef_", "standard_error": "coef_std_"}
         weights = {name: getattr(reg, learned[name]) for name in learned if hasattr(reg, learned[name])}
         found: list[Fields] = []
         for j in np.argsort(-shares, kind="stable"):
-            one: Fields = {"feature": str(names[j]), "share": float(shares[j])}
+            one: Fields = {"feature": names[j], "share": float(shares[j])}
             found.append(one | {name: float(values[j]) for name, values in weights.items()})
         return found
 
