@@ -244,11 +244,7 @@ class LineModel(AdditiveModel):
     def effects(self, summary: Summary) -> Floats:
         """Return the weight of each feature times the distance of the two means; the sign is the weight's."""
         sums = summary.sums if summary.tails is None else summary.sums + summary.tails
-        counts = (
-            np.broadcast_to(summary.counts[:, None], sums.shape)
-            if summary.present is None
-            else summary.present
-        )
+        counts = np.broadcast_to(summary.value_counts.head, sums.shape)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             own = sums / counts
             others = (sums.sum(axis=0) - sums) / (counts.sum(axis=0) - counts)
