@@ -325,6 +325,8 @@ def test_the_estimators_of_spark(of):
         given = estimator(**{parameter_name(name): text})
         assert same(given.settings()[name], value), name
         assert same(given.copy().settings()[name], value), name
+        own = parameter_name(name)
+        assert same(getattr(estimator(), f"set{own[0].upper()}{own[1:]}")(text).settings()[name], value), name
 
 
 # The second estimator: the same walk.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from ._answers.contributions import names_of_sets
 from ._answers.curves import Curve
 from ._rows.cells import Categories
 from ._rows.inputs import matrix_of
@@ -59,17 +60,6 @@ def signed_square(values: Any) -> Any:
     return np.sign(values) * np.square(values)
 
 
-def names_of(clf: Learner, feature_names: Sequence[str] | None = None) -> list[str]:
-    """Return names for the features: those given, those learned, or x0, x1, ...; and for sets of them."""
-    sets, names = clf.feature_sets_, clf.summary_.feature_names if feature_names is None else feature_names
-    names = [f"x{j}" for j in range(clf.n_features_in_)] if names is None else [str(name) for name in names]
-    if len(names) == len(sets):
-        return names
-    if len(names) != clf.n_features_in_:
-        raise ValueError(f"{len(names)} feature names for {clf.n_features_in_} features")
-    return [" × ".join(names[j] for j in own) for own in sets]
-
-
 def effects(clf: SEFRClassifier) -> Floats:
     """Return what each feature does on average, (1, m) for two classes, else (K, m); then what sets do.
 
@@ -92,7 +82,7 @@ def strongest_features(
 ) -> list[Fields]:
     """Return, per class, its features of the greatest effect: name, effect, score, share of the greatest."""
     clf = copy(clf)  # as it is now: another thread may go on learning
-    names, fitted = names_of(clf, feature_names), clf.fitted_
+    names, fitted = names_of_sets(clf.fitted_, feature_names), clf.fitted_
     lines = []
     for label, own, scores in zip(fitted.subjects, fitted.effects(), fitted.strengths(), strict=True):
         greatest = max(1e-300, float(np.abs(own).max()))
@@ -181,7 +171,7 @@ class ScoresDisplay:
             raise ValueError(f"kind must be 'effects' or 'scores', not {kind!r}")
         fitted = estimator.fitted_
         shown = fitted.effects() if kind == "effects" else fitted.strengths()
-        display = cls(shown, fitted.subjects, names_of(estimator, feature_names))
+        display = cls(shown, fitted.subjects, names_of_sets(estimator.fitted_, feature_names))
         return display.plot(count=count, image=image, axes=axes)
 
     def plot(self, *, count: int = 10, image: tuple[int, int] | None = None, axes: Any = None) -> Self:
@@ -286,7 +276,9 @@ class CurvesDisplay:
         check_is_fitted(estimator)
         estimator = copy(estimator)  # as it is now: another thread may go on learning
         curves = estimator.curves_
-        names = names_of(estimator, feature_names)[: len(curves)]  # sets of features come after them
+        names = names_of_sets(estimator.fitted_, feature_names)[
+            : len(curves)
+        ]  # sets of features come after them
         named = [replace(curve, name=name) for curve, name in zip(curves, names, strict=True)]
         order = np.argsort([-curve.importance for curve in named], kind="stable")[:count]
         fitted, shown = estimator.fitted_, [named[j] for j in order]
@@ -404,7 +396,7 @@ class ContributionsDisplay:
         at, subject, parts = explained(estimator, one, label)
         constant = float(estimator.fitted_.constant[at])
         score = float(parts.sum()) if isfinite(constant) else constant  # of a class that was never seen
-        names, values = names_of(estimator, feature_names), values_in_words(estimator, one)[0]
+        names, values = names_of_sets(estimator.fitted_, feature_names), values_in_words(estimator, one)[0]
         named = [f"{name} = {value}" for name, value in zip(names, values, strict=False)]
         display = cls(parts, score, subject, [*named, *names[len(named) :]])
         return display.plot(count=count, ax=ax)

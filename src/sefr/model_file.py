@@ -237,7 +237,7 @@ def _model(found: Fields, n_bytes: int) -> Learner:
         batches=_checked_batches(batches),
     )
     fitted = parts.read(found, fitted)
-    _ = fitted.planes.intercept, fitted.table  # solved here, where warnings of forged numbers are off
+    _ = fitted.planes.intercept, fitted.model.entries  # solved here, where warnings of forged numbers are off
     return estimator.from_fitted(fitted)
 
 

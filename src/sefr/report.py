@@ -10,6 +10,7 @@ from copy import copy
 import numpy as np
 from numpy.typing import NDArray
 
+from ._answers.contributions import names_of_sets
 from ._answers.curves import Curve
 from ._answers.fitted_numbers import FittedNumbers
 from ._answers.page import MOST_SHOWN_FEATURES, THEMES, render
@@ -22,7 +23,6 @@ from .displays import (
     depths,
     effects,
     gathered,
-    names_of,
     strongest,
     strongest_features,
     values_in_words,
@@ -62,10 +62,10 @@ def report(
     if clf.task.predicts_numbers:
         if image is not None:
             raise ValueError("pictures show classes: a model that predicts numbers has none")
-        return _report_of_numbers(clf, title, records, names_of(clf, feature_names))
+        return _report_of_numbers(clf, title, records, names_of_sets(clf.fitted_, feature_names))
     if image is not None:
         check_image(image, len(clf.feature_sets_))
-    names = names_of(clf, feature_names)
+    names = names_of_sets(clf.fitted_, feature_names)
     found, scores = effects(clf), clf.fitted_.strengths()
     shown = strongest(np.abs(found).max(axis=0), MOST_SHOWN_FEATURES)
     widest = np.maximum(np.abs(found).max(axis=1), 1e-300)
@@ -317,7 +317,7 @@ def explained(
     ``places`` says where each record is from; ``truths`` its true label, if known.
     """
     clf = copy(clf)  # as it is now: another thread may go on learning
-    names = names_of(clf, feature_names)
+    names = names_of_sets(clf.fitted_, feature_names)
     parts, answers = clf.contributions(X), clf.predict(X)
     fitted, texts = clf.fitted_, values_in_words(clf, X)
     records = []

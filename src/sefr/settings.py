@@ -191,12 +191,6 @@ def _auto_from_text(text: str) -> bool:
     return text == "True"
 
 
-def _auto_from_json(auto: Any, n_features: int) -> Any:
-    if type(auto) is not bool:
-        raise ModelFileError("settings: auto must be true or false")
-    return auto
-
-
 def _check_verbose(verbose: Any) -> None:
     if not _is_whole(verbose):
         raise ValueError(f"verbose must be a whole number, not {verbose!r}")
@@ -252,7 +246,7 @@ _NUMBER_SCALE = replace(
     meaning="Ranges of features: minmax learns them, LOW:HIGH is a known one, of which bins are equal parts.",
     check=_check_number_scale,
 )
-_AUTO = Kind(declared.AUTO.meaning, _check_auto, bool, _auto_from_json)
+_AUTO = Kind(declared.AUTO.meaning, _check_auto, bool)
 _NUMBER_AUTO = replace(
     _AUTO,
     meaning="Nothing to choose: a sum of lines, curves and interactions, solved from one pass.",

@@ -112,15 +112,15 @@ def test_bins_are_those_of_one_process(engine, as_frame, samples, weight):
     once = SEFRClassifier(bins=9).fit_frame(as_frame(engine, table), "y", NAMES, weight)
     here = SEFRClassifier(bins=9).fit(table.select(NAMES), table["y"].to_numpy(), weights)
     assert once.summary_ == here.summary_
-    np.testing.assert_array_equal(once.fitted_.table, here.fitted_.table)
+    np.testing.assert_array_equal(once.fitted_.model.entries, here.fitted_.model.entries)
     assert once.predict_proba(table.select(NAMES)).shape == (3000, 3)
     clf = SEFRClassifier(bins=9, passes=5).fit_frame(as_frame(engine, table), "y", NAMES, weight)
     rows = alone_in_cells(table, here, weights)
     expected = SEFRClassifier(bins=9, passes=5).fit_from(KnownRows(here.summary_, [rows], samples[-1]))
     assert clf.n_passes_ == expected.n_passes_ > 2
     assert clf.summary_ == expected.summary_
-    near = 1e-6 * np.abs(expected.fitted_.table).max()  # of float32, and cut elsewhere
-    np.testing.assert_allclose(clf.fitted_.table, expected.fitted_.table, rtol=0, atol=near)
+    near = 1e-6 * np.abs(expected.fitted_.model.entries).max()  # of float32, and cut elsewhere
+    np.testing.assert_allclose(clf.fitted_.model.entries, expected.fitted_.model.entries, rtol=0, atol=near)
 
 
 def alone_in_cells(table, clf, weights):
@@ -144,7 +144,7 @@ def test_bins_of_many_rows_lists_known_ranges_and_given_edges(tmp_path, monkeypa
         assert np.abs(mine - theirs).max() < 0.3
     monkeypatch.setattr(sources, "KEPT_BYTES", 1000)
     again = SEFRClassifier(bins=16, passes=4).fit_frame(frame, "y", NAMES)
-    np.testing.assert_array_equal(again.fitted_.table, clf.fitted_.table)
+    np.testing.assert_array_equal(again.fitted_.model.entries, clf.fitted_.model.entries)
     lists = pa.table({"f": X.to_pandas().to_numpy().tolist(), "y": table["y"]})
     known = SEFRClassifier(bins=8, scale=(-9, 9)).fit_frame(pl.from_arrow(lists).lazy(), "y")
     np.testing.assert_allclose(known.edges_[3], np.linspace(-9, 9, 9)[1:-1])
@@ -361,7 +361,7 @@ def test_cells_beyond_memory_are_kept_on_disk(room, monkeypatch):
     if not room:
         monkeypatch.setattr(sources.tempfile, "TemporaryFile", _NoRoom)
     again = SEFRClassifier(bins=16, passes=6).fit_frame(table, "y", NAMES)
-    np.testing.assert_array_equal(again.fitted_.table, expected.fitted_.table)
+    np.testing.assert_array_equal(again.fitted_.model.entries, expected.fitted_.model.entries)
     assert (len(read) == 4) == room
 
 

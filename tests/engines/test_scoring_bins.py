@@ -11,7 +11,7 @@ import pytest
 from engines.test_scoring import DIALECTS, in_database, scored
 
 from sefr import SEFRClassifier, save
-from sefr.displays import names_of
+from sefr._answers.contributions import names_of_sets
 from sefr.engines.expressions import expression
 from sefr.engines.scoring import Scoring
 from sefr.engines.scoring_model import ScoringModel, balanced, searched
@@ -185,7 +185,7 @@ def test_interactions_are_part_of_the_select(dialect, crossed, request):
     if parts.ndim == 3:
         parts = parts[np.arange(len(rows)), np.searchsorted(clf.classes_, result["prediction"])]
     order = np.argsort(-np.abs(parts), axis=1, kind="stable")
-    names = names_of(clf)
+    names = names_of_sets(clf.fitted_)
     for i in range(2):
         expected = np.take_along_axis(parts, order[:, i : i + 1], axis=1)[:, 0]
         np.testing.assert_allclose(result[f"part_{i + 1}"].astype(float), expected, rtol=1e-12, atol=1e-12)

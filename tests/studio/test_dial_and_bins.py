@@ -85,7 +85,7 @@ def test_bins_give_the_same_model_to_the_bit(page, tmp_path, example_files, exam
     clf = train(path, label, bins=bins)
     save(clf, tmp_path / "own.sefr")
     assert without_calibration(content) == without_calibration((tmp_path / "own.sefr").read_bytes())
-    np.testing.assert_array_equal(found.fitted_.table, clf.fitted_.table)
+    np.testing.assert_array_equal(found.fitted_.model.entries, clf.fitted_.model.entries)
     assert_same_probabilities(found, clf)
     if example != "digits":  # ten trainings in Python each
         assert shown_confusion(page) == confusion_of_folds(path, label, tmp_path, bins=bins).tolist()

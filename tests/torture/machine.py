@@ -73,7 +73,7 @@ steps: Counter[str] = Counter()  # what was done, for the report
 
 
 def _weights_of(clf: SEFRClassifier) -> Any:
-    return clf.coef_ if clf.bins is None else clf.fitted_.table
+    return clf.coef_ if clf.bins is None else clf.fitted_.model.entries
 
 
 def _frame(X: Any) -> Any:

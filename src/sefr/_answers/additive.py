@@ -17,7 +17,7 @@ from math import isfinite
 import numpy as np
 
 from .._rows.cells import Categories, Coder
-from .._rows.inputs import complain_of_bad_cell
+from .._rows.inputs import complain_of_bad_value
 from .._rows.matrix import Matrix
 from .._summary.summary import Summary
 from .._system.types import Array, Floats, Label
@@ -192,7 +192,7 @@ class AdditiveModel(ABC):
         """Return the scores of lines, and a ``constant`` (R,) beside what features say."""
         scores = lines.raw_scores(matrix, n_threads)
         if not isfinite(scores[:, self._seen].sum()):
-            complain_of_bad_cell(matrix, names, missing=missing)
+            complain_of_bad_value(matrix, names, missing=missing)
             gone = np.isnan(scores[:, self._seen])
             leave_out_missing(lines, self.midpoints(), matrix, scores, gone, constant)
         return scores
@@ -244,11 +244,7 @@ class LineModel(AdditiveModel):
     def effects(self, summary: Summary) -> Floats:
         """Return the weight of each feature times the distance of the two means; the sign is the weight's."""
         sums = summary.sums if summary.tails is None else summary.sums + summary.tails
-        counts = (
-            np.broadcast_to(summary.counts[:, None], sums.shape)
-            if summary.present is None
-            else summary.present
-        )
+        counts = np.broadcast_to(summary.value_counts.head, sums.shape)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             own = sums / counts
             others = (sums.sum(axis=0) - sums) / (counts.sum(axis=0) - counts)
@@ -311,7 +307,7 @@ class TableModel(AdditiveModel):
         scores = coder.coded(matrix).scores(entries, self.constant, n_threads=n_threads)
         missing = self.missing(missing)
         if not isfinite(scores[:, self._seen].sum()):
-            complain_of_bad_cell(matrix, names, missing=missing)
+            complain_of_bad_value(matrix, names, missing=missing)
         if self.lines is not None:
             nothing = np.zeros_like(self.constant)
             scores += self._line_scores(self.lines, matrix, names, missing, n_threads, nothing)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._rows.arrow import arrow_table
 from .._rows.cells import Categories
 from .._rows.cells.coder import copies_of_parts
-from .._rows.inputs import complain_of_bad_cell, matrix_of
+from .._rows.inputs import complain_of_bad_value, matrix_of
 from .._rows.matrix import Matrix
 from .._summary.drift import USUAL, DriftReport, Thresholds, drift
 from .._summary.summary import Summary
@@ -165,7 +165,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]
         """
         fitted = self.fitted_
         matrix = self._matrix(X, fitted)
-        complain_of_bad_cell(matrix, fitted.names, missing=fitted.model.missing(self.missing))
+        complain_of_bad_value(matrix, fitted.names, missing=fitted.model.missing(self.missing))
         parts = fitted.model.contributions(matrix)
         if as_frame:
             return contributions_frame(fitted, parts, getattr(X, "index", None))

@@ -282,7 +282,8 @@ class _AutoTraining:
         unseen, n_cells = last.model.constant, summary.sums.shape[1]
         entries = np.zeros((len(unseen), n_cells))
         for name, fit in fits.items():
-            entries[:, : fit.table.shape[1]] += choice.weights[name] * fit.table
+            own = fit.model.entries
+            entries[:, : own.shape[1]] += choice.weights[name] * own
         rarity = _log_row_weights(summary.counts, last.class_weight)
         shares = np.log(np.maximum(summary.counts / summary.counts.sum(), 1e-300))
         constant = per_score(rarity + shares) * (1 - sum(choice.weights.values()))

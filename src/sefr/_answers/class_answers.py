@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from .._rows.inputs import complain_of_bad_cell, labelled
+from .._rows.inputs import complain_of_bad_value, labelled
 from .._rows.labels import find_labels
 from .._summary.private import refuse_facts_of_rows
 from .._system.threads import thread_count
@@ -66,7 +66,7 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
                 part = matrix.part(start, stop)
                 fitted.write_labels(fitted.scores(part, self.missing, n_threads), labels[start:stop])
             except ValueError:
-                complain_of_bad_cell(matrix, fitted.names, missing=self.missing)  # with its row among all
+                complain_of_bad_value(matrix, fitted.names, missing=self.missing)  # with its row among all
                 raise
         return labels
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._system.installation import install_line
@@ -9,11 +10,20 @@ from .._system.types import Floats
 from .fitted import Fitted
 
 
-def names_of_sets(fitted: Fitted) -> list[str]:
-    """Return a name per feature, and per set of features that interact."""
-    sets = fitted.model.feature_sets
+def names_of_features(fitted: Fitted) -> list[str]:
+    """Return a name per feature: those learned, or x0, x1, ..."""
     learned = fitted.summary.feature_names
-    names = [f"x{j}" for j in range(fitted.summary.n_features)] if learned is None else list(learned)
+    return [f"x{j}" for j in range(fitted.summary.n_features)] if learned is None else list(learned)
+
+
+def names_of_sets(fitted: Fitted, feature_names: Sequence[str] | None = None) -> list[str]:
+    """Return a name per feature, given or learned, and per set of features that interact."""
+    sets, n_features = fitted.model.feature_sets, fitted.summary.n_features
+    names = names_of_features(fitted) if feature_names is None else [str(name) for name in feature_names]
+    if len(names) == len(sets):
+        return names
+    if len(names) != n_features:
+        raise ValueError(f"{len(names)} feature names for {n_features} features")
     return [" × ".join(names[j] for j in members) for members in sets]
 
 

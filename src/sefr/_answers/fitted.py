@@ -156,11 +156,6 @@ class Fitted(Value):
         """What no feature says (R,): see ``AdditiveModel``."""
         return constant_of(self.planes)
 
-    @property
-    def table(self) -> Floats:
-        """What each cell adds to each score (R, cells); without bins there are no cells."""
-        return self.model.entries
-
     @cached_property
     def midpoints(self) -> Floats:
         """Where each scaled feature speaks for no class: a score is the sum of w (x' - t), t (R, m)."""

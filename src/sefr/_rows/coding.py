@@ -69,7 +69,7 @@ BINS_AND_NONE = "a Summary with bins and one without: one counts rows, the other
 
 
 class Uncut:
-    """Features as they come: a column each."""
+    """Features as they come: one column per feature."""
 
     __slots__ = ("n_features",)
 

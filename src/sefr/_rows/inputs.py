@@ -48,14 +48,14 @@ def complain_of_sums(rows: Labelled, raw: Raw, feature_names: Sequence[str] | No
     skip = rows.codes < 0
     if rows.weights is not None:
         skip |= rows.weights == 0
-    complain_of_bad_cell(rows.matrix, feature_names, skip=skip, missing=missing)
+    complain_of_bad_value(rows.matrix, feature_names, skip=skip, missing=missing)
     j = int(np.argmin(np.isfinite(raw.sums).all(axis=0)))
     raise ValueError(
         f"the values of {describe_feature(j, feature_names)} are too large to be summed in float64"
     )
 
 
-def complain_of_bad_cell(
+def complain_of_bad_value(
     matrix: Matrix,
     feature_names: Sequence[str] | Array | None,
     *,
@@ -63,7 +63,7 @@ def complain_of_bad_cell(
     missing: str = "error",
 ) -> None:
     """Raise an error that names the first NaN or infinity; return if there is none."""
-    found = matrix.bad_cell(skip=skip, missing=missing == "ignore")
+    found = matrix.bad_value(skip=skip, missing=missing == "ignore")
     if found is None:
         return
     row, feature, value = found

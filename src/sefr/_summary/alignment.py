@@ -88,7 +88,7 @@ def _checked_values(a: Summary, left: DoubleDouble, cells: Floats) -> DoubleDoub
         # what Summary.from_parts takes for rounding, and what the rows before may have rounded by
         moved, outside = (
             (left.head < bottom - slack) | (left.head > top + slack)
-            for slack in (cells * size, a.cells.head * size)
+            for slack in (cells * size, a.value_counts.head * size)
         )
     if outside.any():
         k, j = np.argwhere(outside)[0]

@@ -241,12 +241,12 @@ def _features(
     worst = class_over.argmax(axis=0)
     columns = np.arange(before.n_features)
     gaps = [
-        1 - means.cells[0] / summary.n_rows for means, summary in zip(all_of, (before, after), strict=True)
+        1 - means.counts[0] / summary.n_rows for means, summary in zip(all_of, (before, after), strict=True)
     ]
     gaps = [np.clip(gap, 0.0, 1.0) for gap in gaps]
     noise = _share_noise(gaps[0], before.n_rows, gaps[1], after.n_rows)
     gone = np.abs(gaps[1] - gaps[0]) > np.maximum(limits.missing, limits.chance * noise)
-    known = (all_of[0].cells[0] > 0) & (all_of[1].cells[0] > 0)
+    known = (all_of[0].counts[0] > 0) & (all_of[1].counts[0] > 0)
     below = np.maximum(0.0, _difference(before.low, after.low, known, unit))
     above = np.maximum(0.0, _difference(after.high, before.high, known, unit))
     names = before.feature_names or after.feature_names or [f"column {j}" for j in columns]
@@ -323,23 +323,23 @@ class _Means:
     """Means (K, m), how many values stand behind each, and the upper bound of their squared errors."""
 
     means: Floats
-    cells: Floats
+    counts: Floats
     errors: Floats
 
     @classmethod
     def of(cls, summary: Summary, unit: Floats, *, pooled: bool) -> _Means:
         """Return the means of each class, or of all rows as if they were one class."""
         sums = summary.sums
-        cells = np.broadcast_to(summary.cells.head, sums.shape)
+        counts = np.broadcast_to(summary.value_counts.head, sums.shape)
         if pooled:
-            sums, cells = sums.sum(axis=0, keepdims=True), cells.sum(axis=0, keepdims=True)
+            sums, counts = sums.sum(axis=0, keepdims=True), counts.sum(axis=0, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            means = np.where(cells > 0, sums / cells, np.nan)
+            means = np.where(counts > 0, sums / counts, np.nan)
             spread = np.maximum(
                 0.0, (summary.high / unit - means / unit) * (means / unit - summary.low / unit)
             )
-            errors = np.where(cells > 0, spread / cells, np.nan)
-        return cls(means, cells, errors)
+            errors = np.where(counts > 0, spread / counts, np.nan)
+        return cls(means, counts, errors)
 
 
 def _shifts(means: Sequence[_Means], unit: Floats, limits: Thresholds) -> tuple[Floats, Floats]:

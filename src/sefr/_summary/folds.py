@@ -19,7 +19,9 @@ def summaries_of_rests(folds: Sequence[Summary], others: Summary) -> list[Summar
     sums = sums_of_others([DoubleDouble(fold.sums, fold.tails) for fold in every])
     present: list[DoubleDouble] | None = None
     if any(fold.present is not None for fold in every):
-        cells = [fold.cells.each(lambda part: np.array(np.broadcast_to(part, shape))) for fold in every]
+        cells = [
+            fold.value_counts.each(lambda part: np.array(np.broadcast_to(part, shape))) for fold in every
+        ]
         present = sums_of_others(cells)
     low, high = (np.array([getattr(fold, side) for fold in every]) for side in ("low", "high"))
     products = _products_of_others(every)

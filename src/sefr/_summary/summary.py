@@ -417,7 +417,7 @@ class Summary:
         return np.maximum(self.high - self.low, 0.0)
 
     @property
-    def cells(self) -> DoubleDouble:
+    def value_counts(self) -> DoubleDouble:
         """How many values stand behind each sum: (K, m), or (K, 1) if none was missing."""
         return self.double_present or self.double_counts.each(lambda part: part[:, None])
 
@@ -547,7 +547,7 @@ class Summary:
         a, b = aligned(self, other, "add")
         present = None
         if a.present is not None or b.present is not None:
-            present = (a.cells + b.cells).each(lambda part: full(part, a.sums.shape))
+            present = (a.value_counts + b.value_counts).each(lambda part: full(part, a.sums.shape))
         with np.errstate(over="ignore", invalid="ignore"):
             counts, sums = a.double_counts + b.double_counts, a.double_sums + b.double_sums
         check_limits(counts.head, sums.head)
@@ -576,8 +576,8 @@ class Summary:
         present = None
         gone = (counts.head == 0)[:, None]
         if a.present is not None or b.present is not None:
-            slack = count_slack(a.cells, b.cells, a.counts[:, None])
-            present = (a.cells - b.cells).each(lambda part: full(part, a.sums.shape))
+            slack = count_slack(a.value_counts, b.value_counts, a.counts[:, None])
+            present = (a.value_counts - b.value_counts).each(lambda part: full(part, a.sums.shape))
             if (present.head < -slack).any():
                 k, j = np.argwhere(present.head < -slack)[0]
                 what = f"{describe_feature(int(j), self.feature_names)}, class {a.classes[k]}"

@@ -55,7 +55,7 @@ def discriminant_of(summary: Summary, scaling: Scaling, class_weight: Floats | N
     products, coder = summary.products, summary.coder
     if products is None:
         raise ValueError("this Summary has no second moments")
-    counted = summary.cells.each(lambda part: np.broadcast_to(part, summary.sums.shape))
+    counted = summary.value_counts.each(lambda part: np.broadcast_to(part, summary.sums.shape))
     class_sums = (summary.double_sums - counted * products.origin).rounded
     solution = solve_classes(
         products,

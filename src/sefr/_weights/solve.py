@@ -78,25 +78,25 @@ def means(summary: Summary, scaling: Scaling, *, rest: bool = False) -> Floats:
     """
     if float(scaling.span.max()) * summary.n_rows > WIDE:  # sums of distances could leave float64
         summary = summary * 2.0 ** -float(np.ceil(np.log2(summary.n_rows)))
-    cells, sums = summary.cells, summary.double_sums
-    total_cells, total = cells.head.sum(axis=0), sums.head.sum(axis=0)
-    careful = bool(delicate(scaling.low, total, total_cells).any())
+    counts, sums = summary.value_counts, summary.double_sums
+    total_counts, total = counts.head.sum(axis=0), sums.head.sum(axis=0)
+    careful = bool(delicate(scaling.low, total, total_counts).any())
     if rest:
-        careful |= bool((cells.head > DOMINANT * (total_cells - cells.head)).any())
-        careful |= bool(delicate(summary.low, total, total_cells).any())
+        careful |= bool((counts.head > DOMINANT * (total_counts - counts.head)).any())
+        careful |= bool(delicate(summary.low, total, total_counts).any())
     if rest:
         sums = sums.added() - sums if careful else DoubleDouble(total - sums.head)
-        cells = cells.added() - cells if careful else DoubleDouble(total_cells - cells.head)
+        counts = counts.added() - counts if careful else DoubleDouble(total_counts - counts.head)
     if careful:
-        counted = cells.each(lambda part: np.broadcast_to(part, sums.head.shape))
+        counted = counts.each(lambda part: np.broadcast_to(part, sums.head.shape))
         numerator = (sums - counted * scaling.low).rounded
     else:
-        numerator = sums.head - cells.head * scaling.low
-    divisor = cells.head * scaling.span
+        numerator = sums.head - counts.head * scaling.low
+    divisor = counts.head * scaling.span
     if (divisor != 0).all():
         return numerator / divisor
     mean = np.divide(numerator, divisor, out=np.zeros(sums.head.shape), where=divisor != 0)
-    return np.where(np.broadcast_to(cells.head > 0, mean.shape), mean, np.nan)
+    return np.where(np.broadcast_to(counts.head > 0, mean.shape), mean, np.nan)
 
 
 def solve(summary: Summary, scaling: Scaling, epsilon: float) -> Hyperplanes:

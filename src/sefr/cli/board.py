@@ -14,10 +14,7 @@ Port = Annotated[
     str, typer.Argument(help="The serial port, for example /dev/ttyACM0 or COM3.", metavar="PORT")
 ]
 SketchFolder = Annotated[
-    str,
-    typer.Option(
-        "--sketch", help="The folder of the sketch on the board.", metavar="FOLDER", show_default=False
-    ),
+    str, typer.Option("--sketch", help="The folder of the sketch on the board.", metavar="FOLDER")
 ]
 
 
@@ -108,19 +105,15 @@ def merge(
     sketch: Annotated[
         str | None,
         typer.Option(
-            "--sketch",
             help="The folder of the sketch on the boards; not for sefr_moments and sefr_regress.",
             metavar="FOLDER",
-            show_default=False,
         ),
     ] = None,
     classes: Annotated[
         str | None,
         typer.Option(
-            "--classes",
             help="States of second moments: what classes 0, 1, ... mean. Without it: the numbers.",
             metavar="A,B,...",
-            show_default=False,
         ),
     ] = None,
     quiet: options.Quiet = False,

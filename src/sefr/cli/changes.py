@@ -9,12 +9,11 @@ from .._summary.summary import Summary
 from .._system.lock import locked
 from ..base import Learner
 from ..files import Dataset, SourceError
-from ..files.learning import learn
-from ..files.numbers import NumberRows
 from . import options
 from .certificate import Certificate, digest_of_file
 from .screen import Screen
-from .stored import fitted_recipe, known_rows, read_model, refuse_without_sums, whole
+from .stored import fitted_recipe, known_rows, read_model, refuse_without_sums
+from .task import whole, words_of
 
 BY_CONTENT = "content"  # --once content: the name is the digest of the files
 
@@ -45,7 +44,7 @@ def carry_out(screen: Screen, change: Change, reading: options.ReadingOptions, *
         if "-" in change.data:
             raise SourceError("a certificate names the files of the rows: standard input has none")
     change = replace(change, output=change.output and target)
-    clf, stored = read_model(change.model, numbers=True)
+    clf, stored = read_model(change.model)
     refuse_without_sums(change.model, clf, stored, "learn more rows" if verb == "learned" else "forget rows")
     table = reading.open(change.data, reread=True, like=stored)
     if change.once == BY_CONTENT:
@@ -56,7 +55,7 @@ def carry_out(screen: Screen, change: Change, reading: options.ReadingOptions, *
     summary = _read_rows(screen, change, table)
     # The rows were read without the lock; the model is read again under it, so nobody's change is lost.
     with locked(target, lambda: screen.note(f"waiting for another process that changes {target}")):
-        clf, _recipe = read_model(change.model, numbers=True)
+        clf, _recipe = read_model(change.model)
         batches = _batches_after(change, clf, verb)
         if batches is None:  # somebody else was faster
             _say_nothing_new(screen, change, verb)
@@ -87,7 +86,7 @@ def _batches_after(change: Change, clf: Learner, verb: str) -> list[str] | None:
 
 def _say_nothing_new(screen: Screen, change: Change, verb: str) -> None:
     """Say that nothing is to be done; a model file of another name is then a copy."""
-    clf, _recipe = read_model(change.model, numbers=True)
+    clf, _recipe = read_model(change.model)
     if change.output is not None:
         model_file.save(clf, change.target)
     rows = clf.summary_.n_rows
@@ -98,7 +97,7 @@ def _say_nothing_new(screen: Screen, change: Change, verb: str) -> None:
 
 def _read_rows(screen: Screen, change: Change, table: Dataset) -> Summary:
     """Return the Summary of rows that belong to a model."""
-    clf, stored = read_model(change.model, numbers=True)
+    clf, stored = read_model(change.model)
     table.skip_unlabelled = change.skip_unlabelled or (stored is not None and stored.skip_unlabelled)
     table.coder = clf.summary_.coder
     recipe = fitted_recipe(table, clf, stored, change.label, screen)
@@ -110,9 +109,5 @@ def _read_rows(screen: Screen, change: Change, table: Dataset) -> Summary:
                     f"{batch.place(0)}: column {name!r} has {value!r}, a category new to the model"
                 )
     with screen.progress(table, "reading") as tick:
-        settings = clf.fitted_.settings
-        if clf.predicts_numbers:
-            return NumberRows(table, recipe, clf.missing, tick, clf.summary_.coder).summarise(settings)
-        return learn(
-            table, recipe, missing=clf.missing, moments=settings.moments, known=clf.classes_, tick=tick
-        )
+        summary: Summary = words_of(clf).summarise(table, recipe, tick)
+        return summary

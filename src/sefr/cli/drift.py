@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
 
     from .._summary.drift import DriftReport
+    from .._summary.summary import Summary
     from .screen import Screen
 
 DRIFTED = 3  # the exit code; 1 and 2 are failures
@@ -44,20 +45,11 @@ def drift(
     *,
     before: Annotated[
         str,
-        typer.Argument(
-            help="The earlier model, a .sefr file.",
-            metavar="BEFORE",
-            show_default=False,
-            callback=options.existing,
-        ),
+        typer.Argument(help="The earlier model, a .sefr file.", metavar="BEFORE", callback=options.existing),
     ],
-    after: Annotated[
-        str,
-        typer.Argument(help="The later one.", metavar="AFTER", show_default=False, callback=options.existing),
-    ],
+    after: Annotated[str, typer.Argument(help="The later one.", metavar="AFTER", callback=options.existing)],
     output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", help="Write a page, .html.", metavar="FILE", show_default=False),
+        str | None, typer.Option("--output", "-o", help="Write a page, .html.", metavar="FILE")
     ] = None,
     limits: DriftLimits,
     printing: options.PrintingOptions,
@@ -82,11 +74,10 @@ def drift(
         raise typer.BadParameter("--output writes a page: name it .html")
     screen = printing.screen(output)
     from .._summary.drift import Thresholds
-    from .stored import read_model
 
     output = output and options.output_path(output)
     thresholds = Thresholds(**asdict(limits))
-    first, second = (read_model(path)[0].summary_ for path in (before, after))
+    first, second = (_summary_of(path) for path in (before, after))
     try:
         found = first.compare(second, thresholds)
     except ValueError as error:
@@ -102,6 +93,20 @@ def drift(
     screen.json({"before": before, "after": after, **found.to_dict(), "page": output})
     if found:
         raise typer.Exit(DRIFTED)
+
+
+def _summary_of(path: str) -> Summary:
+    from ..model_file import ModelFileError
+    from .stored import read_model
+
+    summary: Summary = read_model(path)[0].summary_
+    if summary.n_targets:
+        raise ModelFileError(
+            f"{path}: a model that predicts numbers, which this command does not take; sefr predict, "
+            "explain, evaluate, update, merge, forget, sql --predict, export and simulate do, and "
+            "SEFRRegressor in Python"
+        )
+    return summary
 
 
 def _means(found: DriftReport) -> Grid:

@@ -35,21 +35,18 @@ def evaluate(
     folds: Annotated[
         int, typer.Option(help="Number of folds of the cross-validation.", min=2, max=1000)
     ] = 10,
-    model: Annotated[
-        str | None, typer.Option(help="Test this model on DATA.", metavar="MODEL", show_default=False)
-    ] = None,
+    model: Annotated[str | None, typer.Option(help="Test this model on DATA.", metavar="MODEL")] = None,
     test: Annotated[
-        str | None, typer.Option(help="Train on DATA, test on this file.", metavar="FILE", show_default=False)
+        str | None, typer.Option(help="Train on DATA, test on this file.", metavar="FILE")
     ] = None,
     plot: Annotated[
-        str | None, typer.Option(help="Draw the comparison as a picture.", metavar="FILE", show_default=False)
+        str | None, typer.Option(help="Draw the comparison as a picture.", metavar="FILE")
     ] = None,
     passes: Annotated[
         str,
         typer.Option(
             help="Passes over the data; 1,3,10 compares three.",
             metavar="NUMBERS",
-            show_default=False,
             rich_help_panel=options.TRAINING,
         ),
     ] = "",
@@ -173,7 +170,7 @@ def _of_a_model(
     from .stored import read_model
 
     started = time.perf_counter()
-    clf, recipe = read_model(model, numbers=True)
+    clf, recipe = read_model(model)
     how = f"{model} on {', '.join(data)}"
     reader = RecordingReader.of(clf, data, reading)
     if reader is not None:

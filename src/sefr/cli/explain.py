@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from .._system.types import Fields
     from ..classifier import SEFRClassifier
     from ..files import ColumnRecipe
-    from ..regressor import SEFRRegressor
     from .screen import Screen
 
 
@@ -24,22 +23,14 @@ def explain(
     model: options.OneModel,
     rows: Annotated[
         list[str] | None,
-        typer.Option(
-            "--rows", help="A file of rows whose answers to explain.", metavar="FILE", show_default=False
-        ),
+        typer.Option(help="A file of rows whose answers to explain.", metavar="FILE"),
     ] = None,
     image: Annotated[
         str, typer.Option(help="The features are pixels of an image.", metavar="HEIGHTxWIDTH")
     ] = "",
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write a report (.html) or a picture (.png).",
-            metavar="FILE",
-            show_default=False,
-        ),
+        typer.Option("--output", "-o", help="Write a report (.html) or a picture (.png).", metavar="FILE"),
     ] = None,
     count: Annotated[int, typer.Option(help="Features to show per class.", min=1)] = 10,
     reading: options.ReadingOptions,
@@ -95,13 +86,14 @@ class Explanation:
 
 def _carry_out(screen: Screen, asked: Explanation, reading: options.ReadingOptions) -> None:
     """Explain a model and records."""
-    from ..displays import check_image, strongest_features
+    from ..displays import check_image
     from ..report import MOST_RECORDS
     from .stored import read_model
-    from .strongest import told_of_numbers
+    from .task import show_parts, words_of
 
-    clf, recipe = read_model(asked.model, numbers=True)
-    if clf.predicts_numbers and (asked.image or (asked.output or "").lower().endswith(".png")):
+    clf, recipe = read_model(asked.model)
+    words = words_of(clf)
+    if not words.has_pictures and (asked.image or (asked.output or "").lower().endswith(".png")):
         raise ValueError(
             f"{asked.model}: a model that predicts numbers has no picture; -o takes an .html file"
         )
@@ -110,43 +102,18 @@ def _carry_out(screen: Screen, asked: Explanation, reading: options.ReadingOptio
     records: list[Fields] = []
     for path in asked.rows:
         records += _records(screen, (clf, recipe), path, reading, MOST_RECORDS - len(records))
-    if clf.predicts_numbers:
-        told = told_of_numbers(clf)
-    else:
-        told = {"strongest": strongest_features(clf, asked.count)}
+    told = words.told(asked.count)
     if asked.output:
         _write(asked.output, clf, asked, records)
         screen.note(f"{asked.output}: written")
-    elif clf.predicts_numbers:
-        _show_numbers(screen, clf, asked, records)
     else:
-        _show(screen, clf, asked, records)
+        if asked.image:
+            words.show_picture(screen, asked.image)
+        if not records:
+            words.explain(screen, asked.count)
+        for record in records:
+            show_parts(screen, words, record)
     screen.json({"model": asked.model, **told, "records": records, "report": asked.output})
-
-
-def _show_numbers(screen: Screen, reg: SEFRRegressor, asked: Explanation, records: list[Fields]) -> None:
-    """Show what moves predictions, or where those of records come from."""
-    from .strongest import show_importances
-
-    for record in records:
-        truth = "" if record["truth"] is None else f", truly {record['truth']:.5g}"
-        title = f"{record['place']}: {record['answer']:.5g}{truth}, from a mean of {reg.base_:.5g}"
-        _show_parts(screen, record, title, "less │ more", ".4g")
-    if not records:
-        scatter = f", scatter about predictions {reg.noise_:.4g}" if hasattr(reg, "noise_") else ""
-        screen.line(f"mean {reg.base_:.5g}{scatter}")
-        show_importances(screen, reg, asked.count)
-
-
-def _show_parts(screen: Screen, record: Fields, title: str, sides: str, digits: str) -> None:
-    """Show the parts of one answer: a feature, its value, and what it adds."""
-    from .screen import MOST_PATH, bar, grid, shown
-
-    table = grid("feature", "value", "part", sides, title=shown(title, MOST_PATH), right=["value", "part"])
-    for part in record["parts"]:
-        table.add_row(shown(part["name"]), part["value"], f"{part['part']:+{digits}}", bar(part["share"]))
-    screen.print(table)
-    screen.print()
 
 
 def _records(
@@ -158,19 +125,17 @@ def _records(
 ) -> list[Fields]:
     """Return the first records of a file, explained; with the true label if the file has it."""
     from .._rows.matrix import Dense
-    from ..displays import names_of
-    from ..files.label_column import coded, like_the_model
     from ..files.learning import checked_rows, without_feature_names
-    from ..files.reader import NUMBER, TEXT
     from ..report import explained
     from .stored import fitted_recipe
+    from .task import words_of
 
     clf, stored = model
+    words = words_of(clf)
     table = reading.open([path], like=stored)
     recipe = fitted_recipe(table, clf, stored, None, screen)
     label = recipe.label if recipe.label in table.columns else None
-    kind = TEXT if not table.typed and not clf.predicts_numbers else table.columns.get(label or "", TEXT)
-    wanted = recipe.wanted() | ({label: kind} if label else {})
+    wanted = recipe.wanted() | ({label: words.label_type(table, label)} if label else {})
     batch = next(table.batches(wanted), None)
     if batch is None or most <= 0:
         return []
@@ -178,14 +143,9 @@ def _records(
     if chosen.num_rows < len(batch):
         screen.note(f"{path}: the first {chosen.num_rows} records are explained")
     X = Dense(checked_rows(batch, recipe.matrix(chosen), recipe, clf.missing))
-    truths = None
-    if label and clf.predicts_numbers:
-        truths = chosen.column(label).to_pylist() if kind == NUMBER else None
-    elif label and not chosen.column(label).null_count:
-        classes, codes = coded(chosen.column(label), label, batch.place, typed=table.typed)
-        truths = like_the_model(classes, clf.classes_, label, typed=table.typed)[codes].tolist()
+    truths = words.truths(batch, chosen.column(label), table, label) if label else None
     places = [f"{table.readers[0].name}, row {i + 1}" for i in range(chosen.num_rows)]
-    return explained(without_feature_names(clf), X, places=places, truths=truths, feature_names=names_of(clf))
+    return explained(without_feature_names(clf), X, places=places, truths=truths)
 
 
 def _write(output: str, clf: Any, asked: Explanation, records: list[Fields]) -> None:
@@ -214,25 +174,3 @@ def save_picture(clf: SEFRClassifier, output: str, *, image: tuple[int, int] | N
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # a name in letters the font lacks
         display = ScoresDisplay.from_estimator(clf, image=image, count=count)
         display.figure_.savefig(file, format="png", dpi=160)
-
-
-def _show(screen: Screen, clf: SEFRClassifier, asked: Explanation, records: list[Fields]) -> None:
-    from ..displays import effects, strongest_features
-    from .picture import gallery
-    from .screen import bar, grid, shown
-
-    if asked.image:
-        screen.pixels(gallery(effects(clf), clf.fitted_.subjects, asked.image, screen.out))
-    for line in [] if records else strongest_features(clf, asked.count):
-        title = shown(line["label"])
-        table = grid("feature", "effect", "score", "against │ for", title=title, right=["effect", "score"])
-        for item in line["features"]:
-            numbers = f"{item['effect']:+.3f}", f"{item['score']:+.3f}"
-            table.add_row(shown(item["feature"]), *numbers, bar(item["share"]))
-        screen.print(table)
-        screen.print()
-    for record in records:
-        truth = "" if record["truth"] in (None, record["answer"]) else f" but truly {shown(record['truth'])}"
-        score = f"score for {shown(record['speaks_for'])} {record['score']:+.3f}"
-        heading = f"{record['place']}: {shown(record['answer'])}{truth}, {score}"
-        _show_parts(screen, record, heading, "against │ for", ".3f")

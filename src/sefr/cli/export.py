@@ -19,30 +19,16 @@ TARGETS = ("onnx", "c", "arduino", "generated", "micropython")
 def export(
     *,
     model: options.OneModel,
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to", help=f"What to make: {', '.join(TARGETS)}.", metavar="TARGET", show_default=False
-        ),
-    ],
+    to: Annotated[str, typer.Option(help=f"What to make: {', '.join(TARGETS)}.", metavar="TARGET")],
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The .onnx file, or the folder for code.",
-            metavar="PATH",
-            show_default=False,
-        ),
+        typer.Option("--output", "-o", help="The .onnx file, or the folder for code.", metavar="PATH"),
     ] = None,
     weights: options.Weights = None,
     input: options.Values = None,
     unit: Annotated[
         float | None,
-        typer.Option(
-            help="Boards, numbers: what an answer of 1 stands for. Without it: a power of ten.",
-            show_default=False,
-        ),
+        typer.Option(help="Boards, numbers: what an answer of 1 stands for. Without it: a power of ten."),
     ] = None,
     margin: Annotated[
         int,
@@ -69,34 +55,21 @@ def export(
     window: Annotated[
         str | None,
         typer.Option(
-            "--window",
             help="Arduino: the rows are windows of a signal, RATE (100) samples per second.",
             metavar="LENGTH:HOP[:RATE]",
-            show_default=False,
         ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(
-            "--name",
-            help="Boards: the name of the header or sketch and of its functions.",
-            metavar="NAME",
-            show_default=False,
-        ),
+        typer.Option(help="Boards: the name of the header or sketch and of its functions.", metavar="NAME"),
     ] = None,
     sum_bits: Annotated[
         int | None,
-        typer.Option(
-            "--sum-bits",
-            help="With --learn: 16, or 32 for more than 256 records of a class.",
-            show_default=False,
-        ),
+        typer.Option(help="With --learn: 16, or 32 for more than 256 records of a class."),
     ] = None,
     eeprom: Annotated[
         int | None,
-        typer.Option(
-            "--eeprom", help="With --learn: bytes of the board's EEPROM (1024, an Uno's).", show_default=False
-        ),
+        typer.Option(help="With --learn: bytes of the board's EEPROM (1024, an Uno's)."),
     ] = None,
     printing: options.PrintingOptions,
 ) -> None:
@@ -130,7 +103,7 @@ def export(
         if value is not None and not learn:
             raise typer.BadParameter(f"--{key.replace('_', '-')} goes with --learn")
     screen = printing.screen(output)
-    clf, recipe = read_model(model, numbers=True)
+    clf, recipe = read_model(model)
     if learn and not clf.predicts_numbers and (clf.auto or clf.passes > 1 or clf.moments == 2):
         command = train_command(recipe, "--paper")
         raise ValueError(f"{model}: a board learns on from a model of one pass: train it with {command}")

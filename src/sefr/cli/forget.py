@@ -18,11 +18,7 @@ def forget(
     once: options.Once = None,
     certificate: Annotated[
         str | None,
-        typer.Option(
-            help="Write what was taken away to this file, for sefr verify.",
-            metavar="FILE",
-            show_default=False,
-        ),
+        typer.Option(help="Write what was taken away to this file, for sefr verify.", metavar="FILE"),
     ] = None,
     skip_unlabelled: options.SkipUnlabelled = False,
     reading: options.ReadingOptions,

@@ -26,8 +26,7 @@ from ..files.arrow_input import in_memory
 from ..regressor import SEFRRegressor
 from . import options
 from .screen import Screen
-from .stored import rows_of_classes, whole
-from .strongest import show_strongest
+from .task import whole, words_of
 
 PLACE = "{}"  # where the group's name goes in the output's
 MOST_OF_A_FILE_NAME = 80
@@ -77,21 +76,11 @@ def _write(screen: Screen, clf: Learner, path: str) -> None:
     with locked(path, lambda: screen.note(f"waiting for another process that changes {path}")):
         model_file.save(clf, path)
     summary = clf.summary_
-    if clf.predicts_numbers:
-        screen.line(f"{path}: {summary.n_rows:,.0f} rows, numbers, {clf.n_features_in_:,} features")
-        screen.json({"model": path, "rows": whole(summary.n_rows), "features": clf.n_features_in_})
-        return
-    rows = f"{summary.n_rows:,.0f} rows, {len(clf.classes_)} classes, {clf.n_features_in_:,} features"
-    screen.line(f"{path}: {rows}")
-    show_strongest(screen, clf)
-    screen.json(
-        {
-            "model": path,
-            "rows": whole(summary.n_rows),
-            "features": clf.n_features_in_,
-            "classes": rows_of_classes(clf),
-        }
-    )
+    words, rows = words_of(clf), summary.n_rows
+    screen.line(f"{path}: {rows:,.0f} rows, {words.counted}, {clf.n_features_in_:,} features")
+    words.show_strongest(screen)
+    told = {"model": path, "rows": whole(rows), "features": clf.n_features_in_}
+    screen.json(told | words.rows_of_classes())
 
 
 def _read(source: str) -> pa.Table:

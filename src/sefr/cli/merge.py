@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 def merge(
     *,
     models: Annotated[list[str], typer.Argument(help="Two or more .sefr files.", metavar="MODEL...")],
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="The file to write.", metavar="FILE", show_default=False)
-    ],
+    output: Annotated[str, typer.Option("--output", "-o", help="The file to write.", metavar="FILE")],
     printing: options.PrintingOptions,
 ) -> None:
     """Merge models: the result is the same as one trained on the rows of all.
@@ -33,17 +31,18 @@ def merge(
     """
     from .. import model_file
     from .._system.lock import locked
-    from .stored import known_rows, read_model, refuse_without_sums, whole
+    from .stored import known_rows, read_model, refuse_without_sums
+    from .task import whole
 
     screen = printing.screen(output)
     if len(models) < 2:
         raise typer.BadParameter("two or more models are needed")
     output = options.output_path(output)
     with locked(output, lambda: screen.note(f"waiting for another process that changes {output}")):
-        total, recipe = read_model(models[0], numbers=True)
+        total, recipe = read_model(models[0])
         refuse_without_sums(models[0], total, recipe, "be merged")
         for path in models[1:]:
-            clf, other = read_model(path, numbers=True)
+            clf, other = read_model(path)
             refuse_without_sums(path, clf, other, "be merged")
             if clf.task is not total.task:
                 raise ValueError(f"{path} and {models[0]}: one predicts numbers, the other classes")

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum, StrEnum
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -67,19 +67,17 @@ def _option(name: str) -> str:
 
 def _setting(own: declared.Declaration, more: str = "", **options: Any) -> Any:
     """Return the option of a setting, as it is declared."""
-    return typer.Option(
-        _option(own.name),
-        help=f"{own.meaning} {more}".strip(),
-        min=own.low,
-        max=own.high,
-        rich_help_panel=TRAINING,
-        **options,
+    return _of_training(
+        _option(own.name), help=f"{own.meaning} {more}".strip(), min=own.low, max=own.high, **options
     )
 
 
 COLUMNS, TRAINING = "Columns and rows", "How to train"
 READING, OUTPUT = "How files are read", "What is printed"
-
+# An option of each of these groups.
+_of_columns, _of_training, _of_reading, _of_printing = (
+    partial(typer.Option, rich_help_panel=panel) for panel in (COLUMNS, TRAINING, READING, OUTPUT)
+)
 
 FORMATS = ("csv", "tsv", "parquet", "arrow", "numpy", "arff", "libsvm")  # of sefr.files; a test compares
 Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ignore[misc]
@@ -211,37 +209,10 @@ FILES = (
     "Files, folders or patterns: CSV, Parquet, Feather, Arrow, npy, npz, ARFF, libsvm. - is standard input."
 )
 
-Data = Annotated[
-    list[str], typer.Argument(help=FILES, show_default=False, metavar="DATA...", callback=existing)
-]
-OneModel = Annotated[
-    str, typer.Argument(help="A .sefr file.", show_default=False, metavar="MODEL", callback=existing)
-]
-Label = Annotated[
-    str, typer.Option("--label", "-l", help="The column to predict.", metavar="COLUMN", show_default=False)
-]
+Data = Annotated[list[str], typer.Argument(help=FILES, metavar="DATA...", callback=existing)]
+OneModel = Annotated[str, typer.Argument(help="A .sefr file.", metavar="MODEL", callback=existing)]
 MaybeLabel = Annotated[
-    str | None,
-    typer.Option("--label", "-l", help="The column to predict.", metavar="COLUMN", show_default=False),
-]
-Features = Annotated[
-    str,
-    typer.Option(
-        "--features",
-        help="Columns to learn from: a,b,c. All others are left out.",
-        metavar="COLUMNS",
-        rich_help_panel=COLUMNS,
-    ),
-]
-Drop = Annotated[
-    str,
-    typer.Option("--drop", help="Columns to leave out: a,b,c.", metavar="COLUMNS", rich_help_panel=COLUMNS),
-]
-DropText = Annotated[
-    bool,
-    typer.Option(
-        "--drop-text", help="Leave out all columns of text or dates.", metavar=FLAG, rich_help_panel=COLUMNS
-    ),
+    str | None, typer.Option("--label", "-l", help="The column to predict.", metavar="COLUMN")
 ]
 Once = Annotated[
     str | None,
@@ -249,167 +220,59 @@ Once = Annotated[
         "--once",
         help="A name for these rows, so that they are learned only once; content: their digest.",
         metavar="ID",
-        show_default=False,
     ),
 ]
-SkipUnlabelled = Annotated[
-    bool,
-    typer.Option(
-        "--skip-unlabelled", help="Leave out rows without a label.", metavar=FLAG, rich_help_panel=COLUMNS
-    ),
-]
-Categories = Annotated[
-    str,
-    typer.Option(
-        "--categories",
-        help="Columns to learn as categories: a,b,c or all. Text columns with few values are anyway.",
-        metavar="COLUMNS",
-        rich_help_panel=COLUMNS,
-    ),
-]
-FileFormat = Annotated[
-    Format | None,
-    typer.Option(
-        "--format",
-        help="The format, if the file name does not show it.",
-        show_default=False,
-        rich_help_panel=READING,
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        "--delimiter",
-        help="What separates the columns of CSV.",
-        metavar="CHAR",
-        show_default=False,
-        rich_help_panel=READING,
-    ),
-]
-NoHeader = Annotated[
-    bool,
-    typer.Option(
-        "--no-header",
-        help="CSV without column names: they are x0, x1, ...; --label -1 is the last.",
-        metavar=FLAG,
-        rich_help_panel=READING,
-    ),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        "--encoding",
-        help="Of text, if it is not UTF-8: cp1252, utf-16.",
-        metavar="NAME",
-        show_default=False,
-        rich_help_panel=READING,
-    ),
-]
-DecimalPoint = Annotated[
-    str | None,
-    typer.Option(
-        "--decimal",
-        help="Decimal point of CSV. Commas are noticed if columns are not separated by commas.",
-        metavar="CHAR",
-        show_default=False,
-        rich_help_panel=READING,
-    ),
-]
-Strict = Annotated[
-    bool,
-    typer.Option(
-        "--strict",
-        help="Refuse text, dates and empty cells instead of deciding what to do.",
-        metavar=FLAG,
-        rich_help_panel=COLUMNS,
-    ),
-]
-MissingValues = Annotated[
-    Missing | None,
-    _setting(declared.MISSING, "Without it, left out, unless --strict.", show_default=False),
-]
-Scale = Annotated[str, _setting(declared.SCALE, metavar="SCALE")]
-Epsilon = Annotated[float, _setting(declared.EPSILON)]
+SkipUnlabelled = Annotated[bool, _of_columns("--skip-unlabelled", help="Leave out rows without a label.")]
 Weights = Annotated[
     WeightType | None,
     typer.Option(
-        "--weights",
-        help="Type of the weights on a board. Without it: int8; of numbers with bins int16.",
-        show_default=False,
+        "--weights", help="Type of the weights on a board. Without it: int8; of numbers with bins int16."
     ),
 ]
 Values = Annotated[
     ValueType | None,
     typer.Option(
-        "--input",
-        help="Type of the values on a board. Without it: the smallest that holds what was learned.",
-        show_default=False,
+        "--input", help="Type of the values on a board. Without it: the smallest that holds what was learned."
     ),
 ]
-Balance = Annotated[ClassWeight, _setting(declared.CLASS_WEIGHT)]
 Engine = Annotated[
     Engines,
-    typer.Option(
-        "--engine",
-        help="What reads the rows. duckdb uses all cores and reads Parquet, CSV and JSON.",
-        rich_help_panel=READING,
+    _of_reading(
+        "--engine", help="What reads the rows. duckdb uses all cores and reads Parquet, CSV and JSON."
     ),
 ]
-Auto = Annotated[bool, _setting(declared.AUTO, "The default.", metavar=FLAG)]
-Paper = Annotated[
-    bool,
-    typer.Option(
-        "--paper",
-        help="One pass, as in the SEFR paper: the fastest and smallest; update, merge, forget are exact.",
-        metavar=FLAG,
-        rich_help_panel=TRAINING,
-    ),
-]
-Exact = Annotated[
-    bool,
-    typer.Option(
-        "--exact",
-        help="--moments 2: far more accurate than the paper, and update, merge, forget are exact.",
-        metavar=FLAG,
-        rich_help_panel=TRAINING,
-    ),
-]
-WhichTask = Annotated[
-    Task | None,
-    typer.Option(
-        "--task",
-        help="Without it, numbers with fractions or more than 30 different ones are predicted as numbers.",
-        show_default=False,
-        rich_help_panel=TRAINING,
-    ),
-]
-Passes = Annotated[int | None, _setting(declared.PASSES, show_default=False)]
-Bins = Annotated[int | None, _setting(declared.BINS, show_default=False)]
-Interactions = Annotated[int | None, _setting(declared.INTERACTIONS, show_default=False)]
-Moments = Annotated[
-    int | None, _setting(declared.MOMENTS, "See --exact.", metavar="NUMBER", show_default=False)
-]
-Out = Annotated[
-    str | None,
-    typer.Option("--output", "-o", help="The file to write.", metavar="FILE", show_default=False),
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print errors only.", metavar=FLAG, rich_help_panel=OUTPUT)
-]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON.", metavar=FLAG, rich_help_panel=OUTPUT)
-]
+Out = Annotated[str | None, typer.Option("--output", "-o", help="The file to write.", metavar="FILE")]
+Quiet = Annotated[bool, _of_printing("--quiet", "-q", help="Print errors only.")]
+Json = Annotated[bool, _of_printing("--json", help="Print the result as JSON.")]
 
 
 @dataclass(frozen=True)
 class ReadingOptions:
     """How files are read."""
 
-    format: FileFormat = None
-    delimiter: Delimiter = None
-    no_header: NoHeader = False
-    encoding: Encoding = None
-    decimal: DecimalPoint = None
+    format: Annotated[Format | None, _of_reading(help="The format, if the file name does not show it.")] = (
+        None
+    )
+    delimiter: Annotated[
+        str | None, _of_reading(help="What separates the columns of CSV.", metavar="CHAR")
+    ] = None
+    no_header: Annotated[
+        bool,
+        _of_reading(
+            "--no-header", help="CSV without column names: they are x0, x1, ...; --label -1 is the last."
+        ),
+    ] = False
+    encoding: Annotated[
+        str | None,
+        _of_reading(help="Of text, if it is not UTF-8: cp1252, utf-16.", metavar="NAME"),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        _of_reading(
+            help="Decimal point of CSV. Commas are noticed if columns are not separated by commas.",
+            metavar="CHAR",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         delimiter_of(self.delimiter)  # wrong usage is said before any work is done
@@ -454,13 +317,27 @@ class ReadingOptions:
 class ColumnOptions:
     """Which columns and rows are learned."""
 
-    label: Label = ""
-    features: Features = ""
-    drop: Drop = ""
-    categories: Categories = ""
-    drop_text: DropText = False
+    label: Annotated[str, typer.Option("--label", "-l", help="The column to predict.", metavar="COLUMN")] = ""
+    features: Annotated[
+        str,
+        _of_columns(help="Columns to learn from: a,b,c. All others are left out.", metavar="COLUMNS"),
+    ] = ""
+    drop: Annotated[str, _of_columns(help="Columns to leave out: a,b,c.", metavar="COLUMNS")] = ""
+    categories: Annotated[
+        str,
+        _of_columns(
+            help="Columns to learn as categories: a,b,c or all. Text columns with few values are anyway.",
+            metavar="COLUMNS",
+        ),
+    ] = ""
+    drop_text: Annotated[bool, _of_columns("--drop-text", help="Leave out all columns of text or dates.")] = (
+        False
+    )
     skip_unlabelled: SkipUnlabelled = False
-    strict: Strict = False
+    strict: Annotated[
+        bool,
+        _of_columns("--strict", help="Refuse text, dates and empty cells instead of deciding what to do."),
+    ] = False
     survey: Any = None  # what a look at the table decided, of sefr.files.survey
 
     def surveyed(self, table: Any) -> ColumnOptions:
@@ -542,18 +419,37 @@ class ColumnOptions:
 class TrainingOptions:
     """What the model is told. Without a choice of how to train it is ``--auto``."""
 
-    task: WhichTask = None
-    auto: Auto = False
-    paper: Paper = False
-    exact: Exact = False
-    passes: Passes = None
-    bins: Bins = None
-    interactions: Interactions = None
-    moments: Moments = None
-    missing: MissingValues = None
-    class_weight: Balance = ClassWeight.none
-    scale: Scale = declared.SCALE.default
-    epsilon: Epsilon = declared.EPSILON.default
+    task: Annotated[
+        Task | None,
+        _of_training(
+            help="Without it, numbers with fractions or more than 30 different ones are predicted as numbers."
+        ),
+    ] = None
+    auto: Annotated[bool, _setting(declared.AUTO, "The default.")] = False
+    paper: Annotated[
+        bool,
+        _of_training(
+            "--paper",
+            help="One pass, as in the SEFR paper: the fastest and smallest; update, merge, forget are exact.",
+        ),
+    ] = False
+    exact: Annotated[
+        bool,
+        _of_training(
+            "--exact",
+            help="--moments 2: far more accurate than the paper, and update, merge, forget are exact.",
+        ),
+    ] = False
+    passes: Annotated[int | None, _setting(declared.PASSES)] = None
+    bins: Annotated[int | None, _setting(declared.BINS)] = None
+    interactions: Annotated[int | None, _setting(declared.INTERACTIONS)] = None
+    moments: Annotated[int | None, _setting(declared.MOMENTS, "See --exact.", metavar="NUMBER")] = None
+    missing: Annotated[
+        Missing | None, _setting(declared.MISSING, "Without it, left out, unless --strict.")
+    ] = None
+    class_weight: Annotated[ClassWeight, _setting(declared.CLASS_WEIGHT)] = ClassWeight.none
+    scale: Annotated[str, _setting(declared.SCALE, metavar="SCALE")] = declared.SCALE.default
+    epsilon: Annotated[float, _setting(declared.EPSILON)] = declared.EPSILON.default
 
     def __post_init__(self) -> None:
         """Complain of options that exclude each other, before any work is done."""

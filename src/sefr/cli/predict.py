@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
     from .._rows.matrix import Matrix
     from .._summary.summary import Summary
-    from ..base import Learner
     from ..classifier import SEFRClassifier
     from ..files import ColumnRecipe, Dataset
-    from ..regressor import SEFRRegressor
     from .recordings import RecordingReader, Windows
     from .screen import Screen
 
@@ -40,37 +38,26 @@ def predict(
             "-o",
             help="A .csv, .tsv or .parquet file. Without it: CSV to standard output.",
             metavar="FILE",
-            show_default=False,
         ),
     ] = None,
-    scores: Annotated[
-        bool, typer.Option("--scores", help="Add the score, or one per class.", metavar=options.FLAG)
-    ] = False,
+    scores: Annotated[bool, typer.Option("--scores", help="Add the score, or one per class.")] = False,
     probabilities: Annotated[
-        bool,
-        typer.Option("--probabilities", help="Add the probability of each class.", metavar=options.FLAG),
+        bool, typer.Option("--probabilities", help="Add the probability of each class.")
     ] = False,
     interval: Annotated[
         float | None,
         typer.Option(
-            "--interval",
             help="Of numbers: add low and high, between which this share of true ones is expected.",
             min=0.01,
             max=0.999,
             metavar="SHARE",
-            show_default=False,
         ),
     ] = None,
     keep: Annotated[
         str, typer.Option(help="Columns to copy from DATA: a,b,c or all.", metavar="COLUMNS")
     ] = "",
     check: Annotated[
-        bool,
-        typer.Option(
-            "--check",
-            help="Warn if the rows differ from those learned: see sefr drift.",
-            metavar=options.FLAG,
-        ),
+        bool, typer.Option("--check", help="Warn if the rows differ from those learned: see sefr drift.")
     ] = False,
     reading: options.ReadingOptions,
     printing: options.PrintingOptions,
@@ -139,29 +126,16 @@ def _predict(
     """Write the answers for all rows, or windows of recordings, to a file or to standard output."""
     from .recordings import RecordingReader
     from .stored import read_model
+    from .task import words_of
 
-    clf, stored = read_model(model, numbers=True)
-    _refuse_of_other_models(model, clf, wanted)
+    clf, stored = read_model(model)
+    words_of(clf).refuse_columns(model, wanted)
     reader = RecordingReader.of(clf, data, reading)
     if reader is not None:
         return _write_windows(
             screen, clf, reader, reader.windows(data, reading, labelled=False), path, wanted
         )
     return _write_rows(screen, clf, stored, reading.open(data, like=stored), path, wanted)
-
-
-def _refuse_of_other_models(path: str, clf: Learner, wanted: AnswerColumns) -> None:
-    """Raise an error for what a model that predicts numbers does not have, or only such a model has."""
-    from ..files import SourceError
-
-    if clf.predicts_numbers and (wanted.scores or wanted.probabilities):
-        raise SourceError(
-            f"{path}: a model that predicts numbers has no --scores or --probabilities; it has --interval"
-        )
-    if wanted.interval is not None and not clf.predicts_numbers:
-        raise SourceError(f"{path}: a model of classes has no --interval; it has --probabilities")
-    if wanted.check and clf.predicts_numbers:
-        raise SourceError(f"{path}: --check compares rows with those of classes, and this model has none")
 
 
 def _write_windows(
@@ -283,48 +257,12 @@ def _as_kept(kind: str) -> str:
 
 
 def _answers(clf: Any, X: Matrix, kept: pa.Table, wanted: AnswerColumns) -> pa.Table:
-    import pyarrow as pa
+    """Return the rows kept with the columns of the answers."""
+    from .task import words_of
 
-    if clf.predicts_numbers:
-        return _numbers(clf, X, kept, wanted)
-    answer = kept.append_column("prediction", pa.array(clf.predict(X).tolist(), type=label_type(clf)))
-    if wanted.scores:
-        values = clf.decision_function(X)
-        if values.ndim == 1:
-            answer = answer.append_column("score", pa.array(values))
-        else:
-            answer = _with_columns(answer, "score", clf, values)
-    if wanted.probabilities:
-        answer = _with_columns(answer, "probability", clf, clf.predict_proba(X))
-    return answer
-
-
-def _numbers(reg: SEFRRegressor, X: Matrix, kept: pa.Table, wanted: AnswerColumns) -> pa.Table:
-    """Return the rows kept with the numbers predicted, and with the ends of intervals if they are wanted."""
-    import pyarrow as pa
-
-    found = (reg.predict(X),) if wanted.interval is None else reg.predict(X, interval=wanted.interval)
-    for name, values in zip(("prediction", "low", "high"), found, strict=False):
-        kept = kept.append_column(name, pa.array(values))
+    for name, column in words_of(clf).answers(X, wanted).items():
+        kept = kept.append_column(name, column)
     return kept
-
-
-def _with_columns(table: pa.Table, what: str, clf: SEFRClassifier, values: NDArray[np.float64]) -> pa.Table:
-    import numpy as np
-    import pyarrow as pa
-
-    for k, label in enumerate(clf.classes_):
-        table = table.append_column(f"{what}_{label}", pa.array(np.ascontiguousarray(values[:, k])))
-    return table
-
-
-def label_type(clf: SEFRClassifier) -> pa.DataType:
-    """Return the Arrow type of a model's labels."""
-    import pyarrow as pa
-
-    return {"i": pa.int64(), "u": pa.uint64(), "b": pa.bool_(), "f": pa.float64()}.get(
-        clf.classes_.dtype.kind, pa.string()
-    )
 
 
 @contextmanager

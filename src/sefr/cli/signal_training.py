@@ -23,7 +23,7 @@ from ..signals.sampling import Sampling
 from . import options
 from .recordings import NO_RECORDINGS, Recordings, samples_in, too_short
 from .screen import Screen, seconds
-from .strongest import show_strongest
+from .task import words_of
 
 FOLDS = 5
 MOST_HELD = 1 << 28  # bytes of features that stay in memory; beyond, files are read again
@@ -153,7 +153,7 @@ def carry_out(screen: Screen, training: SignalTraining, path: str) -> None:
     )
     if accuracy is not None:
         screen.line(f"accuracy on recordings that were left out: {accuracy:.3f}")
-    show_strongest(screen, clf)
+    words_of(clf).show_strongest(screen)
     screen.note(f"next: {shlex.join([options.program(), 'export', path, '--to', 'arduino'])}")
     screen.json(_told(path, clf, survey, accuracy, elapsed))
 

@@ -30,9 +30,7 @@ def simulate(
     input: options.Values = None,
     unit: Annotated[
         float | None,
-        typer.Option(
-            help="Numbers: what an answer of 1 stands for. Without it: a power of ten.", show_default=False
-        ),
+        typer.Option(help="Numbers: what an answer of 1 stands for. Without it: a power of ten."),
     ] = None,
     reading: options.ReadingOptions,
     printing: options.PrintingOptions,
@@ -55,9 +53,10 @@ def simulate(
     from .._rows.matrix import Dense
     from ..files.learning import without_feature_names
     from .stored import device_library, read_model
+    from .task import words_of
 
     screen = printing.screen()
-    clf, stored = read_model(model, numbers=True)
+    clf, stored = read_model(model)
     X = _records(screen, clf, stored, data, reading, rows)
     scorer = without_feature_names(clf)
     device = device_library()
@@ -81,15 +80,8 @@ def simulate(
         raise ValueError(f"{board}: {error}") from None
     host, board_said = scorer.predict(Dense(X)), np.asarray(run.predictions)
     screen.line(str(run))
-    if clf.predicts_numbers:
-        found = {"unit": quantised.unit, "largest_difference": float(np.abs(host - board_said).max())}
-        screen.line(
-            f"{len(X)} answers in units of {found['unit']:g}, at most {found['largest_difference']:.3g} from "
-            "those of this computer"
-        )
-    else:
-        found = {"agreement": float(np.mean(host == board_said))}
-        screen.line(f"{found['agreement']:.1%} of {len(X)} records get the same label as on this computer")
+    found, said = words_of(clf).agreement(host, board_said, getattr(quantised, "unit", None))
+    screen.line(said)
     if passed:
         screen.note(f"{passed} records with missing values were left out: a board has none")
     screen.json({"model": model, "records": len(X), "left_out": passed, **found, **_facts(run)})

@@ -49,16 +49,12 @@ class TableOptions:
     database: Annotated[
         str | None,
         typer.Option(
-            "--database",
-            help="Look up the columns: a DuckDB or SQLite file, postgresql://...",
-            metavar="DATABASE",
-            show_default=False,
+            help="Look up the columns: a DuckDB or SQLite file, postgresql://...", metavar="DATABASE"
         ),
     ] = None
-    dialect: Annotated[
-        DialectName | None,
-        typer.Option("--dialect", help="Whose SQL; duckdb, or that of --database.", show_default=False),
-    ] = None
+    dialect: Annotated[DialectName | None, typer.Option(help="Whose SQL; duckdb, or that of --database.")] = (
+        None
+    )
 
     def looked_up(self) -> tuple[Catalogue | None, str, str]:
         """Return the columns if they can be known, the table's name for the query, and the dialect."""
@@ -83,50 +79,33 @@ class SumOptions:
     """What is added up, of which columns."""
 
     label: Annotated[
-        str | None,
-        typer.Option("--label", "-l", help="The column of labels.", metavar="COLUMN", show_default=False),
+        str | None, typer.Option("--label", "-l", help="The column of labels.", metavar="COLUMN")
     ] = None
-    features: Annotated[
-        str, typer.Option("--features", help="Columns to learn from, a,b,c.", metavar="COLUMNS")
-    ] = ""
-    drop: Annotated[str, typer.Option("--drop", help="Columns to leave out, a,b,c.", metavar="COLUMNS")] = ""
-    weight: Annotated[
-        str | None,
-        typer.Option("--weight", help="The column of weights.", metavar="COLUMN", show_default=False),
-    ] = None
+    features: Annotated[str, typer.Option(help="Columns to learn from, a,b,c.", metavar="COLUMNS")] = ""
+    drop: Annotated[str, typer.Option(help="Columns to leave out, a,b,c.", metavar="COLUMNS")] = ""
+    weight: Annotated[str | None, typer.Option(help="The column of weights.", metavar="COLUMN")] = None
     group_by: Annotated[
         str | None,
-        typer.Option(
-            "--group-by",
-            help="A column of which every value gets a model of its own.",
-            metavar="COLUMN",
-            show_default=False,
-        ),
+        typer.Option(help="A column of which every value gets a model of its own.", metavar="COLUMN"),
     ] = None
     origin: Annotated[
         list[str] | None,
-        typer.Option(
-            "--origin", help="NAME=NUMBER near the values of a column far from zero.", show_default=False
-        ),
+        typer.Option(help="NAME=NUMBER near the values of a column far from zero."),
     ] = None
-    moments: Annotated[
-        int, typer.Option("--moments", help="2 adds up products of features too.", min=1, max=2)
-    ] = 1
+    moments: Annotated[int, typer.Option(help="2 adds up products of features too.", min=1, max=2)] = 1
     maintain: Annotated[
-        bool,
-        typer.Option("--maintain", help="Print triggers that keep the Summary in a table (postgresql)."),
+        bool, typer.Option("--maintain", help="Print triggers that keep the Summary in a table (postgresql).")
     ] = False
     task: Annotated[
         options.Task,
-        typer.Option("--task", help="regress: the label is a number, to be predicted from the features."),
+        typer.Option(help="regress: the label is a number, to be predicted from the features."),
     ] = options.Task.classify
     coefficients: Annotated[
         bool,
         typer.Option("--coefficients", help="With --task regress: solve it in the query, a row per model."),
     ] = False
     ridge: Annotated[
-        float,
-        typer.Option("--ridge", help="With --coefficients: penalty of squared coefficients.", min=0.0),
+        float, typer.Option(help="With --coefficients: penalty of squared coefficients.", min=0.0)
     ] = 0.0
 
     @property
@@ -224,25 +203,18 @@ class ScoringOptions:
 
     predict: Annotated[
         str | None,
-        typer.Option(
-            "--predict",
-            help="Print the query that scores with a .sefr model.",
-            metavar="MODEL",
-            show_default=False,
-        ),
+        typer.Option(help="Print the query that scores with a .sefr model.", metavar="MODEL"),
     ] = None
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="With --predict: a column per class.")
     ] = False
     explain: Annotated[
-        int, typer.Option("--explain", help="With --predict: number of strongest features to add.", min=0)
+        int, typer.Option(help="With --predict: number of strongest features to add.", min=0)
     ] = 0
     prefix: Annotated[
         str,
         typer.Option(
-            "--prefix",
-            help="With --predict or --coefficients: what new columns' names begin with.",
-            metavar="WORD",
+            help="With --predict or --coefficients: what new columns' names begin with.", metavar="WORD"
         ),
     ] = ""
 
@@ -255,7 +227,7 @@ class ScoringOptions:
         found, table, dialect = asked.looked_up()
         if dialect not in SCORED:
             raise typer.BadParameter(f"--predict takes {', '.join(SCORED)}, not {dialect}")
-        clf, recipe = read_model(model, numbers=True)
+        clf, recipe = read_model(model)
         if clf.predicts_numbers and self.probabilities:
             raise typer.BadParameter("a model that predicts numbers has no --probabilities")
         categories = {}
@@ -280,8 +252,7 @@ def sql(
     asked: TableOptions,
     sums: SumOptions,
     macros: Annotated[
-        Macros | None,
-        typer.Option("--macros", help="Print macros that train and score, and stop.", show_default=False),
+        Macros | None, typer.Option(help="Print macros that train and score, and stop.")
     ] = None,
     *,
     scoring: ScoringOptions,

@@ -17,22 +17,13 @@ from . import options
 from .screen import Screen
 
 if TYPE_CHECKING:
-    from .._system.types import Fields
+    pass
 
 
-def read_model(path: str, *, numbers: bool = False) -> tuple[Any, ColumnRecipe | None]:
-    """Return a model and its recipe; None if the model knows no column names.
-
-    A model that predicts ``numbers`` is an error unless they are expected.
-    """
+def read_model(path: str) -> tuple[Any, ColumnRecipe | None]:
+    """Return a model and its recipe; None if the model knows no column names."""
     clf = model_file.load(path)
-    if clf.predicts_numbers and not numbers:
-        raise model_file.ModelFileError(
-            f"{path}: a model that predicts numbers, which this command does not take; sefr predict, "
-            "explain, evaluate, update, merge, forget, sql --predict, export and simulate do, and "
-            "SEFRRegressor in Python"
-        )
-    if clf.predicts_numbers and len(clf.fitted_.constant) > 1:
+    if clf.summary_.n_targets > 1:
         raise model_file.ModelFileError(
             f"{path}: a model that predicts several numbers per row, which the command does not take; "
             "SEFRRegressor in Python does"
@@ -91,12 +82,6 @@ def known_rows(model: Any) -> str:
     return f"{rows}, {len(labels)} classes" if labels else rows
 
 
-def rows_of_classes(clf: Any) -> list[Fields]:
-    """Return how many rows a model knows of each class, for JSON."""
-    counts = clf.summary_.counts.tolist()
-    return [{"label": c, "rows": whole(n)} for c, n in zip(clf.fitted_.labels, counts, strict=True)]
-
-
 def refuse_without_sums(path: str, clf: Any, recipe: ColumnRecipe | None, verb: str) -> None:
     """Raise an error for a model that is more than its sums, and say how to train one that is not."""
     if clf.predicts_numbers or (not clf.auto and clf.passes == 1):
@@ -131,11 +116,6 @@ def device_library() -> Any:
         return import_module("sefr.device")
     except ModuleNotFoundError as error:
         raise ValueError(f"this installation cannot make code for boards: {error}") from None
-
-
-def whole(rows: float) -> int | float:
-    """Return a number of rows for JSON: an integer, unless rows count in part, as after ``decay``."""
-    return int(rows) if float(rows).is_integer() else float(rows)
 
 
 def _listed(names: Sequence[str]) -> str:

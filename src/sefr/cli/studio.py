@@ -12,15 +12,11 @@ from . import options
 def studio(
     *,
     data: Annotated[
-        str | None,
-        typer.Argument(help="A file with rows, as for train; none: the empty page.", show_default=False),
+        str | None, typer.Argument(help="A file with rows, as for train; none: the empty page.")
     ] = None,
     label: options.MaybeLabel = None,
     output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", help="Write the page here, open nothing.", metavar="FILE", show_default=False
-        ),
+        str | None, typer.Option("--output", "-o", help="Write the page here, open nothing.", metavar="FILE")
     ] = None,
     reading: options.ReadingOptions,
     printing: options.PrintingOptions,

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..regressor import SEFRRegressor
     from .screen import Screen
 
-# More different numbers than the first, with fewer rows each than the second, look like a quantity.
-MOST_WHOLE_LABELS, FEW_PER_LABEL = 20, 20
 # The most values that --auto holds in memory: some 45 bytes each while it trains, 3 GB.
 MOST_HELD_VALUES = 1 << 26
 # What trains instead of --auto if the rows do not fit in memory: nearly as accurate, from files of any size.
@@ -34,8 +32,7 @@ SIGNAL = "Recordings of a sensor"
 def train(
     *,
     data: Annotated[
-        list[str] | None,
-        typer.Argument(help=options.FILES, show_default=False, metavar="DATA...", callback=options.existing),
+        list[str] | None, typer.Argument(help=options.FILES, metavar="DATA...", callback=options.existing)
     ] = None,
     choice: options.ColumnOptions,
     output: options.Out = None,
@@ -44,10 +41,7 @@ def train(
     from_query: Annotated[
         str | None,
         typer.Option(
-            "--from-query",
-            help="Instead of DATA: what the query of sefr sql gave, .csv, .tsv or .parquet.",
-            metavar="FILE",
-            show_default=False,
+            help="Instead of DATA: what the query of sefr sql gave, .csv, .tsv or .parquet.", metavar="FILE"
         ),
     ] = None,
     signal: Annotated[
@@ -55,37 +49,26 @@ def train(
         typer.Option(
             "--signal",
             help="DATA are recordings of a sensor: a folder per label, or rows of samples with --label.",
-            metavar=options.FLAG,
             rich_help_panel=SIGNAL,
         ),
     ] = False,
     rate: Annotated[
         float | None,
-        typer.Option(
-            "--rate",
-            help="With --signal: samples per second.",
-            metavar="HERTZ",
-            show_default=False,
-            rich_help_panel=SIGNAL,
-        ),
+        typer.Option(help="With --signal: samples per second.", metavar="HERTZ", rich_help_panel=SIGNAL),
     ] = None,
     window: Annotated[
         str | None,
         typer.Option(
-            "--window",
             help="With --signal: samples in a window, and from one to the next.",
             metavar="LENGTH:HOP",
-            show_default=False,
             rich_help_panel=SIGNAL,
         ),
     ] = None,
     range: Annotated[
         str | None,
         typer.Option(
-            "--range",
             help="With --signal: range of the sensor, e.g. 0:1023. Without it: that of the recordings.",
             metavar="LOW:HIGH",
-            show_default=False,
             rich_help_panel=SIGNAL,
         ),
     ] = None,
@@ -255,7 +238,7 @@ def _carry_out(screen: Screen, asked: Training, path: str, engine: options.Engin
     from .. import model_file
     from .._system.lock import locked
     from .screen import seconds
-    from .stored import whole
+    from .task import whole, words_of
 
     asked.check()
     started = time.perf_counter()
@@ -282,14 +265,13 @@ def _carry_out(screen: Screen, asked: Training, path: str, engine: options.Engin
             )
     for said in training.decisions:
         screen.note(said)
-    what = f"numbers of mean {model.base_:.5g}" if why is not None else f"{len(model.classes_)} classes"
+    words = words_of(model)
     features = "feature" if model.n_features_in_ == 1 else "features"
     screen.line(
-        f"{path}: {rows:,.0f} rows, {what}, {model.n_features_in_:,} {features}, "
+        f"{path}: {rows:,.0f} rows, {words.counted}, {model.n_features_in_:,} {features}, "
         f"{seconds(elapsed)} ({rows / elapsed:,.0f} rows/s)"
     )
-    show = _show_classes if why is None else _show_numbers
-    told = show(screen, model, recipe)
+    told = words.show_training(screen, str(recipe.label))
     _say_next(screen, asked, path)
     survey = training.choice.survey
     screen.json(
@@ -391,72 +373,10 @@ def _without_auto(
     )
 
 
-def _show_classes(screen: Screen, clf: SEFRClassifier, recipe: ColumnRecipe) -> Fields:
-    """Show what a classifier has learned; return it for JSON."""
-    from ..displays import strongest_features
-    from .stored import rows_of_classes
-    from .strongest import show_strongest
-
-    classes, rows = clf.classes_, clf.summary_.n_rows
-    many = len(classes)
-    if classes.dtype.kind in "iuf" and many > MOST_WHOLE_LABELS and rows / many < FEW_PER_LABEL:
-        screen.note(
-            f"warning: {recipe.label!r} has {many:,} different numbers in {rows:,.0f} rows. If it is a "
-            "quantity, a class for each of them predicts it badly: --task regress predicts numbers"
-        )
-    if clf.auto:
-        screen.line(_chosen(clf))
-    show_strongest(screen, clf)
-    return {
-        "classes": rows_of_classes(clf),
-        "passes": clf.n_passes_,
-        "auto": _choice(clf),
-        "strongest": strongest_features(clf, 10),
-    }
-
-
-def _show_numbers(screen: Screen, reg: SEFRRegressor, recipe: ColumnRecipe) -> Fields:
-    """Show what a regressor has learned; return it for JSON."""
-    from .strongest import show_importances, told_of_numbers
-
-    told = told_of_numbers(reg)
-    if told["noise"] is not None:
-        screen.line(f"{recipe.label} scatters about its predictions by {told['noise']:.4g}")
-    show_importances(screen, reg)
-    return {"task": "regress", **told}
-
-
 def _shown_settings(model: Any) -> Fields:
     """Return the settings that say how a model was trained, but not how rows were read."""
     named = ("auto", "passes", "class_weight", "bins", "interactions", "moments")
     return {name: value for name, value in model.get_params().items() if name in named}
-
-
-def _chosen(clf: SEFRClassifier) -> str:
-    """Say what ``--auto`` chose: how much each part counts, and how well their sum does."""
-    from .._weights.auto import IN_WORDS
-
-    found = clf.auto_
-    words = {**IN_WORDS, "ferns": f"{IN_WORDS['ferns']} ({found.n_ferns})"}
-    parts = " + ".join(
-        f"{weight:.2f} x {words[name]}" for name, weight in found.weights.items() if weight >= 0.005
-    )
-    loss = found.log_loss.get("sum")
-    held = "" if loss is None else f"; log loss {loss:.3f} of {found.n_held_out:,} rows that were held out"
-    return f"auto: {parts or 'the base rate'}{held}"
-
-
-def _choice(clf: SEFRClassifier) -> Fields | None:
-    """Return what ``--auto`` chose; None for other models."""
-    if not clf.auto:
-        return None
-    found = clf.auto_
-    return {
-        "weights": dict(found.weights),
-        "log_loss": dict(found.log_loss),
-        "interactions": found.n_ferns,
-        "held_out_rows": found.n_held_out,
-    }
 
 
 def _say_next(screen: Screen, training: Training, path: str) -> None:

@@ -14,8 +14,7 @@ def verify(
     certificate: Annotated[str, typer.Argument(help="What sefr forget --certificate wrote.")],
     model: options.OneModel,
     rows: Annotated[
-        str | None,
-        typer.Option(help="The file with the rows that were removed: check that it is that one."),
+        str | None, typer.Option(help="The file with the rows that were removed: check that it is that one.")
     ] = None,
     printing: options.PrintingOptions,
 ) -> None:
@@ -37,11 +36,12 @@ def verify(
       sefr verify withdrawn.json iris.sefr --rows withdrawn.csv
     """
     from .certificate import KEPT, Certificate, CertificateError, digest_of_file
-    from .stored import read_model, whole
+    from .stored import read_model
+    from .task import whole
 
     screen = printing.screen()
     found = Certificate.read(certificate)
-    clf, _ = read_model(model, numbers=True)
+    clf, _ = read_model(model)
     try:
         found.check(clf)
     except CertificateError as error:

@@ -47,7 +47,7 @@ class Learner:
 
     def _halve(self) -> None:
         """Let what was learned count half."""
-        raise NotImplementedError
+        self._scale((self._n + 1) // 2, self._n)
 
     def _learn(self, X: ArrayLike, targets: Integers | None = None, names: str = "targets") -> Self:
         """Add records in their order; halve them whenever there are 2 ``half_life``."""
@@ -127,6 +127,41 @@ class Learner:
             found.append(_read(kind, data[at:end]))
             at = end
         return found
+
+
+class Taught(Learner):
+    """A learner of records with a target each: a label, or a number."""
+
+    _targets_called: ClassVar[str]
+
+    def _targets(self, y: ArrayLike) -> Integers:
+        """Return targets as whole numbers, or say what is wrong."""
+        raise NotImplementedError
+
+    def _refuse_others(self, records: Integers, targets: Integers) -> None:
+        """Raise an error for records that cannot have been learned."""
+        raise NotImplementedError
+
+    def learn(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Add records, rows of bytes, with their labels or numbers, in their order."""
+        return self._learn(X, self._targets(y), self._targets_called)
+
+    def forget(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Take records back that were learned; exact if nothing was halved since."""
+        records, targets = self._records(X), self._targets(y)
+        self._refuse_others(records, targets)
+        self._add(records, targets, -1)
+        return self
+
+    def decay(self) -> Self:
+        """Halve everything: what was learned so far counts half beside what comes."""
+        if self._n >= 2:
+            self._halve()
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add all that another learned, exactly; here the number of records has no limit."""
+        return self._merge(other)
 
 
 def _width(kind: str) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._summary.double_double import DoubleDouble
 from .._summary.products import Products, pack
 from .._summary.summary import Summary
-from .learner import Integers, Learner, checked_half_life, symmetric, triangle, whole_row
+from .learner import Integers, Taught, checked_half_life, symmetric, triangle, whole_row
 from .regression import gauss_seidel, narrowing, rounded, shift_of
 from .state import StateError
 
@@ -24,7 +24,7 @@ FRACTION, RIDGE = 15, 4
 LOWEST = -(1 << 31)
 
 
-class Moments(Learner):
+class Moments(Taught):
     """A linear discriminant from sums: what a board with ``sefr_moments.h`` learns.
 
     Beside the count and the sums of each class it keeps the sums of products of features. The header
@@ -63,6 +63,7 @@ class Moments(Learner):
     """
 
     _kind, _magic, _head = "second moments", MAGIC, HEAD
+    _targets_called = "labels"
     _added = ("counts", "sums", "squares")
 
     def __init__(self, classes: int, half_life: int | None = None, bits: int = 32) -> None:
@@ -76,36 +77,6 @@ class Moments(Learner):
         self.squares: Integers = np.zeros((0, 0), np.int64)
         self.weights: Integers | None = None
         self.bias: Integers | None = None
-
-    def learn(self, X: ArrayLike, y: ArrayLike) -> Moments:
-        """Add records, rows of bytes, with their labels, in their order."""
-        return self._learn(X, self._labels(y), "labels")
-
-    def forget(self, X: ArrayLike, y: ArrayLike) -> Moments:
-        """Take records back that were learned; exact if nothing was halved since."""
-        records, labels = self._records(X), self._labels(y)
-        if (
-            len(records) != len(labels)
-            or (np.bincount(labels, minlength=len(self.counts)) > self.counts).any()
-        ):
-            raise ValueError("these records were not learned")
-        self._add(records, labels, -1)
-        return self
-
-    def decay(self) -> Moments:
-        """Halve everything: what was learned so far counts half beside what comes."""
-        before, counts = int(self.counts.sum()), (self.counts + 1) // 2
-        counts = np.where(self.counts > 1, counts, self.counts)
-        if self.sums is not None and counts.sum() < before:
-            self.sums = self.sums * counts[:, None] // np.maximum(self.counts, 1)[:, None]
-            after = int(counts.sum())
-            exact = [[value * after // before for value in row] for row in self.squares.tolist()]
-            self.squares, self.counts = np.array(exact, np.int64), counts
-        return self
-
-    def merge(self, other: Moments) -> Moments:
-        """Add all that another learned, exactly; here the number of records has no limit."""
-        return self._merge(other)
 
     def solve(self) -> Moments:
         """Compute weights and bias; learning can go on."""
@@ -259,7 +230,18 @@ class Moments(Learner):
         self.sums, self.squares = sums, self.squares + sign * (records.T @ records)
 
     def _halve(self) -> None:
-        self.decay()
+        before, counts = int(self.counts.sum()), (self.counts + 1) // 2
+        counts = np.where(self.counts > 1, counts, self.counts)
+        if self.sums is not None and counts.sum() < before:
+            self.sums = self.sums * counts[:, None] // np.maximum(self.counts, 1)[:, None]
+            after = int(counts.sum())
+            exact = [[value * after // before for value in row] for row in self.squares.tolist()]
+            self.squares, self.counts = np.array(exact, np.int64), counts
 
-    def _labels(self, y: ArrayLike) -> Integers:
+    def _targets(self, y: ArrayLike) -> Integers:
         return whole_row(y, 0, len(self.counts) - 1, "y")
+
+    def _refuse_others(self, records: Integers, targets: Integers) -> None:
+        learned = self.counts
+        if len(records) != len(targets) or (np.bincount(targets, minlength=len(learned)) > learned).any():
+            raise ValueError("these records were not learned")

@@ -214,6 +214,3 @@ class Normal(Learner):
         self.count += sign * len(records)
         self.sums = self._learned + sign * records.sum(axis=0)
         self.squares = self.squares + sign * (records * records).sum(axis=0)
-
-    def _halve(self) -> None:
-        self._scale((self.count + 1) // 2, self.count)

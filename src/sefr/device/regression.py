@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .learner import Integers, Learner, checked_half_life, symmetric, triangle, whole_row
+from .learner import Integers, Taught, checked_half_life, symmetric, triangle, whole_row
 from .state import StateError
 
 MOST = 65535  # SEFR_REGRESS_RECORDS
@@ -18,7 +18,7 @@ HEAD = struct.Struct("<4sBBHIIIIi")
 FRACTION, RIDGE, ROUNDS, MOST_WEIGHT = 10, 10, 30, 1 << 25
 
 
-class Regression(Learner):
+class Regression(Taught):
     """Numbers learned from records of bytes by least squares: what a board with ``sefr_regress.h`` has.
 
     The header ``sefr_regress.h`` has the definition. Sums of several boards add up exactly (``merge``), and a
@@ -58,6 +58,7 @@ class Regression(Learner):
 
     _axes = ("features",)
     _kind, _magic, _head = "a regression", MAGIC, HEAD
+    _targets_called = "numbers"
     _added = ("count", "total", "sums", "squares", "products")
 
     def __init__(self, half_life: int = MOST // 2) -> None:
@@ -67,28 +68,6 @@ class Regression(Learner):
         self.products: Integers = np.zeros(0, np.int64)
         self.weights: Integers | None = None
         self.bias = self.shift = 0
-
-    def learn(self, X: ArrayLike, y: ArrayLike) -> Regression:
-        """Add records, rows of bytes, with their numbers, in their order."""
-        return self._learn(X, _numbers(y), "numbers")
-
-    def forget(self, X: ArrayLike, y: ArrayLike) -> Regression:
-        """Take records back that were learned; exact if nothing was halved since."""
-        records, numbers = self._records(X), _numbers(y)
-        if len(records) != len(numbers) or len(records) > self.count:
-            raise ValueError(f"{len(records)} records, {len(numbers)} numbers, {self.count} were learned")
-        self._add(records, numbers, -1)
-        return self
-
-    def decay(self) -> Regression:
-        """Halve everything: what was learned so far counts half beside what comes."""
-        if self.count >= 2:
-            self._scale((self.count + 1) // 2, self.count)
-        return self
-
-    def merge(self, other: Regression) -> Regression:
-        """Add all that another learned, exactly; here the number of records has no limit."""
-        return self._merge(other)
 
     def solve(self) -> Regression:
         """Compute weights and bias; learning can go on."""
@@ -172,8 +151,12 @@ class Regression(Learner):
         self.squares = self.squares + sign * (records.T @ records)
         self.products = self.products + sign * (records.T @ targets)
 
-    def _halve(self) -> None:
-        self.decay()
+    def _targets(self, y: ArrayLike) -> Integers:
+        return whole_row(y, -32768, 32767, "y")
+
+    def _refuse_others(self, records: Integers, targets: Integers) -> None:
+        if len(records) != len(targets) or len(records) > self.count:
+            raise ValueError(f"{len(records)} records, {len(targets)} numbers, {self.count} were learned")
 
 
 def shift_of(A: list[list[int]]) -> int:
@@ -229,7 +212,3 @@ def hats(values: ArrayLike, n_hats: int) -> NDArray[np.uint8]:
     result[rows, hat + 1] = right
     result[rows, hat] = 255 - right
     return result[:, :n_hats]
-
-
-def _numbers(y: ArrayLike) -> Integers:
-    return whole_row(y, -32768, 32767, "y")

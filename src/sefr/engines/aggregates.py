@@ -93,7 +93,7 @@ def distinct_labels(labels: Sequence[Label], column: str, engine: str) -> tuple[
 
 
 class AggregateRows:
-    """What an engine says of some features, a row a class."""
+    """What an engine says of some features, one row per class."""
 
     def __init__(self, labels: list[Label], rows: Floats, counts: Floats, features: Sequence[Floats]) -> None:
         self.labels = labels

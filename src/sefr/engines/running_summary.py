@@ -275,8 +275,7 @@ class RunningSummary:
         for label in summary.classes.tolist():
             k = self.labels.get(label)
             places.append(self._new_class(label) if k is None else k)
-        cells = np.broadcast_to(summary.counts[:, None], summary.sums.shape)
-        cells = np.ascontiguousarray(cells if summary.present is None else summary.present)
+        cells = np.ascontiguousarray(np.broadcast_to(summary.value_counts.head, summary.sums.shape))
         seen = np.flatnonzero(cells.any(axis=0)).tolist()
         low, high = summary.low.tolist(), summary.high.tolist()
         width = FIRST + 2 * len(self.counts)
@@ -308,7 +307,7 @@ class _Solved:
         self.weights, self.midpoints = weights_and_midpoints(summary, self.scaling, sums.epsilon)
 
     def scores_of_row(self, values: Row) -> Floats:
-        """Return the scores, a class each (one for two classes)."""
+        """Return the scores, one per class (one for two classes)."""
         known = [(self.place[name], value) for name, value in values.items() if name in self.place]
         at = np.array([j for j, _ in known], dtype=np.intp)
         scaling = Scaling(self.scaling.low[at], self.scaling.span[at])

@@ -127,14 +127,6 @@ class SEFR(LearnerEstimator, _SEFRParams):
         super().__init__()
         self._set_given()
 
-    def setEpsilon(self, value: float) -> Self:  # noqa: N802
-        """Set what keeps eq. 5 from dividing by zero."""
-        return self._set(epsilon=value)  # type: ignore[no-any-return]
-
-    def setClassWeight(self, value: str) -> Self:  # noqa: N802
-        """Set how much the rows of each class count: none, or balanced."""
-        return self._set(classWeight=value)  # type: ignore[no-any-return]
-
     def _fit(self, dataset: Any) -> SEFRModel:
         columns = self._columns(dataset)
         classifier = SEFRClassifier(**self.settings())

@@ -116,7 +116,17 @@ class LearnerParams(
 
 
 class LearnerEstimator(Estimator, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]
-    """The setters of an Estimator, which a Model does not have; the one that is trained is a ``Learner``."""
+    """The setters of an Estimator, which a Model does not have; the one that is trained is a ``Learner``.
+
+    Every setting that is a parameter has one under spark.ml's name: ``setPasses``.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, _, kind in kinds(cls.SETTINGS):
+            if kind.from_text is not None:
+                own = parameter_name(name)
+                setattr(cls, f"set{own[0].upper()}{own[1:]}", _setter(own, kind.meaning))
 
     @keyword_only  # type: ignore[untyped-decorator]
     def setParams(self, **params: Expression) -> Self:  # noqa: N802
@@ -136,30 +146,6 @@ class LearnerEstimator(Estimator, DefaultParamsReadable, DefaultParamsWritable):
         """Set the column of weights."""
         return self._set(weightCol=value)  # type: ignore[no-any-return]
 
-    def setScale(self, value: str) -> Self:  # noqa: N802
-        """Set how features are brought to [0, 1], or their known range, LOW:HIGH."""
-        return self._set(scale=value)  # type: ignore[no-any-return]
-
-    def setMissing(self, value: str) -> Self:  # noqa: N802
-        """Set what NaN and null mean: error or ignore."""
-        return self._set(missing=value)  # type: ignore[no-any-return]
-
-    def setPasses(self, value: int) -> Self:  # noqa: N802
-        """Set how often training may read the rows."""
-        return self._set(passes=value)  # type: ignore[no-any-return]
-
-    def setBins(self, value: int) -> Self:  # noqa: N802
-        """Set how many bins a feature is cut into at most; 0 for none."""
-        return self._set(bins=value)  # type: ignore[no-any-return]
-
-    def setInteractions(self, value: int) -> Self:  # noqa: N802
-        """Set how many interactions of several features there are at most; 0 for none."""
-        return self._set(interactions=value)  # type: ignore[no-any-return]
-
-    def setMoments(self, value: int) -> Self:  # noqa: N802
-        """Set what is added up: 1 the sums of features, 2 also their products."""
-        return self._set(moments=value)  # type: ignore[no-any-return]
-
     def _columns(self, dataset: Any, *, numbers: bool = False) -> Columns:
         """Return the columns to learn from; features have the names that their metadata has for them."""
         weight = self.getOrDefault("weightCol") if self.isDefined("weightCol") else None
@@ -167,6 +153,14 @@ class LearnerEstimator(Estimator, DefaultParamsReadable, DefaultParamsWritable):
         label = self.getLabelCol()
         columns = choose_columns(ENGINE, dataset.columns, label, [name], weight or None, numbers=numbers)
         return replace(columns, elements=element_names(dataset.schema[name].metadata))
+
+
+def _setter(own: str, meaning: str) -> Callable[[Any, Any], Any]:
+    def setter(self: Any, value: Any) -> Any:
+        return self._set(**{own: value})
+
+    setter.__doc__ = f"Set a parameter. {meaning}"
+    return setter
 
 
 class LearnerModel(Model, MLReadable, MLWritable):  # type: ignore[misc]

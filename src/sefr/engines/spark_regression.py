@@ -6,7 +6,7 @@ the driver but a sample for these edges.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 from pyspark import keyword_only
 from pyspark.ml.linalg import DenseVector
@@ -66,10 +66,6 @@ class SEFRRegression(LearnerEstimator, _RegressionParams):
     ) -> None:
         super().__init__()
         self._set_given()
-
-    def setAuto(self, value: bool) -> Self:  # noqa: N802
-        """Set whether lines, curves and interactions are chosen: nothing else is set then."""
-        return self._set(auto=value)  # type: ignore[no-any-return]
 
     def _fit(self, dataset: Any) -> SEFRRegressionModel:
         columns = self._columns(dataset, numbers=True)

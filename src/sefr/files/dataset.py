@@ -369,20 +369,22 @@ def summarise(
             return [Summary.of_rows(labelled, names, missing=missing, moments=moments)]
         return Summary.of_folds(labelled, n_folds, names, missing=missing, moments=moments)
     except ValueError as error:
-        refuse_bad_cell(batch, matrix, recipe, missing, hint=" (--missing ignore leaves it out)")
+        refuse_bad_value(batch, matrix, recipe, missing, hint=" (--missing ignore leaves it out)")
         raise SourceError(f"{batch.place(0)}: {error}") from None
 
 
-def refuse_bad_cell(batch: Batch, matrix: Matrix, recipe: ColumnRecipe, missing: str, hint: str = "") -> None:
+def refuse_bad_value(
+    batch: Batch, matrix: Matrix, recipe: ColumnRecipe, missing: str, hint: str = ""
+) -> None:
     """Raise an error for the first value that a model cannot use, with its place."""
-    found = _bad_cell(matrix, missing=missing == "ignore")
+    found = _bad_value(matrix, missing=missing == "ignore")
     if found is not None:
         row, column, value = found
         what = f"is missing{hint}" if np.isnan(value) else "is infinite"
         raise SourceError(f"{batch.place(row)}: the value of column {recipe.feature_names[column]!r} {what}")
 
 
-def _bad_cell(matrix: Matrix, *, missing: bool) -> tuple[int, int, float] | None:
+def _bad_value(matrix: Matrix, *, missing: bool) -> tuple[int, int, float] | None:
     """Return row, column and value of the first NaN or infinity, without spreading out the rows."""
     matrix = matrix.uncut
     if isinstance(matrix, Sparse):
@@ -397,7 +399,7 @@ def _bad_cell(matrix: Matrix, *, missing: bool) -> tuple[int, int, float] | None
             sums = [float(column.sum()) for column in matrix.columns if column.dtype.kind == "f"]
         if np.isfinite(sums).all():
             return None
-    return matrix.bad_cell(missing=missing)
+    return matrix.bad_value(missing=missing)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from .._system.types import Array, Codes, Fields
 from ..base import Learner
 from ..classifier import SEFRClassifier
 from ..settings import AnySettings, Settings
-from .dataset import Batch, Dataset, LabelledBatch, refuse_bad_cell, summarise
+from .dataset import Batch, Dataset, LabelledBatch, refuse_bad_value, summarise
 from .label_column import SeenLabels, UnlikeLabelError, like_the_model
 from .reader import SourceError
 from .recipe import ColumnRecipe
@@ -71,7 +71,7 @@ class FileRows(BatchRows):
 
     def _uncut(self, missing: str) -> Iterator[tuple[Labelled, dict[int, Categories]]]:
         for batch, matrix, classes, codes in _labelled(self.dataset, self.recipe, None):
-            refuse_bad_cell(batch, matrix, self.recipe, missing, hint=" (--missing ignore gives it a bin)")
+            refuse_bad_value(batch, matrix, self.recipe, missing, hint=" (--missing ignore gives it a bin)")
             yield Labelled(matrix, classes, codes, None), self.recipe.coded_features
             self.tick(len(batch))
 
@@ -254,7 +254,7 @@ def evaluate_folds(
 
 def checked(batch: Batch, matrix: Matrix, recipe: ColumnRecipe, missing: str) -> Matrix:
     """Return the features as they lie in the file; a value that the model cannot use is an error."""
-    refuse_bad_cell(batch, matrix, recipe, missing)
+    refuse_bad_value(batch, matrix, recipe, missing)
     return matrix
 
 

@@ -13,7 +13,7 @@ from .._rows.labels import ONE_CLASS
 from .._summary.source import BatchRows, RowBatch
 from .._system.types import Array
 from ..regressor import SEFRRegressor
-from .dataset import Dataset, refuse_bad_cell
+from .dataset import Dataset, refuse_bad_value
 from .learning import Tick, checked, without_feature_names
 from .reader import NUMBER, SourceError
 from .recipe import ColumnRecipe
@@ -48,7 +48,7 @@ class NumberRows(BatchRows):
         """Yield the rows, cut into bins by ``coder``."""
         names = self.recipe.feature_names
         for batch, matrix, targets in self.dataset.numbered(self.recipe, self.label):
-            refuse_bad_cell(
+            refuse_bad_value(
                 batch, matrix, self.recipe, self.missing, hint=" (--missing ignore takes its mean)"
             )
             codes, cells = np.zeros(len(targets), dtype=np.int32), code_matrix(matrix, coder)

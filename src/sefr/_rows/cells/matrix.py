@@ -66,10 +66,10 @@ class CellMatrix(Matrix):
         out[np.arange(len(cells))[:, None], self.coder.offsets[:-1] + cells] = 1
         return out[:, columns]
 
-    def bad_cell(
+    def bad_value(
         self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False
     ) -> tuple[int, int, float] | None:
-        return self.matrix.bad_cell(skip=skip, missing=missing and self.coder.missing)
+        return self.matrix.bad_value(skip=skip, missing=missing and self.coder.missing)
 
 
 class Cells(CellMatrix):

@@ -216,7 +216,7 @@ class Matrix:
         """Say for each of the rows but the first whether some columns are as in the one before."""
         raise NotImplementedError
 
-    def bad_cell(
+    def bad_value(
         self, *, skip: NDArray[np.bool_] | None = None, missing: bool = False
     ) -> tuple[int, int, float] | None:
         """Return row, column and value of the first NaN or infinity (infinity alone with ``missing``)."""
