@@ -10,6 +10,7 @@
 #include "cells/quantised.h"
 #include "cells/search.h"
 #include "cells/transpose.h"
+#include "common/groups.h"
 #include "common/threads.h"
 #include "refine/tile.h"
 
@@ -18,6 +19,10 @@
 
 /* Values of a tile with the number of an edge, and failures of late, from which on numbers of 16 bits do not pay. */
 enum { MOST_EQUAL = 8, MOST_FAILURES = 16, AHEAD_TILES = 4 };
+
+/* Rows of cells that are copied to be turned: as many bytes as the floats of a tile. Of few columns a copy per row
+   takes longer than it saves. */
+enum { LINE_CELLS = FLOAT_COLUMNS * (int)sizeof(float), FEWEST_TURNED = 16 };
 
 typedef void gather_function(const char *, ptrdiff_t, const int64_t *, ptrdiff_t, void *);
 static gather_function *const gather_of[N_DTYPES] = OF_EACH_DTYPE(gather);
@@ -191,7 +196,7 @@ static void code_doubles(const struct coder *coder, ptrdiff_t j, ptrdiff_t n, st
     search_doubles(coder, j, n, tile);
 }
 
-/* What is coded already: checked and copied. */
+/* What is coded already: checked and copied, whatever its stride. */
 static bool copy_cells(const struct coder *coder, ptrdiff_t j, const struct column *column, const int64_t *rows,
                        ptrdiff_t first, ptrdiff_t n, struct cell_tile *tile) {
     uint8_t *cells = tile->cells + j * TILE_ROWS;
@@ -201,6 +206,58 @@ static bool copy_cells(const struct coder *coder, ptrdiff_t j, const struct colu
         highest = cells[i] > highest ? cells[i] : highest;
     }
     return highest < coder->features[j].n;
+}
+
+/* Rows of bytes to columns of a tile. */
+#ifdef SEFR_AVX2
+AVX2 static void turn_sixteen(const uint8_t *rows, ptrdiff_t width, uint8_t *cells) {
+    for (ptrdiff_t j = 0; j < width; j += 16) {
+        const ptrdiff_t column = j + 16 <= width ? j : width - 16; /* some columns twice */
+        for (ptrdiff_t i = 0; i < TILE_ROWS; i += 16) {
+            transpose_sixteen(rows + i * LINE_CELLS + column, LINE_CELLS, cells + column * TILE_ROWS + i, TILE_ROWS);
+        }
+    }
+}
+#endif
+
+static void turn_cells(const uint8_t *rows, ptrdiff_t width, uint8_t *cells) {
+#ifdef SEFR_AVX2
+    if (width >= FEWEST_TURNED && has_avx2()) {
+        turn_sixteen(rows, width, cells);
+        return;
+    }
+#endif
+    for (ptrdiff_t j = 0; j < width; j++) {
+        for (ptrdiff_t i = 0; i < TILE_ROWS; i++) cells[j * TILE_ROWS + i] = rows[i * LINE_CELLS + j];
+    }
+}
+
+CLONES static uint8_t highest_of(const uint8_t *cells) {
+    uint8_t highest = 0;
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i++) highest = cells[i] > highest ? cells[i] : highest;
+    return highest;
+}
+
+/* Rows of cells that lie side by side, LINE_CELLS columns at a time; rows that are not there are in the first. */
+static bool copy_lines(const struct coder *coder, const struct table *x, const int64_t *rows, ptrdiff_t first,
+                       ptrdiff_t n, struct cell_tile *tile) {
+    uint8_t *copy = (uint8_t *)tile->floats;
+    bool ok = true;
+    for (ptrdiff_t begin = 0; begin < coder->m; begin += LINE_CELLS) {
+        const ptrdiff_t left = coder->m - begin, width = left < LINE_CELLS ? left : LINE_CELLS;
+        uint8_t *cells = tile->cells + begin * TILE_ROWS;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            memcpy(copy + i * LINE_CELLS, x->data + (rows ? rows[i] : first + i) * x->row_stride + begin,
+                   (size_t)width);
+        }
+        READ_ONCE_DONE();
+        for (ptrdiff_t i = n; i < TILE_ROWS; i++) memset(copy + i * LINE_CELLS, 0, (size_t)width);
+        turn_cells(copy, width, cells);
+        for (ptrdiff_t j = 0; j < width; j++) {
+            ok &= highest_of(cells + j * TILE_ROWS) < coder->features[begin + j].n;
+        }
+    }
+    return ok;
 }
 
 /* The cells of a fern from those of the features: whole tiles, whatever lies in rows that are not there. */
@@ -331,17 +388,19 @@ bool sefr_code_tile(const struct coder *coder, const struct table *x, const int6
     bool ok = true;
     memset(tile->bad, 0, sizeof tile->bad);
     tile->any_bad = false;
-    const bool in_lines = !coder->coded && !x->columns && x->column_stride == (ptrdiff_t)dtype_size(x->type);
+    const bool side_by_side = !x->columns && x->column_stride == (ptrdiff_t)dtype_size(x->type);
+    if (side_by_side && coder->coded && coder->m >= FEWEST_TURNED) {
+        ok = copy_lines(coder, x, rows, first, n, tile);
+        j = coder->m;
+    }
 #ifdef SEFR_AVX2
-    if (in_lines && (x->type == F32 || x->type == F64) && n > 0 && has_avx2()) {
+    if (side_by_side && (x->type == F32 || x->type == F64) && n > 0 && has_avx2()) {
         struct lines lines;
         find_lines(x, rows, first, n, rows ? tile->ahead : first + n, &lines);
         j = code_lines(coder, &lines, n, tile);
-    } else
-#endif
-        if (in_lines && x->type == F32) {
-        j = code_float_lines(coder, x, rows, first, n, tile);
     }
+#endif
+    if (j == 0 && side_by_side && x->type == F32) j = code_float_lines(coder, x, rows, first, n, tile);
     for (; j < coder->m; j++) {
         const struct column column = get_column(x, j);
         if (!rows) call_column(&column, first);

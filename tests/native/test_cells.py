@@ -58,6 +58,26 @@ def test_coding_counting_and_scoring(dtype, missing, rng):
             np.testing.assert_array_equal(coded, out)
 
 
+@pytest.mark.parametrize(("n", "m"), [(1, 16), (70, 15), (64, 17), (200, 256), (130, 300)])
+def test_cells_are_looked_up_and_one_outside_is_found(n, m, rng):
+    n_cells = rng.integers(2, 256, size=m)
+    starts = np.concatenate([[0], np.cumsum(n_cells - 1)])
+    cut, at = (None, starts, False, None, None), np.concatenate([[0], np.cumsum(n_cells)[:-1]])
+    table, bias, rows = rng.normal(size=(1, n_cells.sum())), np.ones(1), rng.integers(0, n, size=100)
+    kept = rng.integers(0, n_cells, size=(n, m)).astype(np.uint8)
+    for cells in (kept, np.asfortranarray(kept)):
+        for listed in (None, rows):
+            out = np.empty((n if listed is None else 100, 1))
+            _native.cell_scores(cells, *cut, table, bias, listed, out, 1)
+            expected = 1 + table[0, at + cells].sum(axis=1)
+            np.testing.assert_allclose(out[:, 0], expected if listed is None else expected[rows], atol=1e-11)
+        for i, j in ((n - 1, m - 1), (n // 2, m // 2)):
+            wrong = cells.copy(order="K")
+            wrong[i, j] = n_cells[j]
+            with pytest.raises(ValueError, match="a cell is outside"):
+                _native.cell_scores(wrong, *cut, table, bias, None, np.empty((n, 1)), 1)
+
+
 @pytest.mark.parametrize("classes", [2, 3, 4, 5, 8, 9, 20, 26, 32, 33, 50])
 def test_the_gradient_is_that_of_columns_written_out(classes, rng):
     for missing in (False, True):
