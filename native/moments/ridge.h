@@ -56,8 +56,8 @@ struct ridge_solutions {
 bool sefr_likeliest_ridges(const struct tridiagonal *t, const struct ridge_targets *of,
                            const struct ridge_solutions *to, double *work);
 
-/* leverage (n) = x' (X'X + ridge I)^-1 x of rows (n x p). `work` has 3 p. */
-bool sefr_leverage(const struct tridiagonal *t, double ridge, const double *rows, ptrdiff_t n, double *leverage,
-                   double *work);
+/* leverage (n) = x' M^-1 x of rows, by their columns (p x n). Of `matrix` (p x p) the lower triangle is read, and
+   becomes that of its Cholesky factor L; the columns become those of L^-1 x. NaN where the matrix is not positive. */
+void sefr_leverages(double *matrix, ptrdiff_t p, double *columns, ptrdiff_t n, double *leverage);
 
 #endif

@@ -60,35 +60,22 @@ CLONES static double product(const double *restrict a, const double *restrict b,
     return sum;
 }
 
-CLONES static void subtract(double *restrict from, double share, const double *restrict a, ptrdiff_t n) {
-    for (ptrdiff_t i = 0; i < n; i++) from[i] -= share * a[i];
-}
-
-/* x' H^-1 x = |z|^2 of all rows, with H = L L' and L z = x. */
 static enum outcome by_all_rows(const struct fitted_rows *of, const struct known_rows *from, const struct found *to) {
     const ptrdiff_t n = of->n, p = from->width + 1; /* the intercept has a 1 */
     double *columns = malloc((size_t)((n + p) * p + n) * sizeof *columns), trace = 0.0;
     if (!columns) return NO_MEMORY;
-    double *root = columns + n * p, *curved = root + p * p;
+    double *matrix = columns + n * p, *curved = matrix + p * p;
     for (ptrdiff_t i = 0; i < n; i++) {
         for (ptrdiff_t a = 0; a < p; a++) columns[a * n + i] = a + 1 < p ? from->known[i * (p - 1) + a] : 1.0;
-        to->leverage[i] = 0.0;
     }
     for (ptrdiff_t a = 0; a < p; a++) {
         for (ptrdiff_t i = 0; i < n; i++) curved[i] = of->shares[i] * to->doubts[i] * columns[a * n + i];
-        for (ptrdiff_t b = 0; b <= a; b++) root[a * p + b] = product(curved, columns + b * n, n);
-        trace += root[a * p + a];
+        for (ptrdiff_t b = 0; b <= a; b++) matrix[a * p + b] = product(curved, columns + b * n, n);
+        trace += matrix[a * p + a];
     }
-    for (ptrdiff_t a = 0; a < p; a++) {
-        double *row = root + a * p, *own = columns + a * n;
-        row[a] += larger(larger(of->ridge, LEAST_CURVATURE * trace / (double)p), 1e-300);
-        for (ptrdiff_t b = 0; b < a; b++) {
-            row[b] = (row[b] - product(row, root + b * p, b)) / root[b * p + b];
-            subtract(own, row[b], columns + b * n, n);
-        }
-        row[a] = sqrt(row[a] - product(row, row, a));
-        for (ptrdiff_t i = 0; i < n; i++) own[i] /= row[a], to->leverage[i] += own[i] * own[i];
-    }
+    const double ridge = larger(larger(of->ridge, LEAST_CURVATURE * trace / (double)p), 1e-300);
+    for (ptrdiff_t a = 0; a < p; a++) matrix[a * p + a] += ridge;
+    sefr_leverages(matrix, p, columns, n, to->leverage);
     for (ptrdiff_t i = 0; i < n; i++) to->leverage[i] *= to->pushes[i];
     free(columns);
     return FINITE;

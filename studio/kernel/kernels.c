@@ -214,18 +214,27 @@ struct ridges {
 };
 
 EXPORT(solve_ridges) int studio_solve_ridges(const struct ridges *of, double count) {
-    const size_t p = (size_t)of->p, k = (size_t)of->k;
+    const size_t p = (size_t)of->p, k = (size_t)of->k, n = (size_t)of->n_rows;
     double *work = malloc((6 * p + k * (size_t)of->n_ridges) * sizeof *work);
-    if (!work) return 0;
+    double *matrix = malloc((p + n) * p * sizeof *matrix), *columns = matrix + p * p;
+    if (!work || !matrix) return 0;
+    for (size_t j = 0; j < p; j++) {
+        for (size_t i = j; n && i < p; i++) matrix[i * p + j] = of->matrix[j * p + i];
+        for (size_t i = 0; i < n; i++) columns[j * n + i] = of->rows[i * p + j];
+    }
     const struct tridiagonal t = {of->p, of->matrix, work, work + p, work + 2 * p};
-    const struct ridge_targets targets = {of->cross, of->power,         of->ridges, of->k, of->n_ridges,
-                                          count,     of->together != 0, 0.0,        0.0};
+    const struct ridge_targets targets = {of->cross,    of->power, of->ridges,        of->k,
+                                          of->n_ridges, count,     of->together != 0, 0.0,
+                                          0.0};
     const struct ridge_solutions to = {of->chosen, of->solved, NULL, NULL};
     sefr_tridiagonal(&t, work + 3 * p);
     for (size_t c = 0; c < k; c++) sefr_turn(&t, of->cross + c * p);
     if (!sefr_likeliest_ridges(&t, &targets, &to, work + 3 * p)) return 0;
     for (size_t c = 0; c < k; c++) sefr_turn_back(&t, of->solved + c * p);
-    return !of->n_rows || sefr_leverage(&t, of->chosen[0] * count, of->rows, of->n_rows, of->leverage, work + 3 * p);
+    if (!n) return 1;
+    for (size_t j = 0; j < p; j++) matrix[j * p + j] += of->chosen[0] * count;
+    sefr_leverages(matrix, of->p, columns, of->n_rows, of->leverage);
+    return 1;
 }
 
 /* One further pass: the class of each row, the model, where loss and derivatives go, and weights or NULL. */

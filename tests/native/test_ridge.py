@@ -55,7 +55,7 @@ def library(tmp_path_factory):
     source = NATIVE / "moments" / "ridge.c"
     subprocess.run([compiler, *flags, f"-I{NATIVE}", source, "-lm", "-o", made], check=True)
     found = ctypes.CDLL(str(made))
-    found.sefr_likeliest_ridges.restype = found.sefr_leverage.restype = ctypes.c_bool
+    found.sefr_likeliest_ridges.restype = ctypes.c_bool
     return found
 
 
@@ -92,14 +92,15 @@ class Solver:
         )
         return chosen, self.turned(solved, self.library.sefr_turn_back), good
 
-    def leverage(self, ridge, rows):
-        found, rows, work = np.empty(len(rows)), np.ascontiguousarray(rows), np.empty(3 * self.p + 1)
-        places = [ctypes.c_void_p(address(part)) for part in (rows, found, work)]
-        n = ctypes.c_ssize_t(len(rows))
-        assert self.library.sefr_leverage(
-            ctypes.byref(self.tridiagonal), ctypes.c_double(ridge), places[0], n, *places[1:]
-        )
-        return found
+
+def leverages(library, matrix, rows):
+    """Return the leverage of rows by ``sefr_leverages``."""
+    lower, columns = np.tril(matrix), np.array(rows.T, order="C")
+    found = np.empty(len(rows))
+    places = [ctypes.c_void_p(address(part)) for part in (lower, columns, found)]
+    p, n = (ctypes.c_ssize_t(size) for size in columns.shape)
+    library.sefr_leverages(places[0], p, places[1], n, places[2])
+    return found
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -119,9 +120,9 @@ def test_ridges_are_those_of_lapack(library, n, p, k, together):
     np.testing.assert_array_equal(chosen, own.chosen)
     scores = X @ own.solved.T
     np.testing.assert_allclose(X @ solved.T, scores, rtol=0, atol=1e-9 * np.abs(scores).max())
-    inverse = np.linalg.inv(gram + n * 0.1 * np.eye(p))
-    leverage = ((X @ inverse) * X).sum(axis=1)
-    np.testing.assert_allclose(solver.leverage(n * 0.1, X), leverage, rtol=1e-6, atol=1e-9)
+    matrix = gram + n * 0.1 * np.eye(p)
+    leverage = ((X @ np.linalg.inv(matrix)) * X).sum(axis=1)
+    np.testing.assert_allclose(leverages(library, matrix, X), leverage, rtol=1e-6, atol=1e-9)
 
 
 def test_no_columns_and_matrices_of_no_rows(library):

@@ -228,14 +228,14 @@ class Tridiagonal(NamedTuple):
         return found
 
 
-def _few_threads(products: int) -> AbstractContextManager[None]:
-    """Return where BLAS does so many products: in one thread if they are few."""
+def _threads_for(products: int) -> AbstractContextManager[None]:
+    """Let BLAS use one thread for so many products, if they are few."""
     return blas_threads(1) if products <= FEW_PRODUCTS else nullcontext()
 
 
 def _reflect(reflections: Floats, factors: Floats, columns: Floats, trans: str) -> Floats:
     work = max(1, 64 * columns.shape[1])
-    with _few_threads(len(reflections) * columns.size):
+    with _threads_for(len(reflections) * columns.size):
         found, _, _ = lapack.dormqr("L", trans, reflections, factors, np.asfortranarray(columns), work)
     return np.asarray(found)
 
@@ -316,7 +316,7 @@ class Solution:
     def _factors(self) -> dict[float, Floats]:
         """The lower triangular factor of the products and each ridge."""
         unit = self.count * np.eye(len(self.gram))
-        with _few_threads(len(self.gram) ** 3):
+        with _threads_for(len(self.gram) ** 3):
             return {
                 float(ridge): np.linalg.cholesky(self.gram + ridge * unit) for ridge in np.unique(self.ridge)
             }
@@ -326,7 +326,7 @@ class Solution:
         factor = self._factors[ridge]
         if not len(factor):
             return columns
-        with _few_threads(len(factor) * columns.size):
+        with _threads_for(len(factor) * columns.size):
             return np.asarray(solve_triangular(factor, columns, lower=True, check_finite=False))
 
     def standard_errors(self) -> Floats:
