@@ -89,6 +89,7 @@ class AnyRow:
 
     estimator: ClassVar[type[SEFRClassifier | SEFRRegressor]]
     settings: ClassVar[Mapping[str, Params | None]]  # what is compared if nothing else is asked for
+    methods: ClassVar[Mapping[str, Params | None]]  # what ``sefr train`` has a word for
     base_rate: ClassVar[Callable[[], Any]]  # makes what learns nothing
     truth_type: ClassVar[type | None]  # the type that y is compared in; None: as it is
     measures: ClassVar[tuple[str, ...]]  # names of what the answers reach; the first is what is compared by
@@ -161,7 +162,7 @@ class Row(AnyRow):
     log_loss: float | None
 
     estimator = SEFRClassifier
-    settings = SETTINGS
+    settings, methods = SETTINGS, METHODS
     base_rate = partial(DummyClassifier, strategy="prior")
     truth_type = None
     measures = ("macro F1", "accuracy", "log loss")
@@ -263,7 +264,7 @@ class NumberRow(AnyRow):
     errors: Errors
 
     estimator = SEFRRegressor
-    settings = NUMBER_SETTINGS
+    settings, methods = NUMBER_SETTINGS, NUMBER_METHODS
     base_rate = DummyRegressor
     truth_type = np.float64
     measures = ("R2", "MAE", "RMSE")

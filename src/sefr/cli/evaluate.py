@@ -152,6 +152,11 @@ class Evaluation:
         return self.why_numbers is not None
 
     @property
+    def task(self) -> str:
+        """What ``compare`` calls it."""
+        return "regress" if self.of_numbers else "classify"
+
+    @property
     def decisions(self) -> list[str]:
         """What was decided, in sentences."""
         return [f"regression: {self.why_numbers}"] * self.of_numbers + self.training.decisions
@@ -184,17 +189,13 @@ def _of_a_model(
 
 def _tested(screen: Screen, model: Any, recipe: Any, table: Dataset, label: str | None) -> Confusion | Errors:
     """Compare a model's answers with the labels, or the numbers, of a table."""
-    from ..files.learning import evaluate_model
-    from ..files.numbers import predicted_numbers
     from .stored import fitted_recipe
+    from .task import words_of
 
     recipe = fitted_recipe(table, model, recipe, label, screen)
     with screen.progress(table, "testing") as tick:
-        if not model.predicts_numbers:
-            return evaluate_model(table, recipe, model, tick=tick)
-        from ..comparison import Errors
-
-        return Errors.of(*predicted_numbers(table, recipe, model, tick=tick))
+        found: Confusion | Errors = words_of(model).test(table, recipe, tick)
+    return found
 
 
 def _of_recordings(
@@ -266,12 +267,12 @@ def _by_comparison(screen: Screen, asked: Evaluation, counts: list[int], plot: s
 
     The report is of what ``sefr train`` makes of the same options.
     """
-    from ..comparison import METHODS, NUMBER_METHODS
+    from ..comparison import TASKS
 
     read = _read_rows(screen, asked)
     settings: Mapping[str, Params | None] = {_name(n): {"passes": n} for n in counts}
     if asked.asked.settings.is_default:
-        result = _compared(screen, read, asked, NUMBER_METHODS if asked.of_numbers else METHODS, others=True)
+        result = _compared(screen, read, asked, TASKS[asked.task].methods, others=True)
         chosen = next(row for row in result if row.name == "auto")
         advice = _advice(result, chosen)
     elif asked.of_numbers:
@@ -367,7 +368,7 @@ def _compared(
                 cv=asked.folds,
                 settings=settings,
                 others=others,
-                task="regress" if asked.of_numbers else "classify",
+                task=asked.task,
                 tick=tick,
                 **{name: value for name, value in read.params.items() if name not in own},
             )

@@ -514,18 +514,14 @@ class TrainingOptions:
         """Return those of the parameters that an estimator has, of what it says are its settings."""
         from ..settings import kinds
 
-        given: Fields = {
+        usual = {name: default for name, default, kind in kinds(of) if kind.trained}
+        given = vars(self) | {
             "missing": (self.missing or Missing.error).value,
             "scale": scale_of(self.scale),
-            "epsilon": self.epsilon,
             "class_weight": None if self.class_weight is ClassWeight.none else self.class_weight.value,
-            "passes": self.passes,
-            "bins": self.bins,
-            "interactions": self.interactions,
             "moments": 2 if self.exact else self.moments or (1 if (self.passes or 1) > 1 else None),
             "auto": self.is_auto,
         }
-        usual = {name: default for name, default, kind in kinds(of) if kind.trained}
         return {name: usual[name] if (value := given[name]) is None else value for name in usual}
 
     def params(self) -> Fields:
@@ -555,9 +551,11 @@ class TrainingOptions:
 
     def _given(self) -> Fields:
         """Return the settings that differ from what is usual."""
-        named = ("passes", "bins", "interactions", "moments", "missing", "class_weight", "scale", "epsilon")
+        chosen = ("task", "auto", "paper", "exact")
         return {
-            name: value for name in named if (value := getattr(self, name)) != getattr(TrainingOptions, name)
+            f.name: value
+            for f in fields(self)
+            if f.name not in chosen and (value := getattr(self, f.name)) != f.default
         }
 
     def arguments(self) -> list[str]:

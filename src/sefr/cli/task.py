@@ -16,8 +16,8 @@ from ..classifier import SEFRClassifier
 from ..displays import effects, strongest_features
 from ..files import ColumnRecipe, Dataset, SourceError
 from ..files.label_column import coded, like_the_model
-from ..files.learning import learn
-from ..files.numbers import NumberRows
+from ..files.learning import evaluate_model, learn
+from ..files.numbers import NumberRows, predicted_numbers
 from ..files.reader import NUMBER, TEXT
 from ..regressor import SEFRRegressor
 from .picture import gallery
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from .._summary.summary import Summary
     from .._system.types import Array, Fields
     from ..base import Learner
+    from ..comparison import Errors
     from ..files.dataset import Batch
-    from ..files.learning import Tick
+    from ..files.learning import Confusion, Tick
     from .predict import AnswerColumns
 
 MOST_CLASSES_SHOWN = 20
@@ -161,6 +162,10 @@ class ClassWords:
         clf, moments = self.clf, self.clf.fitted_.settings.moments
         return learn(table, recipe, missing=clf.missing, moments=moments, known=clf.classes_, tick=tick)
 
+    def test(self, table: Dataset, recipe: ColumnRecipe, tick: Tick) -> Confusion:
+        """Compare answers with the labels of a table."""
+        return evaluate_model(table, recipe, self.clf, tick=tick)
+
 
 class NumberWords:
     """A model of numbers: the methods are those of ``ClassWords``."""
@@ -262,6 +267,12 @@ class NumberWords:
         """Return the Summary of further rows."""
         rows = NumberRows(table, recipe, self.reg.missing, tick, self.reg.summary_.coder)
         return rows.summarise(self.reg.fitted_.settings)
+
+    def test(self, table: Dataset, recipe: ColumnRecipe, tick: Tick) -> Errors:
+        """Compare predictions with the numbers of a table."""
+        from ..comparison import Errors  # takes 0.1 s to import
+
+        return Errors.of(*predicted_numbers(table, recipe, self.reg, tick=tick))
 
 
 def words_of(model: Learner) -> Any:
