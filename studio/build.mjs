@@ -27,7 +27,7 @@ function wasm() {
     "refine/product", "refine/tile", "refine/mixture", "refine/steps", "cells/grow", "moments/count_pairs", "moments/ridge",
   ];
   // what the page seldom calls, and passes over bins, which are unrolled by hand, are compiled for size
-  const small = ["summarise/summarise", "summarise/rows", "summarise/wide_rows", "solve/solve", "answers/likelihood", "answers/parts", "answers/probabilities", "cells/coder", "cells/coding", "cells/edges", "refine/leave_one_out", "refine/long_rows", "refine/pairs", "refine/sample", "refine/search", "refine/shelf", "refine/wide_cells", "signals/signals", "moments/step_products"];
+  const small = ["summarise/summarise", "summarise/byte_rows", "summarise/rows", "summarise/wide_rows", "solve/solve", "answers/likelihood", "answers/parts", "answers/probabilities", "cells/coder", "cells/coding", "cells/edges", "refine/leave_one_out", "refine/long_rows", "refine/pairs", "refine/sample", "refine/search", "refine/shelf", "refine/wide_cells", "signals/signals", "moments/step_products"];
   const flags = ["-target", "wasm32-freestanding", "-nostdlib", "-std=c11", "-msimd128", "-mbulk-memory", "-ffp-contract=off", "-fno-math-errno", "-w"];
   const defines = ["-DSEFR_ONE_TARGET", "-DSEFR_FEW_DTYPES", "-DSEFR_FUSED_BY_HAND"];
   const includes = ["-Ikernel/include", "-I../native", "-I../device/twin"];

@@ -26,7 +26,7 @@ def speed_shapes() -> str:
     return f"{_shapes(avx2=False)}\n\nMeasured on: {', '.join(where)}; commits {', '.join(commits)}."
 
 
-def speed_shapes_avx2() -> str:
+def speed_without_wide_vectors() -> str:
     """Return the same of the kernels built for AVX2 alone."""
     return _shapes(avx2=True)
 
@@ -163,7 +163,7 @@ SHOWN = (
     speed_instructions,
     speed_passes,
     speed_shapes,
-    speed_shapes_avx2,
+    speed_without_wide_vectors,
     speed_beside,
     speed_start,
     speed_columns,

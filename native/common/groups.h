@@ -16,7 +16,7 @@
 #endif
 
 /* Copy the groups of rows first .. first + n; negative leaves a row out. False: a code is too large. */
-static inline bool read_groups(const struct grouping *by, ptrdiff_t first, ptrdiff_t n, int32_t *group) {
+INLINE bool read_groups(const struct grouping *by, ptrdiff_t first, ptrdiff_t n, int32_t *group) {
     int32_t highest = -1;
     memcpy(group, by->codes + first, (size_t)n * sizeof *group);
     READ_ONCE_DONE();

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "common/table.h"
+#include "common/threads.h"
 
 /* Where a fold has no value, low is +inf and high -inf. */
 struct part {
@@ -49,6 +50,9 @@ enum outcome sefr_summarise_rows(const struct table *x, const struct grouping *b
                                  int n_threads);
 enum outcome sefr_summarise_wide(const struct table *x, const struct grouping *by, const struct totals *out,
                                  int n_threads);
+/* What adds up a part of rows of bytes, sorted by group a block at a time; NULL: they are not such, or too many groups.
+ */
+task_function *sefr_task_of_byte_rows(const struct table *x, const struct grouping *by, const struct totals *out);
 /* Columns of few groups, under masks: whether they can be, and whether it is `done`: not if rows are left out. */
 bool sefr_can_mask(const struct table *x, const struct grouping *by, const struct totals *out);
 enum outcome sefr_summarise_masked(const struct table *x, const struct grouping *by, const struct totals *out,

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "common/groups.h"
-#include "common/threads.h"
 #include "summarise/parts.h"
 #include "summarise/two_groups.h"
 
@@ -16,7 +15,7 @@ static bool add_pairs(const struct pass *pass, ptrdiff_t n, const ptrdiff_t *fir
                       int32_t (*group)[ROW_BLOCK], void *low, void *high, const struct part *part) {
 #ifdef SEFR_AVX2
     if (pass->x->type == U8 && pass->by->n_groups == 2 && pass->n_folds == 1 && width <= PAIRED_WIDTH && has_avx2())
-        return add_two_groups(pass->x, n, first, width, group, low, high, part);
+        return add_two_groups(pass->x, n, first, group, low, high, part);
 #endif
     (void)pass, (void)n, (void)first, (void)width, (void)group, (void)low, (void)high, (void)part;
     return false;
@@ -55,6 +54,7 @@ enum outcome sefr_summarise_rows(const struct table *x, const struct grouping *b
     struct pass pass = {.x = x, .by = by, .with_present = out->present != NULL};
     const ptrdiff_t row_bytes = larger(1, x->m * (ptrdiff_t)dtype_size(x->type));
     if (!sefr_begin_pass(&pass, 16, larger(1024, (1 << 20) / row_bytes))) return NO_MEMORY;
-    sefr_run_tasks(run_rows, &pass, pass.n_parts, n_threads);
+    task_function *run_bytes = sefr_task_of_byte_rows(x, by, out);
+    sefr_run_tasks(run_bytes ? run_bytes : run_rows, &pass, pass.n_parts, n_threads);
     return sefr_end_pass(&pass, out);
 }

@@ -101,6 +101,7 @@ enum outcome sefr_summarise(const struct table *x, const struct grouping *by, co
         return done || outcome != FINITE ? outcome : sefr_summarise_columns(x, by, out, n_threads);
     }
     const bool wide = x->m * (ptrdiff_t)dtype_size(x->type) >= WIDE_ROW && x->n <= INT32_MAX;
-    if (wide && rows_are_direct(x) && !by->weights && !out->present) return sefr_summarise_wide(x, by, out, n_threads);
+    if (wide && rows_are_direct(x) && !by->weights && !out->present && !sefr_task_of_byte_rows(x, by, out))
+        return sefr_summarise_wide(x, by, out, n_threads);
     return sefr_summarise_rows(x, by, out, n_threads);
 }

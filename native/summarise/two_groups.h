@@ -7,8 +7,9 @@
 
 #ifdef SEFR_AVX2
 enum {
-    PAIRED_ROWS = 64,   /* of each of four streams: 4 * 64 * 255 < 2^16 */
-    PAIRED_WIDTH = 256, /* of wider rows too few are in the L1 cache at once */
+    PAIRED_ROWS = 64,  /* of each of four streams: 4 * 64 * 255 < 2^16 */
+    PAIRED_WIDTH = 64, /* wider rows are sorted (byte_rows.c) */
+    AT_ONCE = 32,      /* rows of each stream, that have room in the L1 cache beside those that are read next */
 };
 
 #define LINE(p) _mm256_loadu_si256((__m256i *)(void *)(p))
@@ -77,9 +78,10 @@ AVX2_INLINE void flush_paired(struct paired_sums *sums, ptrdiff_t n, ptrdiff_t m
     *sums = (struct paired_sums){zero, zero, zero, zero};
 }
 
-/* n rows of each of four streams, `width` bytes of which may be read; false, and nothing done: a row is left out. */
-AVX2 static bool add_two_groups(const struct table *x, ptrdiff_t n, const ptrdiff_t *first, ptrdiff_t width,
-                                int32_t (*group)[ROW_BLOCK], uint8_t *low, uint8_t *high, const struct part *part) {
+/* n rows of each of four streams, whose last 32 columns may be read beyond the row; false, and nothing done: a row is
+   left out. */
+AVX2 static bool add_two_groups(const struct table *x, ptrdiff_t n, const ptrdiff_t *first, int32_t (*group)[ROW_BLOCK],
+                                uint8_t *low, uint8_t *high, const struct part *part) {
     uint8_t second[ROW_BLOCK][4];
     int32_t any = 0, of_second = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -90,18 +92,17 @@ AVX2 static bool add_two_groups(const struct table *x, ptrdiff_t n, const ptrdif
         }
     }
     if (any < 0) return false;
-    /* as many rows at once as have room in the L1 cache beside those that are read next */
-    const ptrdiff_t most = larger(4, smaller(32, (1 << 17) / (width * width))), m = x->m, stride = x->row_stride;
+    const ptrdiff_t m = x->m, stride = x->row_stride;
     struct paired_sums sums[PAIRED_WIDTH / 32];
     memset(sums, 0, sizeof sums);
     ptrdiff_t waiting = 0;
-    for (ptrdiff_t i = 0; i < n; i += most) {
+    for (ptrdiff_t i = 0; i < n; i += AT_ONCE) {
         struct paired_rows rows = {
-            .second = (const uint8_t *)second + 4 * i, .n = smaller(most, n - i), .stride = stride};
+            .second = (const uint8_t *)second + 4 * i, .n = smaller(AT_ONCE, n - i), .stride = stride};
         for (int k = 0; k < 4; k++) rows.x[k] = (const uint8_t *)x->data + (first[k] + i) * stride;
-        rows.ahead = most * stride;
+        rows.ahead = AT_ONCE * stride;
         waiting += rows.n;
-        const bool full = waiting + most > PAIRED_ROWS || i + most >= n;
+        const bool full = waiting + AT_ONCE > PAIRED_ROWS || i + AT_ONCE >= n;
         for (ptrdiff_t j = 0; j < m; j += 32) {
             add_paired(&rows, j, sums + j / 32, low, high);
             if (full) flush_paired(sums + j / 32, smaller(32, m - j), m, part->sums + j);

@@ -4,6 +4,7 @@
 
 #include "common/groups.h"
 #include "common/threads.h"
+#include "summarise/byte_strips.h"
 #include "summarise/parts.h"
 
 /* Rows of one group that one task adds up; more than one segment a group are summed pairwise at the end. */
@@ -11,6 +12,38 @@ enum { SEGMENT = 256 };
 
 /* A task takes at least this many bytes of a row: shorter pieces are slow to read. */
 enum { PIECE = 65536 };
+
+/* Rows of bytes whose strips are added after each other, in so many columns; the rows after them are called into the
+   cache meanwhile. */
+enum { AT_ONCE = 16, COLUMNS = 8192 };
+
+#ifdef SEFR_AVX2
+AVX2 static void add_strips_avx2(const char *data, ptrdiff_t stride, const int32_t *rows, ptrdiff_t n, ptrdiff_t m,
+                                 uint16_t *sums, uint8_t *low, uint8_t *high) {
+    ptrdiff_t offset[SEGMENT + AT_ONCE];
+    for (ptrdiff_t i = 0; i < n + AT_ONCE; i++) offset[i] = rows[i] * stride;
+    for (ptrdiff_t first = 0; first < m; first += COLUMNS) {
+        for (ptrdiff_t i = 0; i < n; i += AT_ONCE) {
+            const ptrdiff_t some = smaller(AT_ONCE, n - i), *at = offset + i, end = smaller(m, first + COLUMNS);
+            for (ptrdiff_t j = first; j < end; j += STRIP) {
+                add_strip(2, data + j, at, some, at + AT_ONCE, NULL, sums + j, low + j, high + j);
+            }
+        }
+    }
+    for (ptrdiff_t j = 0; j < m; j += LANES) order_sums(sums + j, sums + j);
+}
+#endif
+
+/* Add the whole strips of a segment of bytes; returns how many columns that were. */
+static ptrdiff_t add_strips(const char *data, ptrdiff_t stride, const int32_t *rows, ptrdiff_t n, ptrdiff_t m,
+                            void *sums, void *low, void *high) {
+#ifdef SEFR_AVX2
+    const ptrdiff_t whole = m / STRIP * STRIP;
+    if (has_avx2()) return add_strips_avx2(data, stride, rows, n, whole, sums, low, high), whole;
+#endif
+    (void)data, (void)stride, (void)rows, (void)n, (void)m, (void)sums, (void)low, (void)high;
+    return 0;
+}
 
 #define KERNEL "summarise/wide_rows_kernel.inc"
 #include "common/each_dtype.inc"
@@ -43,7 +76,7 @@ struct wide {
     const struct grouping *by;
     const struct totals *out;
     ptrdiff_t n_folds, n_segments, n_pieces;
-    int32_t *order;
+    int32_t *order;  /* and row 0 AT_ONCE times, as the rows after the last */
     int32_t *starts; /* of each group in `order`, and the end */
     struct segment *segments;
     double *places;
@@ -56,7 +89,7 @@ static enum outcome sort_rows(struct wide *wide) {
     const struct grouping *by = wide->by;
     const ptrdiff_t n = wide->x->n;
     int32_t *group = malloc((size_t)n * sizeof *group + 1);
-    wide->order = malloc((size_t)n * sizeof *wide->order + 1);
+    wide->order = calloc((size_t)n + AT_ONCE, sizeof *wide->order);
     wide->starts = calloc((size_t)by->n_groups + 2, sizeof *wide->starts);
     if (!group || !wide->order || !wide->starts) {
         free(group);

@@ -43,6 +43,18 @@ static void summarise(const struct table *x, const struct grouping *by) {
     free(sums), free(counts), free(low), free(high);
 }
 
+/* Wide rows, with more of a group than 16 bits hold the sums of. */
+static void many_wide_rows(ptrdiff_t n, int32_t k) {
+    const ptrdiff_t m = 4097 + draw(300);
+    char *x = malloc((size_t)(n * m));
+    int32_t *codes = malloc((size_t)n * sizeof *codes);
+    if (!x || !codes) exit(3);
+    for (ptrdiff_t i = 0; i < n * m; i++) x[i] = (char)(i % 7 ? 255 : draw(256));
+    for (ptrdiff_t i = 0; i < n; i++) codes[i] = draw(50) ? (int32_t)draw((uint32_t)k) : -1;
+    summarise(&(struct table){n, m, x, m, 1, U8, NULL}, &(struct grouping){codes, NULL, k, k});
+    free(x), free(codes);
+}
+
 int main(int argc, char **argv) {
     if (argc != 3) return 2;
     state = (uint32_t)atol(argv[1]);
@@ -78,7 +90,10 @@ int main(int argc, char **argv) {
         summarise(m > 1 && draw(2) ? &table : &columns, &by);
         const ptrdiff_t width = 1 + draw(draw(4) ? 90 : 270), rows = n * m / width < n ? n * m / width : n;
         summarise(&(struct table){rows, width, x, width * size, size, type, NULL}, &by);
+        const ptrdiff_t wide = 4096 / size + draw(300), few = n * m / wide; /* sorted by group */
+        if (few && draw(4) == 0) summarise(&(struct table){few, wide, x, wide * size, size, type, NULL}, &by);
         free(x), free(bytes), free(codes);
     }
+    many_wide_rows(900, 3), many_wide_rows(4200, 2);
     return 0;
 }
