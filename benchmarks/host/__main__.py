@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from . import columns, files, folds, growth, history, passes, peers, report, shapes, small
+from . import columns, files, folds, growth, history, passes, peers, report, shapes, small, threads
 
 SECTIONS = {
     "shapes": shapes,
@@ -18,6 +18,7 @@ SECTIONS = {
     "files": files,
     "growth": growth,
     "small": small,
+    "threads": threads,
 }
 
 

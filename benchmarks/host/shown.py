@@ -105,6 +105,17 @@ def speed_columns() -> str:
     return markdown(["1,000,000 x 40 by columns", "classes", "fit", "with AVX2 alone"], rows)
 
 
+def speed_threads() -> str:
+    """Return how many times faster all processors are than one."""
+    found = _of("threads")
+    names = dict.fromkeys(r["name"] for r in found)
+    by_case = {(r["case"], r["name"]): f"{float(r['one_over_all']):.2f}" for r in found}
+    rows = [
+        [case, *(by_case[case, name] for name in names)] for case in dict.fromkeys(r["case"] for r in found)
+    ]
+    return markdown(["one thread's time over that of all processors", *names], rows)
+
+
 def speed_folds() -> str:
     """Return what ten folds cost."""
     rows = [
@@ -167,6 +178,7 @@ SHOWN = (
     speed_beside,
     speed_start,
     speed_columns,
+    speed_threads,
     speed_folds,
     speed_peers,
     speed_files,

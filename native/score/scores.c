@@ -339,9 +339,9 @@ enum outcome sefr_scores(const struct table *x, const double *coef, const double
     for (ptrdiff_t i = 0; rows && i < n_rows; i++) {
         if (rows[i] < 0 || rows[i] >= x->n) return BAD_ROW;
     }
-    /* at least 64 rows and 2^18 products per task; a row's scores do not depend on the tasks */
+    /* at least 64 rows and 2^20 products per task, which take longer than a thread to start; no score depends on it */
     plan.n_tasks =
-        n_threads == 1 ? 1 : larger(1, smaller(16, smaller(n_rows / 64, n_rows / (((1 << 18) + work - 1) / work))));
+        n_threads == 1 ? 1 : larger(1, smaller(16, smaller(n_rows / 64, n_rows / (((1 << 20) + work - 1) / work))));
     sefr_run_tasks(run_scores, &plan, plan.n_tasks, n_threads);
     return (enum outcome)atomic_load(&plan.error);
 }

@@ -1,9 +1,10 @@
 """How many threads are used: what ``n_jobs`` means, and when it is not asked."""
 
+import joblib
 import numpy as np
 import pytest
 
-from sefr import SEFRClassifier
+from sefr import SEFRClassifier, SEFRRegressor
 from sefr._system import threads
 
 
@@ -15,8 +16,28 @@ def test_few_values_are_not_worth_counting_processors(monkeypatch):
     X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
     clf = SEFRClassifier(n_jobs=-1).fit(X, y)
     clf.predict(X)
+    clf.decision_function(X)
+    SEFRRegressor(n_jobs=-1).fit(X, y).predict(X)
+    threads._count_once.cache_clear()
     with pytest.raises(AssertionError, match="joblib was asked"):
         threads.thread_count(-1, threads.FEW_VALUES)
+
+
+def test_processors_are_counted_once_but_not_within_workers_of_joblib(monkeypatch):
+    asked = []
+
+    def count(n_jobs):
+        asked.append(n_jobs)
+        return 3
+
+    threads._count_once.cache_clear()
+    monkeypatch.setattr(threads, "effective_n_jobs", count)
+    assert [threads.thread_count(-1), threads.thread_count(-1)] == [3, 3]
+    assert len(asked) == 1
+    with joblib.parallel_config(backend="threading"):
+        threads.thread_count(-1), threads.thread_count(-1)
+    assert len(asked) == 3
+    threads._count_once.cache_clear()
 
 
 def test_what_is_no_number_of_threads_is_refused_for_few_values_too():

@@ -231,5 +231,9 @@ class Answers(BaseEstimator):  # type: ignore[misc]
             )
 
     def _scores(self, X: Rows, fitted: Fitted) -> Floats:
-        n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
-        return fitted.scores(self._matrix(X, fitted), self.missing, n_threads)
+        matrix = self._matrix(X, fitted)
+        return fitted.scores(matrix, self.missing, self._threads_for(matrix))
+
+    def _threads_for(self, matrix: Matrix) -> int:
+        """Return the number of threads that score rows."""
+        return 1 if self.n_jobs is None else thread_count(self.n_jobs, matrix.shape[0] * matrix.shape[1])

@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin
 from .._rows.inputs import complain_of_bad_value, labelled
 from .._rows.labels import find_labels
 from .._summary.private import refuse_facts_of_rows
-from .._system.threads import thread_count
 from .._system.turns import in_turn
 from .._system.types import Array, Floats, Rows
 from .._weights.auto import AutoChoice
@@ -54,8 +53,7 @@ class ClassAnswers(ClassifierMixin, Answers):  # type: ignore[misc]
         """
         fitted = self.fitted_
         matrix = self._matrix(X, fitted)
-        n_values = matrix.shape[0] * matrix.shape[1]
-        n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs, n_values)
+        n_threads = self._threads_for(matrix)
         n_rows, step = matrix.shape[0], matrix.rows_at_once(fitted.summary.n_scores, n_threads)
         if n_rows <= step:
             return fitted.answers(fitted.scores(matrix, self.missing, n_threads))

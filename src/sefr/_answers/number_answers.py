@@ -8,7 +8,6 @@ from typing import Any, Literal, cast, overload
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._system.threads import thread_count
 from .._system.types import Array, Floats, Rows
 from .._weights.regression import RegressionModel
 from .answers import Answers
@@ -75,8 +74,7 @@ class NumberAnswers(RegressorMixin, Answers):  # type: ignore[misc]
         if interval is not None and (not isinstance(interval, Real) or not 0 < interval < 1):
             raise ValueError(f"interval must be a share between 0 and 1, for example 0.9, not {interval!r}")
         matrix = self._matrix(X, fitted)
-        n_threads = 1 if self.n_jobs is None else thread_count(self.n_jobs)
-        scores = fitted.scores(matrix, self.missing, n_threads)
+        scores = fitted.scores(matrix, self.missing, self._threads_for(matrix))
         if interval is not None:
             half = fitted.half_widths(matrix, float(interval))
             return tuple(map(fitted.answers, (scores, scores - half, scores + half)))
