@@ -6,7 +6,7 @@
 import { auto as how } from "virtual:auto";
 import { assignFolds, type Folds } from "./auto_folds";
 import { type Coder, learnCoder, sumsOfColumns, unevenRows, withFerns } from "./cells";
-import { sampleSize } from "./gatherer";
+import { isSparse, sampleSize } from "./gatherer";
 import { countOf, type Floats, type HeldOutParts, type Kernel } from "./kernel";
 import { ones, perClass, perScore, total } from "./linear";
 import type { TemperatureScaling } from "./probabilities";
@@ -214,7 +214,7 @@ class Learner<L> {
     const training = {
       batches: () => [{ columns: [...columns], codes, weights }],
       ...(part.cells ? { coded: { cells: part.cells, codes, weights } } : {}),
-      sampled: this.sampleOf(codes, weights ?? ones(n), sampleSize(seen.length, width)),
+      sampled: this.sampleOf(codes, weights ?? ones(n), sampleSize(seen.length, width, !part.coder && isSparse(columns, n))),
       narrow: columns.map(() => false),
     };
     const ended = refine(kernel, summary, scaling, sefr, classWeights(balanced, summary), training, { passes, keep: false }, from);

@@ -7,6 +7,8 @@ const SAMPLE_ROWS = 1024;
 const FEWEST_ROWS = 256;
 const SAMPLE_SCORES = 1 << 13;
 const SAMPLE_CELLS = 1 << 23;
+/** Rows of which less than this part is not 0 are sparse; values that are looked at. */
+const [SPARSE, COMPARED_VALUES] = [1 / 16, 1 << 20];
 
 /** Rows in float64, by columns, with their texts; weights only if they are all rows. */
 export interface Gathered {
@@ -15,10 +17,22 @@ export interface Gathered {
   weights: Floats | null;
 }
 
-/** Return how many rows choose the steps: a thousand, fewer where they are wide or have many scores. */
-export function sampleSize(classes: number, width: number): number {
+/** Return how many rows choose the steps: a thousand, fewer where they are wide or have many scores, more where they are sparse. */
+export function sampleSize(classes: number, width: number, sparse: boolean): number {
   const byScores = Math.max(FEWEST_ROWS, Math.floor(SAMPLE_SCORES / (classes > 2 ? classes : 1)));
-  return Math.min(SAMPLE_ROWS, byScores, Math.max(64, Math.floor(SAMPLE_CELLS / width)));
+  const usual = Math.min(SAMPLE_ROWS, byScores, Math.max(64, Math.floor(SAMPLE_CELLS / width)));
+  return sparse ? Math.max(usual, Math.min(byScores, Math.floor(SAMPLE_CELLS / width))) : usual;
+}
+
+/** Say whether most values are 0, by some of the first n rows. */
+export function isSparse(columns: readonly Column[], n: number): boolean {
+  const few = Math.min(n, FEWEST_ROWS, Math.max(16, Math.floor(COMPARED_VALUES / columns.length)));
+  let filled = 0;
+  for (let i = 0; i < few; i++) {
+    const row = Math.floor(((i + 0.5) / few) * n);
+    for (const column of columns) filled += Number(column[row] !== 0);
+  }
+  return filled < SPARSE * few * columns.length;
 }
 
 interface Kept {
@@ -33,6 +47,7 @@ interface Kept {
 export class Gatherer {
   private step = 0;
   private weight = 0;
+  private sparse = false;
   private kept: Kept[] = [];
 
   /** At most so many rows; 0: twice those that choose the steps, for rows of so many columns or cells. */
@@ -40,7 +55,8 @@ export class Gatherer {
 
   add(batch: Batch): void {
     const n = batch.codes.length;
-    const most = this.most || 2 * sampleSize(batch.classes.length, this.width || batch.columns.length);
+    if (!this.weight) this.sparse = !this.width && isSparse(batch.columns, n);
+    const most = this.most || 2 * sampleSize(batch.classes.length, this.width || batch.columns.length, this.sparse);
     let live = Array.from({ length: n }, (_, i) => i);
     let weights: number[] = new Array<number>(n).fill(1);
     let merged = false;

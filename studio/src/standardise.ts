@@ -9,6 +9,8 @@ import type { Planes, Scaling } from "./solve";
 const FEW_CELLS = 1 << 17;
 /** A feature's variance is taken from its mean as far as fewer than this many rows of the sample inform on it. */
 const SHY_ROWS = 8;
+/** A feature that is at one end of its range in all but this part of the rows is rare: its weight is expected to be smaller. */
+const [RARE, RAREST] = [1 / 40, 1e-12];
 
 /** Means of the scaled features in each class (K x m), NaN where there is no value; rows, and what a row weighs. */
 export interface ClassMeans {
@@ -142,7 +144,8 @@ export function standardise(kernel: Kernel, classes: ClassMeans, { low, span }: 
   const centre = low.map((bottom, j) => bottom + span[j] * mean[j]);
   let variance = Float64Array.from(sampled.columns, (column, j) => varianceOf(column, weights, centre[j], span[j] > 0 ? span[j] : 1));
   if (!complete) variance = withDoubt(variance, n, { low, span }, mean);
-  const spread = variance.map((value, j) => (span[j] > 0 && Math.sqrt(value) > 0 ? Math.sqrt(value) : 0));
+  const part = rarity(mean, variance, { low, span }).map((value) => Math.sqrt(Math.min(Math.max(value / RARE, RAREST), 1)));
+  const spread = variance.map((value, j) => (span[j] > 0 && value > 0 ? Math.sqrt(value / part[j]) : 0));
   const scale = spread.map((value, j) => (value * span[j] > 0 && Number.isFinite(1 / (value * span[j])) ? 1 / (value * span[j]) : 0));
   scale.forEach((value, j) => value === 0 && (spread[j] = 0));
   const standard = { centre: asUsed(centre, narrow), scale: asUsed(scale, narrow) };
@@ -151,7 +154,7 @@ export function standardise(kernel: Kernel, classes: ClassMeans, { low, span }: 
     const j = i % m;
     return spread[j] > 0 ? ((Number.isNaN(value) ? 0 : value) - moved[j]) / spread[j] : 0;
   });
-  const unit = 1 / Math.sqrt(Math.max(1, spread.filter((value) => value > 0).length));
+  const unit = 1 / Math.sqrt(total(part.filter((_, j) => spread[j] > 0)) || 1);
   const rows = new Float64Array(n * m);
   sampled.columns.forEach((column, j) => {
     for (let i = 0; i < n; i++) {
@@ -190,7 +193,7 @@ function varianceOf(column: Floats, weights: Floats, near: number, unit: number)
 
 /** Return variances from the sample where it has something to say and from the mean elsewhere. */
 function withDoubt(variance: Float64Array<ArrayBuffer>, rows: number, { low, span }: Scaling, mean: Floats): Float64Array<ArrayBuffer> {
-  const scaled = span.some((width) => width !== 1) || low.some((bottom) => bottom !== 0);
+  const scaled = isScaled({ low, span });
   const bound = mean.map((value) => (scaled ? Math.max(value * (1 - value), 0) : Math.abs(value)));
   const part = total(variance) / Math.max(total(bound), 1e-300);
   return variance.map((value, j) => {
@@ -198,4 +201,16 @@ function withDoubt(variance: Float64Array<ArrayBuffer>, rows: number, { low, spa
     const trust = informed / (informed + SHY_ROWS);
     return trust * value + (1 - trust) * part * bound[j];
   });
+}
+
+/** Return how rare what is not at an end of its range is, by the moments of scaled values: of 0 and 1 its share. */
+function rarity(mean: Floats, variance: Floats, scaling: Scaling): Floats {
+  const awayFromEnd = (distance: number, j: number): number => 1 / (1 + (Math.sqrt(variance[j]) / distance) ** 2) || 0;
+  const scaled = isScaled(scaling);
+  return mean.map((value, j) => Math.min(awayFromEnd(value, j), scaled ? awayFromEnd(1 - value, j) : 1));
+}
+
+/** Say whether means of a mixture lie in [0, 1]. */
+function isScaled({ low, span }: Scaling): boolean {
+  return span.some((width) => width !== 1) || low.some((bottom) => bottom !== 0);
 }

@@ -9,6 +9,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from sefr import SEFRClassifier, cross_validate, load, save
+from sefr._rows import labelled
 
 LOADERS = {"digits": load_digits, "breast cancer": load_breast_cancer, "wine": load_wine, "iris": load_iris}
 PAPER = ["sonar", "semeion", "waveform_5000", "cnae_9", "basehock"]
@@ -282,8 +283,9 @@ def test_verbose_shows_the_passes(problem, capsys):
     assert "loss" in shown
 
 
-def test_a_step_that_all_rows_reject_is_shortened():
+def test_a_step_that_all_rows_reject_is_shortened(monkeypatch):
     """Most features are rare: a thousand rows do not show how long a step may be."""
+    monkeypatch.setattr(labelled, "SAMPLE_SCORES", 1024)
     rng = np.random.default_rng(0)
     n, m, stored = 10_000, 3_000, 30
     ranks = (10 * ((m + 10) / 10) ** rng.random(n * stored) - 10).astype(int)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from .._system.types import Array, Floats
 from .arrow import arrow_table
-from .labelled import CodedRows, Labelled, run_starts, sample_size
+from .labelled import CodedRows, Labelled, run_starts, sample_size, width_if_sparse
 from .matrix import Dense, Matrix, Sparse, Standardisation
 
 
@@ -59,6 +59,7 @@ class Gatherer:
         self.step = 0.0  # 0 as long as every row is kept
         self.weight = 0.0
         self.like: Matrix | None = None
+        self.width: int | None = None  # of a row in the sample, if most values are 0
         self._kept: list[_KeptRows] = []
 
     def add(self, rows: Labelled) -> None:
@@ -66,7 +67,9 @@ class Gatherer:
         self.like = self.like or rows.matrix
         weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
         live = np.flatnonzero(weights)
-        most = self.most or 2 * sample_size(len(rows.classes), rows.matrix.shape[1])
+        if not (self.most or self.weight):
+            self.width = width_if_sparse(rows.matrix, live)
+        most = self.most or 2 * sample_size(len(rows.classes), rows.matrix.shape[1], self.width)
         starts = None
         if not self.step:
             left = most - sum(len(kept.weights) for kept in self._kept)

@@ -17,6 +17,8 @@ SAMPLE_ROWS = 1024
 FEWEST_ROWS = 256
 SAMPLE_SCORES = 1 << 13
 SAMPLE_VALUES = 1 << 23
+# Rows of which less than this part is not 0 are sparse.
+SPARSE = 1 / 16
 # Values that are compared at a time.
 COMPARED_VALUES = 1 << 20
 
@@ -90,10 +92,29 @@ class Labelled(_Parts):
         return np.arange(len(self.codes), dtype=np.int32) if self.targets.shape[1] else self.codes
 
 
-def sample_size(n_classes: int, n_features: int) -> int:
-    """Return how many rows choose the steps: a thousand, fewer if they are wide or have many scores."""
+def sample_size(n_classes: int, n_features: int, width: int | None = None) -> int:
+    """Return how many rows choose the steps: a thousand, fewer if they are wide or have many scores.
+
+    They are up to eight times as many if most values are 0, and a row takes the place of ``width``: of a
+    thousand rows, few tell anything of a rare feature.
+    """
     by_scores = max(FEWEST_ROWS, SAMPLE_SCORES // (n_classes if n_classes > 2 else 1))
-    return int(min(SAMPLE_ROWS, by_scores, max(64, SAMPLE_VALUES // n_features)))
+    usual = min(SAMPLE_ROWS, by_scores, max(64, SAMPLE_VALUES // n_features))
+    return usual if width is None else max(usual, min(by_scores, SAMPLE_VALUES // width))
+
+
+def width_if_sparse(matrix: Matrix, rows: Indices) -> int | None:
+    """Return how many values a row takes if most are 0, in whatever form; else None, as for cells."""
+    if matrix.coder is not None or not len(rows):
+        return None
+    few = min(len(rows), FEWEST_ROWS, max(16, COMPARED_VALUES // matrix.shape[1]))
+    some = rows[spread_rows(len(rows), None, few)]
+    if isinstance(matrix, Sparse):
+        stored = matrix.by_rows[some]
+        values, width = stored.data, stored.nnz // len(some) + 1
+    else:
+        values, width = matrix.block(some), matrix.shape[1]
+    return width if np.count_nonzero(values) < SPARSE * len(some) * matrix.shape[1] else None
 
 
 def sample_of(table: CodedRows, n_classes: int) -> CodedRows:
@@ -104,6 +125,8 @@ def sample_of(table: CodedRows, n_classes: int) -> CodedRows:
     weights = np.ones(len(table.codes)) if table.weights is None else table.weights
     live = np.flatnonzero((table.codes >= 0) & (weights > 0))
     most = sample_size(n_classes, table.matrix.shape[1])
+    if len(live) > most:
+        most = sample_size(n_classes, table.matrix.shape[1], width_if_sparse(table.matrix, live))
     starts = run_starts(table.matrix, table.codes, live, most)
     if starts is not None:
         rows, sums = live[starts], np.add.reduceat(weights[live], starts)

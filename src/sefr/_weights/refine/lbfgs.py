@@ -61,8 +61,13 @@ class Sample:
 
     def products(self, rows: NDArray[np.intp]) -> Floats:
         """Return the inner products of some of the rows as they are in the space."""
-        some = self.vectors(rows)
-        return np.asarray(some @ some.T, dtype=np.float64)
+        if self.shift is None:
+            some = self.vectors(rows)
+            return np.asarray(some @ some.T, dtype=np.float64)
+        some = self.rows[rows]
+        off = some @ self.shift
+        found = (some @ some.T).toarray() - off - off[:, None] + self.shift @ self.shift
+        return np.asarray(found * self.unit**2)
 
     @cached_property
     def squared_lengths(self) -> Floats:

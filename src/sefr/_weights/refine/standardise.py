@@ -28,19 +28,23 @@ SHY_ROWS = 8.0
 # (mean - a)(b - mean), and EVEN of that if values are spread evenly; without a range AS_COUNTS: the variance
 # of a count is its mean.
 EVEN, AS_COUNTS = 1 / 3, 1.0
+# A feature that is at one end of its range in all but this part of the rows is rare. The weight of a
+# standardised feature is expected to have a variance that falls with the square root of its rarity below that.
+RARE, RAREST = 1 / 40, 1e-12
 
 
 @dataclass(frozen=True)
 class Space:
     """Where the minimum is searched: scaled features x', less ``mean`` and divided by ``spread``.
 
-    A point is a vector of weights (R, m) and intercepts (R,), flat. ``unit`` shrinks all features so that a
-    typical row has length 1, that of the intercept's own feature. ``class_means`` (K, m) are those of the
-    standardised features, 0 where a class has no value.
+    A point is a vector of weights (R, m) and intercepts (R,), flat. Features have the ``variance`` (m,) here:
+    1, less if they are rare. ``unit`` shrinks all so that a typical row has length 1, that of the intercept's
+    own feature. ``class_means`` (K, m) are those of the features here, 0 where a class has no value.
     """
 
     mean: Floats
     spread: Floats
+    variance: Floats
     standard: Standardisation
     unit: float
     class_means: Floats
@@ -66,7 +70,7 @@ class Space:
     @property
     def curvature(self) -> Floats:
         """How much the loss is curved along each weight (m,), beside along an intercept."""
-        return np.full(len(self.mean), self.unit**2)
+        return np.asarray(self.unit**2 * self.variance)
 
     def point(self, planes: Hyperplanes) -> Floats:
         """Return the point of hyperplanes for the features x'."""
@@ -140,7 +144,8 @@ def standardise(
         variance = _variance(moments)
     else:
         variance = _with_doubt(_variance(moments), matrix.shape[0], scaling, mean)
-    spread = np.sqrt(variance)
+    part = np.sqrt(np.clip(_rarity(mean, variance, scaling) / RARE, RAREST, 1.0))
+    spread = np.sqrt(variance / part)
     spread[(scaling.span <= 0) | ~(spread > 0)] = 0
     raw_spread = spread * scaling.span
     with np.errstate(divide="ignore", over="ignore"):
@@ -151,8 +156,8 @@ def standardise(
     moved = np.divide(standard.centre - scaling.low, scaling.span, out=mean.copy(), where=scaling.span > 0)
     distance = np.nan_to_num(classes.means) - moved
     distance = np.divide(distance, spread, out=np.zeros_like(distance), where=spread > 0)
-    unit = 1 / np.sqrt(max(1, int((spread > 0).sum())))
-    space = Space(moved, spread, standard, unit, distance)
+    unit = 1 / np.sqrt(float(part[spread > 0].sum()) or 1.0)
+    space = Space(moved, spread, part, standard, unit, distance)
     rows: Any
     shift: Floats | None = None
     if isinstance(matrix, Sparse):
@@ -180,6 +185,18 @@ def _with_doubt(
     if guess is not None:
         part = (part * n_rows + guess * SHY_ROWS) / (n_rows + SHY_ROWS)
     return np.asarray(trust * variance + (1 - trust) * part * bound)
+
+
+def _rarity(mean: Floats, variance: Floats, scaling: Scaling) -> Floats:
+    """Return how rare what is not at an end of its range is, by the moments of x': of 0 and 1 its share."""
+    spread = np.sqrt(variance)
+
+    def away_from_end(distance: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return np.nan_to_num(1 / (1 + (spread / distance) ** 2))
+
+    rarity = away_from_end(mean)
+    return np.minimum(rarity, away_from_end(1 - mean)) if _is_scaled(scaling) else rarity
 
 
 def _is_scaled(scaling: Scaling) -> bool:
