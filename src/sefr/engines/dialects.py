@@ -152,11 +152,6 @@ class Block:
         needed = dict.fromkeys([*self.names, *(self.others or ())])
         return {name: self.query.own(f"f{j}") for j, name in enumerate(needed)}
 
-    @property
-    def keys(self) -> list[str]:
-        """The columns that rows are grouped by, as they are called here."""
-        return _keys(self.query)
-
     def renamed(self) -> str:
         """Return a SELECT of the columns under names of our own, features as doubles."""
         query = self.query
@@ -203,41 +198,32 @@ class Block:
             return None
         return self.others or [""] * len(self.names)
 
-    def outer_keys(self) -> str:
-        """Return the keys under the names that the result has."""
-        return _named_keys(self.query)
-
     def listed(self, start: str, end: str, cast: str = "") -> str:
         """Return a SELECT of one row per class, with a list of one value per feature for each of VALUES."""
         lists = zip(VALUES, zip(*self.values(), strict=True), strict=True)
-        columns = ",\n    ".join(
+        return self._grouped(
             f"{start}{', '.join(f'{value}{cast}' for value in values)}{end} AS {name}"
             for name, values in lists
         )
+
+    def wide(self) -> str:
+        """Return a SELECT of one row per class, with six columns per feature."""
+        return self._grouped(
+            f"{value} AS {name}_{j}"
+            for j, values in enumerate(self.values())
+            for name, value in zip(VALUES, values, strict=True)
+        )
+
+    def _grouped(self, aggregates: Iterable[str]) -> str:
+        """Return a SELECT of one row per class: its keys, its rows and these aggregates."""
+        columns = ",\n    ".join(aggregates)
         return f"""\
-SELECT {self.outer_keys()}, {AggregateTerms(self.query).class_rows} AS class_rows,
+SELECT {_named_keys(self.query)}, {AggregateTerms(self.query).class_rows} AS class_rows,
     {columns}
   FROM (
     {self.renamed()}
   ) AS numbers
-  GROUP BY {", ".join(self.keys)}"""
-
-    def wide(self) -> str:
-        """Return a SELECT of one row per class, with six columns per feature."""
-        made = [
-            f"{value} AS {name}_{j}"
-            for j, values in enumerate(self.values())
-            for name, value in zip(VALUES, values, strict=True)
-        ]
-        columns = ",\n    ".join(
-            [self.outer_keys(), f"{AggregateTerms(self.query).class_rows} AS class_rows", *made]
-        )
-        return f"""\
-SELECT {columns}
-  FROM (
-    {self.renamed()}
-  ) AS numbers
-  GROUP BY {", ".join(self.keys)}"""
+  GROUP BY {", ".join(_keys(self.query))}"""
 
 
 def _double(query: Query, dialect: Dialect, name: str) -> str:
@@ -390,14 +376,11 @@ def _long(query: Query, dialect: Dialect, features: Callable[[Block], str]) -> s
     return _origins(query, dialect) + _joined(parts, order)
 
 
-def _union(parts: Sequence[str]) -> str:
-    return "\nUNION ALL\n".join(parts)
-
-
 def _joined(parts: list[str], order: str) -> str:
     if len(parts) == 1:
         return f"{parts[0]}\n{order};"
-    return f"SELECT * FROM (\n{_union(parts)}\n) AS cells\n{order};"
+    every = "\nUNION ALL\n".join(parts)
+    return f"SELECT * FROM (\n{every}\n) AS cells\n{order};"
 
 
 def _kept(query: Query) -> dict[str, str]:

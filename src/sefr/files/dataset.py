@@ -277,25 +277,24 @@ class Dataset:
                     yield Batch(pa.Table.from_batches([piece]), [(0, reader, record)])
                     record += piece.num_rows
 
+    def _with_label(self, recipe: ColumnRecipe, label: str, kind: str) -> Iterator[Batch]:
+        """Yield batches with their labels; with ``skip_unlabelled`` of the rows that have one."""
+        for batch in self.batches(recipe.wanted() | {label: kind}):
+            known = batch.with_label(label) if self.skip_unlabelled else batch
+            if len(known):
+                yield known
+
     def labelled(self, recipe: ColumnRecipe, label: str) -> Iterator[LabelledBatch]:
         """Yield batches with their features, the distinct labels and each row's position among these."""
         text = any(not r.typed or r.columns.get(label) == TEXT for r in self.readers)
-        for batch in self.batches(recipe.wanted() | {label: TEXT if text else LABEL}):
-            if self.skip_unlabelled:
-                batch = batch.with_label(label)
-                if not len(batch):
-                    continue
+        for batch in self._with_label(recipe, label, TEXT if text else LABEL):
             column = batch.rows.column(label)
             classes, codes = coded(column, label, batch.place, typed=self.typed)
             yield LabelledBatch(batch, code_matrix(recipe.matrix(batch.rows), self.coder), classes, codes)
 
     def numbered(self, recipe: ColumnRecipe, label: str) -> Iterator[NumberedBatch]:
         """Yield batches with their features and the numbers that are to be predicted."""
-        for batch in self.batches(recipe.wanted() | {label: NUMBER}):
-            if self.skip_unlabelled:
-                batch = batch.with_label(label)
-                if not len(batch):
-                    continue
+        for batch in self._with_label(recipe, label, NUMBER):
             targets = batch.rows.column(label).to_numpy().astype(np.float64)
             wrong = np.flatnonzero(~np.isfinite(targets))
             if len(wrong):
