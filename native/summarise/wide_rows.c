@@ -15,7 +15,7 @@ enum { PIECE = 65536 };
 
 /* Rows of bytes whose strips are added after each other, in so many columns; the rows after them are called into the
    cache meanwhile. */
-enum { AT_ONCE = 16, COLUMNS = 8192 };
+enum { AT_ONCE = 16, COLUMNS = 8192, MANY_ROWS = 64 /* fewer of a segment are not faster so */ };
 
 #ifdef SEFR_AVX2
 AVX2 static void add_strips_avx2(const char *data, ptrdiff_t stride, const int32_t *rows, ptrdiff_t n, ptrdiff_t m,
@@ -34,12 +34,12 @@ AVX2 static void add_strips_avx2(const char *data, ptrdiff_t stride, const int32
 }
 #endif
 
-/* Add the whole strips of a segment of bytes; returns how many columns that were. */
+/* Add the whole strips of a segment of bytes, unless it has few rows; returns how many columns that were. */
 static ptrdiff_t add_strips(const char *data, ptrdiff_t stride, const int32_t *rows, ptrdiff_t n, ptrdiff_t m,
                             void *sums, void *low, void *high) {
 #ifdef SEFR_AVX2
     const ptrdiff_t whole = m / STRIP * STRIP;
-    if (has_avx2()) return add_strips_avx2(data, stride, rows, n, whole, sums, low, high), whole;
+    if (n >= MANY_ROWS && has_avx2()) return add_strips_avx2(data, stride, rows, n, whole, sums, low, high), whole;
 #endif
     (void)data, (void)stride, (void)rows, (void)n, (void)m, (void)sums, (void)low, (void)high;
     return 0;
