@@ -357,6 +357,7 @@ static ptrdiff_t code_lines(const struct coder *coder, const struct lines *lines
 }
 #endif
 
+#ifndef SEFR_FEW_DTYPES
 /* Values of float32 that lie side by side in a row, eight columns after eight, so that each row is found once for all
    of them. Returns how many columns are done. */
 static ptrdiff_t code_float_lines(const struct coder *coder, const struct table *x, const int64_t *rows,
@@ -373,6 +374,7 @@ static ptrdiff_t code_float_lines(const struct coder *coder, const struct table 
     }
     return m;
 }
+#endif
 
 /* Calls the rows of a column that are read AHEAD_TILES tiles later into the cache, where they lie side by side: many
    columns are too many streams for the processor to follow by itself. */
@@ -400,7 +402,9 @@ bool sefr_code_tile(const struct coder *coder, const struct table *x, const int6
         j = code_lines(coder, &lines, n, tile);
     }
 #endif
+#ifndef SEFR_FEW_DTYPES
     if (j == 0 && side_by_side && x->type == F32) j = code_float_lines(coder, x, rows, first, n, tile);
+#endif
     for (; j < coder->m; j++) {
         const struct column column = get_column(x, j);
         if (!rows) call_column(&column, first);

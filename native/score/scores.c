@@ -28,17 +28,25 @@ INLINE quad sum_four(quad a, quad b, quad c, quad d) {
 }
 
 /* Four values as float64, named one by one, because of that gcc 12 makes one conversion, and of
-   __builtin_convertvector several. A byte or word in the last bits of 2^52 is 2^52 more than itself: an OR and a
-   difference, each in one step, where a conversion of four takes two and a place among the shuffles. */
+   __builtin_convertvector several. */
 #define WIDEN(x) ((quad){(double)(x)[0], (double)(x)[1], (double)(x)[2], (double)(x)[3]})
-#define BITS(T, x) ((longs){(T)(x)[0], (T)(x)[1], (T)(x)[2], (T)(x)[3]})
-#define SHORT(bits, zero) ((quad)((bits) | 0x4330000000000000) - (0x1p52 + (zero)))
 #define QUAD_F32(x) WIDEN(x)
 #define QUAD_F64(x) (*(const quad *)(x))
+#ifdef __x86_64__
+/* A byte or word in the last bits of 2^52 is 2^52 more than itself: an OR and a difference, each in one step, where a
+   conversion of four takes two and a place among the shuffles. */
+#define BITS(T, x) ((longs){(T)(x)[0], (T)(x)[1], (T)(x)[2], (T)(x)[3]})
+#define SHORT(bits, zero) ((quad)((bits) | 0x4330000000000000) - (0x1p52 + (zero)))
 #define QUAD_I8(x) SHORT(BITS(uint8_t, x) ^ 0x80, 0x80)
 #define QUAD_U8(x) SHORT(BITS(uint8_t, x), 0)
 #define QUAD_I16(x) SHORT(BITS(uint16_t, x) ^ 0x8000, 0x8000)
 #define QUAD_U16(x) SHORT(BITS(uint16_t, x), 0)
+#else
+#define QUAD_I8(x) WIDEN(x)
+#define QUAD_U8(x) WIDEN(x)
+#define QUAD_I16(x) WIDEN(x)
+#define QUAD_U16(x) WIDEN(x)
+#endif
 #define QUAD_I32(x) WIDEN(x)
 #define QUAD_U32(x) WIDEN(x)
 #define QUAD_I64(x) WIDEN(x)
