@@ -205,9 +205,11 @@ function withDoubt(variance: Float64Array<ArrayBuffer>, rows: number, { low, spa
 
 /** Return how rare what is not at an end of its range is, by the moments of scaled values: of 0 and 1 its share. */
 function rarity(mean: Floats, variance: Floats, scaling: Scaling): Floats {
-  const awayFromEnd = (distance: number, j: number): number => 1 / (1 + (Math.sqrt(variance[j]) / distance) ** 2) || 0;
   const scaled = isScaled(scaling);
-  return mean.map((value, j) => Math.min(awayFromEnd(value, j), scaled ? awayFromEnd(1 - value, j) : 1));
+  return mean.map((value, j) => {
+    const square = (scaled ? Math.min(value, 1 - value) : value) ** 2;
+    return square / Math.max(square + variance[j], 1e-300);
+  });
 }
 
 /** Say whether means of a mixture lie in [0, 1]. */

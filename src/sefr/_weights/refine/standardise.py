@@ -28,8 +28,8 @@ SHY_ROWS = 8.0
 # (mean - a)(b - mean), and EVEN of that if values are spread evenly; without a range AS_COUNTS: the variance
 # of a count is its mean.
 EVEN, AS_COUNTS = 1 / 3, 1.0
-# A feature that is at one end of its range in all but this part of the rows is rare. The weight of a
-# standardised feature is expected to have a variance that falls with the square root of its rarity below that.
+# A feature that is at one end of its range in all but this part of the rows is rare: below that, the variance
+# that is expected of the weight of a standardised feature falls with the square root of its rarity.
 RARE, RAREST = 1 / 40, 1e-12
 
 
@@ -189,14 +189,9 @@ def _with_doubt(
 
 def _rarity(mean: Floats, variance: Floats, scaling: Scaling) -> Floats:
     """Return how rare what is not at an end of its range is, by the moments of x': of 0 and 1 its share."""
-    spread = np.sqrt(variance)
-
-    def away_from_end(distance: Floats) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return np.nan_to_num(1 / (1 + (spread / distance) ** 2))
-
-    rarity = away_from_end(mean)
-    return np.minimum(rarity, away_from_end(1 - mean)) if _is_scaled(scaling) else rarity
+    distance = np.minimum(mean, 1 - mean) if _is_scaled(scaling) else mean
+    square = distance * distance
+    return np.asarray(square / np.maximum(square + variance, 1e-300))
 
 
 def _is_scaled(scaling: Scaling) -> bool:
