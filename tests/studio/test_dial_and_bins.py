@@ -130,6 +130,28 @@ def test_passes_that_are_left_weaken_the_penalty_as_in_python(page, tmp_path, ex
 
 
 @pytest.mark.slow
+def test_sparse_rows_with_rare_features_are_sampled_as_in_python(page, tmp_path):
+    """More rows than choose the steps of rows that are not sparse."""
+    rng = np.random.default_rng(0)
+    often = np.where(np.arange(30) < 6, 0.1, 0.01)
+    X = rng.integers(1, 9, (3000, 30)) * (rng.random((3000, 30)) < often)
+    X[0] = 9
+    score = X @ rng.laplace(size=30)
+    kind = np.where(score + rng.logistic(size=3000) > score.mean(), "a", "b")
+    path = tmp_path / "table.csv"
+    pd.DataFrame(X, columns=[f"word{j}" for j in range(30)]).assign(kind=kind).to_csv(path, index=False)
+    give(page, path)
+    page.select_option("#label", "kind")
+    page.wait_for_selector("#figure-accuracy")
+    page.wait_for_selector("body:not(.busy)")
+    turn(page, passes=10)
+    found, _ = page_model(page, tmp_path)
+    clf = train(path, "kind", passes=10)
+    assert_close(found, clf)
+    assert_same_probabilities(found, clf)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 2, 3, 5, 7])
 def test_random_tables_give_the_same_bins_and_nearly_the_same_passes(page, tmp_path, number):
     """With missing values, categories, truth values, two classes and more, and balanced classes."""
