@@ -25,6 +25,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import sefr.validation
 from sefr import SEFRClassifier, Summary, cross_validate
+from sefr._rows.labelled import Labelled
 
 TIMES = {"fit_time", "score_time"}
 N = 150
@@ -58,6 +59,16 @@ def passes(monkeypatch):
 
     monkeypatch.setattr(Summary, "of_folds", classmethod(counted))
     return read
+
+
+def test_no_row_is_copied_unless_products_are_added_up(iris, monkeypatch):
+    taken = []
+    take = Labelled.take
+    monkeypatch.setattr(Labelled, "take", lambda rows, some: taken.append(1) or take(rows, some))
+    cross_validate(SEFRClassifier(), *iris, cv=10)
+    assert not taken
+    cross_validate(SEFRClassifier(moments=2), *iris, cv=10)
+    assert taken
 
 
 SPLITTERS = {

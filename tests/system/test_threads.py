@@ -23,6 +23,17 @@ def test_few_values_are_not_worth_counting_processors(monkeypatch):
         threads.thread_count(-1, threads.FEW_VALUES)
 
 
+def test_second_moments_of_few_values_are_many_products(monkeypatch):
+    asked = []
+    monkeypatch.setattr(threads, "_count", lambda n_jobs: asked.append(n_jobs) or 1)
+    X = np.random.default_rng(0).normal(size=(60, 100))
+    y = np.arange(60) % 2
+    SEFRClassifier(n_jobs=-1).fit(X, y)
+    assert not asked
+    SEFRClassifier(n_jobs=-1, moments=2).fit(X, y)
+    assert asked
+
+
 def test_processors_are_counted_once_but_not_within_workers_of_joblib(monkeypatch):
     asked = []
 

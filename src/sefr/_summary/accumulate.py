@@ -45,13 +45,18 @@ def accumulate(
     return raw, _with_care(matrix, groups, raw, n_threads)
 
 
-def multiply(rows: Labelled, *, missing: str, moments: int, n_threads: int) -> Products | None:
+def multiply(
+    rows: Labelled, among: range | None = None, *, missing: str, moments: int, n_threads: int
+) -> Products | None:
     """Return the products of rows whose sums are known to be finite; codes below 0 leave rows out.
 
-    ``moments=1`` leaves out those of two features; without targets none are left.
+    With ``among``, of the rows whose codes are in it. ``moments=1`` leaves out products of two features;
+    without targets none are left, and no row is looked at.
     """
     if moments == 1 and not rows.targets.shape[1]:
         return None
+    if among is not None:
+        rows = rows.take(np.flatnonzero((rows.codes >= among.start) & (rows.codes < among.stop)))
     matrix, weights = rows.matrix, rows.weights
     if (rows.codes < 0).any():
         weights = np.where(rows.codes < 0, 0.0, 1.0 if weights is None else weights)

@@ -186,10 +186,6 @@ class Summary:
         raw, sums = accumulate(rows, n_folds, feature_names, missing=missing, n_threads=n_threads)
         n_classes = len(rows.classes)
 
-        def products(fold: int) -> Products | None:
-            some = np.flatnonzero((rows.codes >= fold * n_classes) & (rows.codes < (fold + 1) * n_classes))
-            return multiply(rows.take(some), missing=missing, moments=moments, n_threads=n_threads)
-
         return [
             cls.from_doubles(
                 rows.classes,
@@ -201,10 +197,11 @@ class Summary:
                 (raw.low[fold], raw.high[fold]),
                 feature_names,
                 rows.matrix.coding,
-                products(fold),
+                multiply(rows, own, missing=missing, moments=moments, n_threads=n_threads),
             )
             for fold in range(n_folds)
-            for some in [slice(fold * n_classes, (fold + 1) * n_classes)]
+            for own in [range(fold * n_classes, (fold + 1) * n_classes)]
+            for some in [slice(own.start, own.stop)]
         ]
 
     @classmethod

@@ -11,8 +11,8 @@ from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 
 MOST = 2**31 - 1  # the kernels take an int
-# Fewer values are read sooner than a thread has started.
-FEW_VALUES = 1 << 16
+# Fewer values, or products of values, are read sooner than joblib is asked (6 us) and a thread has started.
+FEW_VALUES = 1 << 19
 ONE_THREAD = os.name == "nt"  # the kernels start threads by pthread.h
 
 
@@ -56,7 +56,9 @@ def _count_once(n_jobs: int, process: int, allowed: frozenset[int], most: str | 
 
 def check_n_jobs(n_jobs: object) -> None:
     """Refuse what is no number of threads."""
-    if n_jobs is None or (type(n_jobs) is int and 0 < n_jobs <= MOST):  # isinstance against an ABC costs 1 us
+    if n_jobs is None or (
+        type(n_jobs) is int and 0 < abs(n_jobs) <= MOST
+    ):  # isinstance against an ABC costs 1 us
         return
     if not isinstance(n_jobs, Integral) or not -MOST <= int(n_jobs) <= MOST:
         raise ValueError(f"n_jobs must be None or an integer, not {n_jobs!r}")
