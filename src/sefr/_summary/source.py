@@ -168,7 +168,7 @@ class MemoryRows(RowSource):
     def summarise(self, settings: AnySettings) -> Summary:
         """Return the Summary of the rows."""
         n_rows, n_columns = self.rows.matrix.shape
-        per_row = n_columns if settings.moments == 1 else n_columns**2
+        per_row = self.rows.matrix.n_features if settings.moments == 1 else n_columns**2
         n_threads = 1 if settings.n_jobs is None else thread_count(settings.n_jobs, n_rows * per_row)
         return Summary.of_rows(
             self.rows,
