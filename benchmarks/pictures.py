@@ -267,8 +267,9 @@ def draw_history() -> None:
     """Draw the main figures of every version that was measured, oldest first."""
     with (HERE / "host" / "history.csv").open() as file:
         rows = list(csv.DictReader(file))
+    rows = [row for row in rows if "times" not in row["figure"]]
     versions = list(dict.fromkeys(row["commit"] for row in rows))
-    shares = [name for name in dict.fromkeys(row["figure"] for row in rows) if "times" not in name]
+    shares = list(dict.fromkeys(row["figure"] for row in rows))
 
     def draw(figure: Figure, colours: Colours) -> None:
         axis = figure.subplots()
@@ -276,7 +277,7 @@ def draw_history() -> None:
             own = {row["commit"]: float(row["value"]) for row in rows if row["figure"] == name}
             points = [(place, own[version]) for place, version in enumerate(versions) if version in own]
             axis.plot(*zip(*points, strict=True), marker="os^vDP"[at], color=colours[at], label=name)
-        axis.set_xticks(range(len(versions)), versions)
+        axis.set_xticks(range(len(versions)), versions, rotation=30)
         axis.set(ylim=(0, 1), xlabel="commit", ylabel="share of the limit")
         axis.grid(visible=True)
         figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2)

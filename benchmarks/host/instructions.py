@@ -20,7 +20,7 @@ from ..tables import write_lines
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-ROOMS = ("common", "score", "solve", "summarise", "refine")
+ROOMS = ("answers", "common", "moments", "refine", "score", "solve", "summarise")
 FLAGS = ("-std=c11", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-pthread")
 # kernel, type, rows, columns, groups or hyperplanes
 CASES = (

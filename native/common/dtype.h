@@ -49,8 +49,10 @@ static inline size_t dtype_size(enum dtype type) {
     !defined(SEFR_ONE_TARGET)
 #define SEFR_CLONES 1
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define CLONES_WITHOUT_AVX512 __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define CLONES
+#define CLONES_WITHOUT_AVX512
 #endif
 
 /* Inlined into each clone, or it would run as the default one; and what a loop seldom calls, kept out of its way. */
